@@ -1,0 +1,38 @@
+//! Numbers that cannot lie.
+//!
+//! A privacy guarantee is an inequality between real numbers: `e^ε`, `ln 3`, `Φ(x)`. Computed in floating point it is
+//! an inequality between *other* numbers, and nobody is told by how much. In this crate a real number is either
+//!
+//! - a [`Rational`], exact; or
+//! - an [`Interval`], two dyadic ends that certainly enclose it, as close together as asked for.
+//!
+//! Everything above draws bits and states bounds only from these. An `f64` appears only where a person or a
+//! program reads a result, and its rounding direction is in the name: [`to_f64_up`], [`to_f64_down`].
+
+mod functions;
+mod interval;
+mod rational;
+
+pub use dashu_int::{IBig as Integer, Sign, UBig as Natural};
+pub use dashu_ratio::RBig as Rational;
+pub use interval::Interval;
+pub use rational::{
+    DecimalError, decimal_at_least, decimal_at_most, floor_log2, format_decimal, from_f64, parse_decimal,
+    power_of_two, ratio, to_f64_down, to_f64_nearest, to_f64_up,
+};
+
+/// Ask `question` at growing precision until it can answer.
+///
+/// `question(bits)` computes with intervals of `bits` fractional bits and returns `None` while they are too wide to
+/// tell. Precision doubles from `start`. Returns `None` only when 2^20 bits do not suffice, which for the questions
+/// asked here means that the two reals compared are equal; a caller treats that as the conservative answer.
+pub fn decide<T>(start: u32, mut question: impl FnMut(u32) -> Option<T>) -> Option<T> {
+    let mut bits = start.max(32);
+    while bits <= 1 << 20 {
+        if let Some(answer) = question(bits) {
+            return Some(answer);
+        }
+        bits *= 2;
+    }
+    None
+}
