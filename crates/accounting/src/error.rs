@@ -1,0 +1,142 @@
+//! The one way in which accounting fails: parameters that make no promise, never data.
+
+/// Why a parameter was refused, or why two promises do not add up.
+///
+/// Messages quote parameters. Parameters are public, data is not, and no data enters this crate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no number.
+    #[error("{quantity} {text:?} is not a finite number\nhint: write it as 0.1, 2 or 1e-6")]
+    NotANumber {
+        /// `ε`, `δ`, `ρ` or `ratio`.
+        quantity: &'static str,
+        /// What was written, cut to a readable length.
+        text: String,
+    },
+    /// A fraction such as 1/3, which no decimal equals.
+    #[error(
+        "{quantity} {text:?} is not a finite decimal, so it could only be kept after rounding\nhint: round it yourself: up for a guarantee, down for a budget"
+    )]
+    NotADecimal {
+        /// `ε`, `δ` or `ρ`.
+        quantity: &'static str,
+        /// What was written, cut to a readable length.
+        text: String,
+    },
+    /// Below zero.
+    #[error(
+        "{quantity} = {text} is negative, and a negative loss of privacy means nothing\nhint: use 0 or more"
+    )]
+    Negative {
+        /// `ε`, `δ`, `ρ` or `ratio`.
+        quantity: &'static str,
+        /// The number, cut to a readable length.
+        text: String,
+    },
+    /// δ = 1 allows publishing everything.
+    #[error(
+        "δ = {text} is 1 or more, which promises nothing\nhint: choose δ well below one over the number of people, such as 1e-6"
+    )]
+    DeltaTooLarge {
+        /// The number, cut to a readable length.
+        text: String,
+    },
+    /// Larger or finer than is kept exactly.
+    #[error(
+        "{quantity} = {text} is out of range, because numbers are kept exactly\nhint: stay below 1e30 and within 300 decimal places"
+    )]
+    OutOfRange {
+        /// `ε`, `δ`, `ρ` or `ratio`.
+        quantity: &'static str,
+        /// The number, cut to a readable length.
+        text: String,
+    },
+    /// A probability outside [0, 1].
+    #[error("{text} is not a probability\nhint: use a number from 0 to 1, such as 0.02 for 2 %")]
+    NotAProbability {
+        /// The number, cut to a readable length.
+        text: String,
+    },
+    /// Sums of (ε, δ) and sums of ρ do not mix.
+    #[error(
+        "an (ε, δ) promise and a concentrated one (ρ) were composed, but neither sum bounds the other\nhint: state both as ρ, or convert the ρ total once, at the end, with epsilon_of_concentrated"
+    )]
+    MixedPromises,
+    /// Two guarantees about different people, or with different neighbours.
+    #[error(
+        "guarantees for different privacy units were composed: {left}; and {right}\nhint: restate both for one unit (see for_group and under_change_one)"
+    )]
+    DifferentUnits {
+        /// One unit.
+        left: String,
+        /// The other.
+        right: String,
+    },
+    /// Databases of different size are no number of changes apart.
+    #[error(
+        "databases of {left} and {right} records differ in size, so no number of changed records leads from one to the other\nhint: compare them with Neighbors::AddRemove"
+    )]
+    SizesDiffer {
+        /// Records in one.
+        left: u128,
+        /// Records in the other.
+        right: u128,
+    },
+    /// Gaussian noise has unbounded privacy loss.
+    #[error(
+        "Gaussian noise was asked for a promise with δ = 0, and no finite ε holds for it\nhint: allow a small δ such as 1e-9, or use Laplace noise"
+    )]
+    NeedsDelta,
+    /// σ = 0.
+    #[error(
+        "the noise has no width, so the answer is exact and nothing is promised\nhint: use a noise multiplier above 0"
+    )]
+    NoNoise,
+    /// Outside the classic theorem.
+    #[error(
+        "the classic Gaussian calibration was asked for ε = {epsilon}, but its proof holds for 0 < ε ≤ 1 only\nhint: use smallest_multiplier, which holds for every ε and is never larger"
+    )]
+    ClassicRange {
+        /// The ε asked for.
+        epsilon: String,
+    },
+    /// Events bring more δ than the caller allows.
+    #[error(
+        "the events carry δ = {own} of their own, more than the δ = {allowed} to be promised\nhint: promise a δ of at least {own}"
+    )]
+    DeltaExceeded {
+        /// What the events carry.
+        own: String,
+        /// What was to be promised.
+        allowed: String,
+    },
+    /// The next charge does not fit.
+    #[error(
+        "a cost of {cost} does not fit: {remaining} remains of {limit}\nhint: ask less precisely, or ask whoever holds the budget for more"
+    )]
+    OverBudget {
+        /// What was to be charged.
+        cost: String,
+        /// What remains.
+        remaining: String,
+        /// The limit.
+        limit: String,
+    },
+    /// Certified arithmetic gave up.
+    #[error(
+        "{what} could not be certified with a million bits\nhint: the parameters are extreme; change them in the last digit"
+    )]
+    Undecided {
+        /// What was computed.
+        what: &'static str,
+    },
+}
+
+/// A number as text that fits in a message.
+pub(crate) fn shown(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.to_owned();
+    }
+    text.chars().take(57).chain("...".chars()).collect()
+}

@@ -1,0 +1,47 @@
+//! What a release costs, as data that always says whose privacy it is about.
+//!
+//! "ε = 1" is not a promise. One whose? A person's or a row's? Added, removed or changed? With which δ, for how many
+//! questions, and was the number rounded before or after it was promised? Systems that pass a bare `f64` around answer
+//! these by convention, and the conventions of two places meet in a wrong guarantee. Here the answers are types:
+//!
+//! - [`Epsilon`], [`Delta`] and [`Rho`] are exact decimals. `0.1 + 0.2` is `0.3`. What has no finite decimal is rounded,
+//!   and the direction is in the name: a guarantee goes up, a budget goes down, so an error is paid by us.
+//! - [`PrivacyUnit`] says whose privacy, and what it means for two databases to be neighbours.
+//! - [`Event`] is what ran: parameters, never data. It is kept, so that a better accountant can later reread the past.
+//! - [`Promise`] is what an event guarantees in numbers; a [`Guarantee`] is a promise *to* somebody. There is no
+//!   `Guarantee` without a `PrivacyUnit`, hence no bare ε that leaves this crate as one.
+//! - [`Budget`] is the limit, [`Spending`] the tally under it, valid for questions chosen after seeing the answers.
+//!
+//! Behind them stand the curves δ(ε) of the noises in use ([`delta_of_gaussian`] and its kin) and their inverses
+//! ([`smallest_multiplier`], [`epsilon_of_gaussian`]). They are computed with certified intervals from the crate `exact`.
+//! A heuristic may say where to look; only an interval that excludes the wrong side lets an answer out.
+//!
+//! The optimal accountants (Rényi, privacy loss distributions) come later. They will read the same [`Event`]s.
+
+mod budget;
+mod concentrated;
+mod discrete;
+mod error;
+mod event;
+mod gaussian;
+mod mills;
+mod person;
+mod promise;
+mod quantity;
+mod ratio;
+mod theta;
+mod unit;
+
+pub use budget::{Budget, Spending};
+pub use concentrated::epsilon_of_concentrated;
+pub use discrete::{
+    delta_of_discrete_gaussian, delta_of_discrete_laplace, delta_of_pure, epsilon_of_discrete_gaussian,
+};
+pub use error::Error;
+pub use event::{Event, Grid, MAXIMUM_DEPTH};
+pub use gaussian::{classic_multiplier, delta_of_gaussian, epsilon_of_gaussian, smallest_multiplier};
+pub use person::{Risk, what_it_means_for_one_person};
+pub use promise::{Guarantee, Promise};
+pub use quantity::{Delta, Epsilon, Rho};
+pub use ratio::Ratio;
+pub use unit::{Neighbors, PrivacyUnit, distance};
