@@ -1,0 +1,336 @@
+//! Laws with finitely many outcomes.
+
+use super::real::{from_zero, magnification};
+use super::table::Table;
+use super::{Direction, Gap, Real, Supremum};
+use crate::Error;
+use exact::{Integer, Interval, Rational};
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+type Recipe = Arc<dyn Fn(u32) -> Vec<Interval> + Send + Sync>;
+
+#[derive(Clone)]
+enum Masses {
+    Exact(Vec<Rational>),
+    Computed(usize, Recipe),
+}
+
+/// A distribution over outcomes `0 .. outcomes()`. Two laws are compared index by index.
+#[derive(Clone)]
+pub struct Finite {
+    masses: Masses,
+}
+
+impl Finite {
+    /// Rational masses, which must add up to exactly one.
+    pub fn from_rationals(masses: Vec<Rational>) -> Result<Self, Error> {
+        if masses.iter().any(|mass| *mass < Rational::ZERO) {
+            return Err(Error::NotADistribution {
+                reason: "a mass is negative",
+            });
+        }
+        let total = masses.iter().fold(Rational::ZERO, |sum, mass| sum + mass);
+        if total != Rational::ONE {
+            return Err(Error::NotADistribution {
+                reason: "the masses do not add up to 1",
+            });
+        }
+        Ok(Self {
+            masses: Masses::Exact(masses),
+        })
+    }
+
+    /// Masses in proportion to weights, at least one of which is positive.
+    pub fn from_weights(weights: Vec<Real>) -> Result<Self, Error> {
+        let exact: Option<Vec<Rational>> = weights
+            .iter()
+            .map(|weight| {
+                if let Real::Exact(value) = weight {
+                    Some(value.clone())
+                } else {
+                    None
+                }
+            })
+            .collect();
+        if let Some(values) = exact {
+            let total = values.iter().fold(Rational::ZERO, |sum, value| sum + value);
+            if total <= Rational::ZERO {
+                return Err(Error::NotADistribution {
+                    reason: "no weight is positive",
+                });
+            }
+            return Self::from_rationals(values.into_iter().map(|value| value / &total).collect());
+        }
+        Self::from_recipe(weights.len(), move |bits| {
+            let work = bits + 16;
+            let values: Vec<Interval> = weights.iter().map(|weight| weight.enclose(work)).collect();
+            let total = values
+                .iter()
+                .fold(Interval::from_integer(0, work), |sum, value| sum.add(value));
+            let one = Interval::from_integer(1, work);
+            let unknown = from_zero(&one);
+            values
+                .iter()
+                .map(|value| {
+                    value
+                        .div(&total)
+                        .unwrap_or_else(|| unknown.clone())
+                        .min(&one)
+                        .with_bits(bits)
+                })
+                .collect()
+        })
+    }
+
+    /// Masses in proportion to `e^exponent`: the exponential mechanism, or randomized response with exponents 0 and ε.
+    pub fn from_exponents(exponents: &[Rational]) -> Result<Self, Error> {
+        // Only differences matter, and e^(w − largest) ≤ 1 is a number one can hold.
+        let largest = exponents.iter().max().ok_or(Error::NotADistribution {
+            reason: "there is no outcome",
+        })?;
+        Self::from_weights(
+            exponents
+                .iter()
+                .map(|exponent| Real::exponential(&(exponent - largest)))
+                .collect(),
+        )
+    }
+
+    /// Masses that are enclosed on demand: `recipe(bits)` gives one enclosure for each of the outcomes. An outcome
+    /// of mass zero must be enclosed by exactly zero.
+    pub fn from_recipe(
+        outcomes: usize,
+        recipe: impl Fn(u32) -> Vec<Interval> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let law = Self {
+            masses: Masses::Computed(outcomes, Arc::new(recipe)),
+        };
+        let sample = law.enclose(128);
+        if sample.len() != outcomes {
+            return Err(Error::DifferentOutcomes {
+                left: outcomes,
+                right: sample.len(),
+            });
+        }
+        if sample.iter().any(|mass| *mass.hi() < Integer::ZERO) {
+            return Err(Error::NotADistribution {
+                reason: "a mass is negative",
+            });
+        }
+        let total = sample
+            .iter()
+            .fold(Interval::from_integer(0, 128), |sum, mass| sum.add(mass));
+        if !total.contains(&Rational::ONE) {
+            return Err(Error::NotADistribution {
+                reason: "the masses do not add up to 1",
+            });
+        }
+        Ok(law)
+    }
+
+    /// How many outcomes there are.
+    pub fn outcomes(&self) -> usize {
+        match &self.masses {
+            Masses::Exact(masses) => masses.len(),
+            Masses::Computed(outcomes, _) => *outcomes,
+        }
+    }
+
+    /// Enclosures of all masses with `bits` fractional bits.
+    pub fn enclose(&self, bits: u32) -> Vec<Interval> {
+        match &self.masses {
+            Masses::Exact(masses) => masses
+                .iter()
+                .map(|mass| Interval::from_rational(mass, bits))
+                .collect(),
+            Masses::Computed(_, recipe) => recipe(bits).iter().map(|mass| mass.with_bits(bits)).collect(),
+        }
+    }
+
+    /// Two independent releases seen together: outcome `(i, j)` becomes `i · other.outcomes() + j`.
+    pub fn product(&self, other: &Finite) -> Finite {
+        if let (Masses::Exact(left), Masses::Exact(right)) = (&self.masses, &other.masses) {
+            let masses = left
+                .iter()
+                .flat_map(|a| right.iter().map(move |b| a * b))
+                .collect();
+            return Finite {
+                masses: Masses::Exact(masses),
+            };
+        }
+        let (left, right) = (self.clone(), other.clone());
+        let recipe = move |bits: u32| {
+            // Each factor is at most one, so a product is off by two units of the work precision at most.
+            let (a, b) = (left.enclose(bits + 2), right.enclose(bits + 2));
+            a.iter()
+                .flat_map(|x| b.iter().map(|y| x.mul(y).with_bits(bits)))
+                .collect()
+        };
+        Finite {
+            masses: Masses::Computed(self.outcomes() * other.outcomes(), Arc::new(recipe)),
+        }
+    }
+
+    /// `times` independent releases seen together; none at all is the law of a constant.
+    pub fn power(&self, times: u32) -> Finite {
+        let constant = Finite {
+            masses: Masses::Exact(vec![Rational::ONE]),
+        };
+        (0..times).fold(constant, |product, _| product.product(self))
+    }
+
+    /// Post-processing: outcome `i` is reported as `merge(i)`, one of `outcomes` new outcomes.
+    ///
+    /// # Panics
+    /// If `merge` gives an outcome out of range.
+    pub fn map(&self, outcomes: usize, merge: impl Fn(usize) -> usize) -> Finite {
+        let target: Vec<usize> = (0..self.outcomes()).map(merge).collect();
+        assert!(
+            target.iter().all(|&outcome| outcome < outcomes),
+            "an outcome is mapped out of range"
+        );
+        if let Masses::Exact(masses) = &self.masses {
+            let mut merged = vec![Rational::ZERO; outcomes];
+            for (mass, &outcome) in masses.iter().zip(&target) {
+                merged[outcome] += mass;
+            }
+            return Finite {
+                masses: Masses::Exact(merged),
+            };
+        }
+        let law = self.clone();
+        let recipe = move |bits: u32| {
+            let mut merged = vec![Interval::from_integer(0, bits); outcomes];
+            for (mass, &outcome) in law.enclose(bits).iter().zip(&target) {
+                merged[outcome] = merged[outcome].add(mass);
+            }
+            merged
+        };
+        Finite {
+            masses: Masses::Computed(outcomes, Arc::new(recipe)),
+        }
+    }
+}
+
+impl fmt::Debug for Finite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Finite({} outcomes)", self.outcomes())
+    }
+}
+
+/// P against Q, outcome by outcome.
+pub(crate) struct FinitePair<'a> {
+    p: &'a Finite,
+    q: &'a Finite,
+    kept: RefCell<Option<Rc<Table>>>,
+}
+
+impl<'a> FinitePair<'a> {
+    pub(crate) fn new(p: &'a Finite, q: &'a Finite) -> Result<Self, Error> {
+        if p.outcomes() != q.outcomes() {
+            return Err(Error::DifferentOutcomes {
+                left: p.outcomes(),
+                right: q.outcomes(),
+            });
+        }
+        Ok(Self {
+            p,
+            q,
+            kept: RefCell::new(None),
+        })
+    }
+
+    fn table(&self, bits: u32) -> Rc<Table> {
+        let mut kept = self.kept.borrow_mut();
+        match &*kept {
+            Some(table) if table.bits == bits => Rc::clone(table),
+            _ => {
+                let pairs = self
+                    .p
+                    .enclose(bits)
+                    .into_iter()
+                    .zip(self.q.enclose(bits))
+                    .collect();
+                let table = Rc::new(Table {
+                    pairs,
+                    unseen: Interval::from_integer(0, bits),
+                    bits,
+                });
+                *kept = Some(Rc::clone(&table));
+                table
+            }
+        }
+    }
+
+    /// The masses, with it certain for each whether it is zero: at growing precision until it is.
+    fn settled(&self, bits: u32) -> Result<Rc<Table>, Error> {
+        let undecided = |mass: &Interval| *mass.lo() <= Integer::ZERO && *mass.hi() != Integer::ZERO;
+        let mut work = bits;
+        while work <= 8192 {
+            let table = self.table(work);
+            if !table.pairs.iter().any(|(p, q)| undecided(p) || undecided(q)) {
+                return Ok(table);
+            }
+            work *= 2;
+        }
+        Err(Error::Undecided { bits: work / 2 })
+    }
+}
+
+impl Direction for FinitePair<'_> {
+    fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
+        Ok(self
+            .table(bits + magnification(epsilon))
+            .delta(epsilon)
+            .with_bits(bits))
+    }
+
+    fn gap(&self, bits: u32) -> Result<Gap, Error> {
+        if let (Masses::Exact(p), Masses::Exact(q)) = (&self.p.masses, &self.q.masses) {
+            let lonely = p.iter().zip(q).filter(|(_, q)| q.is_zero());
+            return Ok(Gap::Exact(lonely.fold(Rational::ZERO, |sum, (p, _)| sum + p)));
+        }
+        let table = self.settled(bits)?;
+        let (lonely, shared): (Vec<_>, Vec<_>) = table
+            .pairs
+            .iter()
+            .filter(|(p, _)| *p.hi() > Integer::ZERO)
+            .partition(|(_, q)| *q.hi() == Integer::ZERO);
+        Ok(match (lonely.is_empty(), shared.is_empty()) {
+            (true, _) => Gap::Exact(Rational::ZERO),
+            (_, true) => Gap::Exact(Rational::ONE),
+            _ => Gap::Within(
+                lonely
+                    .iter()
+                    .fold(Interval::from_integer(0, table.bits), |sum, (p, _)| sum.add(p)),
+            ),
+        })
+    }
+
+    fn supremum(&self, bits: u32) -> Result<Supremum, Error> {
+        let mut largest = Interval::from_integer(0, bits);
+        if let (Masses::Exact(p), Masses::Exact(q)) = (&self.p.masses, &self.q.masses) {
+            for (p, q) in p.iter().zip(q).filter(|(p, q)| !p.is_zero() && !q.is_zero()) {
+                largest = largest.max(&Interval::ln_of(&(p / q), bits));
+            }
+            return Ok(Supremum::Bounded(largest));
+        }
+        for (p, q) in self
+            .settled(bits + 32)?
+            .pairs
+            .iter()
+            .filter(|(p, q)| *p.lo() > Integer::ZERO && *q.lo() > Integer::ZERO)
+        {
+            let loss = p
+                .ln()
+                .zip(q.ln())
+                .map(|(p, q)| p.sub(&q))
+                .ok_or(Error::Undecided { bits })?;
+            largest = largest.max(&loss.with_bits(bits));
+        }
+        Ok(Supremum::Bounded(largest))
+    }
+}

@@ -1,0 +1,40 @@
+//! Is the claim true?
+//!
+//! A mechanism says "I am (ε, δ)-differentially private". The sentence quantifies over every pair of neighbours and
+//! every event, so nobody sees it by looking at outputs, and code that violates it runs just as well as code that
+//! keeps it: the noise is still noisy, the tests still pass, the histogram still looks right. History has a list of
+//! such mechanisms: sensitivities off by two, budgets spent twice, floating-point noise whose low bits spell the
+//! answer. So claims are checked here, in the three ways there are:
+//!
+//! - [`exact_audit`]: when both output distributions can be written down, the smallest δ for an ε (or ε for a δ) is
+//!   a sum or an integral. It is computed with certified intervals, so the answer is a theorem about the two laws
+//!   given, not an estimate.
+//! - [`black_box`]: when only the code is there, run it. An event that is too likely on one side is evidence; a
+//!   lower bound on ε with a stated confidence is what the evidence is worth. This refutes claims; it can never
+//!   confirm one.
+//! - [`goodness`]: every sampler against its law, with a test whose false-alarm rate is a number (1e-9 unless said
+//!   otherwise) and not a matter of taste, and with reference laws computed by someone else's arithmetic.
+//!
+//! The crate depends on none of those it judges. It reads no data and draws no randomness of its own: samples come
+//! from the caller, who knows where they are from.
+//!
+//! ```
+//! use audit::exact_audit::{Answer, Law, Lattice, smallest_epsilon};
+//! use exact::{Rational, ratio};
+//!
+//! // (⌈100 s⌉ + Geo(4)) / 100 on two sums that differ by one: ε is exactly 25.
+//! let noise = Lattice::discrete_laplace(&ratio(4, 1))?.on_grid(&ratio(0, 1), &ratio(1, 100))?;
+//! let (p, q) = (Law::from(noise.clone()), Law::from(noise.shifted(&ratio(1, 1))));
+//! let Answer::Finite(epsilon) = smallest_epsilon(&p, &q, &Rational::ZERO)? else { unreachable!() };
+//! assert_eq!(epsilon.lower(), ratio(25, 1));
+//! assert_eq!(epsilon.upper(), ratio(25, 1));
+//! # Ok::<(), audit::Error>(())
+//! ```
+
+pub mod binomial;
+pub mod black_box;
+mod error;
+pub mod exact_audit;
+pub mod goodness;
+
+pub use error::Error;
