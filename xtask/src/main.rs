@@ -1,0 +1,76 @@
+//! What a compiler cannot check but this project promises: the crates' arrows point down, every mechanism has
+//! its claim, proof, source and audit beside its code, and the documents' links lead somewhere. `test` runs these
+//! with everything else that must hold before a change goes in.
+
+mod arrows;
+mod claims;
+mod doc_section;
+mod finding;
+mod links;
+mod source;
+mod steps;
+
+use finding::Outcome;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test     everything that must hold: fmt, clippy, arrows, claims, links, tests, doc tests
+  arrows   dependencies between the crates only point down
+  claims   every mechanism and sampler has its proof, and the tests it names exist
+  links    every relative link in the documents at the root resolves";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let command = match words.as_slice() {
+        [command] => command.as_str(),
+        _ => "help",
+    };
+    let root = match workspace_root() {
+        Ok(root) => root,
+        Err(message) => return failed(&message),
+    };
+    match command {
+        "arrows" => print_outcome(arrows::run(&root)),
+        "claims" => print_outcome(claims::run(&root)),
+        "links" => print_outcome(links::run(&root)),
+        "test" => match steps::run_all(&root) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => failed(&message),
+        },
+        "help" | "--help" | "-h" if words.len() <= 1 => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => failed(&format!("unknown command `{}`\nhint: {USAGE}", words.join(" "))),
+    }
+}
+
+/// The folder above this package; cargo tells it at run time, so a moved checkout needs no rebuild.
+fn workspace_root() -> Result<PathBuf, String> {
+    let manifest = std::env::var("CARGO_MANIFEST_DIR")
+        .map_err(|_| "xtask does not know where the workspace is\nhint: start it with `cargo xtask`")?;
+    let root = Path::new(&manifest).parent();
+    root.map(Path::to_path_buf)
+        .ok_or_else(|| format!("{manifest} has no parent folder"))
+}
+
+fn print_outcome(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(findings) => {
+            eprint!("{findings}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn failed(message: &str) -> ExitCode {
+    eprintln!("error: {message}");
+    ExitCode::FAILURE
+}

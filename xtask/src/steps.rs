@@ -1,0 +1,153 @@
+//! `cargo xtask test`: everything that must hold before a change goes in, in the order in which it fails fastest.
+
+use crate::finding::Outcome;
+use crate::{arrows, claims, links};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// One thing to do: a cargo command, or one of our own checks.
+enum Step {
+    Cargo {
+        name: &'static str,
+        arguments: &'static [&'static str],
+        hint: &'static str,
+    },
+    Check {
+        name: &'static str,
+        check: fn(&Path) -> Outcome,
+    },
+}
+
+const NEXTEST: Step = Step::Cargo {
+    name: "tests",
+    arguments: &["nextest", "run", "--workspace", "--locked"],
+    hint: "`cargo nextest run --workspace <name>` runs one test alone",
+};
+
+/// The same tests where cargo-nextest cannot be had.
+const PLAIN_TESTS: Step = Step::Cargo {
+    name: "tests",
+    arguments: &["test", "--workspace", "--tests", "--locked"],
+    hint: "`cargo test --workspace <name>` runs one test alone",
+};
+
+fn steps(have_nextest: bool) -> [Step; 7] {
+    [
+        Step::Cargo {
+            name: "fmt",
+            arguments: &["fmt", "--all", "--", "--check"],
+            hint: "`cargo fmt --all` formats",
+        },
+        Step::Cargo {
+            name: "clippy",
+            arguments: &[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+            ],
+            hint: "no warning is left standing; if Cargo.lock is stale, `cargo check` renews it",
+        },
+        Step::Check {
+            name: "arrows",
+            check: arrows::run,
+        },
+        Step::Check {
+            name: "claims",
+            check: claims::run,
+        },
+        Step::Check {
+            name: "links",
+            check: links::run,
+        },
+        if have_nextest { NEXTEST } else { PLAIN_TESTS },
+        Step::Cargo {
+            name: "doc tests",
+            arguments: &["test", "--workspace", "--doc", "--locked"],
+            hint: "an example in a doc comment does not do what it says",
+        },
+    ]
+}
+
+/// Runs every step at `root`, and stops at the first that fails.
+pub(crate) fn run_all(root: &Path) -> Result<(), String> {
+    let mut times: Vec<(&str, Duration)> = Vec::new();
+    for step in steps(ensure_nextest(root)) {
+        let (Step::Cargo { name, .. } | Step::Check { name, .. }) = step;
+        println!("── {name}");
+        let start = Instant::now();
+        let result = run_step(root, &step);
+        let elapsed = start.elapsed();
+        result.map_err(|reason| format!("{name} failed after {:.1} s: {reason}", elapsed.as_secs_f64()))?;
+        println!("── {name}: ok, {:.1} s", elapsed.as_secs_f64());
+        times.push((name, elapsed));
+    }
+    println!("\nall passed");
+    for (name, time) in &times {
+        println!("  {name:<10} {:>7.1} s", time.as_secs_f64());
+    }
+    let total: Duration = times.iter().map(|(_, time)| time).sum();
+    println!("  {:<10} {:>7.1} s", "total", total.as_secs_f64());
+    Ok(())
+}
+
+fn run_step(root: &Path, step: &Step) -> Result<(), String> {
+    match step {
+        Step::Cargo { arguments, hint, .. } => {
+            let status = cargo(root).args(*arguments).status();
+            let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
+            let shown = arguments.join(" ");
+            status
+                .success()
+                .then_some(())
+                .ok_or_else(|| format!("`cargo {shown}` did not pass\nhint: {hint}"))
+        }
+        Step::Check { check, name } => match check(root) {
+            Ok(summary) => {
+                println!("{summary}");
+                Ok(())
+            }
+            Err(findings) => {
+                eprint!("{findings}");
+                Err(format!(
+                    "see above\nhint: `cargo xtask {name}` repeats this check alone"
+                ))
+            }
+        },
+    }
+}
+
+/// Whether `cargo nextest` can be used; installs it where it is missing.
+fn ensure_nextest(root: &Path) -> bool {
+    let present = || {
+        let mut version = cargo(root);
+        version
+            .args(["nextest", "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        version.status().is_ok_and(|status| status.success())
+    };
+    if present() {
+        return true;
+    }
+    println!("── cargo-nextest is missing: installing it (once, some minutes)");
+    let installed = cargo(root)
+        .args(["install", "--locked", "cargo-nextest"])
+        .status();
+    if installed.is_ok_and(|status| status.success()) && present() {
+        return true;
+    }
+    println!("── cargo-nextest could not be installed: the tests run under plain `cargo test`");
+    false
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.current_dir(root);
+    command
+}
