@@ -6,21 +6,33 @@ use exact::{Integer, Interval, Natural, Rational, floor_log2};
 /// How many draws are made together; the buffers live on the stack.
 const BATCH: usize = 64;
 
-/// A low digit has this many values: 2^8 keeps tables in the first-level cache.
-const DIGIT_BITS: u32 = 8;
+/// A low digit has at most 2^this values, which keeps its table in the first-level cache.
+const DIGIT_BITS: u32 = 10;
+
+/// The last digit has 2^this values. One of its steps is between half a scale and a scale, so it reaches at least 32 scales, and
+/// the low digits are close to uniform, which makes their searches short.
+const LAST_BITS: u32 = 6;
 
 /// P[k] ∝ e^(−k/t) for k = 0, 1, 2, …, with any positive rational scale t.
 ///
 /// # Exactness
-/// Write k = Σ_j d_j·256^j with a last digit that is not bounded. The weight e^(−k/t) = Π_j e^(−d_j·256^j/t) is a product, so
-/// the digits are independent, each geometric with ratio β_j = e^(−256^j/t), the low ones cut to 0..256.
-/// Proof: each digit is an exact [`Inversion`]: cut digits have F(k) = (1−β^(k+1))/(1−β^256), the last one has
+/// Write k = Σ_j d_j·2^(s_j) in digits of a few bits each, with a last digit that is not bounded. The weight e^(−k/t) = Π_j e^(−d_j·2^(s_j)/t) is a
+/// product, so the digits are independent, each geometric with ratio β_j = e^(−2^(s_j)/t), the low ones cut to 0..n_j.
+/// Proof: each digit is an exact [`Inversion`]: cut digits have F(k) = (1−β^(k+1))/(1−β^n), the last one has
 /// F(k) = 1−β^(k+1). The last cell of the last digit stands for "n−1 or more"; by lack of memory the excess over n−1 is again
 /// geometric, so another draw of that digit is added.
 /// Tested by: `geometric_enumerated`, `laplace_fits`.
 #[derive(Clone, Debug)]
 pub struct Geometric {
-    digits: Vec<Inversion<Digit>>,
+    low_digits: Vec<Place>,
+    last_digit: Place,
+}
+
+/// A digit and how far it is shifted.
+#[derive(Clone, Debug)]
+struct Place {
+    shift: u32,
+    digit: Inversion<Digit>,
 }
 
 /// One digit: ratio e^-rate, over `cells` values; cut off there, or with the rest in the last cell.
@@ -74,35 +86,38 @@ impl Geometric {
 
     fn with_keys(scale: &Rational, key_bits: u32, bound_bits: u32) -> Result<Self, Error> {
         check_scale(scale)?;
-        // The rest beyond 32·t has probability e^-32 < 2^-46: the last digit's last cell is met next to never.
-        let reach = floor_log2(scale).max(-5) + 6;
-        let mut digits = Vec::new();
-        let mut shift = 0u32;
-        while reach as u32 > shift + DIGIT_BITS + 1 {
+        let place = |shift: u32, bits: u32, cut: bool| {
             let rate = Rational::from(Natural::ONE << shift as usize) / scale;
-            digits.push(Inversion::with_bounds(
-                Digit {
-                    rate,
-                    cells: 1 << DIGIT_BITS,
-                    cut: true,
-                },
-                key_bits,
-                bound_bits,
-            ));
-            shift += DIGIT_BITS;
+            Place {
+                shift,
+                digit: Inversion::with_bounds(
+                    Digit {
+                        rate,
+                        cells: 1 << bits,
+                        cut,
+                    },
+                    key_bits,
+                    bound_bits,
+                ),
+            }
+        };
+        // What lies beyond 2^(low + LAST_BITS) − 2^low > 31.5·t has probability under 2^-45: the last cell is met next to never.
+        let low_bits = floor_log2(scale).max(0) as u32;
+        if low_bits <= 3 {
+            return Ok(Self {
+                low_digits: Vec::new(),
+                last_digit: place(0, low_bits + LAST_BITS, false),
+            });
         }
-        let rate = Rational::from(Natural::ONE << shift as usize) / scale;
-        let cells = 1u32 << (reach as u32 - shift);
-        digits.push(Inversion::with_bounds(
-            Digit {
-                rate,
-                cells,
-                cut: false,
-            },
-            key_bits,
-            bound_bits,
-        ));
-        Ok(Self { digits })
+        let count = low_bits.div_ceil(DIGIT_BITS);
+        let start = |index: u32| index * low_bits / count;
+        let low_digits = (0..count)
+            .map(|index| place(start(index), start(index + 1) - start(index), true))
+            .collect();
+        Ok(Self {
+            low_digits,
+            last_digit: place(low_bits, LAST_BITS, false),
+        })
     }
 
     /// Draws for up to [`BATCH`] values, and the lowest bit of each last word, which is free for a sign.
@@ -113,19 +128,18 @@ impl Geometric {
         let (magnitudes, signs) = (&mut draws.magnitudes[..count], &mut draws.signs[..count]);
         magnitudes.fill(0);
         draws.beyond = false;
-        for (place, digit) in self.digits.iter().enumerate() {
+        for Place { shift, digit } in self.low_digits.iter().chain([&self.last_digit]) {
             entropy.fill(words, digit.word_bits());
             digit.look_up(words, cells, entropy);
-            let shift = place as u32 * DIGIT_BITS;
             for lane in 0..count {
                 magnitudes[lane] += u64::from(cells[lane]) << shift;
                 signs[lane] = words[lane] & 1;
             }
         }
-        let end = self.digits[self.digits.len() - 1].cells() as u32 - 1;
+        let end = self.last_digit.digit.cells() as u32 - 1;
         if cells.iter().fold(false, |any, cell| any | (*cell == end)) {
             draws.beyond = true;
-            let shift = (self.digits.len() - 1) as u32 * DIGIT_BITS;
+            let shift = self.last_digit.shift;
             for (excess, cell) in draws.excess.iter_mut().zip(&*cells) {
                 *excess = if *cell == end {
                     self.excess(entropy) << shift
@@ -139,7 +153,7 @@ impl Geometric {
     /// How far the last digit goes beyond its last cell's start.
     #[cold]
     fn excess(&self, entropy: &mut (impl Entropy + ?Sized)) -> u128 {
-        let digit = &self.digits[self.digits.len() - 1];
+        let digit = &self.last_digit.digit;
         let end = digit.cells() as u32 - 1;
         let mut total = 0u128;
         loop {
@@ -248,7 +262,7 @@ impl DiscreteLaplace {
     fn with_keys(scale: &Rational, key_bits: u32, bound_bits: u32) -> Result<Self, Error> {
         let magnitude = Geometric::with_keys(scale, key_bits, bound_bits)?;
         let small = (*scale < Rational::from(16u8)).then(|| {
-            let cells = magnitude.digits[0].cells() as u32;
+            let cells = magnitude.last_digit.digit.cells() as u32;
             Inversion::with_bounds(
                 Folded {
                     rate: Rational::ONE / scale,
@@ -405,20 +419,20 @@ mod tests {
         }
     }
 
-    /// Several digits, with digits of two bits instead of eight, cannot be reached by short tapes; the joint law of the
+    /// Scales with several digits cannot be enumerated on short tapes; the joint law of the
     /// digits is checked as an identity instead: the product of the digit laws is the geometric law.
     #[test]
     fn digits_multiply_to_the_law() {
         let scale = ratio(1000, 1);
         let sampler = Geometric::new(&scale).unwrap();
-        assert_eq!(sampler.digits.len(), 2);
+        assert_eq!((sampler.low_digits.len(), sampler.last_digit.shift), (1, 9));
         let bits = 120;
-        let masses: Vec<Vec<Interval>> = sampler
-            .digits
+        let masses: Vec<Vec<Interval>> = [&sampler.low_digits[0], &sampler.last_digit]
             .iter()
-            .map(|digit| {
+            .map(|place| {
                 let mut below = Interval::from_integer(0, bits);
-                digit
+                place
+                    .digit
                     .clone()
                     .law_cumulative(bits)
                     .into_iter()
@@ -428,8 +442,8 @@ mod tests {
             .collect();
         let one = Interval::from_integer(1, bits);
         let ratio = Interval::exp_of(&(-Rational::ONE / &scale), bits);
-        for value in [0u32, 1, 5, 254, 256, 257, 700, 10_000, 20_000] {
-            let product = masses[0][(value % 256) as usize].mul(&masses[1][(value / 256) as usize]);
+        for value in [0u32, 1, 5, 256, 510, 512, 513, 1300, 10_000, 20_000] {
+            let product = masses[0][(value % 512) as usize].mul(&masses[1][(value / 512) as usize]);
             let law = one
                 .sub(&ratio)
                 .mul(&Interval::exp_of(&(-Rational::from(value) / &scale), bits));

@@ -32,6 +32,12 @@ const LANES: usize = 4;
 pub struct Inversion<L> {
     law: L,
     key_bits: u32,
+    /// Where a search starts, by the first bits of the key: how many bounds are below all keys with those bits. It saves
+    /// steps where cells are about equally likely, and has one entry where it would not.
+    guide: Vec<u32>,
+    guide_shift: u32,
+    /// The first step of every search, a power of two or zero: the same for all keys.
+    first_step: usize,
     /// a of F(k) at k+1, in order, padded to one more than a power of two with bounds that no key reaches. The first
     /// is never looked at: counting from one saves the search an instruction a step.
     lows: Vec<u32>,
@@ -51,24 +57,45 @@ impl<L: Law> Inversion<L> {
     pub(crate) fn with_bounds(law: L, key_bits: u32, bound_bits: u32) -> Self {
         debug_assert!((1..=31).contains(&key_bits));
         let fine = law.cumulative(bound_bits);
-        // One entry more than there are bounds: a search ends at an entry that counts no further.
-        let size = (fine.len() + 1).next_power_of_two();
+        let mut ends: Vec<(u32, u32)> = fine.iter().map(|bound| key_ends(bound, key_bits)).collect();
+        // F grows with k, so an earlier lower bound holds for later k as well; the search needs them in order.
+        for k in 1..ends.len() {
+            ends[k].0 = ends[k].0.max(ends[k - 1].0);
+        }
+        let below = |key: u32| ends.partition_point(|(low, _)| *low < key);
+        // A search tells apart the bounds below the first key with its guide's bits from those below the last.
+        let steps = |guide_bits: u32| {
+            let width = 1u32 << (key_bits - guide_bits);
+            let spans =
+                (0..1u32 << guide_bits).map(|part| below(part * width + (width - 1)) - below(part * width));
+            spans.max().unwrap_or(0).checked_ilog2().map_or(0, |log| log + 1)
+        };
+        let fitting = (ends.len() + 1).next_power_of_two().ilog2() + 1;
+        let guided = fitting <= key_bits.min(12) && steps(fitting) + 2 <= steps(0);
+        let guide_bits = if guided { fitting } else { 0 };
+        let guide_shift = key_bits - guide_bits;
+        let guide: Vec<u32> = (0..1u32 << guide_bits)
+            .map(|part| below(part << guide_shift) as u32)
+            .collect();
+        let reach = 1usize << steps(guide_bits);
+        let size = (guide[guide.len() - 1] as usize + reach).next_power_of_two();
         let (mut lows, mut aboves) = (vec![0], Vec::with_capacity(size));
         let mut previous_above = 0u32;
-        let mut floor = 0u32;
-        for bound in &fine {
-            let (low, high) = key_ends(bound, key_bits);
-            // F grows with k, so an earlier lower bound holds for later k as well; the search needs them in order.
-            floor = floor.max(low);
-            lows.push(floor);
+        for (low, high) in ends {
+            lows.push(low);
             aboves.push(previous_above);
             previous_above = previous_above.max(high + 1);
         }
-        lows.resize(size + 1, u32::MAX);
-        aboves.resize(size, previous_above);
+        lows.resize((size + 1).max(lows.len()), u32::MAX);
+        aboves.resize(size.max(aboves.len() + 1), previous_above);
+        lows.truncate(size + 1);
+        aboves.truncate(size);
         Self {
             law,
             key_bits,
+            guide,
+            guide_shift,
+            first_step: reach / 2,
             lows,
             aboves,
             fine,
@@ -96,13 +123,16 @@ impl<L: Law> Inversion<L> {
         debug_assert_eq!(words.len(), cells.len());
         let size = self.aboves.len();
         let lows = &self.lows[..=size];
+        let guide = &self.guide[..];
         let mut open = false;
         let mut word_groups = words.chunks_exact(LANES);
         let mut cell_groups = cells.chunks_exact_mut(LANES);
         for (group, found) in (&mut word_groups).zip(&mut cell_groups) {
             let keys: [u32; LANES] = std::array::from_fn(|lane| group[lane] >> 1);
-            let mut at = [0usize; LANES];
-            let mut step = size / 2;
+            let mut at: [usize; LANES] = std::array::from_fn(|lane| {
+                guide[(keys[lane] >> self.guide_shift) as usize & (guide.len() - 1)] as usize
+            });
+            let mut step = self.first_step;
             while step > 0 {
                 for (at, key) in at.iter_mut().zip(keys) {
                     *at = advance(lows, *at, step, key, size - 1);
@@ -143,9 +173,9 @@ impl<L: Law> Inversion<L> {
     }
 
     fn search(&self, key: u32) -> (u32, bool) {
-        let mut at = 0usize;
         let size = self.aboves.len();
-        let mut step = size / 2;
+        let mut at = self.guide[(key >> self.guide_shift) as usize] as usize;
+        let mut step = self.first_step;
         while step > 0 {
             at = advance(&self.lows[..=size], at, step, key, size - 1);
             step /= 2;
@@ -327,6 +357,28 @@ pub(crate) mod tests {
                 inversion.look_up(&words, &mut cells, &mut many);
                 assert_eq!((cell, spare), (cells[0], words[0] & 1 == 1));
             }
+        }
+    }
+
+    #[test]
+    fn guided_searches_enumerated() {
+        let masses: Vec<Rational> = (0..8).map(|cell| ratio(9 + cell % 3, 79)).collect();
+        let law = || Masses {
+            masses: masses.clone(),
+            shift: Rational::ZERO,
+        };
+        assert_eq!(
+            masses.iter().fold(Rational::ZERO, |sum, mass| sum + mass),
+            Rational::ONE
+        );
+        for (key_bits, bound_bits) in [(4, 4), (5, 9), (7, 5), (9, 20)] {
+            let inversion = Inversion::with_bounds(law(), key_bits, bound_bits);
+            assert!(
+                inversion.guide.len() > 1 && inversion.first_step < 4,
+                "this test is about guided searches"
+            );
+            let probability = |cell: i64| Interval::from_rational(&masses[cell as usize], 64);
+            assert_exact(2, probability, |tape| inversion.draw(tape).0.into()).unwrap();
         }
     }
 
