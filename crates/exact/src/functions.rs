@@ -5,6 +5,7 @@
 //! round outward to the precision asked for. All functions are monotone, so an interval argument needs the function only at its ends.
 
 use crate::{Integer, Interval, Natural, Rational, floor_log2};
+use std::sync::OnceLock;
 
 impl Interval {
     /// `e^x`.
@@ -30,11 +31,14 @@ impl Interval {
 
     /// π.
     pub fn pi(bits: u32) -> Self {
-        // Machin 1706: π = 16 arctan(1/5) − 4 arctan(1/239).
-        let work = bits + 16;
-        let five = atan_of_reciprocal(5, work).scale(&Integer::from(16));
-        let other = atan_of_reciprocal(239, work).scale(&Integer::from(4));
-        five.sub(&other).with_bits(bits)
+        static KNOWN: OnceLock<Interval> = OnceLock::new();
+        constant(&KNOWN, bits, |bits| {
+            // Machin 1706: π = 16 arctan(1/5) − 4 arctan(1/239).
+            let work = bits + 16;
+            let five = atan_of_reciprocal(5, work).scale(&Integer::from(16));
+            let other = atan_of_reciprocal(239, work).scale(&Integer::from(4));
+            five.sub(&other).with_bits(bits)
+        })
     }
 
     /// `arctan x`.
@@ -183,8 +187,21 @@ fn artanh_twice(z: &Interval) -> Interval {
 }
 
 fn ln2(bits: u32) -> Interval {
-    let third = Rational::from_parts(Integer::ONE, Natural::from(3u8));
-    artanh_twice(&Interval::from_rational(&third, bits + 8)).with_bits(bits)
+    static KNOWN: OnceLock<Interval> = OnceLock::new();
+    constant(&KNOWN, bits, |bits| {
+        let third = Rational::from_parts(Integer::ONE, Natural::from(3u8));
+        artanh_twice(&Interval::from_rational(&third, bits + 8)).with_bits(bits)
+    })
+}
+
+/// A constant is asked for again and again: computed once with more bits than usual, and cut outward to what is asked.
+fn constant(known: &OnceLock<Interval>, bits: u32, compute: fn(u32) -> Interval) -> Interval {
+    const KEPT: u32 = 1024;
+    if bits > KEPT {
+        compute(bits)
+    } else {
+        known.get_or_init(|| compute(KEPT)).with_bits(bits)
+    }
 }
 
 /// arctan(1/n), alternating with falling terms, so what is left out is at most the last term kept.
