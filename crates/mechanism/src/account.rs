@@ -1,0 +1,152 @@
+use crate::{Accuracy, Aggregate, Charge, Error, Ledger, Receipt, Release, Sensitivity};
+use accounting::{Event, Guarantee, Neighbors, Promise};
+use noise::{Entropy, Grid, OsEntropy};
+
+/// A way to make private data public, with a proof of what that costs.
+///
+/// Whatever can fail fails when the mechanism is built; `draw` is total, because by then the charge is spent.
+pub trait Mechanism<Input> {
+    /// What comes out.
+    type Output;
+
+    /// What inputs it was calibrated for: no unit may move an input further than this.
+    fn sensitivity(&self) -> &Sensitivity;
+
+    /// The grid its noise lives on, or `None` when the grid of an input does not matter.
+    fn grid(&self) -> Option<Grid> {
+        None
+    }
+
+    /// The only relation of neighbours for which its proof holds, or `None` when the sensitivity is all that matters.
+    ///
+    /// One answer from each unit, for instance, tells how many units there are: that is private only if neighbours have equally many.
+    fn requires(&self) -> Option<Neighbors> {
+        None
+    }
+
+    /// What one run is, as data.
+    fn event(&self) -> Event;
+
+    /// What one run promises.
+    fn promise(&self) -> Promise;
+
+    /// How far the output may be from the truth, known before drawing.
+    fn accuracy(&self) -> Accuracy;
+
+    /// Runs once. Takes the input and the permit, so neither can be used again.
+    fn draw(&self, input: Aggregate<Input>, permit: Permit<'_>) -> Self::Output;
+}
+
+/// Leave to open one private value once.
+///
+/// Only [`Account`] makes one, after its ledger took the charge. It carries the entropy, so there is no noise without it.
+///
+/// ```compile_fail
+/// // No constructor outside this crate.
+/// let permit = mechanism::Permit { };
+/// ```
+pub struct Permit<'account> {
+    entropy: &'account mut dyn Entropy,
+}
+
+impl std::fmt::Debug for Permit<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Permit(..)")
+    }
+}
+
+impl<'account> Permit<'account> {
+    pub(crate) fn entropy(self) -> &'account mut dyn Entropy {
+        self.entropy
+    }
+}
+
+/// A ledger and a source of noise: where releases are made.
+pub struct Account<L> {
+    ledger: L,
+    entropy: Box<dyn Entropy + Send>,
+}
+
+impl<L: Ledger> std::fmt::Debug for Account<L> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "Account({}, {} left)",
+            self.ledger.budget(),
+            self.ledger.remaining()
+        )
+    }
+}
+
+impl<L: Ledger> Account<L> {
+    /// Opens an account on a ledger, with noise from the operating system.
+    pub fn open(ledger: L) -> Result<Self, Error> {
+        Ok(Self {
+            ledger,
+            entropy: Box::new(OsEntropy::new()?),
+        })
+    }
+
+    /// Opens an account whose noise comes from somewhere else: known answers, simulations. Whoever knows the bits knows the data.
+    pub fn with_entropy(ledger: L, entropy: impl Entropy + Send + 'static) -> Self {
+        Self {
+            ledger,
+            entropy: Box::new(entropy),
+        }
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &L {
+        &self.ledger
+    }
+
+    /// Charges, then draws. An error means that nothing was drawn.
+    pub fn release<I, M: Mechanism<I>>(
+        &mut self,
+        mechanism: &M,
+        input: Aggregate<I>,
+        purpose: &str,
+    ) -> Result<Release<M::Output>, Error> {
+        let (receipt, permit) = self.permit(mechanism, &input, purpose)?;
+        let grid = input.grid();
+        let value = mechanism.draw(input, permit);
+        Ok(Release::new(value, mechanism.accuracy(), grid, receipt))
+    }
+
+    /// Checks, charges, and only then mints a permit.
+    pub(crate) fn permit<I, M: Mechanism<I>>(
+        &mut self,
+        mechanism: &M,
+        input: &Aggregate<I>,
+        purpose: &str,
+    ) -> Result<(Receipt, Permit<'_>), Error> {
+        if input.unit() != self.ledger.budget().unit() {
+            return Err(Error::UnitMismatch);
+        }
+        if !mechanism.sensitivity().covers(input.sensitivity()) {
+            return Err(Error::SensitivityMismatch);
+        }
+        if mechanism.grid().is_some_and(|grid| grid != input.grid()) {
+            return Err(Error::GridMismatch);
+        }
+        if mechanism
+            .requires()
+            .is_some_and(|neighbors| neighbors != input.unit().neighbors)
+        {
+            return Err(Error::NeighborsMismatch);
+        }
+        let guarantee = Guarantee::new(mechanism.promise(), input.unit().clone());
+        let charge = Charge {
+            event: mechanism.event(),
+            guarantee,
+            purpose: purpose.to_owned(),
+        };
+        let receipt = self.ledger.charge(charge)?;
+        Ok((
+            receipt,
+            Permit {
+                entropy: &mut *self.entropy,
+            },
+        ))
+    }
+}

@@ -1,0 +1,55 @@
+use crate::Refusal;
+
+/// Why nothing was released. Depends on parameters, never on data.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The ledger did not take the charge; nothing was drawn.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A quantity of the accounting does not exist.
+    #[error(transparent)]
+    Accounting(#[from] accounting::Error),
+    /// No sampler with these parameters.
+    #[error(transparent)]
+    Noise(#[from] noise::Error),
+    /// ε of zero allows no information at all.
+    #[error("ε must be positive: at ε = 0 the answer may not depend on the data\nhint: try 0.1 or 1")]
+    NoEpsilon,
+    /// δ of zero where the mechanism needs one.
+    #[error(
+        "this mechanism needs δ > 0\nhint: a common choice is well below one over the number of people, such as 1e-6"
+    )]
+    NoDelta,
+    /// A sensitivity of zero or less, or norms that contradict each other.
+    #[error("a sensitivity must be positive, and ℓ∞ ≤ ℓ2 ≤ ℓ1")]
+    BadSensitivity,
+    /// The aggregate moves further than the mechanism was calibrated for.
+    #[error(
+        "the mechanism was calibrated for a smaller sensitivity than the aggregate has\nhint: build it with the aggregate's own sensitivity"
+    )]
+    SensitivityMismatch,
+    /// The aggregate protects another unit than the account.
+    #[error(
+        "the aggregate is about another privacy unit than the account\nhint: an account's budget protects one kind of unit; open another account"
+    )]
+    UnitMismatch,
+    /// The aggregate lives on another grid than the mechanism's noise.
+    #[error(
+        "the mechanism was calibrated for another grid than the aggregate's\nhint: build it with the aggregate's own grid"
+    )]
+    GridMismatch,
+    /// The mechanism's proof needs another relation of neighbours.
+    #[error(
+        "this mechanism is proved for other neighbours than the aggregate's\nhint: mechanisms that answer for each unit protect a changed unit, not an added one"
+    )]
+    NeighborsMismatch,
+    /// A parameter outside its range.
+    #[error("{what} must be {range}")]
+    OutOfRange {
+        /// Which parameter.
+        what: &'static str,
+        /// What it may be.
+        range: &'static str,
+    },
+}
