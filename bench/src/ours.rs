@@ -1,9 +1,9 @@
 //! Deniable's own samplers, through the calls a mechanism makes: build once, then `fill`.
 
 use crate::Failure;
-use crate::measure::{Label, Row, SCALES, Scale, measure};
+use crate::measure::{GRID_EXPONENT, Label, Row, SCALES, Scale, measure};
 use exact::Rational;
-use noise::{DiscreteGaussian, DiscreteLaplace, OsEntropy, RoundedGaussian};
+use noise::{DiscreteGaussian, DiscreteLaplace, Grid, OsEntropy, RoundedGaussian};
 
 const LIBRARY: &str = "Deniable";
 
@@ -69,10 +69,34 @@ pub fn samplers() -> Result<Vec<Row>, Failure> {
 }
 
 /// Real values released on the grid 2^[`crate::measure::GRID_EXPONENT`]·ℤ: value to grid, noise, back to a float.
-///
-/// TO FILL IN once `noise::Grid` stands. The rows must be named like OpenDP's to be compared with them:
-/// `Label { library: LIBRARY, sampler: "Grid + DiscreteLaplace", noise: "real laplace" }`, and the same with
-/// `"real gaussian"`; `measure` takes a closure over `&mut [f64]`.
 pub fn real_releases() -> Result<Vec<Row>, Failure> {
-    Ok(Vec::new())
+    let mut entropy = OsEntropy::new()?;
+    let grid = Grid::new(GRID_EXPONENT);
+    let mut rows = Vec::new();
+    let mut steps = vec![0i64; 4096];
+    for scale in &SCALES {
+        let exact = grid.scale(&rational(scale)?);
+        let laplace = DiscreteLaplace::new(&exact)?;
+        let gaussian = RoundedGaussian::with_scale(&exact)?;
+        for (sampler, noise) in [("Grid + DiscreteLaplace", "real laplace"), ("Grid + RoundedGaussian", "real gaussian")] {
+            let label = Label { library: LIBRARY, sampler, noise };
+            rows.push(measure(label, scale.text, |samples: &mut [f64]| -> Result<(), Failure> {
+                for batch in samples.chunks_mut(steps.len()) {
+                    let steps = &mut steps[..batch.len()];
+                    for (step, value) in steps.iter_mut().zip(&*batch) {
+                        *step = grid.round(*value);
+                    }
+                    match noise {
+                        "real laplace" => laplace.add_to(steps, &mut entropy),
+                        _ => gaussian.add_to(steps, &mut entropy),
+                    }
+                    for (value, step) in batch.iter_mut().zip(&*steps) {
+                        *value = grid.value(*step);
+                    }
+                }
+                Ok(())
+            })?);
+        }
+    }
+    Ok(rows)
 }

@@ -1,0 +1,141 @@
+//! `deniable audit`: is this privacy claim true?
+//!
+//! Three ways to ask, from the strongest answer to the weakest need:
+//!
+//! ```text
+//! exact      two output laws, written down    ──► a theorem: proved or refuted
+//! run        any executable, no source needed ──► refuted at a stated confidence, or nothing found
+//! self-test  mechanisms of known standing     ──► does the auditor itself still tell them apart?
+//! ```
+
+mod curve;
+mod description;
+mod file;
+mod laws;
+mod number;
+mod output;
+mod program;
+mod run;
+mod self_test;
+mod subject;
+mod verify;
+
+use crate::terminal::CliError;
+use clap::{Args, Subcommand};
+use number::Number;
+use std::fmt::Display;
+
+/// Is this privacy claim true? By proof, or by experiment on any program
+///
+/// `exact` proves or refutes a claim from the two output distributions. `run` needs only an executable: it can refute a
+/// claim, never prove one. `self-test` shows that the auditor still catches what it should.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deniable audit exact --mechanism laplace --scale 2 --claim-epsilon 0.5
+  deniable audit run --claim-epsilon 1 --input-first 0 --input-second 1 -- ./my-mechanism
+  deniable audit self-test
+
+Exit code: 0 when nothing is refuted, 1 when a claim is refuted, 2 when the question cannot be answered.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+// Each describes itself where its arguments are.
+#[derive(Subcommand)]
+enum Command {
+    Exact(Box<verify::Arguments>),
+    Run(Box<run::Arguments>),
+    #[command(alias = "demo")]
+    SelfTest(self_test::Arguments),
+}
+
+/// Runs the command. A refuted claim is an error with exit code 1, after its report has been printed.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    match &arguments.command {
+        Command::Exact(arguments) => verify::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::SelfTest(arguments) => self_test::run(arguments),
+    }
+}
+
+/// The claim to judge.
+#[derive(Args, Clone, Debug, Default)]
+struct Claim {
+    /// The ε that is claimed
+    #[arg(id = "claim-epsilon", long, value_name = "E", allow_hyphen_values = true)]
+    epsilon: Option<Number>,
+    /// The δ that is claimed [default: 0]
+    #[arg(id = "claim-delta", long, value_name = "D", allow_hyphen_values = true)]
+    delta: Option<Number>,
+}
+
+impl Claim {
+    /// Refuses an ε below zero and a δ outside [0, 1).
+    fn check(&self) -> Result<(), CliError> {
+        check_epsilon("--claim-epsilon", self.epsilon.as_ref())?;
+        check_delta("--claim-delta", self.delta.as_ref())
+    }
+
+    /// The claimed δ, or zero.
+    fn delta_or_zero(&self) -> Number {
+        self.delta.clone().unwrap_or(Number::ZERO)
+    }
+}
+
+/// A larger ε is a mistake in the units.
+const LARGEST_EPSILON: u32 = 10_000;
+
+fn check_epsilon(name: &str, epsilon: Option<&Number>) -> Result<(), CliError> {
+    if epsilon.is_some_and(|epsilon| epsilon.0 < exact::Rational::ZERO) {
+        return Err(CliError::bad_input(format!("{name} must not be negative"))
+            .with_hint("0 says that both inputs give the same output; 1 is a usual choice"));
+    }
+    if epsilon.is_some_and(|epsilon| epsilon.0 > exact::Rational::from(LARGEST_EPSILON)) {
+        return Err(
+            CliError::bad_input(format!("{name} must not be above {LARGEST_EPSILON}"))
+                .with_hint("an ε of 20 already protects nobody; 1 is a usual choice"),
+        );
+    }
+    Ok(())
+}
+
+fn check_delta(name: &str, delta: Option<&Number>) -> Result<(), CliError> {
+    if delta.is_some_and(|delta| delta.0 < exact::Rational::ZERO || delta.0 >= exact::Rational::ONE) {
+        return Err(
+            CliError::bad_input(format!("{name} must be at least 0 and below 1"))
+                .with_hint("δ = 1 permits everything; write a small one as 1e-6"),
+        );
+    }
+    let smallest = exact::parse_decimal("1e-100").unwrap_or(exact::Rational::ZERO);
+    if delta.is_some_and(|delta| !delta.0.is_zero() && delta.0 < smallest) {
+        return Err(CliError::bad_input(format!("{name} is above 0 and below 1e-100"))
+            .with_hint("so small a probability is 0 in any world: write 0"));
+    }
+    Ok(())
+}
+
+/// An error of one of our crates, which has its hint in its text.
+fn explained(error: impl Display) -> CliError {
+    let text = error.to_string();
+    match text.split_once("\nhint: ") {
+        Some((message, hint)) => CliError::bad_input(message).with_hint(hint),
+        None => CliError::bad_input(text),
+    }
+}
+
+/// The error that ends a command after its report: exit code 1.
+fn refuted(claim: &Claim) -> CliError {
+    CliError::check_failed(format!("the claim {} is refuted", claim_words(claim)))
+}
+
+/// `ε = 1, δ = 0`.
+fn claim_words(claim: &Claim) -> String {
+    match &claim.epsilon {
+        Some(epsilon) => format!("ε = {epsilon}, δ = {}", claim.delta_or_zero()),
+        None => format!("δ = {}", claim.delta_or_zero()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

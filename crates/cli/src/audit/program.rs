@@ -1,0 +1,228 @@
+//! Running somebody else's program, many times, without trusting it.
+//!
+//! In batch mode the program is started once for each input and reads that input on every line; it prints one line for each. In
+//! one-shot mode it is started once for each draw. Input is written by a thread of its own, so a program that answers
+//! before it has read everything, or only after, blocks nobody. What it prints on standard error goes to ours.
+//!
+//! The program stays in our process group, so Ctrl-C at a terminal reaches it too; and if we alone are stopped, its pipes close.
+
+use crate::terminal::{CliError, Progress, fail};
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A longer line is not an answer.
+const LONGEST_LINE: u64 = 64 * 1024;
+/// The progress bar moves every so many lines.
+const STRIDE: u64 = 1024;
+
+/// What to run, and how.
+#[derive(Debug)]
+pub(super) struct Program {
+    /// The executable and its arguments.
+    pub(super) words: Vec<OsString>,
+    /// Whether it is started once for each draw.
+    pub(super) one_shot: bool,
+}
+
+/// Which input an error is about. Inputs and outputs themselves are in no message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input<'a> {
+    /// `first` or `second`.
+    pub(super) name: &'static str,
+    /// The line to write.
+    pub(super) text: &'a str,
+}
+
+impl Program {
+    /// Collects `samples` outputs on one input. `read` turns a line into an output, or refuses it.
+    pub(super) fn draw<O>(
+        &self,
+        input: Input<'_>,
+        samples: u64,
+        progress: &Progress,
+        mut read: impl FnMut(&[u8]) -> Result<O, CliError>,
+    ) -> Result<Vec<O>, CliError> {
+        let mut outputs = Vec::new();
+        if !self.one_shot {
+            self.batch(input, samples, progress, &mut read, &mut outputs)?;
+            return Ok(outputs);
+        }
+        for _ in 0..samples {
+            self.batch(input, 1, progress, &mut read, &mut outputs)?;
+        }
+        Ok(outputs)
+    }
+
+    /// One start of the program, which answers `lines` times.
+    fn batch<O>(
+        &self,
+        input: Input<'_>,
+        lines: u64,
+        progress: &Progress,
+        read: &mut impl FnMut(&[u8]) -> Result<O, CliError>,
+        outputs: &mut Vec<O>,
+    ) -> Result<(), CliError> {
+        let mut running = self.start()?;
+        let (stdin, stdout) = running.pipes()?;
+        let text = input.text.to_string();
+        // Not joined: it ends when all is written or when the program stops reading, and what it failed to write is
+        // missing from the answers, which are counted.
+        std::thread::spawn(move || feed(stdin, &text, lines));
+        let mut reader = BufReader::new(stdout);
+        let mut line = Vec::new();
+        for number in 0..lines {
+            if !next_line(&mut reader, &mut line).map_err(|cause| unreadable(input, &cause))? {
+                running.finish(input)?;
+                return fail(
+                    format!(
+                        "the program printed {number} lines for {lines} of the {} input",
+                        input.name
+                    ),
+                    self.protocol(),
+                );
+            }
+            if line.len() as u64 > LONGEST_LINE {
+                return fail(
+                    format!(
+                        "line {} on the {} input is longer than 64 KiB",
+                        number + 1,
+                        input.name
+                    ),
+                    self.protocol(),
+                );
+            }
+            outputs.push(read(&line)?);
+            if (number + 1) % STRIDE == 0 || number + 1 == lines {
+                progress.advance(number % STRIDE + 1);
+            }
+        }
+        if !reader
+            .fill_buf()
+            .map_err(|cause| unreadable(input, &cause))?
+            .is_empty()
+        {
+            return fail(
+                format!(
+                    "the program printed more than {lines} lines on the {} input",
+                    input.name
+                ),
+                self.protocol(),
+            );
+        }
+        running.finish(input)
+    }
+
+    fn start(&self) -> Result<Running, CliError> {
+        let Some((executable, arguments)) = self.words.split_first() else {
+            return fail("no program to run", "write it after --, as in: -- ./my-mechanism");
+        };
+        let started = Command::new(executable)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        started.map(Running).map_err(|cause| {
+            let name = executable.to_string_lossy();
+            let hint = match cause.kind() {
+                ErrorKind::NotFound => "write the path of an executable after --, as in: -- ./my-mechanism",
+                ErrorKind::PermissionDenied => {
+                    "make it executable, or name its interpreter first: -- sh my-mechanism.sh"
+                }
+                _ => "try to run it by hand",
+            };
+            CliError::bad_input(format!("cannot start `{name}`: {cause}")).with_hint(hint)
+        })
+    }
+
+    fn protocol(&self) -> &'static str {
+        if self.one_shot {
+            "with --one-shot the program must print exactly one line each time it is run"
+        } else {
+            "the program must print one line for each line it reads, until its input ends; if it answers once and exits, use --one-shot"
+        }
+    }
+}
+
+fn unreadable(input: Input<'_>, cause: &io::Error) -> CliError {
+    CliError::bad_input(format!(
+        "cannot read what the program prints on the {} input: {cause}",
+        input.name
+    ))
+}
+
+/// A program that is stopped when we lose interest in it.
+struct Running(Child);
+
+impl Running {
+    fn pipes(&mut self) -> Result<(ChildStdin, ChildStdout), CliError> {
+        match (self.0.stdin.take(), self.0.stdout.take()) {
+            (Some(stdin), Some(stdout)) => Ok((stdin, stdout)),
+            _ => fail("the program has no input or no output", "try again"),
+        }
+    }
+
+    /// Waits for it to end by itself, and well.
+    fn finish(&mut self, input: Input<'_>) -> Result<(), CliError> {
+        let status = self.0.wait().map_err(|cause| unreadable(input, &cause))?;
+        if status.success() {
+            return Ok(());
+        }
+        fail(
+            format!("the program failed on the {} input ({status})", input.name),
+            "run it by hand on that input: it must end with exit code 0 when its input ends",
+        )
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail when it has ended already, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Writes the input on so many lines. A program that stops reading is no error here.
+fn feed(stdin: ChildStdin, text: &str, lines: u64) {
+    let mut writer = BufWriter::with_capacity(1 << 16, stdin);
+    for _ in 0..lines {
+        if writeln!(writer, "{text}").is_err() {
+            return;
+        }
+    }
+    let _ = writer.flush();
+}
+
+/// Reads a line without its end, at most a little more than the longest allowed. `false` when there is none.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let length = reader.by_ref().take(LONGEST_LINE + 2).read_until(b'\n', line)?;
+    if line.last() == Some(&b'\n') {
+        line.pop();
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+    }
+    Ok(length > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_line;
+
+    #[test]
+    fn lines_end_in_any_way_and_never_grow_without_bound() {
+        let mut text: &[u8] = b"1\n\n2\r\n3";
+        let mut line = Vec::new();
+        let mut lines = Vec::new();
+        while next_line(&mut text, &mut line).expect("memory does not fail") {
+            lines.push(String::from_utf8(line.clone()).expect("ASCII"));
+        }
+        assert_eq!(lines, ["1", "", "2", "3"]);
+
+        let mut endless = std::io::BufReader::new(std::io::repeat(b'7'));
+        assert!(next_line(&mut endless, &mut line).expect("memory does not fail"));
+        assert!(line.len() < 70_000);
+    }
+}

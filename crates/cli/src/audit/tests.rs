@@ -1,0 +1,338 @@
+//! Parsing survives anything, and the verifier answers whatever parsing lets through.
+
+use super::description::{Kind, Parameters};
+use super::file::{Format, parse};
+use super::number::Number;
+use super::verify::{Question, answer, interval_words};
+use super::{Claim, explained};
+use crate::terminal::CliError;
+use audit::exact_audit::Law;
+use clap::{Args, Command, FromArgMatches, ValueEnum};
+use exact::{Interval, Rational, ratio};
+use proptest::prelude::*;
+
+fn parameters(words: &[&str]) -> Result<Parameters, clap::Error> {
+    let command = Parameters::augment_args(Command::new("exact").no_binary_name(true));
+    Parameters::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+fn number(text: &str) -> Number {
+    text.parse().expect("a number")
+}
+
+/// The whole answer as text, or the error that a person would see.
+fn ask(words: &[&str], question: Question) -> Result<String, CliError> {
+    let pair = parameters(words).map_err(explained)?.pair()?;
+    answer(pair, question).map(|report| report.to_text())
+}
+
+#[test]
+fn the_answers_of_the_seeds() {
+    let cases: [(&[&str], &str); 7] = [
+        (
+            &["--mechanism", "uniform", "--lower", "-1", "--upper", "1"],
+            "δ is at least 0.5,",
+        ),
+        (
+            &["--mechanism", "geometric", "--scale", "4", "--shift", "1/2"],
+            "δ is at least 1,",
+        ),
+        (
+            &["--mechanism", "geometric", "--scale", "4", "--spacing", "1/100"],
+            "δ = 0: 25\n",
+        ),
+        (&["--mechanism", "laplace", "--scale", "2"], "δ = 0: 0.5\n"),
+        (
+            &["--mechanism", "laplace", "--scale", "2", "--shift", "-3"],
+            "δ = 0: 1.5\n",
+        ),
+        (&["--mechanism", "gaussian", "--sigma", "2"], "never reaches it"),
+        (
+            &["--mechanism", "randomized-response", "--gamma", "1/4"],
+            "between 1.09861228866 and 1.09861228867",
+        ),
+    ];
+    for (words, expected) in cases {
+        let text = ask(words, Question::default()).expect("an answer");
+        assert!(text.contains(expected), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn what_is_missing_superfluous_or_out_of_range_is_named() {
+    let cases: [(&[&str], &str); 10] = [
+        (&[], "no mechanism is described"),
+        (&["--mechanism", "laplace"], "laplace needs scale"),
+        (
+            &["--mechanism", "laplace", "--scale", "0"],
+            "scale must be positive",
+        ),
+        (
+            &["--mechanism", "laplace", "--scale", "1", "--sigma", "1"],
+            "laplace has no sigma",
+        ),
+        (
+            &["--mechanism", "gaussian", "--sigma", "1e12"],
+            "sigma is larger than",
+        ),
+        (
+            &["--mechanism", "laplace", "--scale", "1e-8"],
+            "widths of the noise apart",
+        ),
+        (
+            &["--mechanism", "discrete-gaussian", "--sigma", "20000"],
+            "sigma is above 10000",
+        ),
+        (
+            &["--mechanism", "uniform", "--lower", "1", "--upper", "1"],
+            "width must be positive",
+        ),
+        (
+            &[
+                "--mechanism",
+                "randomized-response",
+                "--gamma",
+                "1/2",
+                "--answers",
+                "3",
+            ],
+            "two answers only",
+        ),
+        (
+            &[
+                "--mechanism",
+                "randomized-response",
+                "--gamma",
+                "1/4",
+                "--answers",
+                "2.5",
+            ],
+            "answers must be",
+        ),
+    ];
+    for (words, expected) in cases {
+        let error = ask(words, Question::default()).expect_err("refused");
+        assert!(error.message.contains(expected), "{words:?}: {error}");
+        assert!(error.hint.is_some() && error.code == 2, "{words:?}: {error}");
+    }
+}
+
+#[test]
+fn the_same_mechanism_in_both_kinds_of_file() {
+    let toml = "[mechanism]\nkind = \"geometric\"\nscale = 4\nspacing = \"0.01\"\n";
+    let json = r#"{"mechanism": {"kind": "discrete-laplace", "scale": "4", "spacing": "1/100", "shift": 1}}"#;
+    for (text, format) in [(toml, Format::Toml), (json, Format::Json)] {
+        let pair = parse(text, format).expect("a mechanism");
+        let text = answer(pair, Question::default()).expect("an answer").to_text();
+        assert!(text.contains("δ = 0: 25\n"), "{text}");
+    }
+}
+
+#[test]
+fn rows_of_probabilities_and_densities_in_pieces() {
+    let rows = "first = [\"1/2\", \"1/2\"]\nsecond = [\"1/4\", \"3/4\"]\n";
+    let pair = parse(rows, Format::Toml).expect("two laws");
+    assert!(matches!(pair.first, Law::Finite(_)));
+    // ln 2 against ln 1.5.
+    let text = answer(pair, Question::default()).expect("an answer").to_text();
+    assert!(text.contains("between 0.69314718055"), "{text}");
+
+    // Laplace of scale 1, around 0 and around 1, by hand.
+    let pieces = r#"{
+        "first": [{"right": 0, "coefficient": "1/2", "slope": 1}, {"left": 0, "coefficient": "1/2", "slope": -1}],
+        "second": [{"right": 1, "coefficient": "1/2", "slope": 1, "intercept": -1},
+                   {"left": 1, "coefficient": "1/2", "slope": -1, "intercept": 1}]}"#;
+    let pair = parse(pieces, Format::Json).expect("two laws");
+    let text = answer(pair, Question::default()).expect("an answer").to_text();
+    assert!(text.contains("δ = 0: 1\n"), "{text}");
+}
+
+#[test]
+fn files_that_describe_nothing_are_refused_with_a_hint() {
+    let cases = [
+        (" \n", Format::Toml, "empty"),
+        ("# nothing\n", Format::Toml, "describes no mechanism"),
+        ("{}", Format::Json, "describes no mechanism"),
+        ("{", Format::Json, "EOF"),
+        ("first = [1]\n", Format::Toml, "without the other"),
+        ("first = []\nsecond = []\n", Format::Toml, "must not be empty"),
+        (
+            "first = [0.5, 0.5]\nsecond = [1, 0]\n",
+            Format::Toml,
+            "must be text",
+        ),
+        (
+            "first = [\"1/2\", \"1/3\"]\nsecond = [1, 0]\n",
+            Format::Toml,
+            "do not add up to 1",
+        ),
+        (
+            "first = [1]\nsecond = [1]\nthird = [1]\n",
+            Format::Toml,
+            "unknown field",
+        ),
+        ("[mechanism]\nkind = \"noise\"\n", Format::Toml, "unknown variant"),
+        (
+            "[mechanism]\nkind = \"laplace\"\nscale = \"NaN\"\n",
+            Format::Toml,
+            "not a finite number",
+        ),
+        (
+            "[mechanism]\nkind = \"laplace\"\nscales = 1\n",
+            Format::Toml,
+            "unknown field",
+        ),
+        (
+            r#"{"first": [{"left": 0, "coefficient": 1}], "second": [1]}"#,
+            Format::Json,
+            "is a density and the other",
+        ),
+        (
+            r#"{"first": [{"left": 0, "coefficient": 1}], "second": [{"left": 0, "coefficient": 1}]}"#,
+            Format::Json,
+            "without falling off",
+        ),
+    ];
+    for (text, format, expected) in cases {
+        let error = parse(text, format).expect_err("refused");
+        assert!(error.message.contains(expected), "{text}: {error}");
+        assert!(error.hint.is_some() && error.code == 2, "{text}: {error}");
+    }
+    let many = format!("first = [{0}]\nsecond = [{0}]\n", "0, ".repeat(5000));
+    assert!(parse(&many, Format::Toml).is_err());
+    let deep = "[".repeat(100_000);
+    assert!(parse(&deep, Format::Json).is_err());
+    assert!(parse(&format!("first = {deep}"), Format::Toml).is_err());
+}
+
+#[test]
+fn a_claim_on_the_edge_gets_one_that_can_be_proved() {
+    let claim = |epsilon: &str| Question {
+        claim: Claim {
+            epsilon: Some(number(epsilon)),
+            delta: None,
+        },
+        ..Question::default()
+    };
+    let response = || {
+        let text = "[mechanism]\nkind = \"randomized-response\"\nepsilon = 1\nanswers = 5\n";
+        parse(text, Format::Toml).expect("a mechanism")
+    };
+    let error = answer(response(), claim("1")).err().expect("undecided");
+    let nearest = error.hint.expect("a hint");
+    assert_eq!(nearest, "claim ε = 1.00000000001, which can be proved");
+    let text = answer(response(), claim("1.00000000001"))
+        .expect("decided")
+        .to_text();
+    assert!(text.contains("proved"), "{text}");
+}
+
+#[test]
+fn intervals_are_told_without_losing_the_truth() {
+    let half = Interval::from_rational(&ratio(1, 2), 64);
+    assert_eq!(interval_words(&half), "0.5");
+    let third = Interval::from_rational(&ratio(1, 3), 64);
+    assert_eq!(
+        interval_words(&third),
+        "between 0.333333333333 and 0.333333333334"
+    );
+    let tiny = Interval::between(&Rational::ZERO, &ratio(1, 1 << 40), 64);
+    assert_eq!(interval_words(&tiny), "at most 9.1e-13");
+    assert_eq!(interval_words(&Interval::from_integer(0, 64)), "0");
+}
+
+/// Text that is often, but not always, a number.
+fn numberish() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "-?[0-9]{1,4}",
+        "[0-9]{1,3}\\.[0-9]{1,4}",
+        "[0-9]{1,2}/[0-9]{1,2}",
+        "-?[0-9]{1,2}e-?[0-9]{1,3}",
+        "NaN|inf|-inf|1/0||1e9999",
+        "\\PC{0,8}",
+    ]
+}
+
+const NAMES: [&str; 9] = [
+    "shift", "scale", "sigma", "lower", "upper", "spacing", "offset", "gamma", "answers",
+];
+
+/// The parameters that a kind needs, so that most cases get as far as the verifier.
+fn needed(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Uniform => &["lower", "upper"],
+        Kind::Laplace | Kind::ExponentialNoise | Kind::DiscreteLaplace => &["scale"],
+        Kind::Gaussian | Kind::DiscreteGaussian => &["sigma"],
+        Kind::RandomizedResponse => &["gamma"],
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_command_line_makes_a_panic(
+        kind in prop::sample::select(Kind::value_variants()),
+        values in prop::collection::vec(numberish(), 3),
+        extra in prop::option::of(prop::sample::select(&NAMES[..])),
+        epsilon in prop::option::of(numberish()), delta in prop::option::of(numberish()),
+    ) {
+        let name = kind.to_possible_value().expect("each has a name").get_name().to_string();
+        let mut words = vec!["--mechanism".to_string(), name];
+        for (parameter, value) in needed(kind).iter().copied().chain(extra).zip(&values) {
+            words.extend([format!("--{parameter}"), value.clone()]);
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let read = |text: Option<String>| text.and_then(|text| text.parse().ok());
+        let question = Question { epsilon: read(epsilon), delta: read(delta), claim: Claim::default() };
+        // An answer or an error: either way it returns.
+        if let Ok(text) = ask(&words, question) {
+            prop_assert!(text.contains("smallest"));
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_panic(text in "\\PC{0,200}") {
+        let _ = parse(&text, Format::Toml);
+        let _ = parse(&text, Format::Json);
+    }
+
+    #[test]
+    fn no_row_makes_a_panic(
+        first in prop::collection::vec(numberish(), 0..4), second in prop::collection::vec(numberish(), 0..4),
+    ) {
+        let text = serde_json::json!({ "first": first, "second": second }).to_string();
+        let _ = parse(&text, Format::Json).and_then(|pair| answer(pair, Question::default()));
+    }
+
+    /// Weights made into rows that add up to 1, so that all of them reach the verifier.
+    #[test]
+    fn every_row_of_probabilities_has_an_answer(
+        first in prop::collection::vec(0u64..20, 3), second in prop::collection::vec(0u64..20, 3), delta in 0u64..20,
+    ) {
+        let (p, q) = (first.iter().sum::<u64>(), second.iter().sum::<u64>());
+        prop_assume!(p > 0 && q > 0);
+        let row = |weights: &[u64], total: u64| weights.iter().map(|weight| format!("{weight}/{total}")).collect::<Vec<_>>();
+        let text = serde_json::json!({ "first": row(&first, p), "second": row(&second, q) }).to_string();
+        let pair = parse(&text, Format::Json).expect("two rows");
+        let delta = Number(ratio(delta as i64, 20));
+        let question = Question { delta: Some(delta), ..Question::default() };
+        prop_assert!(answer(pair, question).is_ok());
+    }
+
+    #[test]
+    fn no_piece_makes_a_panic(
+        numbers in prop::collection::vec(numberish(), 5), ends in 0u8..4,
+    ) {
+        let [left, right, coefficient, slope, intercept] = &numbers[..] else { unreachable!("five of them") };
+        let mut piece = serde_json::json!({ "coefficient": coefficient, "slope": slope, "intercept": intercept });
+        if ends & 1 == 0 {
+            piece["left"] = serde_json::json!(left);
+        }
+        if ends & 2 == 0 {
+            piece["right"] = serde_json::json!(right);
+        }
+        let text = serde_json::json!({ "first": [piece], "second": [piece] }).to_string();
+        let _ = parse(&text, Format::Json).and_then(|pair| answer(pair, Question::default()));
+    }
+}

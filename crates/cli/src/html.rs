@@ -1,0 +1,341 @@
+//! A report in one HTML file: what was claimed, what was measured, and the figures, without any external asset.
+//!
+//! The caller gives text and [`Figure`]s, never markup, so everything in the page is escaped by construction.
+
+use std::fmt::Write as _;
+
+use crate::markup::escape;
+use crate::plot::Figure;
+
+/// A page of claims and what became of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    title: String,
+    introduction: String,
+    rows: Vec<Row>,
+}
+
+/// One claim: a line of the table, and a section below it when there is more to say.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    id: String,
+    claim: String,
+    expected: String,
+    measured: String,
+    pass: bool,
+    details: Vec<Detail>,
+}
+
+#[derive(Clone, Debug)]
+enum Detail {
+    Note(String),
+    Figure(Figure),
+}
+
+impl Row {
+    /// A claim, what it predicts, what came out, and whether that agrees.
+    pub(crate) fn new(
+        id: impl Into<String>,
+        claim: impl Into<String>,
+        expected: impl Into<String>,
+        measured: impl Into<String>,
+        pass: bool,
+    ) -> Self {
+        let (id, claim, expected, measured) = (id.into(), claim.into(), expected.into(), measured.into());
+        Self {
+            id,
+            claim,
+            expected,
+            measured,
+            pass,
+            details: Vec::new(),
+        }
+    }
+
+    /// Adds text to the claim's section; a blank line in it starts a new paragraph.
+    pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
+        self.details.push(Detail::Note(text.into()));
+        self
+    }
+
+    /// Adds a figure to the claim's section, after what is already there.
+    pub(crate) fn figure(mut self, figure: Figure) -> Self {
+        self.details.push(Detail::Figure(figure));
+        self
+    }
+}
+
+impl Report {
+    /// A report without rows; a blank line in the introduction starts a new paragraph.
+    pub(crate) fn new(title: impl Into<String>, introduction: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            introduction: introduction.into(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a claim.
+    pub(crate) fn row(&mut self, row: Row) {
+        self.rows.push(row);
+    }
+
+    /// The page as one file.
+    pub(crate) fn to_html(&self) -> String {
+        let title = escape(&self.title);
+        let held = self.rows.iter().filter(|row| row.pass).count();
+        let anchors = anchors(&self.rows);
+        let mut page = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        );
+        paragraphs(&mut page, &self.introduction);
+        if !self.rows.is_empty() {
+            let all = if held == self.rows.len() { "pass" } else { "fail" };
+            let _ = writeln!(
+                page,
+                "<p class=\"tally {all}\">{held} of {} claims hold.</p>",
+                self.rows.len()
+            );
+            self.table(&mut page, &anchors);
+        }
+        for (row, anchor) in self
+            .rows
+            .iter()
+            .zip(&anchors)
+            .filter(|(row, _)| !row.details.is_empty())
+        {
+            section(&mut page, row, anchor);
+        }
+        page.push_str("</main>\n</body>\n</html>\n");
+        page
+    }
+
+    fn table(&self, page: &mut String, anchors: &[String]) {
+        page.push_str(
+            "<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">id</th><th scope=\"col\">claim</th>\
+             <th scope=\"col\">expected</th><th scope=\"col\">measured</th><th scope=\"col\">result</th></tr></thead>\n\
+             <tbody>\n",
+        );
+        for (row, anchor) in self.rows.iter().zip(anchors) {
+            let id = escape(&row.id);
+            let id = if row.details.is_empty() {
+                id
+            } else {
+                format!("<a href=\"#{anchor}\">{id}</a>")
+            };
+            let _ = writeln!(
+                page,
+                "<tr><td class=\"id\">{id}</td><td>{}</td><td class=\"value\">{}</td><td class=\"value\">{}</td><td>{}</td></tr>",
+                escape(&row.claim),
+                escape(&row.expected),
+                escape(&row.measured),
+                badge(row.pass),
+            );
+        }
+        page.push_str("</tbody>\n</table></div>\n");
+    }
+}
+
+/// Words as well as colour: not everyone sees red and green apart, and paper may be grey.
+fn badge(pass: bool) -> &'static str {
+    if pass {
+        "<span class=\"badge pass\">✓ pass</span>"
+    } else {
+        "<span class=\"badge fail\">✗ fail</span>"
+    }
+}
+
+fn section(page: &mut String, row: &Row, anchor: &str) {
+    let _ = writeln!(
+        page,
+        "<section id=\"{anchor}\">\n<h2><span class=\"id\">{}</span> {} {}</h2>\n\
+         <p class=\"value\">expected {} · measured {}</p>",
+        escape(&row.id),
+        escape(&row.claim),
+        badge(row.pass),
+        escape(&row.expected),
+        escape(&row.measured),
+    );
+    for detail in &row.details {
+        match detail {
+            Detail::Note(text) => paragraphs(page, text),
+            Detail::Figure(figure) => {
+                let _ = writeln!(page, "<figure>{}</figure>", figure.to_svg());
+            }
+        }
+    }
+    page.push_str("</section>\n");
+}
+
+fn paragraphs(page: &mut String, text: &str) {
+    for paragraph in text
+        .split("\n\n")
+        .filter(|paragraph| !paragraph.trim().is_empty())
+    {
+        let _ = writeln!(page, "<p>{}</p>", escape(paragraph.trim()));
+    }
+}
+
+/// One link target a row, from its id so that links survive a new row, and distinct even when the ids are not.
+fn anchors(rows: &[Row]) -> Vec<String> {
+    let mut anchors: Vec<String> = Vec::new();
+    for row in rows {
+        let plain = |character: char| {
+            if character.is_ascii_alphanumeric() {
+                character
+            } else {
+                '-'
+            }
+        };
+        let wanted: String = std::iter::once("claim-")
+            .chain([row.id.as_str()])
+            .flat_map(str::chars)
+            .map(plain)
+            .collect();
+        let mut anchor = wanted.clone();
+        let mut copy = 2;
+        while anchors.contains(&anchor) {
+            anchor = format!("{wanted}-{copy}");
+            copy += 1;
+        }
+        anchors.push(anchor);
+    }
+    anchors
+}
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --paper: #fff; --ink: #1f2328; --quiet: #59636e; --rule: #d9dde2; --tint: #f5f7f9;
+  --pass: #0b6b4f; --pass-tint: #dcf3ea; --fail: #a53a00; --fail-tint: #fde7da; --link: #0a5f94; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --paper: #14171c; --ink: #e6e8eb; --quiet: #9aa4af; --rule: #2d333b; --tint: #1b1f26;
+    --pass: #5fdcb3; --pass-tint: #11372b; --fail: #ff9f6b; --fail-tint: #43230f; --link: #6fbdf0; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, 'Segoe UI', sans-serif; }
+main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; letter-spacing: -.01em; margin: 0 0 1rem; text-wrap: balance; }
+h2 { font-size: 1.15rem; line-height: 1.35; margin: 0 0 .4rem; }
+p { max-width: 44rem; margin: 0 0 .9rem; white-space: pre-line; overflow-wrap: anywhere; }
+a { color: var(--link); }
+.tally { font-weight: 600; }
+.tally.pass { color: var(--pass); } .tally.fail { color: var(--fail); }
+.wide { overflow-x: auto; margin: 1.5rem 0 2rem; }
+table { border-collapse: collapse; width: 100%; font-size: .94rem; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 600; color: var(--quiet); }
+th, td { padding: .5rem .9rem .5rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
+td:last-child, th:last-child { padding-right: 0; }
+.id { font-weight: 600; white-space: nowrap; }
+.value { color: var(--quiet); }
+td.value { color: inherit; min-width: 8rem; }
+.badge { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-size: .82rem; font-weight: 600;
+  white-space: nowrap; vertical-align: .1em; }
+.badge.pass { color: var(--pass); background: var(--pass-tint); }
+.badge.fail { color: var(--fail); background: var(--fail-tint); }
+section { border-top: 1px solid var(--rule); padding: 1.6rem 0 .8rem; scroll-margin-top: 1rem; }
+div + section { border-top: 0; padding-top: 0; }
+section:target { background: var(--tint); box-shadow: -1rem 0 var(--tint), 1rem 0 var(--tint); }
+/* A figure has a margin of its own; this lines its title up with the text. */
+figure { margin: .4rem -1rem .8rem; }
+@media print {
+  body { font-size: 10.5pt; } main { max-width: none; padding: 0; }
+  .badge { border: 1px solid; print-color-adjust: exact; }
+  tr, figure { break-inside: avoid; } h2 { break-after: avoid; } a { color: inherit; text-decoration: none; }
+  section:target { background: none; box-shadow: none; }
+}
+";
+
+#[cfg(test)]
+mod tests {
+    use super::{Report, Row};
+    use crate::plot::Figure;
+
+    fn report() -> Report {
+        let mut report = Report::new("Claims", "First.\n\nSecond.");
+        report.row(Row::new("M1", "noise is ε-DP", "ε = 1", "ε ≤ 1.00", true));
+        let figure = Figure::new("Noise").line("", &[(0.0, 1.0), (1.0, 2.0)]);
+        report.row(
+            Row::new("M 2", "planted mutant", "rejected", "accepted", false)
+                .note("Why.")
+                .figure(figure),
+        );
+        report
+    }
+
+    #[test]
+    fn every_row_is_in_the_table_and_only_rows_with_more_to_say_have_a_section() {
+        let page = report().to_html();
+        assert_eq!(page.matches("<tr><td").count(), 2);
+        assert_eq!(page.matches("<section").count(), 1);
+        assert!(
+            page.contains("<a href=\"#claim-M-2\">M 2</a>") && page.contains("<section id=\"claim-M-2\">")
+        );
+        assert!(page.contains("<td class=\"id\">M1</td>"));
+        assert!(page.contains("<p class=\"tally fail\">1 of 2 claims hold.</p>"));
+        assert!(page.contains("<p>First.</p>\n<p>Second.</p>"));
+        let (note, figure) = (page.find("<p>Why.</p>"), page.find("<figure><svg"));
+        assert!(note.is_some() && note < figure);
+    }
+
+    #[test]
+    fn the_badge_says_the_result_in_words() {
+        let page = report().to_html();
+        // The failed row has one in the table and one over its section.
+        assert_eq!(
+            page.matches("<span class=\"badge pass\">✓ pass</span>").count(),
+            1
+        );
+        assert_eq!(
+            page.matches("<span class=\"badge fail\">✗ fail</span>").count(),
+            2
+        );
+    }
+
+    #[test]
+    fn nothing_the_caller_says_becomes_markup() {
+        let hostile = "\"><script>alert(1)</script>&<b>";
+        let mut report = Report::new(hostile, hostile);
+        report.row(
+            Row::new(hostile, hostile, hostile, hostile, true)
+                .note(hostile)
+                .figure(Figure::new(hostile)),
+        );
+        let page = report.to_html();
+        assert!(!page.contains("<script") && !page.contains("<b>"));
+        assert!(page.contains("id=\"claim----script-alert-1---script---b-\""));
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let page = report().to_html().replace("http://www.w3.org/2000/svg", "");
+        for asset in ["http:", "https:", "src=", "@import", "url(", "<link", "<script"] {
+            assert!(!page.contains(asset), "{asset}");
+        }
+    }
+
+    #[test]
+    fn equal_ids_still_link_apart() {
+        let mut report = Report::new("t", "");
+        for id in ["a b", "a-b", "a b-2"] {
+            report.row(Row::new(id, "", "", "", true).note("n"));
+        }
+        let page = report.to_html();
+        for anchor in ["claim-a-b", "claim-a-b-2", "claim-a-b-2-2"] {
+            assert_eq!(
+                page.matches(&format!("<section id=\"{anchor}\">")).count(),
+                1,
+                "{anchor}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_report_is_a_page() {
+        let page = Report::new("Nothing", "").to_html();
+        assert!(
+            page.starts_with("<!doctype html>") && !page.contains("<table") && page.ends_with("</html>\n")
+        );
+    }
+}

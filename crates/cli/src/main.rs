@@ -1,0 +1,63 @@
+//! The `deniable` binary: parse arguments, call, print. No privacy logic lives here.
+
+mod audit;
+mod html;
+mod markup;
+mod plot;
+mod reproduce;
+mod survey;
+mod terminal;
+
+use clap::{Parser, Subcommand};
+
+/// Differential privacy you can check: anyone in the data can plausibly deny being in it.
+#[derive(Parser)]
+#[command(name = "deniable", version, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  deniable audit exact --help           is this privacy claim true? by proof
+  deniable audit run --help             … or by experiment on any program
+  deniable reproduce                    run every claim of the theory, expected against measured
+  deniable reproduce V3 --json          one claim, for a program
+  deniable survey simulate              what randomized answers tell, and what they hide
+  deniable survey randomize --help      collect answers that anyone can deny
+
+Results go to standard output, everything about the run to standard error; --json prints results for programs.
+Exit codes: 0 done, 1 a check ran and failed, 2 the input cannot be used.";
+
+#[derive(Subcommand)]
+enum Command {
+    Audit(audit::Arguments),
+    /// Run the claims of the theory, each expected against measured
+    Reproduce(reproduce::Arguments),
+    /// Collect randomized answers that anyone can deny, and estimate how common each answer is
+    Survey(survey::SurveyArguments),
+}
+
+fn main() -> std::process::ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
+    terminal::exit(match arguments.command {
+        Command::Audit(arguments) => audit::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Survey(arguments) => survey::run(&arguments),
+    })
+}
+
+/// Help and version go to standard output and are a success. What cannot be understood is bad input like any other: an error, a hint,
+/// exit code 2.
+fn refused(error: &clap::Error) -> std::process::ExitCode {
+    // A closed pipe is all that can go wrong here, and then nobody reads.
+    let _ = error.print();
+    if error.use_stderr() {
+        eprintln!("hint: add --help to the command to see what it takes, with examples");
+    }
+    std::process::ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}

@@ -1,0 +1,125 @@
+//! Figures, drawn by us as self-contained SVG.
+//!
+//! A plotting crate would be the largest dependency of the binary, for a dozen figures that need bars, lines, points,
+//! bands and reference lines. What these figures need instead is to be trusted: a value that has no place on the axis
+//! (not a number, infinite, or not positive on a logarithmic axis) is left out and breaks the line it was on, so that
+//! nothing is drawn that was not measured.
+//!
+//! ```text
+//! Figure ── marks: data to coordinates ──► axis: range and ticks ──► draw: SVG text
+//! ```
+
+mod axis;
+mod draw;
+mod histogram;
+mod label;
+mod legend;
+mod marks;
+mod style;
+mod text;
+
+pub(crate) use axis::Scale;
+pub(crate) use histogram::histogram;
+
+use marks::{Marks, Series};
+
+/// A figure under construction: two axes and the series on them.
+///
+/// Series with the same name share a colour and a legend entry, as a line and its band should. An empty name keeps a
+/// series out of the legend, and the legend appears only when there are two names to tell apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    title: String,
+    horizontal: Dimension,
+    vertical: Dimension,
+    series: Vec<Series>,
+}
+
+/// What an axis is about, before any data has fixed its range.
+#[derive(Clone, Debug)]
+struct Dimension {
+    label: String,
+    scale: Scale,
+}
+
+impl Figure {
+    /// An empty figure with linear, unlabelled axes.
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        let unlabelled = Dimension {
+            label: String::new(),
+            scale: Scale::Linear,
+        };
+        Self {
+            title: title.into(),
+            horizontal: unlabelled.clone(),
+            vertical: unlabelled,
+            series: Vec::new(),
+        }
+    }
+
+    /// Labels the horizontal axis and sets its scale.
+    pub(crate) fn x_axis(mut self, label: impl Into<String>, scale: Scale) -> Self {
+        self.horizontal = Dimension {
+            label: label.into(),
+            scale,
+        };
+        self
+    }
+
+    /// Labels the vertical axis and sets its scale.
+    pub(crate) fn y_axis(mut self, label: impl Into<String>, scale: Scale) -> Self {
+        self.vertical = Dimension {
+            label: label.into(),
+            scale,
+        };
+        self
+    }
+
+    /// Bars `(x0, x1, height)`, standing on zero, or on the bottom of a logarithmic axis.
+    pub(crate) fn bars(self, name: impl Into<String>, bars: &[(f64, f64, f64)]) -> Self {
+        self.with(name, Marks::Bars(bars.to_vec()))
+    }
+
+    /// A line through `(x, y)` in the order given.
+    pub(crate) fn line(self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
+        self.with(name, Marks::Line(points.to_vec()))
+    }
+
+    /// One marker at each `(x, y)`.
+    pub(crate) fn points(self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
+        self.with(name, Marks::Points(points.to_vec()))
+    }
+
+    /// A shaded interval from `low` to `high` at each `(x, low, high)`.
+    ///
+    /// A `low` of zero or less on a logarithmic axis reaches the bottom: the interval does not end above it.
+    pub(crate) fn band(self, name: impl Into<String>, intervals: &[(f64, f64, f64)]) -> Self {
+        self.with(name, Marks::Band(intervals.to_vec()))
+    }
+
+    /// A dashed reference line at `x`.
+    pub(crate) fn vertical(self, name: impl Into<String>, x: f64) -> Self {
+        self.with(name, Marks::Vertical(x))
+    }
+
+    /// A dashed reference line at `y`.
+    pub(crate) fn horizontal(self, name: impl Into<String>, y: f64) -> Self {
+        self.with(name, Marks::Horizontal(y))
+    }
+
+    /// The figure as one SVG element without external assets: a file of its own, or inline in HTML.
+    pub(crate) fn to_svg(&self) -> String {
+        draw::svg(self)
+    }
+
+    fn with(mut self, name: impl Into<String>, marks: Marks) -> Self {
+        self.series.push(Series {
+            name: name.into(),
+            marks,
+        });
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

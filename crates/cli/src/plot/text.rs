@@ -1,0 +1,90 @@
+//! How much room text takes. SVG cannot measure it, so it is estimated, on the generous side.
+
+/// The distance between baselines, in font sizes.
+pub(super) const LINE_HEIGHT: f64 = 1.3;
+
+/// The width of `text` at font size `size`, in the same unit.
+///
+/// The advances are those of a wide sans-serif face, because the reader's `system-ui` is unknown: a narrower face
+/// leaves a little more air, and none overlaps.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    let em = |character: char| match character {
+        '\u{300}'..='\u{36f}' => 0.0,
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | ' ' => 0.34,
+        'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' => 0.43,
+        '⁰'..='⁹' | '¹' | '²' | '³' | '⁻' => 0.45,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.98,
+        '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7ff}' | '\u{1f000}'..='\u{1ffff}' => 1.1,
+        '=' | '<' | '>' | '+' | '−' | '±' | '×' | '≤' | '≥' | '≈' => 0.84,
+        upper if upper.is_uppercase() => 0.74,
+        _ => 0.64,
+    };
+    text.chars().map(em).sum::<f64>() * size
+}
+
+/// `text` broken into lines no wider than `room`: between words, and inside a word only when it alone is too wide.
+///
+/// Empty text has no lines.
+pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let longer = if line.is_empty() {
+            word.to_string()
+        } else {
+            format!("{line} {word}")
+        };
+        if width(&longer, size) <= room {
+            line = longer;
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        for character in word.chars() {
+            line.push(character);
+            if width(&line, size) > room && line.chars().count() > 1 {
+                line.pop();
+                lines.push(std::mem::replace(&mut line, character.to_string()));
+            }
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{width, wrap};
+
+    #[test]
+    fn lines_fit_and_lose_no_word() {
+        let text =
+            "the probability that a noisy count of ε-differentially private releases is off by more than ten";
+        for room in [60.0, 150.0, 400.0] {
+            let lines = wrap(text, 12.0, room);
+            assert!(
+                lines
+                    .iter()
+                    .all(|line| width(line, 12.0) <= room || !line.contains(' ')),
+                "{lines:?}"
+            );
+            assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        }
+    }
+
+    #[test]
+    fn a_word_wider_than_the_room_is_cut() {
+        let lines = wrap(&"x".repeat(100), 10.0, 64.0);
+        assert!(lines.len() >= 10);
+        assert_eq!(lines.concat().len(), 100);
+    }
+
+    #[test]
+    fn no_text_no_lines_and_no_room_still_ends() {
+        assert!(wrap("  ", 12.0, 100.0).is_empty());
+        assert_eq!(wrap("abc", 12.0, 0.0), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,165 @@
+//! `survey estimate`: how common each answer is, from reports.
+
+use clap::Args;
+use mechanism::Estimate;
+use std::path::PathBuf;
+
+use super::json_text;
+use super::method::{Method, MethodArguments, estimate_json, explained};
+use super::report::Reports;
+use super::sheet::Sheet;
+use crate::plot::{Figure, Scale};
+use crate::terminal::{CliError, Column, Table, fail, print, write_file_atomically};
+
+const NOTES: &str = "\
+Reports are public, so this costs no privacy. Give the same --answers, --mechanism and noise as to `survey randomize`.
+
+Estimates are right on average, and may be below 0 or above 1. The intervals rest on no approximation: with the stated probability \
+they hold the true fractions of all answers together, provided that every report was randomized as stated.
+
+Example:
+  deniable survey estimate reports.csv --column cheated --epsilon 1 --confidence 0.99";
+
+#[derive(Args, Debug)]
+#[command(after_help = NOTES)]
+pub(super) struct Arguments {
+    /// The CSV file with the reports.
+    file: PathBuf,
+    /// The column with the reports.
+    #[arg(long, value_name = "NAME")]
+    column: String,
+    #[command(flatten)]
+    method: MethodArguments,
+    /// With what probability the intervals hold.
+    #[arg(long, default_value_t = 0.95, allow_negative_numbers = true)]
+    confidence: f64,
+    /// Draw the estimates into this SVG file.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let method = arguments.method.method()?;
+    // Also refuses a confidence that is none, before any file is read.
+    method
+        .frequencies()
+        .half_width(1, arguments.confidence)
+        .map_err(explained)?;
+    let sheet = Sheet::read(&arguments.file)?;
+    let column = sheet.column(&arguments.column)?;
+    let mut reports = Reports::new(&method).map_err(explained)?;
+    for (row, record) in (1u64..).zip(sheet.rows()) {
+        if record
+            .get(column)
+            .and_then(|report| reports.push(report))
+            .is_none()
+        {
+            return fail(
+                format!(
+                    "row {row} of `{}` holds no report of this mechanism",
+                    arguments.file.display()
+                ),
+                "give the same --answers, --mechanism and noise as to `deniable survey randomize`",
+            );
+        }
+    }
+    let count = reports.len() as u64;
+    if count == 0 {
+        let name = arguments.file.display();
+        return fail(
+            format!("`{name}` has no reports"),
+            "there must be a row for each respondent",
+        );
+    }
+    let estimates = reports.estimate(arguments.confidence).map_err(explained)?;
+    if let Some(path) = &arguments.plot {
+        write_file_atomically(path, figure(&method, &estimates, arguments).to_svg().as_bytes())?;
+    }
+    print(&if arguments.json {
+        json_text(&json(&method, &estimates, arguments, count)?)
+    } else {
+        text(&method, &estimates, arguments, count)
+    })
+}
+
+fn text(method: &Method, estimates: &[Estimate], arguments: &Arguments, count: u64) -> String {
+    let mut table = Table::new([
+        Column::Left("answer"),
+        Column::Right("estimate"),
+        Column::Right("from"),
+        Column::Right("to"),
+    ]);
+    for (answer, estimate) in method.answers.iter().zip(estimates) {
+        // Three decimals are more than any survey is good for.
+        let shown = |fraction: f64| format!("{fraction:.3}");
+        table.row([
+            answer.clone(),
+            shown(estimate.fraction),
+            shown(estimate.low),
+            shown(estimate.high),
+        ]);
+    }
+    format!(
+        "{count} reports with ε = {} for each respondent.\n\n{table}\n\
+         All intervals hold together with probability {}.\n",
+        method.epsilon(),
+        arguments.confidence,
+    )
+}
+
+fn json(
+    method: &Method,
+    estimates: &[Estimate],
+    arguments: &Arguments,
+    count: u64,
+) -> Result<serde_json::Value, CliError> {
+    let half_width = method
+        .frequencies()
+        .half_width(count, arguments.confidence)
+        .map_err(explained)?;
+    let rows = method
+        .answers
+        .iter()
+        .zip(estimates)
+        .map(|(answer, estimate)| estimate_json(answer, estimate));
+    Ok(serde_json::json!({
+        "command": "survey estimate",
+        "reports": count,
+        "column": arguments.column,
+        "mechanism": arguments.method.mechanism_name(),
+        "epsilon": method.epsilon().to_string(),
+        "confidence": arguments.confidence,
+        "half_width": half_width,
+        "estimates": rows.collect::<Vec<_>>(),
+    }))
+}
+
+/// Answers side by side, numbered, since an axis has numbers only.
+fn figure(method: &Method, estimates: &[Estimate], arguments: &Arguments) -> Figure {
+    const NAMED: usize = 12;
+    let names = method.answers.iter().enumerate().take(NAMED);
+    let mut legend: Vec<String> = names
+        .map(|(index, answer)| format!("{} = {answer}", index + 1))
+        .collect();
+    if method.answers.len() > NAMED {
+        legend.push("…".to_owned());
+    }
+    let place = |index: usize| index as f64 + 1.0;
+    let points: Vec<(f64, f64)> = estimates
+        .iter()
+        .enumerate()
+        .map(|(index, estimate)| (place(index), estimate.fraction))
+        .collect();
+    let interval = format!("interval, {} together", arguments.confidence);
+    let mut figure = Figure::new(format!("Estimated fractions of `{}`", arguments.column))
+        .x_axis(format!("answer: {}", legend.join(", ")), Scale::Linear)
+        .y_axis("fraction of respondents", Scale::Linear);
+    for (index, estimate) in estimates.iter().enumerate() {
+        let ends = [place(index) - 0.25, place(index) + 0.25].map(|x| (x, estimate.low, estimate.high));
+        figure = figure.band(interval.clone(), &ends);
+    }
+    figure.points("estimate", &points)
+}

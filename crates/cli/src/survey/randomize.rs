@@ -1,0 +1,209 @@
+//! `survey randomize`: answers in, reports out.
+
+use clap::Args;
+use csv::{ByteRecord, Writer};
+use mechanism::{Receipt, Sensitive};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::json_text;
+use super::method::{Method, MethodArguments, explained};
+use super::report::{numbers, randomize};
+use super::sheet::Sheet;
+use crate::terminal::{CliError, fail, print, significant, write_file_atomically};
+
+/// The confidence of the accuracy that is told before anything is estimated.
+const CONFIDENCE: f64 = 0.95;
+
+const NOTES: &str = "\
+Every row is one respondent. Their report is drawn from their answer alone, so that any two answers could have led to it: \
+that is what protects them, whoever reads the reports. The number of rows is not protected.
+
+An answer that is not in --answers counts as the first of them, so that no error can tell what somebody answered. In a \
+file of one column an empty line is an empty answer.
+
+All other columns are dropped. Those in --keep are copied as they are, WITHOUT noise: keep only what may be published.
+
+Running this twice on the same answers releases twice as much: ε adds up. Keep the reports, and delete the answers.
+
+Example:
+  deniable survey randomize answers.csv --column cheated --epsilon 1 --output reports.csv";
+
+#[derive(Args, Debug)]
+#[command(after_help = NOTES)]
+pub(super) struct Arguments {
+    /// The CSV file with the true answers; its first line names the columns.
+    file: PathBuf,
+    /// The column with the answers.
+    #[arg(long, value_name = "NAME")]
+    column: String,
+    #[command(flatten)]
+    method: MethodArguments,
+    /// Columns to copy WITHOUT any noise, separated by commas.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// Where to write the reports. Without it they are printed.
+    #[arg(long, value_name = "OUT.csv")]
+    output: Option<PathBuf>,
+    /// Print what was done as JSON; needs --output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    if arguments.json && arguments.output.is_none() {
+        return fail(
+            "--json needs --output",
+            "without it the reports themselves are printed",
+        );
+    }
+    let method = arguments.method.method()?;
+    let sheet = Sheet::read(&arguments.file)?;
+    let column = sheet.column(&arguments.column)?;
+    let kept: Vec<usize> = arguments
+        .keep
+        .iter()
+        .map(|name| sheet.column(name))
+        .collect::<Result<_, CliError>>()?;
+    if kept.contains(&column) {
+        return fail(
+            "--keep names the column of answers",
+            "it would be published without noise",
+        );
+    }
+    if arguments
+        .output
+        .as_ref()
+        .is_some_and(|output| same_file(&arguments.file, output))
+    {
+        return fail(
+            "--output is the file of answers itself",
+            "write the reports to another file",
+        );
+    }
+    let numbers = numbers(&method.answers);
+    let number = |row: ByteRecord| {
+        let answer = row.get(column).unwrap_or_default().trim_ascii();
+        numbers.get(answer).copied().unwrap_or(0)
+    };
+    let answers = Sensitive::new(sheet.rows().map(number).collect::<Vec<u32>>());
+    // The number of rows is public, so it may be told.
+    let count = sheet.rows().count();
+    if count == 0 {
+        let name = arguments.file.display();
+        return fail(
+            format!("`{name}` has no row of answers"),
+            "there must be a row for each respondent",
+        );
+    }
+    let purpose = format!("survey of column `{}`", arguments.column);
+    let (reports, receipt) = randomize(&method, answers, &purpose).map_err(explained)?;
+    let text = written(arguments, &sheet, &kept, &reports)?;
+    let done = Done {
+        arguments,
+        method: &method,
+        receipt: &receipt,
+        count: count as u64,
+    };
+    match &arguments.output {
+        Some(path) => {
+            write_file_atomically(path, &text)?;
+            print(&if arguments.json {
+                json_text(&done.json()?)
+            } else {
+                done.text()?
+            })
+        }
+        None => {
+            // What was done is about the run, not its result; and a closed standard error is no reason to stop.
+            let _ = std::io::stderr().write_all(done.text()?.as_bytes());
+            print(&String::from_utf8_lossy(&text))
+        }
+    }
+}
+
+/// Whether both paths lead to one file that exists.
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// The reports as CSV, after the columns to keep.
+fn written(
+    arguments: &Arguments,
+    sheet: &Sheet,
+    kept: &[usize],
+    reports: &[String],
+) -> Result<Vec<u8>, CliError> {
+    let mut writer = Writer::from_writer(Vec::new());
+    let failed = |_| CliError::bad_input("the reports could not be written");
+    let mut header = ByteRecord::new();
+    for name in arguments.keep.iter().chain([&arguments.column]) {
+        header.push_field(name.trim().as_bytes());
+    }
+    writer.write_byte_record(&header).map_err(failed)?;
+    for (row, report) in sheet.rows().zip(reports) {
+        let mut record = ByteRecord::new();
+        for column in kept {
+            record.push_field(row.get(*column).unwrap_or_default());
+        }
+        record.push_field(report.as_bytes());
+        writer.write_byte_record(&record).map_err(failed)?;
+    }
+    writer
+        .into_inner()
+        .map_err(|_| CliError::bad_input("the reports could not be written"))
+}
+
+/// What was done.
+struct Done<'run> {
+    arguments: &'run Arguments,
+    method: &'run Method,
+    receipt: &'run Receipt,
+    count: u64,
+}
+
+impl Done<'_> {
+    fn half_width(&self) -> Result<f64, CliError> {
+        self.method
+            .frequencies()
+            .half_width(self.count, CONFIDENCE)
+            .map_err(explained)
+    }
+
+    fn text(&self) -> Result<String, CliError> {
+        let place = match &self.arguments.output {
+            Some(path) => format!(" in `{}`", path.display()),
+            None => String::new(),
+        };
+        let unprotected = match self.arguments.keep.len() {
+            0 => String::new(),
+            _ => format!("Copied without noise: {}.\n", self.arguments.keep.join(", ")),
+        };
+        Ok(format!(
+            "{} reports{place}.\nGuarantee: {}, whoever reads the reports.\n{unprotected}\
+             Estimates from them will be off by at most {} (all of them together, with probability {CONFIDENCE}).\n",
+            self.count,
+            self.receipt.charge.guarantee,
+            significant(self.half_width()?, 2),
+        ))
+    }
+
+    fn json(&self) -> Result<serde_json::Value, CliError> {
+        Ok(serde_json::json!({
+            "command": "survey randomize",
+            "reports": self.count,
+            "column": self.arguments.column,
+            "kept": self.arguments.keep,
+            "output": self.arguments.output.as_ref().map(|path| path.display().to_string()),
+            "mechanism": self.arguments.method.mechanism_name(),
+            "answers": self.method.answers,
+            "epsilon": self.method.epsilon().to_string(),
+            "guarantee": self.receipt.charge.guarantee.to_string(),
+            "confidence": CONFIDENCE,
+            "half_width": self.half_width()?,
+        }))
+    }
+}

@@ -1,0 +1,261 @@
+//! What every command shares at the terminal: how it fails, prints, shows progress and writes files.
+//!
+//! Results go to standard output, everything about the run to standard error, so that a pipe carries results alone.
+
+mod file;
+mod table;
+
+pub(crate) use file::write_file_atomically;
+pub(crate) use table::{Column, Table};
+
+use std::fmt;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The exit code of a check that ran and failed.
+const CHECK_FAILED: u8 = 1;
+/// The exit code of a command that could not run as asked.
+const BAD_INPUT: u8 = 2;
+
+/// Why a command stops, in the words the person at the terminal reads. It never holds a data value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CliError {
+    /// What went wrong and why.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<String>,
+    /// The exit code: 1 for a check that failed, 2 for input that cannot be used.
+    pub(crate) code: u8,
+}
+
+impl CliError {
+    /// Input that cannot be used: the command did not do what it was asked (exit code 2).
+    pub(crate) fn bad_input(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            code: BAD_INPUT,
+        }
+    }
+
+    /// A check that ran to its end and failed (exit code 1).
+    pub(crate) fn check_failed(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            code: CHECK_FAILED,
+        }
+    }
+
+    /// The same error, with what to do about it.
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "error: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(formatter, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for CliError {}
+
+/// Stops because of the input: what is wrong with it, and what to do about it.
+pub(crate) fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, CliError> {
+    Err(CliError::bad_input(what).with_hint(hint))
+}
+
+/// Ends `main`: says on standard error what went wrong, if anything did, and turns it into the exit code.
+pub(crate) fn exit(outcome: Result<(), CliError>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to be told when standard error itself is closed; the exit code still says it.
+            let _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::from(error.code)
+        }
+    }
+}
+
+/// Writes `text` to standard output. A reader that has seen enough, such as `head`, is no error.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    print_to(std::io::stdout().lock(), text)
+}
+
+fn print_to(mut output: impl Write, text: &str) -> Result<(), CliError> {
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(CliError::bad_input(format!(
+            "cannot write to standard output: {cause}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A progress bar on standard error that leaves no trace when it ends.
+///
+/// It shows only to a person: never when standard error is not a terminal.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar of so many steps. `hidden` is for `--json` and `--quiet`.
+    pub(crate) fn new(label: impl Into<String>, steps: u64, hidden: bool) -> Self {
+        if hidden || !std::io::stderr().is_terminal() {
+            return Self {
+                bar: ProgressBar::hidden(),
+            };
+        }
+        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed} (about {eta} left)")
+        {
+            bar.set_style(style.progress_chars("━╾─"));
+        }
+        bar.set_message(label.into());
+        // The clock moves during a long step too, so that it does not look stuck.
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+
+    /// Moves the bar on.
+    pub(crate) fn advance(&self, steps: u64) {
+        self.bar.inc(steps);
+    }
+
+    /// Says what is being done now.
+    pub(crate) fn label(&self, label: impl Into<String>) {
+        self.bar.set_message(label.into());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `value` rounded to so many significant digits, all of them written: `significant(2.0, 3)` is `2.00`.
+///
+/// Below 0.0001 and from a million up it is written as `1.23e-5`. A number for people to read, not to compute with.
+pub(crate) fn significant(value: f64, digits: usize) -> String {
+    let digits = digits.max(1);
+    if !value.is_finite() {
+        return if value.is_nan() {
+            "NaN"
+        } else {
+            ["∞", "-∞"][usize::from(value < 0.0)]
+        }
+        .to_string();
+    }
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    // Rounding can carry into a new digit (9.99 to two digits is 10), so the exponent is read after rounding.
+    let scientific = format!("{value:.*e}", digits - 1);
+    let exponent = scientific
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse::<i32>().ok())
+        .unwrap_or(0);
+    if !(-4..6).contains(&exponent) {
+        return scientific;
+    }
+    let decimals = digits as i32 - 1 - exponent;
+    if decimals >= 0 {
+        return format!("{value:.*}", decimals as usize);
+    }
+    // The digits left of the decimal point that are not significant are zero.
+    let rounded: f64 = scientific.parse().unwrap_or(value);
+    format!("{rounded:.0}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_and_what_to_do() {
+        let error = fail::<()>("the file has no column `age`", "name one with --column").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "error: the file has no column `age`\nhint: name one with --column"
+        );
+        assert_eq!(error.code, 2);
+        let failed = CliError::check_failed("3 of 20 claims do not hold");
+        assert_eq!(failed.to_string(), "error: 3 of 20 claims do not hold");
+        assert_eq!(failed.code, 1);
+    }
+
+    #[test]
+    fn the_exit_code_is_the_errors() {
+        let shown = |outcome| format!("{:?}", exit(outcome));
+        assert_eq!(shown(Ok(())), format!("{:?}", ExitCode::SUCCESS));
+        assert_eq!(
+            shown(Err(CliError::check_failed("expected in this test"))),
+            format!("{:?}", ExitCode::from(1))
+        );
+    }
+
+    #[test]
+    fn a_reader_that_leaves_is_no_error_and_a_full_disk_is() {
+        struct Refusing(ErrorKind);
+        impl Write for Refusing {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(self.0.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        assert_eq!(print_to(Refusing(ErrorKind::BrokenPipe), "text"), Ok(()));
+        assert!(print_to(Refusing(ErrorKind::StorageFull), "text").is_err());
+        let mut written = Vec::new();
+        assert_eq!(print_to(&mut written, "text\n"), Ok(()));
+        assert_eq!(written, b"text\n");
+    }
+
+    #[test]
+    fn significant_digits() {
+        let cases = [
+            (0.0, 3, "0"),
+            (-0.0, 3, "0"),
+            (2.0, 3, "2.00"),
+            (-1.23456, 3, "-1.23"),
+            (9.996, 3, "10.0"),
+            (0.99999, 2, "1.0"),
+            (0.000123456, 3, "0.000123"),
+            (0.0000123456, 3, "1.23e-5"),
+            (12345.0, 3, "12300"),
+            (99999.0, 2, "100000"),
+            (999_999.0, 3, "1.00e6"),
+            (1.5e300, 2, "1.5e300"),
+            (5e-324, 2, "4.9e-324"),
+            (7.0, 0, "7"),
+            (f64::NAN, 3, "NaN"),
+            (f64::INFINITY, 3, "∞"),
+            (f64::NEG_INFINITY, 3, "-∞"),
+        ];
+        for (value, digits, expected) in cases {
+            assert_eq!(significant(value, digits), expected, "{value} to {digits}");
+        }
+    }
+
+    #[test]
+    fn hidden_progress_counts_and_draws_nothing() {
+        let progress = Progress::new("drawing", 3, true);
+        assert!(progress.bar.is_hidden());
+        progress.label("still drawing");
+        progress.advance(2);
+        assert_eq!(progress.bar.position(), 2);
+    }
+}
