@@ -32,11 +32,16 @@ impl Budget {
     /// A promise as this budget counts it: a pure cost is turned into ρ on its own under a limit in ρ, because ε²/2 of a
     /// sum is more than the sum of ε²/2.
     fn counted(&self, cost: &Promise) -> Result<Promise, Error> {
+        // (ε, 0)-DP is ε-DP, and must not turn a tally in one currency into another.
+        let cost = match cost {
+            Promise::Approximate(epsilon, delta) if *delta == Delta::ZERO => Promise::Pure(epsilon.clone()),
+            other => other.clone(),
+        };
         match (&self.limit, cost) {
             (Promise::Concentrated(_), Promise::Pure(epsilon)) => {
                 Ok(Promise::Concentrated(epsilon.concentrated()?))
             }
-            _ => Ok(cost.clone()),
+            (_, cost) => Ok(cost),
         }
     }
 }
@@ -157,6 +162,20 @@ mod tests {
 
     fn person() -> PrivacyUnit {
         PrivacyUnit::new("person", Neighbors::AddRemove)
+    }
+
+    #[test]
+    fn a_delta_of_zero_is_no_other_currency() {
+        let one = Epsilon::parse("1").unwrap();
+        let mut spending = Spending::none(Budget::new(Promise::Pure(one), person()));
+        let half = Epsilon::parse("0.5").unwrap();
+        spending
+            .charge(&Guarantee::new(
+                Promise::Approximate(half.clone(), Delta::ZERO),
+                person(),
+            ))
+            .unwrap();
+        assert_eq!(spending.remaining(), Promise::Pure(half));
     }
 
     fn pure(text: &str) -> Guarantee {

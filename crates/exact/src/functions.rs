@@ -103,7 +103,7 @@ fn exp_point(x: &Rational, bits: u32) -> Interval {
     // k = ⌊x·1.4427⌋ needs no precision: any integer near x/ln 2 leaves a small y.
     let k = (x * Rational::from_parts(Integer::from(14427), Natural::from(10000u32))).round();
     let k: i64 = i64::try_from(k).expect("below 2^41");
-    if k < -(i64::from(bits) + 2) {
+    if vanishes(k, bits) {
         return Interval::from_ends(Integer::ZERO, Integer::ONE, bits);
     }
     let squarings = 8 + bits / 64;
@@ -139,6 +139,12 @@ fn exp_point(x: &Rational, bits: u32) -> Interval {
         result.lo().clone()
     };
     Interval::from_ends(lo, result.hi().clone(), bits)
+}
+
+/// Whether e^x is certainly at most 2^-bits, when k is x·1.4427 rounded: x ≤ (k+½)/1.4427 and 1/(1.4427·ln 2) > 1 − 2^-17, so
+/// e^x = 2^(x/ln 2) ≤ 2^((k+½)·(1 − 2^-17)).
+fn vanishes(k: i64, bits: u32) -> bool {
+    k < -(i64::from(bits) + i64::from(bits >> 16) + 2)
 }
 
 fn abs_upper(value: &Interval) -> Integer {
@@ -373,6 +379,18 @@ mod tests {
     fn a_wrong_digit_would_be_noticed() {
         let e = Interval::exp_of(&ratio(1, 1), 200);
         assert!(!e.contains(&parse_decimal("2.7182818284590452353602874713526624977572470936").unwrap()));
+    }
+
+    #[test]
+    fn what_vanishes_is_small_at_any_precision() {
+        let ln2 = Interval::ln_of(&ratio(2, 1), 200).upper();
+        for bits in [1, 32, 1000, 1 << 16, 727_000, 1_000_000, 1 << 20, u32::MAX] {
+            // The first k that vanishes, at the largest x that rounds to it: x ≤ −bits·ln 2.
+            let k = -(i64::from(bits) + i64::from(bits >> 16) + 3);
+            assert!(vanishes(k, bits) && !vanishes(k + 1, bits));
+            let x = (Rational::from(k) + ratio(1, 2)) * ratio(10_000, 14_427);
+            assert!(x <= -Rational::from(bits) * &ln2, "{bits}");
+        }
     }
 
     #[test]

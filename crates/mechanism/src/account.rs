@@ -5,7 +5,9 @@ use noise::{Entropy, Grid, OsEntropy};
 /// A way to make private data public, with a proof of what that costs.
 ///
 /// Whatever can fail fails when the mechanism is built; `draw` is total, because by then the charge is spent.
-pub trait Mechanism<Input> {
+///
+/// Only this crate implements it: a foreign implementation could state one cost and forward its permit to a mechanism of another.
+pub trait Mechanism<Input>: sealed::Sealed {
     /// What comes out.
     type Output;
 
@@ -35,6 +37,30 @@ pub trait Mechanism<Input> {
 
     /// Runs once. Takes the input and the permit, so neither can be used again.
     fn draw(&self, input: Aggregate<Input>, permit: Permit<'_>) -> Self::Output;
+}
+
+/// The mechanisms that are proved: all of them, in one place.
+mod sealed {
+    /// Not nameable outside this crate, so nothing else can be a mechanism.
+    pub trait Sealed {}
+
+    impl Sealed for crate::AboveThreshold {}
+    impl Sealed for crate::ExponentialMechanism {}
+    impl Sealed for crate::Gaussian {}
+    impl Sealed for crate::GaussianOnIntegers {}
+    impl Sealed for crate::GaussianThreshold {}
+    impl Sealed for crate::Laplace {}
+    impl Sealed for crate::LaplaceThreshold {}
+    impl Sealed for crate::LocalHashing {}
+    impl Sealed for crate::NoisyMax {}
+    impl Sealed for crate::OptimalThreshold {}
+    impl Sealed for crate::PermuteAndFlip {}
+    impl Sealed for crate::ProposeTestRelease {}
+    impl Sealed for crate::Quantile {}
+    impl Sealed for crate::Quantiles {}
+    impl Sealed for crate::RandomizedResponse {}
+    impl Sealed for crate::SmoothMedian {}
+    impl Sealed for crate::UnaryEncoding {}
 }
 
 /// Leave to open one private value once.

@@ -44,6 +44,11 @@ pub enum Error {
         "this mechanism is proved for other neighbours than the aggregate's\nhint: mechanisms that answer for each unit protect a changed unit, not an added one"
     )]
     NeighborsMismatch,
+    /// A session that was copied into a forked process.
+    #[error(
+        "the process forked since this session was charged\nhint: one charge answers one session; open another in the child"
+    )]
+    Forked,
     /// A parameter outside its range.
     #[error("{what} must be {range}")]
     OutOfRange {

@@ -50,7 +50,9 @@ pub trait Ledger {
 }
 
 /// A ledger that lives as long as the process: for surveys, tests and simulations.
-#[derive(Clone, Debug)]
+///
+/// It cannot be cloned: a copy would be a second budget for the same data.
+#[derive(Debug)]
 pub struct MemoryLedger {
     spending: Spending,
     taken: Vec<Charge>,

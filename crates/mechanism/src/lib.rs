@@ -79,5 +79,5 @@ pub use sensitivity::Sensitivity;
 pub use smooth::SmoothMedian;
 pub use sparse_vector::{AboveThreshold, ThresholdSession};
 pub use survey::{Estimate, Frequencies};
-pub use threshold::{GaussianThreshold, LaplaceThreshold, OptimalThreshold};
+pub use threshold::{GaussianThreshold, GroupName, LaplaceThreshold, OptimalThreshold};
 pub use unary::{BitReports, UnaryEncoding};

@@ -89,6 +89,7 @@ impl AboveThreshold {
         Watch {
             level,
             left: self.positives,
+            process: std::process::id(),
         }
     }
 
@@ -128,6 +129,8 @@ fn noises(
 struct Watch {
     level: i128,
     left: u32,
+    /// Whose it is: a forked child holds a copy, and two that answer would give twice what was charged.
+    process: u32,
 }
 
 impl Mechanism<Vec<i64>> for AboveThreshold {
@@ -190,9 +193,12 @@ impl ThresholdSession<'_> {
     /// Whether the query is about at or above the threshold; `None` when the positive answers are used up.
     ///
     /// # Errors
-    /// When the query is about another unit, on another grid, or moves further than the mechanism was calibrated for. Then nothing was
+    /// When the process forked, or the query is about another unit, on another grid, or moves further than the mechanism was calibrated for. Then nothing was
     /// drawn, and the session goes on as before.
     pub fn ask(&mut self, query: Aggregate<i64>) -> Result<Option<bool>, Error> {
+        if self.watch.process != std::process::id() {
+            return Err(Error::Forked);
+        }
         if *query.unit() != self.unit {
             return Err(Error::UnitMismatch);
         }

@@ -22,7 +22,32 @@ use noise::Grid;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<K: Ord + Clone> Aggregate<Vec<(K, i64)>> {
+/// What can name a group: types in which equal names are the same name, to the last bit.
+///
+/// A released name is that of some unit. If equal names could differ, as strings that compare without regard to case can, or zeros of
+/// different sign, the one released would tell whose it was. So the list is closed.
+pub trait GroupName: Ord + Clone + sealed::Sealed {}
+
+impl<K: Ord + Clone + sealed::Sealed> GroupName for K {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for String {}
+    impl Sealed for &'static str {}
+    impl Sealed for Vec<u8> {}
+    impl Sealed for bool {}
+    impl Sealed for char {}
+    impl Sealed for u8 {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
+    impl<A: Sealed> Sealed for Option<A> {}
+    impl<A: Sealed, B: Sealed> Sealed for (A, B) {}
+    impl<A: Sealed, B: Sealed, C: Sealed> Sealed for (A, B, C) {}
+}
+
+impl<K: GroupName> Aggregate<Vec<(K, i64)>> {
     /// How many distinct units are in each group, from rows of (unit, group).
     ///
     /// Each unit counts in at most `groups_per_unit` groups: its first ones in the order of names. That rule looks at the unit's own rows
@@ -61,7 +86,7 @@ impl<K: Ord + Clone> Aggregate<Vec<(K, i64)>> {
 
 /// Groups as the proofs see them, a function from names to counts: in the order of names whatever the order of the input, each name once, and
 /// none without a unit in it.
-fn present<K: Ord>(mut groups: Vec<(K, i64)>) -> Vec<(K, i64)> {
+fn present<K: GroupName>(mut groups: Vec<(K, i64)>) -> Vec<(K, i64)> {
     groups.sort_by(|a, b| a.0.cmp(&b.0));
     groups.dedup_by(|later, kept| {
         let same = later.0 == kept.0;

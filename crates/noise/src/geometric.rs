@@ -350,7 +350,7 @@ impl DiscreteLaplace {
             draws.excess.fill(0);
         }
         for lane in 0..draws.count {
-            while draws.magnitudes[lane] == 0 && draws.signs[lane] == 1 {
+            while draws.magnitudes[lane] == 0 && draws.excess[lane] == 0 && draws.signs[lane] == 1 {
                 let (magnitude, negative) = self.magnitude.draw(entropy);
                 draws.magnitudes[lane] = magnitude as u64 & ((1 << 57) - 1);
                 draws.excess[lane] = magnitude - u128::from(draws.magnitudes[lane]);
@@ -501,6 +501,23 @@ mod tests {
         sampler.add_to(&mut values, &mut entropy);
         assert!(values.contains(&i64::MAX) && values.iter().any(|value| *value < i64::MAX));
         assert!(values.iter().all(|value| *value > i64::MAX - 1000));
+    }
+
+    /// A draw that replaces −0 may be a multiple of 2^57, whose low part is zero: it is not −0 and must be kept.
+    #[test]
+    fn replacements_beyond_57_bits_are_kept() {
+        let large = DiscreteLaplace::new(&exact::power_of_two(50)).unwrap();
+        // Five low digits and a last one, each of one word; a word of 2 is cell 0, of 3 is cell 0 with a minus sign.
+        let digits = |low: u32, last: u32| [low, low, low, low, low, last].map(u32::to_be_bytes).concat();
+        // A last word of ones is the last cell, 63·2^50, negative; twice 63 and 2 more in excess make 128·2^50 = 2^57.
+        let cell_two = (0.9 * f64::from(1u32 << 31)) as u32 * 2;
+        let excess = [vec![0xff; 4], vec![0xff; 8], cell_two.to_be_bytes().to_vec()].concat();
+        let negative_zero = digits(2, 3);
+        let replacement = [digits(2, u32::MAX), vec![0xff; 8], excess].concat();
+        let tape = [negative_zero, replacement.clone()].concat();
+        let expected = large.sample(&mut crate::Tape::new(replacement));
+        assert_eq!(expected, -(1 << 57));
+        assert_eq!(large.sample(&mut crate::Tape::new(tape)), expected);
     }
 
     #[test]

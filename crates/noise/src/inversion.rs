@@ -242,19 +242,17 @@ fn key_ends(bound: &Interval, key_bits: u32) -> (u32, u32) {
 
 /// #{k : F(k) ≤ U} for U in [known, known+1)·2^-known_bits, if that decides every k.
 fn count_below(bounds: &[Interval], known: &Natural, known_bits: u32) -> Option<u32> {
-    let low = Integer::from(known.clone());
-    let high = &low + Integer::ONE;
-    let mut count = 0u32;
+    // `refine` keeps bounds finer than what is known of U.
+    let shift = (bounds.first()?.bits() - known_bits) as usize;
+    let low = Integer::from(known.clone()) << shift;
+    let high = Integer::from(known + Natural::ONE) << shift;
+    let (mut below, mut above) = (0, 0);
+    // Both comparisons for every bound: how long it takes must not tell where U lies.
     for bound in bounds {
-        let aligned = bound.with_bits(bound.bits().max(known_bits));
-        let shift = (aligned.bits() - known_bits) as usize;
-        if *aligned.hi() <= &low << shift {
-            count += 1;
-        } else if *aligned.lo() < &high << shift {
-            return None;
-        }
+        below += u32::from(*bound.hi() <= low);
+        above += u32::from(*bound.lo() >= high);
     }
-    Some(count)
+    (below + above == bounds.len() as u32).then_some(below)
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ fn both_kinds_of_points_are_released() {
         &Mechanism::<i64>::promise(&analytic)
     );
     let many = Aggregate::claimed(
-        Sensitive::new(vec![i64::MAX, 0, i64::MIN]),
+        Sensitive::new(vec![1 << 40, 0, -(1 << 40)]),
         scalar(16),
         unit,
         grid,

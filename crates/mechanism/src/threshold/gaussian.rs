@@ -1,4 +1,4 @@
-use super::{check, least_threshold, present, reaching};
+use super::{GroupName, check, least_threshold, present, reaching};
 use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
 use accounting::{Delta, Epsilon, Event, Neighbors, Promise, smallest_multiplier};
 use exact::{Interval, Rational, ratio};
@@ -85,7 +85,7 @@ pub(super) fn tail(variance: &Rational, reach: i64, bits: u32) -> Interval {
     point.normal_cdf()
 }
 
-impl<K: Ord> Mechanism<Vec<(K, i64)>> for GaussianThreshold {
+impl<K: GroupName> Mechanism<Vec<(K, i64)>> for GaussianThreshold {
     type Output = Vec<(K, i64)>;
 
     fn sensitivity(&self) -> &Sensitivity {

@@ -1,4 +1,4 @@
-use super::{check, laplace_tail, least_threshold, present, reaching};
+use super::{GroupName, check, laplace_tail, least_threshold, present, reaching};
 use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
 use accounting::{Delta, Epsilon, Event, Neighbors, Promise};
 use exact::Rational;
@@ -60,7 +60,7 @@ impl LaplaceThreshold {
     }
 }
 
-impl<K: Ord> Mechanism<Vec<(K, i64)>> for LaplaceThreshold {
+impl<K: GroupName> Mechanism<Vec<(K, i64)>> for LaplaceThreshold {
     type Output = Vec<(K, i64)>;
 
     fn sensitivity(&self) -> &Sensitivity {

@@ -1,4 +1,4 @@
-use super::{check, present};
+use super::{GroupName, check, present};
 use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
 use accounting::{Delta, Epsilon, Event, Neighbors, Promise};
 use exact::{Integer, Interval, Rational, floor_log2};
@@ -146,7 +146,7 @@ pub(super) fn probabilities(
         .take_while(move |probability| *probability.lo() < whole)
 }
 
-impl<K: Ord> Mechanism<Vec<(K, i64)>> for OptimalThreshold {
+impl<K: GroupName> Mechanism<Vec<(K, i64)>> for OptimalThreshold {
     type Output = Vec<K>;
 
     fn sensitivity(&self) -> &Sensitivity {
