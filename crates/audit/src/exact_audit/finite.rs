@@ -22,6 +22,8 @@ enum Masses {
 #[derive(Clone)]
 pub struct Finite {
     masses: Masses,
+    /// When masses are in proportion to e^exponent, the exponents: between laws with the same normalizing sum they tell ratios exactly.
+    exponents: Option<Vec<Rational>>,
 }
 
 impl Finite {
@@ -40,6 +42,7 @@ impl Finite {
         }
         Ok(Self {
             masses: Masses::Exact(masses),
+            exponents: None,
         })
     }
 
@@ -91,12 +94,14 @@ impl Finite {
         let largest = exponents.iter().max().ok_or(Error::NotADistribution {
             reason: "there is no outcome",
         })?;
-        Self::from_weights(
-            exponents
-                .iter()
-                .map(|exponent| Real::exponential(&(exponent - largest)))
-                .collect(),
-        )
+        let weights = exponents
+            .iter()
+            .map(|exponent| Real::exponential(&(exponent - largest)))
+            .collect();
+        Ok(Self {
+            exponents: Some(exponents.to_vec()),
+            ..Self::from_weights(weights)?
+        })
     }
 
     /// Masses that are enclosed on demand: `recipe(bits)` gives one enclosure for each of the outcomes. An outcome
@@ -107,6 +112,7 @@ impl Finite {
     ) -> Result<Self, Error> {
         let law = Self {
             masses: Masses::Computed(outcomes, Arc::new(recipe)),
+            exponents: None,
         };
         let sample = law.enclose(128);
         if sample.len() != outcomes {
@@ -159,6 +165,7 @@ impl Finite {
                 .collect();
             return Finite {
                 masses: Masses::Exact(masses),
+                exponents: None,
             };
         }
         let (left, right) = (self.clone(), other.clone());
@@ -171,6 +178,7 @@ impl Finite {
         };
         Finite {
             masses: Masses::Computed(self.outcomes() * other.outcomes(), Arc::new(recipe)),
+            exponents: None,
         }
     }
 
@@ -178,6 +186,7 @@ impl Finite {
     pub fn power(&self, times: u32) -> Finite {
         let constant = Finite {
             masses: Masses::Exact(vec![Rational::ONE]),
+            exponents: None,
         };
         (0..times).fold(constant, |product, _| product.product(self))
     }
@@ -199,6 +208,7 @@ impl Finite {
             }
             return Finite {
                 masses: Masses::Exact(merged),
+                exponents: None,
             };
         }
         let law = self.clone();
@@ -211,6 +221,7 @@ impl Finite {
         };
         Finite {
             masses: Masses::Computed(outcomes, Arc::new(recipe)),
+            exponents: None,
         }
     }
 }
@@ -226,6 +237,20 @@ pub(crate) struct FinitePair<'a> {
     p: &'a Finite,
     q: &'a Finite,
     kept: RefCell<Option<Rc<Table>>>,
+    /// ln(p/q) of each outcome, where it is known exactly.
+    losses: Option<Vec<Rational>>,
+}
+
+/// When the exponents of two laws are the same numbers in another order, their normalizing sums are equal and cancel: ln(p/q) is
+/// the difference of the exponents, a rational.
+fn exact_losses(p: &Finite, q: &Finite) -> Option<Vec<Rational>> {
+    let (p, q) = (p.exponents.as_ref()?, q.exponents.as_ref()?);
+    let sorted = |exponents: &[Rational]| {
+        let mut exponents = exponents.to_vec();
+        exponents.sort();
+        exponents
+    };
+    (sorted(p) == sorted(q)).then(|| p.iter().zip(q).map(|(p, q)| p - q).collect())
 }
 
 impl<'a> FinitePair<'a> {
@@ -240,6 +265,7 @@ impl<'a> FinitePair<'a> {
             p,
             q,
             kept: RefCell::new(None),
+            losses: exact_losses(p, q),
         })
     }
 
@@ -282,10 +308,18 @@ impl<'a> FinitePair<'a> {
 
 impl Direction for FinitePair<'_> {
     fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
-        Ok(self
-            .table(bits + magnification(epsilon))
-            .delta(epsilon)
-            .with_bits(bits))
+        let table = self.table(bits + magnification(epsilon));
+        let Some(losses) = &self.losses else {
+            return Ok(table.delta(epsilon).with_bits(bits));
+        };
+        // p ≤ e^ε·q exactly where ln(p/q) ≤ ε: those outcomes add nothing, which no enclosure could tell at equality.
+        let exceeding = table.pairs.iter().zip(losses).filter(|(_, loss)| *loss > epsilon);
+        let exceeding = Table {
+            pairs: exceeding.map(|(pair, _)| pair.clone()).collect(),
+            unseen: table.unseen.clone(),
+            bits: table.bits,
+        };
+        Ok(exceeding.delta(epsilon).with_bits(bits))
     }
 
     fn gap(&self, bits: u32) -> Result<Gap, Error> {
@@ -332,5 +366,30 @@ impl Direction for FinitePair<'_> {
             largest = largest.max(&loss.with_bits(bits));
         }
         Ok(Supremum::Bounded(largest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact_audit::{satisfies, smallest_delta};
+    use exact::ratio;
+
+    /// Randomized response with three answers at ε = 0.1, which no binary fraction is: the claim is proved at 0.1, and refuted just below.
+    #[test]
+    fn ratios_of_exponents_are_exact() {
+        let epsilon = ratio(1, 10);
+        let zero = Rational::ZERO;
+        let yes = Finite::from_exponents(&[epsilon.clone(), zero.clone(), zero.clone()]).unwrap();
+        let no = Finite::from_exponents(&[zero.clone(), epsilon.clone(), zero.clone()]).unwrap();
+        let (yes, no) = (yes.into(), no.into());
+        assert!(satisfies(&yes, &no, &epsilon, &zero).unwrap());
+        assert!(!satisfies(&yes, &no, &(&epsilon * ratio(999_999, 1_000_000)), &zero).unwrap());
+        assert!(
+            smallest_delta(&yes, &no, &epsilon)
+                .unwrap()
+                .certainly_at_most(&zero)
+        );
+        assert!(smallest_delta(&yes, &no, &ratio(1, 20)).unwrap().lower() > zero);
     }
 }
