@@ -78,24 +78,35 @@ pub fn real_releases() -> Result<Vec<Row>, Failure> {
         let exact = grid.scale(&rational(scale)?);
         let laplace = DiscreteLaplace::new(&exact)?;
         let gaussian = RoundedGaussian::with_scale(&exact)?;
-        for (sampler, noise) in [("Grid + DiscreteLaplace", "real laplace"), ("Grid + RoundedGaussian", "real gaussian")] {
-            let label = Label { library: LIBRARY, sampler, noise };
-            rows.push(measure(label, scale.text, |samples: &mut [f64]| -> Result<(), Failure> {
-                for batch in samples.chunks_mut(steps.len()) {
-                    let steps = &mut steps[..batch.len()];
-                    for (step, value) in steps.iter_mut().zip(&*batch) {
-                        *step = grid.round(*value);
+        for (sampler, noise) in [
+            ("Grid + DiscreteLaplace", "real laplace"),
+            ("Grid + RoundedGaussian", "real gaussian"),
+        ] {
+            let label = Label {
+                library: LIBRARY,
+                sampler,
+                noise,
+            };
+            rows.push(measure(
+                label,
+                scale.text,
+                |samples: &mut [f64]| -> Result<(), Failure> {
+                    for batch in samples.chunks_mut(steps.len()) {
+                        let steps = &mut steps[..batch.len()];
+                        for (step, value) in steps.iter_mut().zip(&*batch) {
+                            *step = grid.round(*value);
+                        }
+                        match noise {
+                            "real laplace" => laplace.add_to(steps, &mut entropy),
+                            _ => gaussian.add_to(steps, &mut entropy),
+                        }
+                        for (value, step) in batch.iter_mut().zip(&*steps) {
+                            *value = grid.value(*step);
+                        }
                     }
-                    match noise {
-                        "real laplace" => laplace.add_to(steps, &mut entropy),
-                        _ => gaussian.add_to(steps, &mut entropy),
-                    }
-                    for (value, step) in batch.iter_mut().zip(&*steps) {
-                        *value = grid.value(*step);
-                    }
-                }
-                Ok(())
-            })?);
+                    Ok(())
+                },
+            )?);
         }
     }
     Ok(rows)
