@@ -269,7 +269,10 @@ mod tests {
         );
         assert_eq!(person.for_group(1).unwrap(), person);
         let changed = person.under_change_one().unwrap();
-        assert_eq!(changed.to_string(), "ε = 2 for each person, changed");
+        assert_eq!(
+            changed.to_string(),
+            "ε = 2 for each person, whose data may change"
+        );
         assert_eq!(changed.under_change_one().unwrap(), changed);
         assert_eq!(person.clone().post_processed(), person);
     }

@@ -39,7 +39,7 @@ impl fmt::Display for PrivacyUnit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.neighbors {
             Neighbors::AddRemove => "added or removed",
-            Neighbors::ChangeOne => "changed",
+            Neighbors::ChangeOne => "whose data may change",
         };
         write!(formatter, "each {}, {what}", self.whose)
     }
@@ -117,7 +117,7 @@ mod tests {
         );
         assert_eq!(
             PrivacyUnit::new("row", Neighbors::ChangeOne).to_string(),
-            "each row, changed"
+            "each row, whose data may change"
         );
     }
 }

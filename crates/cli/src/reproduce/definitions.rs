@@ -127,10 +127,10 @@ fn smallest_delta_is_the_definition() -> Result<Outcome, Fault> {
 fn alice() -> Result<Outcome, Fault> {
     let risk = what_it_means_for_one_person(&ratio(2, 100), &Epsilon::parse("0.01")?, &Delta::ZERO)?;
     let premium = risk.fair_price_at_most(&ratio(100_000, 1));
-    // 2,000·e^0.01 = 2,020.10…: the seed says 2,020, rounded.
-    let pass = premium >= parse_decimal("2020.10")? && premium < parse_decimal("2020.50")?;
+    // 2,000·e^0.01 = 2,020.1003…, rounded up to the cent.
+    let pass = premium == parse_decimal("2020.11")?;
     let measured = format!("at most ${}", exact::format_decimal(&premium));
-    Ok(Outcome::new("at most $2,020 (rounded)", measured, pass)
+    Ok(Outcome::new("at most 2,000·e^0.01 = $2,020.11 (to the dollar, $2,020)", measured, pass)
         .note("Whatever the study finds about her, the insurer's estimate of Alice's risk is at most e^ε times what it would be without her."))
 }
 

@@ -73,7 +73,7 @@ fn calibrations() -> Result<Outcome, Fault> {
         significant(most, 3)
     );
     Ok(Outcome::new(format!("{cases} private, {cases} smaller; ε > 1 refused"), measured, pass).note(format!(
-        "Erratum: definition 4.10 of the PIN paper prints ln(1.25/δ²). The formula has ln(1.25/δ); with δ² the noise is still private, \
+        "Erratum: Fu 2022 (\"Gaussian mechanism as protection from sensitive input memorization\", definition 4.10) prints ln(1.25/δ²). The formula has ln(1.25/δ); with δ² the noise is still private, \
          and at δ = 1e-5 it is {} times too wide.",
         significant(waste, 3)
     )))

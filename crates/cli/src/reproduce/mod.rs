@@ -143,14 +143,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     drop(progress);
     let failed = outcomes.iter().filter(|outcome| !outcome.pass).count();
-    if let Some(path) = &arguments.html {
-        terminal::write_file_atomically(path, report(&chosen, &outcomes).as_bytes())?;
-    }
     terminal::print(&if arguments.json {
         as_json(&chosen, &outcomes)
     } else {
         as_text(&chosen, &outcomes)
     })?;
+    // After the results are out: a report that cannot be written must not hide them.
+    if let Some(path) = &arguments.html {
+        terminal::write_file_atomically(path, report(&chosen, &outcomes).as_bytes())?;
+    }
     if failed > 0 {
         return Err(CliError::check_failed(format!(
             "{failed} of {} claims failed",

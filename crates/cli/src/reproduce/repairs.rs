@@ -6,7 +6,7 @@ use crate::plot::{Figure, Scale};
 use crate::terminal::significant;
 use accounting::{Delta, Epsilon};
 use audit::black_box::{Feature, Finding, Side, Verdict, lowest_bit_exponent};
-use exact::{Rational, ratio};
+use exact::Rational;
 use mechanism::{
     Aggregate, Bounds, Column, Mechanism, ProposeTestRelease, Sensitive, Sensitivity, SmoothMedian,
 };
@@ -25,30 +25,48 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// Eleven values between 0 and 1000; changing one of them moves the median from one end to the other.
-const LOW: [i64; 11] = [0, 0, 0, 0, 0, 0, 1000, 1000, 1000, 1000, 1000];
-const HIGH: [i64; 11] = [0, 0, 0, 0, 0, 1000, 1000, 1000, 1000, 1000, 1000];
+/// Values from 0 to 1000: so many zeros, so many in the middle, and the rest at the upper end.
+fn data(zeros: usize, middles: usize, rows: usize) -> Vec<i64> {
+    (0..rows)
+        .map(|row| {
+            if row < zeros {
+                0
+            } else if row < zeros + middles {
+                500
+            } else {
+                1000
+            }
+        })
+        .collect()
+}
+
+/// The textbook mistake: noise for how far one change moves the median of *this* data, which is one of the gaps beside it.
+fn with_local_noise(sorted: &[i64], entropy: &mut OsEntropy) -> Result<i64, Fault> {
+    let middle = sorted.len() / 2;
+    let local = (sorted[middle] - sorted[middle - 1]).max(sorted[middle + 1] - sorted[middle]);
+    let noise = if local == 0 {
+        0
+    } else {
+        DiscreteLaplace::new(&Rational::from(local))?.sample(entropy)
+    };
+    Ok(sorted[middle] + noise)
+}
 
 fn medians() -> Result<Outcome, Fault> {
     let grid = Grid::new(0);
     let bounds = Bounds::new(0, 1000, grid)?;
-    // Noise for how far one change moves the median of the very data: none to speak of where seven of eleven values are 0, and a
-    // thousand where one of them changed and six are.
+    // Seven zeros of eleven, or six: the median is 0 in both, and nothing moves it, or one change moves it to 1000.
+    let (calm, edge, beyond) = (data(7, 0, 11), data(6, 0, 11), data(5, 0, 11));
     let mut entropy = OsEntropy::new()?;
-    let (narrow, wide) = (
-        DiscreteLaplace::new(&ratio(1, 1))?,
-        DiscreteLaplace::new(&ratio(1000, 1))?,
-    );
+    with_local_noise(&edge, &mut entropy)?;
     let draw = |side: Side| {
-        if side == Side::First {
-            narrow.sample(&mut entropy)
-        } else {
-            wide.sample(&mut entropy)
-        }
+        let values = if side == Side::First { &calm } else { &edge };
+        with_local_noise(values, &mut entropy).expect("it was drawn before")
     };
-    let leak = auditor(100_000).audit(draw, &Feature::<i64>::standard())?;
+    let leak = auditor(2_000).audit(draw, &Feature::<i64>::standard())?;
+    // The repair, where one change moves the median from one end to the other.
     let smooth = SmoothMedian::new(Epsilon::parse("1")?, bounds)?;
-    let repaired = audit_median(&smooth, grid, 8_000, |answer| *answer)?;
+    let repaired = audit_median(&smooth, [&edge, &beyond], 24_000, |answer| *answer)?;
     let tested = ProposeTestRelease::new(
         &Epsilon::parse("0.5")?,
         &Epsilon::parse("0.5")?,
@@ -56,8 +74,13 @@ fn medians() -> Result<Outcome, Fault> {
         10,
         bounds,
     )?;
-    let proposed = audit_median(&tested, grid, 100_000, |answer| {
-        answer.map_or(i64::MIN, |value| value)
+    // And where the test is about to fail: as many changes from data that moves more as its threshold, and one fewer.
+    let rows = 201;
+    let reach = tested.threshold() as usize;
+    let nearly = |distance: usize| data(rows / 2 - distance, 2 * distance + 1, rows);
+    let pair = [nearly(reach), data(rows / 2 - reach + 1, 2 * reach, rows)];
+    let proposed = audit_median(&tested, [&pair[0], &pair[1]], 100_000, |answer| {
+        answer.unwrap_or(i64::MIN)
     })?;
     // And they are of use: on a thousand values close together both medians land near the middle.
     let values: Vec<i64> = (0..1001).map(|index| 450 + index / 10).collect();
@@ -71,8 +94,10 @@ fn medians() -> Result<Outcome, Fault> {
     let useful = smooth_close >= 20 && tested_close >= 20;
     let refuted = leak.verdict(1.0, 0.0) == Verdict::Refuted;
     let kept = repaired.verdict(1.0, 0.0) == Verdict::Consistent
+        && proposed.verdict(1.0, 1e-6) == Verdict::Consistent
+        // An audit that finds nothing at all shows nothing.
         && repaired.epsilon_lower > 0.0
-        && proposed.verdict(1.0, 1e-6) == Verdict::Consistent;
+        && proposed.epsilon_lower > 0.0;
     let measured = format!(
         "local: ε ≥ {}; smooth: ≥ {}; propose-test-release: ≥ {}; {smooth_close} and {tested_close} of 40 medians close",
         significant(leak.epsilon_lower, 3),
@@ -102,15 +127,20 @@ fn column(values: &[i64], grid: Grid) -> Result<Aggregate<Column>, Fault> {
 
 fn audit_median<M: Mechanism<Column>>(
     mechanism: &M,
-    grid: Grid,
+    neighbours: [&[i64]; 2],
     samples: u64,
     key: impl Fn(&M::Output) -> i64 + 'static,
 ) -> Result<Finding, Fault> {
     let mut account = super::local::plenty(respondent())?;
     let sensitivity = Sensitivity::scalar(1)?;
     let draw = |side: Side| {
-        let values = Column::new(if side == Side::First { LOW } else { HIGH }.to_vec());
-        let input = Aggregate::claimed(Sensitive::new(values), sensitivity.clone(), respondent(), grid);
+        let values = Column::new(neighbours[usize::from(side == Side::Second)].to_vec());
+        let input = Aggregate::claimed(
+            Sensitive::new(values),
+            sensitivity.clone(),
+            respondent(),
+            Grid::new(0),
+        );
         key(&account
             .release(mechanism, input, "audit")
             .expect("budget")
