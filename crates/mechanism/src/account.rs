@@ -1,6 +1,6 @@
-use crate::{Accuracy, Aggregate, Charge, Error, Ledger, Receipt, Release, Sensitivity};
-use accounting::{Event, Guarantee, Neighbors, Promise};
-use noise::{Entropy, Grid, OsEntropy};
+use crate::{Aggregate, Charge, Error, Ledger, Receipt, Release, Terms};
+use accounting::Guarantee;
+use noise::{Entropy, OsEntropy};
 
 /// A way to make private data public, with a proof of what that costs.
 ///
@@ -11,29 +11,8 @@ pub trait Mechanism<Input>: sealed::Sealed {
     /// What comes out.
     type Output;
 
-    /// What inputs it was calibrated for: no unit may move an input further than this.
-    fn sensitivity(&self) -> &Sensitivity;
-
-    /// The grid its noise lives on, or `None` when the grid of an input does not matter.
-    fn grid(&self) -> Option<Grid> {
-        None
-    }
-
-    /// The only relation of neighbours for which its proof holds, or `None` when the sensitivity is all that matters.
-    ///
-    /// One answer from each unit, for instance, tells how many units there are: that is private only if neighbours have equally many.
-    fn requires(&self) -> Option<Neighbors> {
-        None
-    }
-
-    /// What one run is, as data.
-    fn event(&self) -> Event;
-
-    /// What one run promises.
-    fn promise(&self) -> Promise;
-
-    /// How far the output may be from the truth, known before drawing.
-    fn accuracy(&self) -> Accuracy;
+    /// What it states before it sees data.
+    fn terms(&self) -> &Terms;
 
     /// Runs once. Takes the input and the permit, so neither can be used again.
     fn draw(&self, input: Aggregate<Input>, permit: Permit<'_>) -> Self::Output;
@@ -136,7 +115,12 @@ impl<L: Ledger> Account<L> {
         let (receipt, permit) = self.permit(mechanism, &input, purpose)?;
         let grid = input.grid();
         let value = mechanism.draw(input, permit);
-        Ok(Release::new(value, mechanism.accuracy(), grid, receipt))
+        Ok(Release::new(
+            value,
+            mechanism.terms().accuracy().clone(),
+            grid,
+            receipt,
+        ))
     }
 
     /// Checks, charges, and only then mints a permit.
@@ -149,21 +133,22 @@ impl<L: Ledger> Account<L> {
         if input.unit() != self.ledger.budget().unit() {
             return Err(Error::UnitMismatch);
         }
-        if !mechanism.sensitivity().covers(input.sensitivity()) {
+        let terms = mechanism.terms();
+        if !terms.sensitivity().covers(input.sensitivity()) {
             return Err(Error::SensitivityMismatch);
         }
-        if mechanism.grid().is_some_and(|grid| grid != input.grid()) {
+        if terms.grid().is_some_and(|grid| grid != input.grid()) {
             return Err(Error::GridMismatch);
         }
-        if mechanism
+        if terms
             .requires()
             .is_some_and(|neighbors| neighbors != input.unit().neighbors)
         {
             return Err(Error::NeighborsMismatch);
         }
-        let guarantee = Guarantee::new(mechanism.promise(), input.unit().clone());
+        let guarantee = Guarantee::new(terms.promise().clone(), input.unit().clone());
         let charge = Charge {
-            event: mechanism.event(),
+            event: terms.event().clone(),
             guarantee,
             purpose: purpose.to_owned(),
         };

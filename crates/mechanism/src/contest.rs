@@ -1,5 +1,5 @@
-use crate::{Accuracy, Aggregate, Error, Sensitivity};
-use accounting::{Epsilon, Neighbors, Promise};
+use crate::{Accuracy, Aggregate, Error, Sensitivity, Terms};
+use accounting::{Epsilon, Event, Neighbors, Promise};
 use exact::{Rational, to_f64_up};
 
 /// A table of weights can index this many.
@@ -8,14 +8,25 @@ const MOST_CANDIDATES: usize = 1 << 26;
 /// What all choices by score have in common.
 #[derive(Clone, Debug)]
 pub(crate) struct Contest {
-    pub(crate) epsilon: Epsilon,
-    pub(crate) sensitivity: Sensitivity,
-    pub(crate) candidates: usize,
-    pub(crate) monotone: bool,
+    terms: Terms,
+    candidates: usize,
+    /// In how many scales the bound on the shortfall falls by a factor e.
+    slack: u8,
+    /// Δ/ε.
+    step: Rational,
+    /// 2Δ/ε; Δ/ε when scores are monotone.
+    scale: Rational,
 }
 
 impl Contest {
-    pub(crate) fn new(epsilon: Epsilon, sensitivity: Sensitivity, candidates: usize) -> Result<Self, Error> {
+    /// A choice whose run is this event, and that is short of the best by g with probability at most candidates·e^(−g/(slack·scale)).
+    pub(crate) fn new(
+        epsilon: Epsilon,
+        sensitivity: Sensitivity,
+        candidates: usize,
+        event: fn(Epsilon) -> Event,
+        slack: u8,
+    ) -> Result<Self, Error> {
         if epsilon == Epsilon::ZERO {
             return Err(Error::NoEpsilon);
         }
@@ -25,18 +36,40 @@ impl Contest {
         if candidates > MOST_CANDIDATES {
             return Err(Error::Noise(noise::Error::TooManyCandidates));
         }
-        Ok(Self {
-            epsilon,
+        let step = sensitivity.l_infinity() / epsilon.as_rational();
+        let scale = Rational::from(2u8) * &step;
+        let terms = Terms::new(
             sensitivity,
+            event(epsilon.clone()),
+            Promise::Pure(epsilon),
+            accuracy(candidates, slack, &scale),
+        );
+        Ok(Self {
+            terms,
             candidates,
-            monotone: false,
+            slack,
+            step,
+            scale,
         })
     }
 
+    /// A changed unit takes one record away and adds another, which moves scores both ways: so only for units added or removed.
+    pub(crate) fn monotone(self) -> Self {
+        let accuracy = accuracy(self.candidates, self.slack, &self.step);
+        Self {
+            terms: self.terms.only_for(Neighbors::AddRemove).with_accuracy(accuracy),
+            scale: self.step.clone(),
+            ..self
+        }
+    }
+
+    pub(crate) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     /// 2Δ/ε; Δ/ε when scores are monotone.
-    pub(crate) fn scale(&self) -> Rational {
-        let moves = Rational::from(if self.monotone { 1u8 } else { 2u8 });
-        moves * self.sensitivity.l_infinity() / self.epsilon.as_rational()
+    pub(crate) fn scale(&self) -> &Rational {
+        &self.scale
     }
 
     /// One score for each candidate, whatever came: a missing score is zero, and what is too much is not looked at.
@@ -45,21 +78,11 @@ impl Contest {
         scores.resize(self.candidates, 0);
         scores
     }
+}
 
-    /// A changed unit takes one record away and adds another: that moves scores both ways.
-    pub(crate) fn requires(&self) -> Option<Neighbors> {
-        self.monotone.then_some(Neighbors::AddRemove)
-    }
-
-    pub(crate) fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    /// Short of the best by g with probability at most candidates·e^(−g/scale).
-    pub(crate) fn accuracy(&self, scale: &Rational) -> Accuracy {
-        Accuracy::Choice {
-            count: self.candidates as u64,
-            scale: to_f64_up(scale),
-        }
+fn accuracy(candidates: usize, slack: u8, scale: &Rational) -> Accuracy {
+    Accuracy::Choice {
+        count: candidates as u64,
+        scale: to_f64_up(&(Rational::from(slack) * scale)),
     }
 }

@@ -22,7 +22,9 @@ pub enum Error {
     )]
     NoDelta,
     /// A sensitivity of zero or less, or norms that contradict each other.
-    #[error("a sensitivity must be positive, and ℓ∞ ≤ ℓ2 ≤ ℓ1")]
+    #[error(
+        "a sensitivity must be positive, and ℓ∞ ≤ ℓ2 ≤ ℓ1\nhint: it is how far one unit can move the value, in grid steps; for a count it is 1"
+    )]
     BadSensitivity,
     /// The aggregate moves further than the mechanism was calibrated for.
     #[error(

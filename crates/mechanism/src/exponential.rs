@@ -1,6 +1,6 @@
 use crate::contest::Contest;
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Epsilon, Event, Neighbors, Promise};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use accounting::{Epsilon, Event};
 use exact::Rational;
 use noise::ExponentialWeights;
 
@@ -27,29 +27,35 @@ pub struct ExponentialMechanism {
 impl ExponentialMechanism {
     /// An ε-DP choice among `candidates` whose scores have this sensitivity (in ℓ∞).
     pub fn new(epsilon: Epsilon, sensitivity: Sensitivity, candidates: usize) -> Result<Self, Error> {
-        let contest = Contest::new(epsilon, sensitivity, candidates)?;
+        let contest = Contest::new(
+            epsilon,
+            sensitivity,
+            candidates,
+            |epsilon| Event::Exponential { epsilon },
+            1,
+        )?;
         Ok(Self { contest })
     }
 
     /// For scores that never move in opposite directions: a unit that is added raises them all or lowers them all (or leaves some).
     /// Counts are such scores. Half the noise. This is a claim that nothing checks, and only neighbours by adding or removing have it.
     #[must_use]
-    pub fn monotone(mut self) -> Self {
-        self.contest.monotone = true;
-        self
+    pub fn monotone(self) -> Self {
+        let contest = self.contest.monotone();
+        Self { contest }
     }
 
     /// Scores that differ by this much differ in probability by a factor e.
     pub fn scale(&self) -> Rational {
-        self.contest.scale()
+        self.contest.scale().clone()
     }
 
     /// P(i) ∝ e^(−xᵢ).
     fn exponents(&self, scores: &[i64]) -> Vec<Rational> {
-        let scale = self.scale();
+        let scale = self.contest.scale();
         scores
             .iter()
-            .map(|score| -Rational::from(*score) / &scale)
+            .map(|score| -Rational::from(*score) / scale)
             .collect()
     }
 }
@@ -57,26 +63,8 @@ impl ExponentialMechanism {
 impl Mechanism<Vec<i64>> for ExponentialMechanism {
     type Output = usize;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.contest.sensitivity
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        self.contest.requires()
-    }
-
-    fn event(&self) -> Event {
-        Event::Exponential {
-            epsilon: self.contest.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        self.contest.promise()
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        self.contest.accuracy(&self.scale())
+    fn terms(&self) -> &Terms {
+        self.contest.terms()
     }
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> usize {
@@ -92,8 +80,8 @@ mod tests {
     use super::*;
     use crate::endless::person;
     use crate::trial::{black_box, keeps, loss};
-    use crate::{Account, MemoryLedger, Sensitive};
-    use accounting::Budget;
+    use crate::{Account, Accuracy, MemoryLedger, Sensitive};
+    use accounting::{Budget, Neighbors, Promise};
     use audit::black_box::Verdict;
     use audit::exact_audit::Finite;
     use exact::{parse_decimal, ratio};
@@ -206,7 +194,7 @@ mod tests {
     #[test]
     fn the_shortfall_is_bounded() {
         let choice = mechanism("1", 1, 4);
-        let Accuracy::Choice { count, scale } = choice.accuracy() else {
+        let Accuracy::Choice { count, scale } = *choice.terms().accuracy() else {
             panic!("a choice")
         };
         for scores in [[0, 0, 0, 0], [9, 0, 0, 0], [9, 8, 7, 0], [5, 5, 2, 1]] {

@@ -1,4 +1,4 @@
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity};
+use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Terms};
 use accounting::{
     Delta, Epsilon, Event, Grid as Where, Promise, Ratio, Rho, classic_multiplier, smallest_multiplier,
 };
@@ -17,11 +17,7 @@ use noise::{DiscreteGaussian, Grid, RoundedGaussian};
 /// Audited by: `audit_gaussian` (false alarm 1e-9, rejects 0.95 σ and half of Δ₂).
 #[derive(Clone, Debug)]
 pub struct Gaussian {
-    epsilon: Epsilon,
-    delta: Delta,
-    sensitivity: Sensitivity,
-    grid: Grid,
-    multiplier_squared: Ratio,
+    terms: Terms,
     variance: Rational,
     noise: RoundedGaussian,
 }
@@ -68,12 +64,14 @@ impl Gaussian {
         let variance = &multiplier_squared * sensitivity.l2_squared();
         let multiplier_squared = recorded(&multiplier_squared)?;
         let noise = RoundedGaussian::new(&variance)?;
-        Ok(Self {
-            epsilon,
-            delta,
-            sensitivity,
-            grid,
+        let event = Event::Gaussian {
             multiplier_squared,
+            on: Where::Rounded,
+        };
+        let promise = Promise::Approximate(epsilon, delta);
+        let terms = Terms::new(sensitivity, event, promise, accuracy(&variance)).on(grid);
+        Ok(Self {
+            terms,
             variance,
             noise,
         })
@@ -88,27 +86,8 @@ impl Gaussian {
 impl<T: Points> Mechanism<T> for Gaussian {
     type Output = T;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.grid)
-    }
-
-    fn event(&self) -> Event {
-        Event::Gaussian {
-            multiplier_squared: self.multiplier_squared.clone(),
-            on: Where::Rounded,
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Approximate(self.epsilon.clone(), self.delta.clone())
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        accuracy(&self.variance)
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<T>, permit: Permit<'_>) -> T {
@@ -129,10 +108,7 @@ impl<T: Points> Mechanism<T> for Gaussian {
 /// Audited by: `audit_gaussian_on_integers` (false alarm 1e-9, rejects 1.05 ρ and half of Δ₂).
 #[derive(Clone, Debug)]
 pub struct GaussianOnIntegers {
-    rho: Rho,
-    sensitivity: Sensitivity,
-    grid: Grid,
-    multiplier_squared: Ratio,
+    terms: Terms,
     variance: Rational,
     noise: DiscreteGaussian,
 }
@@ -153,11 +129,15 @@ impl GaussianOnIntegers {
         let variance = &multiplier_squared * sensitivity.l2_squared();
         let multiplier_squared = recorded(&multiplier_squared)?;
         let noise = DiscreteGaussian::new(&variance)?;
-        Ok(Self {
-            rho,
-            sensitivity,
-            grid,
+        let event = Event::Gaussian {
             multiplier_squared,
+            on: lives_on(&sensitivity),
+        };
+        // Its tails are no heavier than those of the rounded Gaussian of the same σ.
+        let accuracy = accuracy(&variance);
+        let terms = Terms::new(sensitivity, event, Promise::Concentrated(rho), accuracy).on(grid);
+        Ok(Self {
+            terms,
             variance,
             noise,
         })
@@ -167,51 +147,29 @@ impl GaussianOnIntegers {
     pub fn variance(&self) -> &Rational {
         &self.variance
     }
-
-    /// When one coordinate moves by a whole number of steps, the noise has an exact curve of its own.
-    fn lives_on(&self) -> Where {
-        let steps = self.sensitivity.l1();
-        let whole = steps.is_int() && steps * steps == *self.sensitivity.l2_squared();
-        match u64::try_from(steps.numerator().clone()) {
-            Ok(sensitivity) if whole && self.sensitivity.coordinates() == 1 => {
-                Where::DiscreteScalar { sensitivity }
-            }
-            _ => Where::Discrete,
-        }
-    }
 }
 
 impl<T: Points> Mechanism<T> for GaussianOnIntegers {
     type Output = T;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.grid)
-    }
-
-    fn event(&self) -> Event {
-        Event::Gaussian {
-            multiplier_squared: self.multiplier_squared.clone(),
-            on: self.lives_on(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Concentrated(self.rho.clone())
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        // Its tails are no heavier than those of the rounded Gaussian of the same σ.
-        accuracy(&self.variance)
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<T>, permit: Permit<'_>) -> T {
         let mut value = input.open();
         self.noise.add_to(value.as_mut_slice(), permit.entropy());
         value
+    }
+}
+
+/// When one coordinate moves by a whole number of steps, the noise has an exact curve of its own.
+fn lives_on(sensitivity: &Sensitivity) -> Where {
+    let steps = sensitivity.l1();
+    let whole = steps.is_int() && steps * steps == *sensitivity.l2_squared();
+    match u64::try_from(steps.numerator().clone()) {
+        Ok(steps) if whole && sensitivity.coordinates() == 1 => Where::DiscreteScalar { sensitivity: steps },
+        _ => Where::Discrete,
     }
 }
 

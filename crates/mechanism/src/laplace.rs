@@ -1,4 +1,4 @@
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity};
+use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Terms};
 use accounting::{Epsilon, Event, Promise, Ratio};
 use exact::{Rational, to_f64_up};
 use noise::{DiscreteLaplace, Grid};
@@ -13,9 +13,7 @@ use noise::{DiscreteLaplace, Grid};
 /// Audited by: `audit_laplace` (false alarm 1e-9, rejects 1.05 ε).
 #[derive(Clone, Debug)]
 pub struct Laplace {
-    epsilon: Epsilon,
-    sensitivity: Sensitivity,
-    grid: Grid,
+    terms: Terms,
     scale: Rational,
     noise: DiscreteLaplace,
 }
@@ -28,13 +26,14 @@ impl Laplace {
         }
         let scale = sensitivity.l1() / epsilon.as_rational();
         let noise = DiscreteLaplace::new(&scale)?;
-        Ok(Self {
-            epsilon,
-            sensitivity,
-            grid,
-            scale,
-            noise,
-        })
+        let event = Event::Laplace {
+            ratio: Ratio::at_least(epsilon.as_rational()),
+        };
+        let accuracy = Accuracy::Laplace {
+            scale: to_f64_up(&scale),
+        };
+        let terms = Terms::new(sensitivity, event, Promise::Pure(epsilon), accuracy).on(grid);
+        Ok(Self { terms, scale, noise })
     }
 
     /// The scale of the noise, in grid steps.
@@ -46,28 +45,8 @@ impl Laplace {
 impl<T: Points> Mechanism<T> for Laplace {
     type Output = T;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.grid)
-    }
-
-    fn event(&self) -> Event {
-        Event::Laplace {
-            ratio: Ratio::at_least(self.epsilon.as_rational()),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::Laplace {
-            scale: to_f64_up(&self.scale),
-        }
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<T>, permit: Permit<'_>) -> T {

@@ -52,6 +52,7 @@ mod sensitivity;
 mod smooth;
 mod sparse_vector;
 mod survey;
+mod terms;
 mod threshold;
 #[cfg(test)]
 mod trial;
@@ -79,5 +80,6 @@ pub use sensitivity::Sensitivity;
 pub use smooth::SmoothMedian;
 pub use sparse_vector::{AboveThreshold, ThresholdSession};
 pub use survey::{Estimate, Frequencies};
+pub use terms::Terms;
 pub use threshold::{GaussianThreshold, GroupName, LaplaceThreshold, OptimalThreshold};
 pub use unary::{BitReports, UnaryEncoding};

@@ -1,7 +1,6 @@
-use crate::randomized_response::single_report_accuracy;
-use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, one_answer};
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, RandomizedResponse, Sensitivity};
-use accounting::{Epsilon, Event, Neighbors, Promise};
+use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, terms};
+use crate::{Aggregate, Error, Mechanism, Permit, RandomizedResponse, Terms};
+use accounting::Epsilon;
 use exact::{Rational, ratio};
 use noise::{Entropy, UniformInteger};
 
@@ -37,12 +36,13 @@ pub struct HashedReport {
 /// Audited by: `audit_local_hashing`, `local_hashing_fits` (false alarm 1e-9, rejects 1.05 ε).
 #[derive(Clone, Debug)]
 pub struct LocalHashing {
+    terms: Terms,
     answers: u32,
-    response: RandomizedResponse,
+    /// Among the buckets. Boxed because it has terms of its own.
+    response: Box<RandomizedResponse>,
     coefficients: u32,
     coefficient: UniformInteger,
     frequencies: Frequencies,
-    sensitivity: Sensitivity,
 }
 
 impl LocalHashing {
@@ -59,13 +59,16 @@ impl LocalHashing {
         let response = RandomizedResponse::new(epsilon, buckets)?;
         let truth = response.frequencies().true_support().clone();
         let chance = Rational::ONE / Rational::from(buckets);
+        let frequencies = Frequencies::new(answers, truth, chance, answers);
+        // Given the seed it is randomized response among the buckets, or, where two answers collide, no information at all.
+        let event = response.terms().event().clone();
         Ok(Self {
+            terms: terms(event, response.epsilon().clone(), &frequencies),
             answers,
             coefficients,
             coefficient: UniformInteger::new(u64::from(buckets))?,
-            frequencies: Frequencies::new(answers, truth, chance, answers),
-            response,
-            sensitivity: one_answer(),
+            frequencies,
+            response: Box::new(response),
         })
     }
 
@@ -159,29 +162,8 @@ impl LocalHashing {
 impl Mechanism<Vec<u32>> for LocalHashing {
     type Output = Vec<HashedReport>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::ChangeOne)
-    }
-
-    fn event(&self) -> Event {
-        // Given the seed it is randomized response among the buckets, or, where two answers collide, no information at all.
-        Event::RandomizedResponse {
-            answers: u64::from(self.buckets()),
-            epsilon: self.epsilon().clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon().clone())
-    }
-
-    /// What one report alone tells of a fraction; n of them are √n times better: see [`LocalHashing::frequencies`].
-    fn accuracy(&self) -> Accuracy {
-        single_report_accuracy(&self.frequencies)
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<u32>>, permit: Permit<'_>) -> Vec<HashedReport> {

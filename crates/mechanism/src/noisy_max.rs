@@ -1,7 +1,7 @@
 use crate::contest::Contest;
 use crate::wide_laplace::WideLaplace;
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Epsilon, Event, Neighbors, Promise};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use accounting::{Epsilon, Event};
 use exact::Rational;
 
 /// Adds discrete Laplace noise of scale 2Δ/ε to each score and tells whose is the largest (the first of them in a tie), not how large.
@@ -30,18 +30,24 @@ pub struct NoisyMax {
 impl NoisyMax {
     /// An ε-DP choice among `candidates` whose scores have this sensitivity (in ℓ∞).
     pub fn new(epsilon: Epsilon, sensitivity: Sensitivity, candidates: usize) -> Result<Self, Error> {
-        let contest = Contest::new(epsilon, sensitivity, candidates)?;
-        let noise = WideLaplace::new(contest.scale())?;
+        let contest = Contest::new(
+            epsilon,
+            sensitivity,
+            candidates,
+            |epsilon| Event::Pure { epsilon },
+            2,
+        )?;
+        let noise = WideLaplace::new(contest.scale().clone())?;
         Ok(Self { contest, noise })
     }
 
     /// For scores that never move in opposite directions: a unit that is added raises them all or lowers them all (or leaves some).
     /// Counts are such scores. Half the noise. This is a claim that nothing checks, and only neighbours by adding or removing have it.
     #[must_use]
-    pub fn monotone(mut self) -> Self {
-        self.contest.monotone = true;
-        self.noise = WideLaplace::new(self.contest.scale()).expect("half of a scale that was accepted");
-        self
+    pub fn monotone(self) -> Self {
+        let contest = self.contest.monotone();
+        let noise = WideLaplace::new(contest.scale().clone()).expect("half of a scale that was accepted");
+        Self { contest, noise }
     }
 
     /// The scale of the noise on each score.
@@ -53,26 +59,8 @@ impl NoisyMax {
 impl Mechanism<Vec<i64>> for NoisyMax {
     type Output = usize;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.contest.sensitivity
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        self.contest.requires()
-    }
-
-    fn event(&self) -> Event {
-        Event::Pure {
-            epsilon: self.contest.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        self.contest.promise()
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        self.contest.accuracy(&(self.scale() * Rational::from(2u8)))
+    fn terms(&self) -> &Terms {
+        self.contest.terms()
     }
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> usize {
@@ -91,8 +79,10 @@ impl Mechanism<Vec<i64>> for NoisyMax {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Accuracy;
     use crate::endless::account;
     use crate::trial::{FALSE_ALARM, LaplaceTable, black_box, claimed, keeps, loss};
+    use accounting::Neighbors;
     use audit::black_box::Verdict;
     use audit::exact_audit::Finite;
     use exact::{Interval, ratio};
@@ -176,7 +166,7 @@ mod tests {
     #[test]
     fn the_shortfall_is_bounded() {
         let noisy = mechanism("2", 1, 3);
-        let Accuracy::Choice { count, scale } = noisy.accuracy() else {
+        let Accuracy::Choice { count, scale } = *noisy.terms().accuracy() else {
             panic!("a choice")
         };
         for scores in [[0, 0, 0], [30, 0, 0], [9, 8, 0], [0, 0, 5]] {

@@ -1,6 +1,6 @@
 use crate::contest::Contest;
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Epsilon, Event, Neighbors, Promise};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use accounting::{Epsilon, Event};
 use exact::Rational;
 use noise::{BernoulliExp, UniformInteger};
 
@@ -31,28 +31,35 @@ pub struct PermuteAndFlip {
 impl PermuteAndFlip {
     /// An ε-DP choice among `candidates` whose scores have this sensitivity (in ℓ∞).
     pub fn new(epsilon: Epsilon, sensitivity: Sensitivity, candidates: usize) -> Result<Self, Error> {
-        let contest = Contest::new(epsilon, sensitivity, candidates)?;
+        // Its losses are not known to lie in a range of width ε, as those of the exponential mechanism do.
+        let contest = Contest::new(
+            epsilon,
+            sensitivity,
+            candidates,
+            |epsilon| Event::Pure { epsilon },
+            1,
+        )?;
         Ok(Self { contest })
     }
 
     /// For scores that never move in opposite directions: a unit that is added raises them all or lowers them all (or leaves some).
     /// Counts are such scores. Half the noise. This is a claim that nothing checks, and only neighbours by adding or removing have it.
     #[must_use]
-    pub fn monotone(mut self) -> Self {
-        self.contest.monotone = true;
-        self
+    pub fn monotone(self) -> Self {
+        let contest = self.contest.monotone();
+        Self { contest }
     }
 
     /// A candidate that is this much short of the best shows heads with probability 1/e.
     pub fn scale(&self) -> Rational {
-        self.contest.scale()
+        self.contest.scale().clone()
     }
 
     /// The coin of candidate i shows heads with probability e^(−xᵢ).
     fn exponents(&self, scores: &[i64]) -> Vec<Rational> {
-        let scale = self.scale();
+        let scale = self.contest.scale();
         let best = scores.iter().copied().max().map_or(0, i128::from);
-        let gap = |score: &i64| Rational::from(best - i128::from(*score)) / &scale;
+        let gap = |score: &i64| Rational::from(best - i128::from(*score)) / scale;
         scores.iter().map(gap).collect()
     }
 }
@@ -60,27 +67,8 @@ impl PermuteAndFlip {
 impl Mechanism<Vec<i64>> for PermuteAndFlip {
     type Output = usize;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.contest.sensitivity
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        self.contest.requires()
-    }
-
-    fn event(&self) -> Event {
-        // Its losses are not known to lie in a range of width ε, as those of the exponential mechanism do.
-        Event::Pure {
-            epsilon: self.contest.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        self.contest.promise()
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        self.contest.accuracy(&self.scale())
+    fn terms(&self) -> &Terms {
+        self.contest.terms()
     }
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> usize {
@@ -103,6 +91,7 @@ mod tests {
     use super::*;
     use crate::endless::account;
     use crate::trial::{FALSE_ALARM, black_box, claimed, keeps, loss};
+    use accounting::Neighbors;
     use audit::black_box::Verdict;
     use audit::exact_audit::Finite;
     use exact::{Integer, Interval, parse_decimal, ratio};

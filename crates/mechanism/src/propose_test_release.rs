@@ -1,9 +1,9 @@
 use crate::column::{Ordered, one_row};
 use crate::threshold::least_reach;
-use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Sensitivity};
+use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Terms};
 use accounting::{Delta, Epsilon, Event, Neighbors, Promise};
 use exact::{Rational, to_f64_up};
-use noise::{DiscreteLaplace, Grid};
+use noise::DiscreteLaplace;
 
 #[cfg(test)]
 mod tests;
@@ -24,12 +24,9 @@ mod tests;
 /// Audited by: `propose_test_release_verified_exactly`, `audit_propose_test_release` (false alarm 1e-9, rejects no test, exactly t lowered by 1).
 #[derive(Clone, Debug)]
 pub struct ProposeTestRelease {
-    epsilon: Epsilon,
-    delta: Delta,
+    terms: Terms,
     bounds: Bounds,
-    sensitivity: Sensitivity,
     proposal: i64,
-    /// b/ε₂.
     scale: Rational,
     threshold: i64,
     test_noise: DiscreteLaplace,
@@ -61,17 +58,33 @@ impl ProposeTestRelease {
             });
         }
         let scale = Rational::from(proposal) / answer.as_rational();
+        let threshold = least_reach(test.as_rational(), &delta)?;
+        let epsilon = test + answer;
+        let event = Event::Approximate {
+            epsilon: epsilon.clone(),
+            delta: delta.clone(),
+        };
+        // Of an answer that is given: its noise does not depend on the test's.
+        let accuracy = Accuracy::Laplace {
+            scale: to_f64_up(&scale),
+        };
+        let terms = Terms::new(one_row(), event, Promise::Approximate(epsilon, delta), accuracy)
+            .on(bounds.grid())
+            .only_for(Neighbors::ChangeOne);
         Ok(Self {
-            epsilon: test + answer,
+            terms,
             bounds,
-            sensitivity: one_row(),
             proposal,
-            threshold: least_reach(test.as_rational(), &delta)?,
+            threshold,
             test_noise: DiscreteLaplace::new(&(Rational::ONE / test.as_rational()))?,
             answer_noise: DiscreteLaplace::new(&scale)?,
-            delta,
             scale,
         })
+    }
+
+    /// b/ε₂: the scale of the noise on an answer, in grid steps.
+    pub fn scale(&self) -> &Rational {
+        &self.scale
     }
 
     /// An answer is given when the noisy distance is at least this.
@@ -97,34 +110,8 @@ impl ProposeTestRelease {
 impl Mechanism<Column> for ProposeTestRelease {
     type Output = Option<i64>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.bounds.grid())
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::ChangeOne)
-    }
-
-    fn event(&self) -> Event {
-        Event::Approximate {
-            epsilon: self.epsilon.clone(),
-            delta: self.delta.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Approximate(self.epsilon.clone(), self.delta.clone())
-    }
-
-    /// Of an answer that is given: its noise does not depend on the test's.
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::Laplace {
-            scale: to_f64_up(&self.scale),
-        }
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> Option<i64> {

@@ -1,8 +1,8 @@
 use crate::column::one_row;
-use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Sensitivity};
+use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Terms};
 use accounting::{Epsilon, Event, Neighbors, Promise};
 use exact::{Integer, Interval, Rational, ratio, to_f64_up};
-use noise::{Entropy, Grid, Inversion, Law, UniformInteger};
+use noise::{Entropy, Inversion, Law, UniformInteger};
 
 #[cfg(test)]
 mod tests;
@@ -24,9 +24,7 @@ mod tests;
 /// Audited by: `audit_quantile`, `quantile_verified_exactly` (false alarm 1e-9, rejects 3 ε, exactly a Δ without the 2).
 #[derive(Clone, Debug)]
 pub struct Quantile {
-    epsilon: Epsilon,
-    neighbors: Neighbors,
-    sensitivity: Sensitivity,
+    terms: Terms,
     selector: Selector,
 }
 
@@ -39,12 +37,11 @@ impl Quantile {
         neighbors: Neighbors,
     ) -> Result<Self, Error> {
         let selector = Selector::new(&epsilon, fraction, bounds, neighbors)?;
-        Ok(Self {
-            epsilon,
-            neighbors,
-            sensitivity: one_row(),
-            selector,
-        })
+        let event = Event::Exponential {
+            epsilon: epsilon.clone(),
+        };
+        let terms = terms(event, epsilon, bounds, neighbors);
+        Ok(Self { terms, selector })
     }
 
     /// How far the rank of the answer may be from its target. (How far its value is depends on the data.)
@@ -60,30 +57,8 @@ impl Quantile {
 impl Mechanism<Column> for Quantile {
     type Output = i64;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.selector.bounds.grid())
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(self.neighbors)
-    }
-
-    fn event(&self) -> Event {
-        Event::Exponential {
-            epsilon: self.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> i64 {
@@ -102,9 +77,7 @@ impl Mechanism<Column> for Quantile {
 /// Audited by: `audit_quantiles` (false alarm 1e-9, rejects 6 ε for each).
 #[derive(Clone, Debug)]
 pub struct Quantiles {
-    share: Epsilon,
-    neighbors: Neighbors,
-    sensitivity: Sensitivity,
+    terms: Terms,
     bounds: Bounds,
     selectors: Vec<Selector>,
 }
@@ -128,10 +101,15 @@ impl Quantiles {
             .iter()
             .map(|fraction| Selector::new(&share, fraction, bounds, neighbors))
             .collect();
+        let times = fractions.len() as u64;
+        let epsilon = share.times(times);
+        let one = Event::Exponential { epsilon: share };
+        let event = Event::Repeated {
+            event: Box::new(one),
+            times,
+        };
         Ok(Self {
-            share,
-            neighbors,
-            sensitivity: one_row(),
+            terms: terms(event, epsilon, bounds, neighbors),
             bounds,
             selectors: selectors?,
         })
@@ -141,34 +119,8 @@ impl Quantiles {
 impl Mechanism<Column> for Quantiles {
     type Output = Vec<i64>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.bounds.grid())
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(self.neighbors)
-    }
-
-    fn event(&self) -> Event {
-        let one = Event::Exponential {
-            epsilon: self.share.clone(),
-        };
-        Event::Repeated {
-            event: Box::new(one),
-            times: self.selectors.len() as u64,
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.share.times(self.selectors.len() as u64))
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> Vec<i64> {
@@ -189,6 +141,13 @@ impl Mechanism<Column> for Quantiles {
         }
         answers
     }
+}
+
+/// How far a value is from the true one depends on the data.
+fn terms(event: Event, epsilon: Epsilon, bounds: Bounds, neighbors: Neighbors) -> Terms {
+    Terms::new(one_row(), event, Promise::Pure(epsilon), Accuracy::DependsOnData)
+        .on(bounds.grid())
+        .only_for(neighbors)
 }
 
 /// One target, and how fast the probability falls with the distance of ranks.

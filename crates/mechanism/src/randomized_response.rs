@@ -1,7 +1,7 @@
-use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, one_answer};
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Epsilon, Event, Neighbors, Promise};
-use exact::{Interval, Rational, ratio, to_f64_up};
+use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Terms};
+use accounting::{Epsilon, Event};
+use exact::{Interval, Rational, ratio};
 use noise::{Bernoulli, Entropy, UniformInteger};
 
 /// Each unit tells its true answer with probability p, and otherwise one of the k − 1 other answers, all equally likely.
@@ -19,12 +19,12 @@ use noise::{Bernoulli, Entropy, UniformInteger};
 /// Audited by: `audit_randomized_response`, `black_box_randomized_response`, `randomized_response_fits` (false alarm 1e-9, rejects 1.05 ε).
 #[derive(Clone, Debug)]
 pub struct RandomizedResponse {
+    terms: Terms,
     answers: u32,
     epsilon: Epsilon,
     truth: Bernoulli,
     other: UniformInteger,
     frequencies: Frequencies,
-    sensitivity: Sensitivity,
 }
 
 impl RandomizedResponse {
@@ -58,13 +58,19 @@ impl RandomizedResponse {
         let each_other = (Rational::ONE - &truth) / &others;
         // With two answers, one interval is the other one turned around, so both hold or neither does.
         let statements = if answers == 2 { 1 } else { answers };
+        let coin = Bernoulli::new(&truth)?;
+        let frequencies = Frequencies::new(answers, truth, each_other, statements);
+        let event = Event::RandomizedResponse {
+            answers: u64::from(answers),
+            epsilon: epsilon.clone(),
+        };
         Ok(Self {
+            terms: terms(event, epsilon.clone(), &frequencies),
             answers,
             epsilon,
-            truth: Bernoulli::new(&truth)?,
+            truth: coin,
             other: UniformInteger::new(u64::from(answers - 1))?,
-            frequencies: Frequencies::new(answers, truth, each_other, statements),
-            sensitivity: one_answer(),
+            frequencies,
         })
     }
 
@@ -120,28 +126,8 @@ impl RandomizedResponse {
 impl Mechanism<Vec<u32>> for RandomizedResponse {
     type Output = Vec<u32>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::ChangeOne)
-    }
-
-    fn event(&self) -> Event {
-        Event::RandomizedResponse {
-            answers: u64::from(self.answers),
-            epsilon: self.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    /// What one report alone tells of a fraction; n of them are √n times better: see [`RandomizedResponse::frequencies`].
-    fn accuracy(&self) -> Accuracy {
-        single_report_accuracy(&self.frequencies)
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<u32>>, permit: Permit<'_>) -> Vec<u32> {
@@ -151,14 +137,6 @@ impl Mechanism<Vec<u32>> for RandomizedResponse {
             *answer = self.respond(*answer, entropy);
         }
         answers
-    }
-}
-
-/// The deviation of an estimate from one report, at most.
-pub(crate) fn single_report_accuracy(frequencies: &Frequencies) -> Accuracy {
-    let variance = frequencies.variance_at_most(1).expect("one report");
-    Accuracy::Estimate {
-        deviation: to_f64_up(&variance).sqrt() * (1.0 + 1e-12),
     }
 }
 

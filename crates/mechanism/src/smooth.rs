@@ -1,8 +1,8 @@
 use crate::column::{Ordered, one_row};
-use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Sensitivity};
+use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Terms};
 use accounting::{Epsilon, Event, Neighbors, Promise};
 use exact::{Integer, Interval, Rational, power_of_two, ratio};
-use noise::{Grid, RoundedCauchy};
+use noise::RoundedCauchy;
 use std::cell::RefCell;
 
 #[cfg(test)]
@@ -34,9 +34,8 @@ const SEARCH_BITS: u32 = 256;
 /// Audited by: `audit_smooth_median`, `local_sensitivity_leaks`, `smooth_median_verified_exactly` (false alarm 1e-9, rejects a sixteenth of the noise and local sensitivity, exactly a quarter of the noise).
 #[derive(Clone, Debug)]
 pub struct SmoothMedian {
-    epsilon: Epsilon,
+    terms: Terms,
     bounds: Bounds,
-    sensitivity: Sensitivity,
     /// β.
     decay: Rational,
     /// s/S = 2/ε.
@@ -51,10 +50,16 @@ impl SmoothMedian {
         }
         let decay = epsilon.as_rational() * ratio(1, 2);
         let factor = Rational::ONE / &decay;
+        let event = Event::Pure {
+            epsilon: epsilon.clone(),
+        };
+        let promise = Promise::Pure(epsilon);
+        let terms = Terms::new(one_row(), event, promise, Accuracy::DependsOnData)
+            .on(bounds.grid())
+            .only_for(Neighbors::ChangeOne);
         Ok(Self {
-            epsilon,
+            terms,
             bounds,
-            sensitivity: one_row(),
             decay,
             factor,
         })
@@ -130,30 +135,8 @@ impl Scale {
 impl Mechanism<Column> for SmoothMedian {
     type Output = i64;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.bounds.grid())
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::ChangeOne)
-    }
-
-    fn event(&self) -> Event {
-        Event::Pure {
-            epsilon: self.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> i64 {

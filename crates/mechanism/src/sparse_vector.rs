@@ -1,6 +1,6 @@
 use crate::wide_laplace::WideLaplace;
 use crate::{
-    Account, Accuracy, Aggregate, Error, Ledger, Mechanism, Permit, Receipt, Sensitive, Sensitivity,
+    Account, Accuracy, Aggregate, Error, Ledger, Mechanism, Permit, Receipt, Sensitive, Sensitivity, Terms,
 };
 use accounting::{Epsilon, Event, Neighbors, PrivacyUnit, Promise};
 use exact::{Rational, ratio, to_f64_up};
@@ -26,12 +26,10 @@ use noise::{Entropy, Grid};
 /// Audited by: `audit_above_threshold`, `above_threshold_keeps_its_claim_on_neighbours` (false alarm 1e-9, rejects noise that ignores c and a threshold without noise).
 #[derive(Clone, Debug)]
 pub struct AboveThreshold {
+    terms: Terms,
     epsilon: Epsilon,
-    sensitivity: Sensitivity,
-    grid: Grid,
     threshold: i64,
     positives: u32,
-    monotone: bool,
     threshold_noise: WideLaplace,
     query_noise: WideLaplace,
 }
@@ -55,13 +53,17 @@ impl AboveThreshold {
             });
         }
         let (threshold_noise, query_noise) = noises(&epsilon, positives, &sensitivity, false)?;
+        let event = Event::Pure {
+            epsilon: epsilon.clone(),
+        };
+        // How often an answer is wrong depends on how close the query is to the threshold.
+        let accuracy = Accuracy::DependsOnData;
+        let terms = Terms::new(sensitivity, event, Promise::Pure(epsilon.clone()), accuracy).on(grid);
         Ok(Self {
+            terms,
             epsilon,
-            sensitivity,
-            grid,
             threshold,
             positives,
-            monotone: false,
             threshold_noise,
             query_noise,
         })
@@ -72,9 +74,9 @@ impl AboveThreshold {
     #[must_use]
     pub fn monotone(mut self) -> Self {
         // ε₁ does not fall, so its scale does not rise. The other becomes (1−ε₁/ε)/(2(1−ε₁'/ε)) of what it was, at most 1, because ε₁' ≤ ε/2.
-        let noises = noises(&self.epsilon, self.positives, &self.sensitivity, true);
+        let noises = noises(&self.epsilon, self.positives, self.terms.sensitivity(), true);
         (self.threshold_noise, self.query_noise) = noises.expect("scales no larger than those accepted");
-        self.monotone = true;
+        self.terms = self.terms.only_for(Neighbors::AddRemove);
         self
     }
 
@@ -136,31 +138,8 @@ struct Watch {
 impl Mechanism<Vec<i64>> for AboveThreshold {
     type Output = Vec<bool>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(self.grid)
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        self.monotone.then_some(Neighbors::AddRemove)
-    }
-
-    fn event(&self) -> Event {
-        Event::Pure {
-            epsilon: self.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        // How often an answer is wrong depends on how close the query is to the threshold.
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> Vec<bool> {
@@ -202,10 +181,10 @@ impl ThresholdSession<'_> {
         if *query.unit() != self.unit {
             return Err(Error::UnitMismatch);
         }
-        if query.grid() != self.mechanism.grid {
+        if Some(query.grid()) != self.mechanism.terms.grid() {
             return Err(Error::GridMismatch);
         }
-        if query.sensitivity().l_infinity() > self.mechanism.sensitivity.l_infinity() {
+        if query.sensitivity().l_infinity() > self.mechanism.terms.sensitivity().l_infinity() {
             return Err(Error::SensitivityMismatch);
         }
         Ok(self
@@ -238,9 +217,9 @@ impl<L: Ledger> Account<L> {
         // No query yet: what is checked now are unit and neighbours; each query is checked when it is asked.
         let none = Aggregate::claimed(
             Sensitive::new(Vec::<i64>::new()),
-            mechanism.sensitivity.clone(),
+            mechanism.terms.sensitivity().clone(),
             unit.clone(),
-            mechanism.grid,
+            mechanism.terms.grid().expect("a constructor that asks for one"),
         );
         let (receipt, permit) = self.permit(mechanism, &none, purpose)?;
         let entropy = permit.entropy();

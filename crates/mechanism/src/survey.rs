@@ -1,7 +1,7 @@
 //! What the survey mechanisms share: answers as input, probabilities that keep ε, and estimates from reports.
 
-use crate::{Aggregate, Error, Sensitive, Sensitivity};
-use accounting::{Epsilon, PrivacyUnit};
+use crate::{Accuracy, Aggregate, Error, Sensitive, Sensitivity, Terms};
+use accounting::{Epsilon, Event, Neighbors, PrivacyUnit, Promise};
 use exact::{Interval, Rational, from_f64, ratio, to_f64_down, to_f64_nearest, to_f64_up};
 use noise::Grid;
 
@@ -21,8 +21,17 @@ impl Aggregate<Vec<u32>> {
 }
 
 /// One unit has one answer.
-pub(crate) fn one_answer() -> Sensitivity {
+fn one_answer() -> Sensitivity {
     Sensitivity::scalar(1).expect("one is positive")
+}
+
+/// What all surveys state. The accuracy is what one report alone tells of a fraction, at most; n of them are √n times better.
+pub(crate) fn terms(event: Event, epsilon: Epsilon, frequencies: &Frequencies) -> Terms {
+    let variance = frequencies.variance_at_most(1).expect("one report");
+    let accuracy = Accuracy::Estimate {
+        deviation: to_f64_up(&variance).sqrt() * (1.0 + 1e-12),
+    };
+    Terms::new(one_answer(), event, Promise::Pure(epsilon), accuracy).only_for(Neighbors::ChangeOne)
 }
 
 /// Refuses a number of answers that is no survey.

@@ -15,8 +15,8 @@ pub use gaussian::GaussianThreshold;
 pub use laplace::LaplaceThreshold;
 pub use optimal::OptimalThreshold;
 
-use crate::{Aggregate, Error, Sensitive, Sensitivity};
-use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
+use crate::{Accuracy, Aggregate, Error, Sensitive, Sensitivity, Terms};
+use accounting::{Delta, Epsilon, Event, Neighbors, PrivacyUnit, Promise};
 use exact::{Interval, Rational, decide, floor_log2};
 use noise::Grid;
 use std::cmp::Ordering;
@@ -123,6 +123,19 @@ fn check(epsilon: &Epsilon, delta: &Delta, sensitivity: &Sensitivity) -> Result<
         });
     }
     Ok(())
+}
+
+/// What all of them state. Accuracy depends on the data: a count that came out is one that the noise did not push below the threshold,
+/// and how likely a group is missed is told by its count alone.
+fn terms(epsilon: Epsilon, delta: Delta, sensitivity: Sensitivity) -> Terms {
+    let event = Event::Approximate {
+        epsilon: epsilon.clone(),
+        delta: delta.clone(),
+    };
+    let promise = Promise::Approximate(epsilon, delta);
+    Terms::new(sensitivity, event, promise, Accuracy::DependsOnData)
+        .on(Grid::new(0))
+        .only_for(Neighbors::AddRemove)
 }
 
 /// The least threshold τ ≥ 1 for which `groups` groups of one unit each stay hidden, all of them, with probability 1 − δ or more.

@@ -13,8 +13,8 @@ pub(crate) const FALSE_ALARM: f64 = 1e-9;
 
 /// An input of which it is said that no unit moves it further than the mechanism was calibrated for, whether that is so or not.
 pub(crate) fn claimed<I, M: Mechanism<I>>(mechanism: &M, value: I) -> Aggregate<I> {
-    let grid = mechanism.grid().unwrap_or(Grid::new(0));
-    let sensitivity = mechanism.sensitivity().clone();
+    let grid = mechanism.terms().grid().unwrap_or(Grid::new(0));
+    let sensitivity = mechanism.terms().sensitivity().clone();
     Aggregate::claimed(
         Sensitive::new(value),
         sensitivity,

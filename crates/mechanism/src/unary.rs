@@ -1,7 +1,6 @@
-use crate::randomized_response::single_report_accuracy;
-use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, one_answer};
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Epsilon, Event, Neighbors, Promise};
+use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Terms};
+use accounting::{Epsilon, Event};
 use exact::{Rational, ratio};
 use noise::{Bernoulli, Entropy};
 
@@ -83,12 +82,12 @@ impl BitReports {
 /// Audited by: `audit_unary_encoding`, `unary_encoding_fits` (false alarm 1e-9, rejects 1.05 ε).
 #[derive(Clone, Debug)]
 pub struct UnaryEncoding {
+    terms: Terms,
     answers: u32,
     epsilon: Epsilon,
     set: Bernoulli,
     unset: Bernoulli,
     frequencies: Frequencies,
-    sensitivity: Sensitivity,
 }
 
 impl UnaryEncoding {
@@ -119,13 +118,18 @@ impl UnaryEncoding {
         epsilon: Epsilon,
     ) -> Result<Self, Error> {
         check_answers(answers)?;
+        let coins = (Bernoulli::new(&set)?, Bernoulli::new(&unset)?);
+        let frequencies = Frequencies::new(answers, set, unset, answers);
+        let event = Event::Pure {
+            epsilon: epsilon.clone(),
+        };
         Ok(Self {
+            terms: terms(event, epsilon.clone(), &frequencies),
             answers,
             epsilon,
-            set: Bernoulli::new(&set)?,
-            unset: Bernoulli::new(&unset)?,
-            frequencies: Frequencies::new(answers, set, unset, answers),
-            sensitivity: one_answer(),
+            set: coins.0,
+            unset: coins.1,
+            frequencies,
         })
     }
 
@@ -184,27 +188,8 @@ impl UnaryEncoding {
 impl Mechanism<Vec<u32>> for UnaryEncoding {
     type Output = BitReports;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::ChangeOne)
-    }
-
-    fn event(&self) -> Event {
-        Event::Pure {
-            epsilon: self.epsilon.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(self.epsilon.clone())
-    }
-
-    /// What one report alone tells of a fraction; n of them are √n times better: see [`UnaryEncoding::frequencies`].
-    fn accuracy(&self) -> Accuracy {
-        single_report_accuracy(&self.frequencies)
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<u32>>, permit: Permit<'_>) -> BitReports {

@@ -144,7 +144,7 @@ fn events_say_where_the_noise_lives() {
     let place = |sensitivity: Sensitivity| {
         let rho = Rho::parse("0.1").unwrap();
         let discrete = GaussianOnIntegers::concentrated(rho, sensitivity, Grid::new(0)).unwrap();
-        match Mechanism::<i64>::event(&discrete) {
+        match discrete.terms.event().clone() {
             Event::Gaussian {
                 on,
                 multiplier_squared,
@@ -164,9 +164,15 @@ fn events_say_where_the_noise_lives() {
     );
     let sensitivity = Sensitivity::vector(9, 2).unwrap();
     let analytic = Gaussian::analytic(epsilon("1"), delta("1e-6"), sensitivity, Grid::new(0)).unwrap();
+    let Event::Gaussian {
+        multiplier_squared, ..
+    } = analytic.terms.event()
+    else {
+        panic!("Gaussian noise")
+    };
     assert_eq!(
         *analytic.variance(),
-        analytic.multiplier_squared.as_rational() * Rational::from(36u8)
+        multiplier_squared.as_rational() * Rational::from(36u8)
     );
 }
 
@@ -183,7 +189,7 @@ fn both_kinds_of_points_are_released() {
     assert!(low < 100.0 && high > 100.0 && high - low < 100.0);
     assert_eq!(
         release.receipt().charge.guarantee.promise(),
-        &Mechanism::<i64>::promise(&analytic)
+        analytic.terms.promise()
     );
     let many = Aggregate::claimed(
         Sensitive::new(vec![1 << 40, 0, -(1 << 40)]),

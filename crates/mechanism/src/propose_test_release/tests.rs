@@ -5,6 +5,7 @@ use crate::threshold::laplace_tail;
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Finite, Law, satisfies};
 use exact::{Integer, Interval, ratio};
+use noise::Grid;
 
 fn half() -> Epsilon {
     Epsilon::parse("0.5").unwrap()

@@ -4,6 +4,7 @@ use crate::{Sensitive, column};
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Answer, Finite, Law as OutputLaw, smallest_epsilon};
 use exact::power_of_two;
+use noise::Grid;
 
 fn bounds(lower: i64, upper: i64) -> Bounds {
     Bounds::new(lower, upper, Grid::new(0)).unwrap()
@@ -205,7 +206,7 @@ fn audit_quantiles() {
     let fractions = [ratio(1, 2), ratio(1, 2), ratio(1, 2)];
     let quantiles = Quantiles::new(&one(), &fractions, bounds(0, 1), Neighbors::ChangeOne).unwrap();
     assert_eq!(
-        quantiles.promise(),
+        *quantiles.terms().promise(),
         Promise::Pure(Epsilon::parse("0.999999999999999").unwrap())
     );
     let find = |mechanism: &Quantiles| {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::survey::testing::{FALSE_ALARM, SHARE, epsilon, judge, release, respondent};
-use crate::{Account, MemoryLedger, Sensitive};
-use accounting::{Budget, PrivacyUnit};
+use crate::{Account, MemoryLedger, Sensitive, Sensitivity};
+use accounting::{Budget, Neighbors, PrivacyUnit, Promise};
 use audit::black_box::{BlackBox, Feature, Side, Verdict};
 use audit::goodness::{categorical_test, cdf_test};
 use exact::{parse_decimal, to_f64_nearest};

@@ -20,7 +20,7 @@ pub(crate) fn respondent() -> PrivacyUnit {
 
 /// The reports on these answers, through an account that can pay for exactly one release.
 pub(crate) fn release<M: Mechanism<Vec<u32>>>(mechanism: &M, answers: Vec<u32>) -> M::Output {
-    let budget = Budget::new(mechanism.promise(), respondent());
+    let budget = Budget::new(mechanism.terms().promise().clone(), respondent());
     let mut account = Account::open(MemoryLedger::new(budget)).unwrap();
     let input = Aggregate::answers(Sensitive::new(answers), respondent());
     account.release(mechanism, input, "audit").unwrap().into_value()

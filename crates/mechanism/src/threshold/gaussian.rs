@@ -1,8 +1,8 @@
-use super::{GroupName, check, least_threshold, present, reaching};
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Delta, Epsilon, Event, Neighbors, Promise, smallest_multiplier};
+use super::{GroupName, check, least_threshold, present, reaching, terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use accounting::{Delta, Epsilon, smallest_multiplier};
 use exact::{Interval, Rational, ratio};
-use noise::{Grid, RoundedGaussian};
+use noise::RoundedGaussian;
 
 /// Adds rounded Gaussian noise to the count of each group that occurs, and releases the groups whose noisy count reaches a threshold.
 ///
@@ -19,9 +19,7 @@ use noise::{Grid, RoundedGaussian};
 /// Audited by: `audit_gaussian_threshold` (false alarm 1e-9, rejects τ lowered by 3 and half the noise).
 #[derive(Clone, Debug)]
 pub struct GaussianThreshold {
-    pub(super) epsilon: Epsilon,
-    pub(super) delta: Delta,
-    pub(super) sensitivity: Sensitivity,
+    pub(super) terms: Terms,
     pub(super) variance: Rational,
     pub(super) threshold: i64,
     pub(super) noise: RoundedGaussian,
@@ -53,9 +51,7 @@ impl GaussianThreshold {
             tail(&variance, reach, bits)
         })?;
         Ok(Self {
-            epsilon,
-            delta,
-            sensitivity,
+            terms: terms(epsilon, delta, sensitivity),
             variance,
             threshold,
             noise,
@@ -88,32 +84,8 @@ pub(super) fn tail(variance: &Rational, reach: i64, bits: u32) -> Interval {
 impl<K: GroupName> Mechanism<Vec<(K, i64)>> for GaussianThreshold {
     type Output = Vec<(K, i64)>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(Grid::new(0))
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::AddRemove)
-    }
-
-    fn event(&self) -> Event {
-        Event::Approximate {
-            epsilon: self.epsilon.clone(),
-            delta: self.delta.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Approximate(self.epsilon.clone(), self.delta.clone())
-    }
-
-    /// Depends on the data: a count that came out is one that the noise did not push below the threshold.
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<(K, i64)>>, permit: Permit<'_>) -> Self::Output {

@@ -1,8 +1,8 @@
-use super::{GroupName, check, laplace_tail, least_threshold, present, reaching};
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Delta, Epsilon, Event, Neighbors, Promise};
+use super::{GroupName, check, laplace_tail, least_threshold, present, reaching, terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use accounting::{Delta, Epsilon};
 use exact::Rational;
-use noise::{DiscreteLaplace, Grid};
+use noise::DiscreteLaplace;
 
 /// Adds discrete Laplace noise to the count of each group that occurs, and releases the groups whose noisy count reaches a threshold.
 ///
@@ -22,9 +22,7 @@ use noise::{DiscreteLaplace, Grid};
 /// Audited by: `audit_laplace_threshold`, `laplace_threshold_verified_exactly` (false alarm 1e-9, rejects τ lowered by 3, exactly by 1).
 #[derive(Clone, Debug)]
 pub struct LaplaceThreshold {
-    pub(super) epsilon: Epsilon,
-    pub(super) delta: Delta,
-    pub(super) sensitivity: Sensitivity,
+    pub(super) terms: Terms,
     pub(super) scale: Rational,
     pub(super) threshold: i64,
     pub(super) noise: DiscreteLaplace,
@@ -40,9 +38,7 @@ impl LaplaceThreshold {
         let rate = Rational::ONE / &scale;
         let threshold = least_threshold(groups, &delta, |reach, bits| laplace_tail(&rate, reach, bits))?;
         Ok(Self {
-            epsilon,
-            delta,
-            sensitivity,
+            terms: terms(epsilon, delta, sensitivity),
             scale,
             threshold,
             noise,
@@ -63,32 +59,8 @@ impl LaplaceThreshold {
 impl<K: GroupName> Mechanism<Vec<(K, i64)>> for LaplaceThreshold {
     type Output = Vec<(K, i64)>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(Grid::new(0))
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::AddRemove)
-    }
-
-    fn event(&self) -> Event {
-        Event::Approximate {
-            epsilon: self.epsilon.clone(),
-            delta: self.delta.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Approximate(self.epsilon.clone(), self.delta.clone())
-    }
-
-    /// Depends on the data: a count that came out is one that the noise did not push below the threshold.
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<(K, i64)>>, permit: Permit<'_>) -> Self::Output {

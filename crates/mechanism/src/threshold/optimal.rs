@@ -1,8 +1,8 @@
-use super::{GroupName, check, present};
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Sensitivity};
-use accounting::{Delta, Epsilon, Event, Neighbors, Promise};
+use super::{GroupName, check, present, terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use accounting::{Delta, Epsilon};
 use exact::{Integer, Interval, Rational, floor_log2};
-use noise::{Entropy, Grid, UniformReal};
+use noise::{Entropy, UniformReal};
 
 /// A group of so many units is always kept; where it takes more, ε is too small for a table.
 const LONGEST: usize = 1 << 18;
@@ -31,9 +31,7 @@ const LARGEST_RATE: u32 = 1024;
 /// Audited by: `audit_optimal_threshold`, `optimal_threshold_verified_exactly` (false alarm 1e-9, rejects π of 4 δ, exactly any larger π).
 #[derive(Clone, Debug)]
 pub struct OptimalThreshold {
-    pub(super) epsilon: Epsilon,
-    pub(super) delta: Delta,
-    pub(super) sensitivity: Sensitivity,
+    pub(super) terms: Terms,
     pub(super) law: KeepLaw,
     /// π₁, π₂, … up to the last that may be below 1.
     pub(super) table: Vec<Interval>,
@@ -63,9 +61,7 @@ impl OptimalThreshold {
             });
         }
         Ok(Self {
-            epsilon,
-            delta,
-            sensitivity,
+            terms: terms(epsilon, delta, sensitivity),
             law,
             table,
         })
@@ -149,32 +145,8 @@ pub(super) fn probabilities(
 impl<K: GroupName> Mechanism<Vec<(K, i64)>> for OptimalThreshold {
     type Output = Vec<K>;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        &self.sensitivity
-    }
-
-    fn grid(&self) -> Option<Grid> {
-        Some(Grid::new(0))
-    }
-
-    fn requires(&self) -> Option<Neighbors> {
-        Some(Neighbors::AddRemove)
-    }
-
-    fn event(&self) -> Event {
-        Event::Approximate {
-            epsilon: self.epsilon.clone(),
-            delta: self.delta.clone(),
-        }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Approximate(self.epsilon.clone(), self.delta.clone())
-    }
-
-    /// Depends on the data: how likely a group is missed is told by its count alone.
-    fn accuracy(&self) -> Accuracy {
-        Accuracy::DependsOnData
+    fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     fn draw(&self, input: Aggregate<Vec<(K, i64)>>, permit: Permit<'_>) -> Vec<K> {

@@ -1,31 +1,21 @@
 // refused: E0277
-use accounting::{Epsilon, Event, Promise};
-use mechanism::{Accuracy, Aggregate, Laplace, Mechanism, Permit, Sensitivity};
+use mechanism::{Aggregate, Laplace, Mechanism, Permit, Terms};
 
-/// States that it costs nothing, and hands its permit on to a mechanism that does.
-struct Freeloader(Laplace);
+/// States the terms of a mechanism that costs nearly nothing, and hands its permit on to one that does.
+struct Freeloader {
+    stated: Laplace,
+    drawn: Laplace,
+}
 
 impl Mechanism<i64> for Freeloader {
     type Output = i64;
 
-    fn sensitivity(&self) -> &Sensitivity {
-        Mechanism::<i64>::sensitivity(&self.0)
-    }
-
-    fn event(&self) -> Event {
-        Event::Pure { epsilon: Epsilon::ZERO }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::Pure(Epsilon::ZERO)
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        Mechanism::<i64>::accuracy(&self.0)
+    fn terms(&self) -> &Terms {
+        Mechanism::<i64>::terms(&self.stated)
     }
 
     fn draw(&self, input: Aggregate<i64>, permit: Permit<'_>) -> i64 {
-        self.0.draw(input, permit)
+        self.drawn.draw(input, permit)
     }
 }
 
