@@ -183,7 +183,7 @@ impl BlackBox {
         let unlikely_at_most = upper_limit(unlikely, trials, failure);
         Ok(Finding {
             epsilon_lower: epsilon_bound(likely_at_least, unlikely_at_most, self.delta),
-            event: event.describe(feature.name()),
+            event: event.describe(feature),
             likely_side: event.likely_side,
             counts: Counts {
                 likely,

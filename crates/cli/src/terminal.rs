@@ -88,11 +88,16 @@ pub(crate) fn exit(outcome: Result<(), CliError>) -> ExitCode {
 
 /// Writes `text` to standard output. A reader that has seen enough, such as `head`, is no error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
-    print_to(std::io::stdout().lock(), text)
+    print_bytes(text.as_bytes())
 }
 
-fn print_to(mut output: impl Write, text: &str) -> Result<(), CliError> {
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+/// The same for bytes that need not be text: they are written as they are.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
+    print_to(std::io::stdout().lock(), bytes)
+}
+
+fn print_to(mut output: impl Write, bytes: &[u8]) -> Result<(), CliError> {
+    match output.write_all(bytes).and_then(|()| output.flush()) {
         Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(CliError::bad_input(format!(
             "cannot write to standard output: {cause}"
         ))),
@@ -217,10 +222,10 @@ mod tests {
                 Ok(())
             }
         }
-        assert_eq!(print_to(Refusing(ErrorKind::BrokenPipe), "text"), Ok(()));
-        assert!(print_to(Refusing(ErrorKind::StorageFull), "text").is_err());
+        assert_eq!(print_to(Refusing(ErrorKind::BrokenPipe), b"text"), Ok(()));
+        assert!(print_to(Refusing(ErrorKind::StorageFull), b"text").is_err());
         let mut written = Vec::new();
-        assert_eq!(print_to(&mut written, "text\n"), Ok(()));
+        assert_eq!(print_to(&mut written, b"text\n"), Ok(()));
         assert_eq!(written, b"text\n");
     }
 

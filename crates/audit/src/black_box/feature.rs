@@ -3,12 +3,14 @@
 use std::fmt;
 
 type KeyFunction<O> = Box<dyn Fn(&O) -> i64>;
+type KeyWords = Box<dyn Fn(i64) -> String>;
 
 /// A name and a function from outputs to integers. Any function will do: it can only miss differences, not invent them.
 pub struct Feature<O> {
     name: String,
     ordered: bool,
     key: KeyFunction<O>,
+    words: KeyWords,
 }
 
 impl<O> Feature<O> {
@@ -18,16 +20,22 @@ impl<O> Feature<O> {
             name: name.into(),
             ordered: false,
             key: Box::new(key),
+            words: Box::new(|key| key.to_string()),
         }
     }
 
     /// Keys in order: events are half-lines, and sets of keys.
     pub fn ordered(name: impl Into<String>, key: impl Fn(&O) -> i64 + 'static) -> Self {
         Self {
-            name: name.into(),
             ordered: true,
-            key: Box::new(key),
+            ..Self::values(name, key)
         }
+    }
+
+    /// Tells keys in these words, where the number itself says nothing to a person.
+    pub fn told(mut self, words: impl Fn(i64) -> String + 'static) -> Self {
+        self.words = Box::new(words);
+        self
     }
 
     /// The name given to it.
@@ -37,6 +45,10 @@ impl<O> Feature<O> {
 
     pub(super) fn is_ordered(&self) -> bool {
         self.ordered
+    }
+
+    pub(super) fn words(&self, key: i64) -> String {
+        (self.words)(key)
     }
 
     pub(super) fn key(&self, output: &O) -> i64 {
@@ -73,7 +85,8 @@ impl Feature<f64> {
     /// The order of values at several resolutions, and the raw bits, where floating-point noise gives itself away.
     pub fn standard() -> Vec<Self> {
         vec![
-            Self::ordered("order (16 bits)", |output| ordered_bits(*output) >> 48),
+            Self::ordered("value cut to 5 bits", |output| ordered_bits(*output) >> 48)
+                .told(|key| format!("{:e}", cut_value(key))),
             Self::buckets(1.0),
             Self::buckets(1.0 / 64.0),
             Self::values("sign", |output| {
@@ -83,14 +96,21 @@ impl Feature<f64> {
                     i64::from(*output > 0.0) - i64::from(*output < 0.0)
                 }
             }),
-            Self::values("exponent of the lowest set bit", |output| {
-                lowest_bit_exponent(*output)
-            }),
+            Self::values("lowest set bit", |output| lowest_bit_exponent(*output)).told(lowest_bit_words),
             Self::values("low 8 bits of the mantissa", |output| {
                 (output.to_bits() & 0xff) as i64
             }),
-            Self::values("exponent and that of the lowest set bit", |output| {
+            Self::values("size and lowest set bit", |output| {
                 ((output.to_bits() >> 52) as i64) << 16 | (lowest_bit_exponent(*output) + (1 << 14))
+            })
+            .told(|key| {
+                let (head, lowest) = (key >> 16, (key & 0xffff) - (1 << 14));
+                let sign = if head & 0x800 == 0 { "" } else { "-" };
+                let size = (head & 0x7ff) - 1023;
+                match lowest_bit_words(lowest) {
+                    none if lowest >= 2048 => none,
+                    lowest => format!("{sign}2^{size} with {lowest}"),
+                }
             }),
         ]
     }
@@ -124,6 +144,21 @@ pub fn lowest_bit_exponent(value: f64) -> i64 {
     exponent - 1075 + i64::from(mantissa.trailing_zeros())
 }
 
+fn lowest_bit_words(exponent: i64) -> String {
+    match exponent {
+        2048 => "none (zero)".to_string(),
+        4096 => "none (not finite)".to_string(),
+        _ => format!("2^{exponent}"),
+    }
+}
+
+/// The float with these top 16 bits in the order of [`ordered_bits`], and zeros below: all that have them, cut towards zero.
+fn cut_value(key: i64) -> f64 {
+    let ordered = key << 48;
+    let bits = if ordered < 0 { ordered ^ i64::MAX } else { ordered };
+    f64::from_bits(bits as u64 & !0 << 48)
+}
+
 /// Integers in the order of the floats (the total order of IEEE 754).
 fn ordered_bits(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
@@ -144,6 +179,28 @@ mod tests {
         assert_eq!(lowest_bit_exponent(f64::from_bits(2)), -1073);
         assert_eq!(lowest_bit_exponent(0.0), 2048);
         assert_eq!(lowest_bit_exponent(f64::NAN), 4096);
+    }
+
+    #[test]
+    fn keys_of_floats_are_told_in_words() {
+        let told = |value: f64| -> Vec<String> {
+            let features = Feature::<f64>::standard();
+            let words = features
+                .iter()
+                .map(|feature| (feature.name(), feature.words(feature.key(&value))));
+            words
+                .filter(|(name, _)| name.contains("bits") || name.contains("set bit"))
+                .map(|(name, words)| format!("{name} in {{{words}}}"))
+                .collect()
+        };
+        let words = told(-0.28125);
+        assert_eq!(words[0], "value cut to 5 bits in {-2.8125e-1}");
+        assert_eq!(words[1], "lowest set bit in {2^-5}");
+        assert_eq!(words[3], "size and lowest set bit in {-2^-2 with 2^-5}");
+        assert_eq!(told(0.0)[3], "size and lowest set bit in {none (zero)}");
+        assert_eq!(told(f64::NAN)[1], "lowest set bit in {none (not finite)}");
+        assert!(told(1.1)[0].contains("{1.0625e0}"), "{:?}", told(1.1));
+        assert!(told(-1.1)[0].contains("{-1.0625e0}"), "{:?}", told(-1.1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Choosing the event to test, from the first half of the draws.
 
-use super::Side;
+use super::{Feature, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// No feature keeps counts of more keys than this: more keys than that have too few draws each to say anything.
@@ -40,18 +40,19 @@ impl Event {
         }
     }
 
-    pub(super) fn describe(&self, feature: &str) -> String {
+    pub(super) fn describe<O>(&self, feature: &Feature<O>) -> String {
+        let name = feature.name();
         match &self.keys {
-            Keys::AtMost(limit) => format!("{feature} ≤ {limit}"),
-            Keys::AtLeast(limit) => format!("{feature} ≥ {limit}"),
+            Keys::AtMost(limit) => format!("{name} ≤ {}", feature.words(*limit)),
+            Keys::AtLeast(limit) => format!("{name} ≥ {}", feature.words(*limit)),
             Keys::Among(keys) => {
-                let shown: Vec<String> = keys.iter().take(8).map(i64::to_string).collect();
+                let shown: Vec<String> = keys.iter().take(8).map(|key| feature.words(*key)).collect();
                 let more = if keys.len() > 8 {
                     format!(", … ({} keys)", keys.len())
                 } else {
                     String::new()
                 };
-                format!("{feature} in {{{}{more}}}", shown.join(", "))
+                format!("{name} in {{{}{more}}}", shown.join(", "))
             }
         }
     }

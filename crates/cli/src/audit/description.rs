@@ -17,7 +17,7 @@ pub(super) enum Kind {
     ExponentialNoise,
     /// Normal noise of standard deviation --sigma
     Gaussian,
-    /// Two-sided geometric noise, P(k) ∝ e^(−|k|/scale), of --scale grid steps
+    /// Also called geometric: two-sided geometric noise, P(k) ∝ e^(−|k|/scale), of --scale grid steps
     #[value(alias = "geometric")]
     #[serde(alias = "geometric")]
     DiscreteLaplace,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// What kind of mechanism
+    /// What kind of mechanism; `geometric` is another name of discrete-laplace
     #[arg(long = "mechanism", value_enum, value_name = "KIND")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<Kind>,

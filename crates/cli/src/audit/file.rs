@@ -8,6 +8,7 @@ use audit::exact_audit::{Finite, Law, Piece, Piecewise, Real};
 use exact::{Rational, ratio};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::error::Category;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -99,9 +100,9 @@ pub(super) fn parse(text: &str, format: Format) -> Result<Pair, CliError> {
     if text.trim().is_empty() {
         return malformed("the file is empty");
     }
-    let description: Description = match format {
-        Format::Toml => toml::from_str(text).or_else(|error| malformed(error.to_string().trim_end()))?,
-        Format::Json => serde_json::from_str(text).or_else(|error| malformed(error.to_string()))?,
+    let description = match format {
+        Format::Toml => from_toml(text)?,
+        Format::Json => from_json(text)?,
     };
     match (description.mechanism, description.first, description.second) {
         (Some(parameters), None, None) => parameters.pair(),
@@ -109,6 +110,55 @@ pub(super) fn parse(text: &str, format: Format) -> Result<Pair, CliError> {
         (None, None, None) => malformed("it describes no mechanism"),
         (None, _, _) => malformed("it has one of `first` and `second` without the other"),
         (Some(_), _, _) => malformed("it has both `mechanism` and `first` or `second`"),
+    }
+}
+
+fn from_toml(text: &str) -> Result<Description, CliError> {
+    let place = |error: &toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let before = text.get(..start).unwrap_or(text);
+        let last = before.rsplit('\n').next().unwrap_or(before);
+        format!(
+            "line {}, column {}",
+            before.matches('\n').count() + 1,
+            last.chars().count() + 1
+        )
+    };
+    if let Err(error) = text.parse::<toml::Table>() {
+        return malformed(format!("{}: this is not TOML", place(&error)));
+    }
+    toml::from_str(text)
+        .or_else(|error| malformed(format!("{}: {}", place(&error), expected(error.message()))))
+}
+
+fn from_json(text: &str) -> Result<Description, CliError> {
+    serde_json::from_str(text).or_else(|error| {
+        let what = match error.classify() {
+            Category::Data => {
+                let told = error.to_string();
+                let place = format!(" at line {} column {}", error.line(), error.column());
+                expected(told.strip_suffix(&place).unwrap_or(&told))
+            }
+            Category::Eof => "this is not JSON: it ends too early".to_string(),
+            Category::Syntax | Category::Io => "this is not JSON".to_string(),
+        };
+        malformed(format!(
+            "line {}, column {}: {what}",
+            error.line(),
+            error.column()
+        ))
+    })
+}
+
+/// What was expected, from an error of serde: the part of it that has nothing of the file in it.
+///
+/// Such an error is `…, expected …` with what was found in front, or one of ours, or about a field of ours.
+fn expected(error: &str) -> String {
+    const OURS: [&str; 3] = ["expected ", "missing field ", "duplicate field "];
+    match error.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None if OURS.iter().any(|start| error.starts_with(start)) => error.to_string(),
+        None => "expected something else".to_string(),
     }
 }
 
@@ -146,7 +196,13 @@ fn rows(first: &[Value], second: &[Value]) -> Result<Pair, CliError> {
 
 /// One entry of a row, read as what it should be.
 fn entry<T: serde::de::DeserializeOwned>(row: &str, index: usize, value: &Value) -> Result<T, CliError> {
-    T::deserialize(value).or_else(|error| malformed(format!("entry {} of `{row}`: {error}", index + 1)))
+    T::deserialize(value).or_else(|error| {
+        malformed(format!(
+            "entry {} of `{row}`: {}",
+            index + 1,
+            expected(&error.to_string())
+        ))
+    })
 }
 
 fn at_most(row: &str, values: &[Value], most: usize) -> Result<(), CliError> {
@@ -239,4 +295,39 @@ fn piecewise(row: &str, values: &[Value]) -> Result<Law, CliError> {
     Piecewise::new(pieces)
         .map(Law::from)
         .map_err(|error| about(row, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_file_is_in_an_error() {
+        for text in [
+            "SECRET",
+            "SECRET = 1",
+            "first = \"SECRET, expected SECRET\"",
+            "first = [\"SECRET\"]\nsecond = [1]",
+            "[mechanism]\nkind = \"SECRET\"",
+            "[mechanism]\nkind = \"laplace\"\nscale = \"SECRET\"",
+            "[mechanism]\n\"SECRET, expected SECRET\" = 1",
+            "[[first]]\nSECRET = 1\n[[second]]\nSECRET = 1",
+            "first = [1]\nSECRET = 1\nSECRET = 2",
+            "first = [[\"SECRET\"]]\nsecond = [1]",
+            "\"SECRET",
+        ] {
+            let json = text.parse::<toml::Table>().map_or_else(
+                |_| format!("{{\"SECRET\": {text}}}"),
+                |table| serde_json::json!(table).to_string(),
+            );
+            for (text, format) in [(text, Format::Toml), (&json, Format::Json)] {
+                let error = parse(text, format).expect_err("refused");
+                assert!(!error.to_string().contains("SECRET"), "{text}: {error}");
+                assert!(
+                    error.message.contains("line ") || error.message.contains("entry "),
+                    "{text}: {error}"
+                );
+            }
+        }
+    }
 }

@@ -65,7 +65,7 @@ struct Claim {
     /// The ε that is claimed
     #[arg(id = "claim-epsilon", long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Number>,
-    /// The δ that is claimed [default: 0]
+    /// The δ that is claimed [default: --delta where it is given, otherwise 0]
     #[arg(id = "claim-delta", long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<Number>,
 }

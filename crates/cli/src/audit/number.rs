@@ -60,7 +60,8 @@ impl Visitor<'_> for NumberVisitor {
             let text = error.to_string();
             text.lines().next().unwrap_or("not a number").to_string()
         };
-        text.parse().map_err(|error| E::custom(first_line(error)))
+        text.parse()
+            .map_err(|error| E::custom(format!("expected a number, and this is {}", first_line(error))))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
@@ -73,7 +74,7 @@ impl Visitor<'_> for NumberVisitor {
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<Number, E> {
         Err(E::custom(
-            "a number with a decimal point must be text, so that it is exact: write \"0.1\", not 0.1",
+            "expected text: a number with a decimal point must be text, so that it is exact: write \"0.1\", not 0.1",
         ))
     }
 }

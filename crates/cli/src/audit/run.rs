@@ -1,7 +1,7 @@
 //! `deniable audit run`: the black box on any executable.
 
 use super::number::Number;
-use super::output::{self, Dictionary, Text};
+use super::output::{self, Dictionary};
 use super::program::{Input, Program};
 use super::{Claim, claim_words, explained, refuted};
 use crate::terminal::{self, CliError, Progress, fail, significant};
@@ -80,6 +80,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         delta: to_f64_up(&arguments.claim.delta_or_zero().0),
         confidence: to_f64_up(&arguments.confidence.0),
     };
+    if arguments.confidence.0 < exact::Rational::ONE && black_box.confidence >= 1.0 {
+        return fail(
+            "--confidence is too close to 1",
+            "0.999999999999 (1 - 1e-12) is as good as certain",
+        );
+    }
     // Asked for nonsense, the auditor says so before the program has run for an hour.
     if !(black_box.confidence > 0.0 && black_box.confidence < 1.0) {
         return Err(explained(audit::Error::ConfidenceOutOfRange));
@@ -132,9 +138,7 @@ impl Arguments {
             output::Kind::Text => {
                 let mut dictionary = Dictionary::default();
                 let outputs = self.draw(black_box.samples_per_side, |line, _| Ok(dictionary.read(line)))?;
-                let mut finding = examine(black_box, &outputs, &Text::features())?;
-                finding.event = dictionary.explain(&finding.event);
-                Ok(finding)
+                examine(black_box, &outputs, &dictionary.features())
             }
         }
     }

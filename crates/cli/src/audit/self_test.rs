@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 }
 
 const CONFIDENCE: f64 = 1.0 - 1e-9;
-const FEWEST_SAMPLES: u64 = 1000;
+const FEWEST_SAMPLES: u64 = 100;
 const MOST_SAMPLES: u64 = 10_000_000;
 
 /// A subject, what was found about it, and the verdict.

@@ -153,7 +153,11 @@ fn files_that_describe_nothing_are_refused_with_a_hint() {
         (" \n", Format::Toml, "empty"),
         ("# nothing\n", Format::Toml, "describes no mechanism"),
         ("{}", Format::Json, "describes no mechanism"),
-        ("{", Format::Json, "EOF"),
+        (
+            "{",
+            Format::Json,
+            "line 1, column 1: this is not JSON: it ends too early",
+        ),
         ("first = [1]\n", Format::Toml, "without the other"),
         ("first = []\nsecond = []\n", Format::Toml, "must not be empty"),
         (
@@ -169,9 +173,13 @@ fn files_that_describe_nothing_are_refused_with_a_hint() {
         (
             "first = [1]\nsecond = [1]\nthird = [1]\n",
             Format::Toml,
-            "unknown field",
+            "line 3, column 1: expected one of `mechanism`, `first`, `second`",
         ),
-        ("[mechanism]\nkind = \"noise\"\n", Format::Toml, "unknown variant"),
+        (
+            "[mechanism]\nkind = \"noise\"\n",
+            Format::Toml,
+            "line 2, column 8: expected one of `uniform`",
+        ),
         (
             "[mechanism]\nkind = \"laplace\"\nscale = \"NaN\"\n",
             Format::Toml,
@@ -180,7 +188,7 @@ fn files_that_describe_nothing_are_refused_with_a_hint() {
         (
             "[mechanism]\nkind = \"laplace\"\nscales = 1\n",
             Format::Toml,
-            "unknown field",
+            "line 3, column 1: expected one of `kind`",
         ),
         (
             r#"{"first": [{"left": 0, "coefficient": 1}], "second": [1]}"#,
@@ -207,21 +215,23 @@ fn files_that_describe_nothing_are_refused_with_a_hint() {
 
 #[test]
 fn a_claim_on_the_edge_gets_one_that_can_be_proved() {
-    let claim = |epsilon: &str| Question {
+    let claim = |epsilon: Number| Question {
         claim: Claim {
-            epsilon: Some(number(epsilon)),
+            epsilon: Some(epsilon),
             delta: None,
         },
         ..Question::default()
     };
     let response = || {
-        let text = "[mechanism]\nkind = \"randomized-response\"\nepsilon = 1\nanswers = 5\n";
+        let text = "[mechanism]\nkind = \"randomized-response\"\ngamma = \"1/4\"\n";
         parse(text, Format::Toml).expect("a mechanism")
     };
-    let error = answer(response(), claim("1")).err().expect("undecided");
+    // Closer to ln 3 than the verifier looks.
+    let edge = Number(Interval::ln_of(&ratio(3, 1), 1 << 14).lower());
+    let error = answer(response(), claim(edge)).err().expect("undecided");
     let nearest = error.hint.expect("a hint");
-    assert_eq!(nearest, "claim ε = 1.00000000001, which can be proved");
-    let text = answer(response(), claim("1.00000000001"))
+    assert_eq!(nearest, "claim ε = 1.09861228867, which can be proved");
+    let text = answer(response(), claim(number("1.09861228867")))
         .expect("decided")
         .to_text();
     assert!(text.contains("proved"), "{text}");

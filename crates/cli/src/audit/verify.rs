@@ -1,8 +1,9 @@
 //! `deniable audit exact`: the verifier on a mechanism that can be written down.
 
+use super::curve::{self, Highlight};
 use super::description::{Kind, Pair, Parameters};
 use super::number::Number;
-use super::{Claim, check_delta, check_epsilon, claim_words, curve, explained, file, refuted};
+use super::{Claim, check_delta, check_epsilon, claim_words, explained, file, refuted};
 use crate::terminal::{self, CliError, fail};
 use audit::exact_audit::{Answer, satisfies, smallest_delta, smallest_epsilon};
 use exact::{Interval, Rational, decimal_at_least, decimal_at_most, format_decimal};
@@ -25,7 +26,7 @@ pub(super) struct Arguments {
     /// Ask for the smallest δ at this ε (of randomized response without --gamma: its own ε)
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Number>,
-    /// Ask for the smallest ε at this δ [default: 0]
+    /// Ask for the smallest ε at this δ [default: 0]. Without --claim-delta it is also the δ of the claim
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<Number>,
     #[command(flatten)]
@@ -121,7 +122,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// Asks the verifier. A claim asks both questions at its own ε and δ, unless others are asked.
-pub(super) fn answer(pair: Pair, question: Question) -> Result<Report, CliError> {
+/// A claimed ε without a δ of its own is judged at the δ that is asked for.
+pub(super) fn answer(pair: Pair, mut question: Question) -> Result<Report, CliError> {
     check_epsilon("--epsilon", question.epsilon.as_ref())?;
     check_delta("--delta", question.delta.as_ref())?;
     question.claim.check()?;
@@ -130,6 +132,9 @@ pub(super) fn answer(pair: Pair, question: Question) -> Result<Report, CliError>
             "--claim-delta without --claim-epsilon is half a claim",
             "add --claim-epsilon, or ask with --delta for the smallest ε",
         );
+    }
+    if question.claim.epsilon.is_some() && question.claim.delta.is_none() {
+        question.claim.delta = question.delta.clone();
     }
     let (p, q) = (&pair.first, &pair.second);
     let at_epsilon = question
@@ -237,23 +242,46 @@ fn answer_words(answer: &Answer) -> String {
     }
 }
 
+fn epsilon_words(delta: &Number, least: &Answer) -> String {
+    format!("smallest ε at δ = {delta}: {}", answer_words(least))
+}
+
+fn delta_words(epsilon: &Number, least: &Interval) -> String {
+    format!("smallest δ at ε = {epsilon}: {}", interval_words(least))
+}
+
 impl Report {
-    /// Points worth marking on the curve: (name, ε, δ).
-    fn highlights(&self) -> Vec<(&'static str, f64, f64)> {
+    /// Points worth marking on the curve.
+    fn highlights(&self) -> Vec<Highlight> {
+        let nearest = |number: &Number| exact::to_f64_nearest(&number.0);
         let mut highlights = Vec::new();
         if let Some((claim, _)) = &self.verdict
             && let Some(epsilon) = &claim.epsilon
         {
-            let delta = exact::to_f64_nearest(&claim.delta_or_zero().0);
-            highlights.push(("the claim", exact::to_f64_nearest(&epsilon.0), delta));
+            highlights.push(Highlight {
+                name: "the claim",
+                epsilon: nearest(epsilon),
+                delta: nearest(&claim.delta_or_zero()),
+                words: format!("claim: {}", claim_words(claim)),
+            });
         }
         if let Some((delta, Answer::Finite(epsilon))) = &self.epsilon {
-            let delta = exact::to_f64_nearest(&delta.0);
-            highlights.push(("smallest ε", epsilon.to_f64_nearest(), delta));
+            highlights.push(Highlight {
+                name: "smallest ε",
+                epsilon: epsilon.to_f64_nearest(),
+                delta: nearest(delta),
+                words: epsilon_words(delta, &Answer::Finite(epsilon.clone())),
+            });
         }
-        if let Some((epsilon, delta)) = &self.delta {
-            let epsilon = exact::to_f64_nearest(&epsilon.0);
-            highlights.push(("smallest δ", epsilon, delta.to_f64_nearest()));
+        if let Some((epsilon, delta)) = &self.delta
+            && curve::drawable(delta)
+        {
+            highlights.push(Highlight {
+                name: "smallest δ",
+                epsilon: nearest(epsilon),
+                delta: delta.to_f64_nearest(),
+                words: delta_words(epsilon, delta),
+            });
         }
         highlights
     }
@@ -261,13 +289,10 @@ impl Report {
     pub(super) fn to_text(&self) -> String {
         let mut lines = vec![self.pair.words.clone()];
         if let Some((delta, least)) = &self.epsilon {
-            lines.push(format!("  smallest ε at δ = {delta}: {}", answer_words(least)));
+            lines.push(format!("  {}", epsilon_words(delta, least)));
         }
         if let Some((epsilon, least)) = &self.delta {
-            lines.push(format!(
-                "  smallest δ at ε = {epsilon}: {}",
-                interval_words(least)
-            ));
+            lines.push(format!("  {}", delta_words(epsilon, least)));
         }
         if let Some((claim, holds)) = &self.verdict {
             let verdict = verdict_word(*holds);

@@ -10,6 +10,8 @@ use super::label;
 pub(crate) enum Scale {
     /// Equal differences take equal room.
     Linear,
+    /// The same for things that are numbered: ticks are whole numbers.
+    Whole,
     /// Equal ratios take equal room; only positive values have a place.
     Log10,
 }
@@ -19,7 +21,7 @@ impl Scale {
     pub(super) fn coordinate(self, value: f64) -> Option<f64> {
         let value = plottable(value)?;
         match self {
-            Scale::Linear => Some(value),
+            Scale::Linear | Scale::Whole => Some(value),
             Scale::Log10 => (value > 0.0).then(|| value.log10()),
         }
     }
@@ -73,18 +75,22 @@ const MOST_TICKS: i32 = 8;
 impl Axis {
     /// The axis of `length` that shows all `coordinates`, with as many ticks as fit.
     ///
-    /// `extent` says how much of the length the label of a tick covers.
+    /// It ends at the `ceiling`, if there is one above its low end. `extent` says how much of the length the label of a tick covers.
     pub(super) fn fit(
         scale: Scale,
         floor: Floor,
+        ceiling: Option<f64>,
         coordinates: &[f64],
         length: f64,
         extent: impl Fn(&str) -> f64,
     ) -> Self {
         let (low, high) = match scale {
-            Scale::Linear => linear_range(coordinates, floor),
+            Scale::Linear | Scale::Whole => linear_range(coordinates, floor),
             Scale::Log10 => decade_range(coordinates, floor),
         };
+        let high = ceiling
+            .filter(|most| *most > low)
+            .map_or(high, |most| high.min(most));
         let mut axis = Self {
             low,
             high,
@@ -194,7 +200,7 @@ impl Step {
     /// The smallest step that puts no more than about `most` steps between `low` and `high`.
     fn at_most(most: i32, low: f64, high: f64, scale: Scale) -> Self {
         let least = (high - low) / f64::from(most);
-        if scale == Scale::Log10 && least <= 1.0 {
+        if scale != Scale::Linear && least <= 1.0 {
             return Self {
                 digit: 1,
                 exponent: 0,
@@ -233,7 +239,7 @@ impl Step {
         let places: Vec<f64> = (first..=last).map(|count| self.times(count)).collect();
         let largest = places.iter().fold(0.0_f64, |most, place| most.max(place.abs()));
         let written = |at: f64| match scale {
-            Scale::Linear => label::linear(at, self.exponent, largest),
+            Scale::Linear | Scale::Whole => label::linear(at, self.exponent, largest),
             // A whole axis between 0.001 and 10,000 reads more easily as plain numbers.
             Scale::Log10 if (-3.0..=4.0).contains(&low.ceil()) && (-3.0..=4.0).contains(&high.floor()) => {
                 label::plain_decade(at as i32)
@@ -251,101 +257,4 @@ impl Step {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn labels(scale: Scale, floor: Floor, values: &[f64]) -> Vec<String> {
-        let coordinates: Vec<f64> = values
-            .iter()
-            .filter_map(|value| scale.coordinate(*value))
-            .collect();
-        let axis = Axis::fit(scale, floor, &coordinates, 500.0, |label| {
-            8.0 * label.chars().count() as f64
-        });
-        axis.ticks.into_iter().map(|tick| tick.label).collect()
-    }
-
-    #[test]
-    fn linear_ticks_step_by_one_two_or_five() {
-        assert_eq!(
-            labels(Scale::Linear, Floor::Free, &[0.0, 10.0]),
-            ["0", "2", "4", "6", "8", "10"]
-        );
-        assert_eq!(
-            labels(Scale::Linear, Floor::Free, &[0.0, 0.3]),
-            ["0", "0.05", "0.10", "0.15", "0.20", "0.25", "0.30"]
-        );
-        assert_eq!(
-            labels(Scale::Linear, Floor::Free, &[-3.0, 3.0]),
-            ["−3", "−2", "−1", "0", "1", "2", "3"]
-        );
-        assert_eq!(
-            labels(Scale::Linear, Floor::Bars, &[60_000.0, 250_000.0]),
-            ["0", "50,000", "100,000", "150,000", "200,000", "250,000"]
-        );
-    }
-
-    #[test]
-    fn very_large_and_very_small_ticks_share_a_power_of_ten() {
-        assert_eq!(
-            labels(Scale::Linear, Floor::Bars, &[2e9]),
-            ["0", "0.5×10⁹", "1.0×10⁹", "1.5×10⁹", "2.0×10⁹"]
-        );
-        let small = labels(Scale::Linear, Floor::Free, &[1e-6, 3e-6]);
-        assert_eq!(
-            small,
-            ["1.0×10⁻⁶", "1.5×10⁻⁶", "2.0×10⁻⁶", "2.5×10⁻⁶", "3.0×10⁻⁶"]
-        );
-    }
-
-    #[test]
-    fn logarithmic_ticks_are_decades() {
-        assert_eq!(
-            labels(Scale::Log10, Floor::Free, &[0.01, 1000.0]),
-            ["0.01", "0.1", "1", "10", "100", "1000"]
-        );
-        assert_eq!(
-            labels(Scale::Log10, Floor::Free, &[1e-9, 1e-6]),
-            ["10⁻⁹", "10⁻⁸", "10⁻⁷", "10⁻⁶"]
-        );
-        assert_eq!(labels(Scale::Log10, Floor::Free, &[2.0, 8.0]), ["1", "10"]);
-        assert_eq!(
-            labels(Scale::Log10, Floor::Free, &[1e-200, 1e200]),
-            ["10⁻²⁰⁰", "10⁻¹⁰⁰", "10⁰", "10¹⁰⁰", "10²⁰⁰"]
-        );
-        assert_eq!(labels(Scale::Log10, Floor::Bars, &[1.0, 100.0])[0], "0.1");
-    }
-
-    #[test]
-    fn degenerate_data_still_has_an_axis() {
-        for scale in [Scale::Linear, Scale::Log10] {
-            for values in [
-                &[][..],
-                &[0.0],
-                &[7.0],
-                &[7.0, 7.0],
-                &[-1e-300],
-                &[1e300],
-                &[-1e300, 1e300],
-                &[f64::NAN],
-            ] {
-                for floor in [Floor::Free, Floor::Bars] {
-                    let labels = labels(scale, floor, values);
-                    assert!(labels.len() >= 2, "{scale:?} {values:?} {labels:?}");
-                    let mut distinct = labels.clone();
-                    distinct.dedup();
-                    assert_eq!(labels, distinct, "{scale:?} {values:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_has_no_place_has_no_coordinate() {
-        assert_eq!(Scale::Linear.coordinate(f64::NAN), None);
-        assert_eq!(Scale::Linear.coordinate(f64::NEG_INFINITY), None);
-        assert_eq!(Scale::Log10.coordinate(0.0), None);
-        assert_eq!(Scale::Log10.coordinate(-1.0), None);
-        assert_eq!(Scale::Log10.coordinate(100.0), Some(2.0));
-    }
-}
+mod tests;

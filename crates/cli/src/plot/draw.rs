@@ -4,12 +4,12 @@
 
 use std::fmt::Write as _;
 
-use super::Figure;
 use super::axis::{Axis, Floor};
 use super::legend::{Entry, Legend};
 use super::marks::Shape;
 use super::style::{class_of, colour_class, style_sheet};
 use super::text::{LINE_HEIGHT, width, wrap};
+use super::{Dimension, Figure};
 use crate::markup::escape;
 
 pub(super) const FIGURE_WIDTH: f64 = 720.0;
@@ -205,9 +205,9 @@ fn frame(figure: &Figure, drawn: &[Drawn<'_>], top: f64, y_label_lines: usize) -
         .iter()
         .flat_map(|series| series.shape.vertical_coordinates())
         .collect();
-    let y = Axis::fit(figure.vertical.scale, floor, &ys, PLOT_HEIGHT, |_| {
-        TICK_SIZE * 2.2
-    });
+    let Dimension { scale, most, .. } = figure.vertical;
+    let ceiling = most.and_then(|most| scale.coordinate(most));
+    let y = Axis::fit(scale, floor, ceiling, &ys, PLOT_HEIGHT, |_| TICK_SIZE * 2.2);
 
     let widest = y
         .ticks
@@ -226,7 +226,7 @@ fn frame(figure: &Figure, drawn: &[Drawn<'_>], top: f64, y_label_lines: usize) -
         .flat_map(|series| series.shape.horizontal_coordinates())
         .collect();
     let label_width = |label: &str| width(label, TICK_SIZE) + 14.0;
-    let fit = |room: f64| Axis::fit(figure.horizontal.scale, Floor::Free, &xs, room, label_width);
+    let fit = |room: f64| Axis::fit(figure.horizontal.scale, Floor::Free, None, &xs, room, label_width);
     // Half of the last label may stand out to the right of the plot.
     let room = FIGURE_WIDTH - left - MARGIN;
     let last = fit(room)

@@ -40,6 +40,8 @@ pub(crate) struct Figure {
 struct Dimension {
     label: String,
     scale: Scale,
+    /// Nothing beyond this is possible, so the axis ends there.
+    most: Option<f64>,
 }
 
 impl Figure {
@@ -48,6 +50,7 @@ impl Figure {
         let unlabelled = Dimension {
             label: String::new(),
             scale: Scale::Linear,
+            most: None,
         };
         Self {
             title: title.into(),
@@ -62,6 +65,7 @@ impl Figure {
         self.horizontal = Dimension {
             label: label.into(),
             scale,
+            most: None,
         };
         self
     }
@@ -71,7 +75,14 @@ impl Figure {
         self.vertical = Dimension {
             label: label.into(),
             scale,
+            most: None,
         };
+        self
+    }
+
+    /// Ends the vertical axis at `most`, beyond which no value is possible.
+    pub(crate) fn y_at_most(mut self, most: f64) -> Self {
+        self.vertical.most = Some(most);
         self
     }
 

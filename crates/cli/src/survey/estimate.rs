@@ -12,7 +12,8 @@ use crate::plot::{Figure, Scale};
 use crate::terminal::{CliError, Column, Table, fail, print, write_file_atomically};
 
 const NOTES: &str = "\
-Reports are public, so this costs no privacy. Give the same --answers, --mechanism and noise as to `survey randomize`.
+Reports are public, so this costs no privacy. Give the same --answers, --mechanism and noise as to `survey randomize`, \
+which counted every answer that is not in --answers as the last of them. Every line after the first is one report.
 
 Estimates are right on average, and may be below 0 or above 1. The intervals rest on no approximation: with the stated probability \
 they hold the true fractions of all answers together, provided that every report was randomized as stated.
@@ -104,9 +105,10 @@ fn text(method: &Method, estimates: &[Estimate], arguments: &Arguments, count: u
     }
     format!(
         "{count} reports with ε = {} for each respondent.\n\n{table}\n\
-         All intervals hold together with probability {}.\n",
+         All intervals hold together with probability {}.\n{}\n",
         method.epsilon(),
         arguments.confidence,
+        method.catch_all_words(),
     )
 }
 
@@ -130,6 +132,7 @@ fn json(
         "reports": count,
         "column": arguments.column,
         "mechanism": arguments.method.mechanism_name(),
+        "other_answers_count_as": method.catch_all(),
         "epsilon": method.epsilon().to_string(),
         "confidence": arguments.confidence,
         "half_width": half_width,
@@ -155,7 +158,7 @@ fn figure(method: &Method, estimates: &[Estimate], arguments: &Arguments) -> Fig
         .collect();
     let interval = format!("interval, {} together", arguments.confidence);
     let mut figure = Figure::new(format!("Estimated fractions of `{}`", arguments.column))
-        .x_axis(format!("answer: {}", legend.join(", ")), Scale::Linear)
+        .x_axis(format!("answer: {}", legend.join(", ")), Scale::Whole)
         .y_axis("fraction of respondents", Scale::Linear);
     for (index, estimate) in estimates.iter().enumerate() {
         let ends = [place(index) - 0.25, place(index) + 0.25].map(|x| (x, estimate.low, estimate.high));

@@ -31,7 +31,7 @@ pub(super) struct MethodArguments {
     /// How each answer is randomized.
     #[arg(long, value_enum, default_value_t = Kind::RandomizedResponse)]
     mechanism: Kind,
-    /// All possible answers, in order and separated by commas. Both commands must be given the same.
+    /// All possible answers, in order and separated by commas; any other counts as the last. Both commands must be given the same.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "yes,no")]
     answers: Vec<String>,
 }
@@ -116,6 +116,12 @@ impl MethodArguments {
         if answers.iter().any(String::is_empty) {
             return fail("--answers has an empty answer", "write it like --answers yes,no");
         }
+        if answers.iter().any(|answer| answer.contains(['\n', '\r'])) {
+            return fail(
+                "--answers has a line break in an answer",
+                "every report is one line, so an answer must fit on one",
+            );
+        }
         let mut sorted = answers.clone();
         sorted.sort();
         sorted.dedup();
@@ -171,7 +177,30 @@ impl MethodArguments {
     }
 }
 
+/// So many answers are named in a sentence.
+const MOST_NAMED: usize = 12;
+
 impl Method {
+    /// What an answer counts as that is none of the possible ones.
+    pub(super) fn catch_all(&self) -> &str {
+        self.answers.last().map_or("", String::as_str)
+    }
+
+    /// The same as a sentence. It is told in every run, whatever the answers are.
+    pub(super) fn catch_all_words(&self) -> String {
+        let more = if self.answers.len() > MOST_NAMED {
+            ", …"
+        } else {
+            ""
+        };
+        let named: Vec<&str> = self.answers.iter().take(MOST_NAMED).map(String::as_str).collect();
+        format!(
+            "Answers other than {}{more}, spelled exactly so, count as `{}`.",
+            named.join(", "),
+            self.catch_all()
+        )
+    }
+
     /// Its ε.
     pub(super) fn epsilon(&self) -> &Epsilon {
         match &self.mechanism {

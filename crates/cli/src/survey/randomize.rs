@@ -10,17 +10,18 @@ use super::json_text;
 use super::method::{Method, MethodArguments, explained};
 use super::report::{numbers, randomize};
 use super::sheet::Sheet;
-use crate::terminal::{CliError, fail, print, significant, write_file_atomically};
+use crate::terminal::{CliError, fail, print, print_bytes, significant, write_file_atomically};
 
 /// The confidence of the accuracy that is told before anything is estimated.
 const CONFIDENCE: f64 = 0.95;
 
 const NOTES: &str = "\
-Every row is one respondent. Their report is drawn from their answer alone, so that any two answers could have led to it: \
+Every line after the first is one respondent: a quoted field may hold commas, but no line break, and a quote that is not \
+closed ends with its line. Their report is drawn from their answer alone, so that any two answers could have led to it: \
 that is what protects them, whoever reads the reports. The number of rows is not protected.
 
-An answer that is not in --answers counts as the first of them, so that no error can tell what somebody answered. In a \
-file of one column an empty line is an empty answer.
+An answer that is not in --answers, spelled exactly so but for spaces around it, counts as the last of them, so that no error \
+can tell what somebody answered. In a file of one column an empty line is an empty answer.
 
 All other columns are dropped. Those in --keep are copied as they are, WITHOUT noise: keep only what may be published.
 
@@ -65,6 +66,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         .iter()
         .map(|name| sheet.column(name))
         .collect::<Result<_, CliError>>()?;
+    let repeated = |(index, place)| kept[..index].contains(place);
+    if kept.iter().enumerate().any(repeated) {
+        return fail("--keep names a column twice", "name each column to keep once");
+    }
     if kept.contains(&column) {
         return fail(
             "--keep names the column of answers",
@@ -82,9 +87,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         );
     }
     let numbers = numbers(&method.answers);
+    let catch_all = numbers[method.catch_all().as_bytes()];
     let number = |row: ByteRecord| {
         let answer = row.get(column).unwrap_or_default().trim_ascii();
-        numbers.get(answer).copied().unwrap_or(0)
+        numbers.get(answer).copied().unwrap_or(catch_all)
     };
     let answers = Sensitive::new(sheet.rows().map(number).collect::<Vec<u32>>());
     // The number of rows is public, so it may be told.
@@ -117,7 +123,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         None => {
             // What was done is about the run, not its result; and a closed standard error is no reason to stop.
             let _ = std::io::stderr().write_all(done.text()?.as_bytes());
-            print(&String::from_utf8_lossy(&text))
+            print_bytes(&text)
         }
     }
 }
@@ -183,10 +189,11 @@ impl Done<'_> {
             _ => format!("Copied without noise: {}.\n", self.arguments.keep.join(", ")),
         };
         Ok(format!(
-            "{} reports{place}.\nGuarantee: {}, whoever reads the reports.\n{unprotected}\
+            "{} reports{place}.\nGuarantee: {}, whoever reads the reports.\n{unprotected}{}\n\
              Estimates from them will be off by at most {} (all of them together, with probability {CONFIDENCE}).\n",
             self.count,
             self.receipt.charge.guarantee,
+            self.method.catch_all_words(),
             significant(self.half_width()?, 2),
         ))
     }
@@ -200,6 +207,7 @@ impl Done<'_> {
             "output": self.arguments.output.as_ref().map(|path| path.display().to_string()),
             "mechanism": self.arguments.method.mechanism_name(),
             "answers": self.method.answers,
+            "other_answers_count_as": self.method.catch_all(),
             "epsilon": self.method.epsilon().to_string(),
             "guarantee": self.receipt.charge.guarantee.to_string(),
             "confidence": CONFIDENCE,

@@ -52,7 +52,7 @@ pub(super) fn release<M: Mechanism<Vec<u32>>>(
     answers: Sensitive<Vec<u32>>,
     purpose: &str,
 ) -> Result<(M::Output, Receipt), Error> {
-    let budget = Budget::new(mechanism.promise(), respondent());
+    let budget = Budget::new(mechanism.terms().promise().clone(), respondent());
     let mut account = Account::open(MemoryLedger::new(budget))?;
     let release = account.release(mechanism, Aggregate::answers(answers, respondent()), purpose)?;
     let receipt = release.receipt().clone();

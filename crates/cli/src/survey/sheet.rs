@@ -1,7 +1,8 @@
 //! A CSV file in memory.
 //!
-//! Reading never fails because of what is in a field: rows may be short or long, and bytes need not be text. So whether a command
-//! succeeds says nothing about anybody's answer.
+//! Every line is one row, whatever is in it: a quoted field may hold commas, never a line break, and a quote that is not closed ends
+//! with its line. Reading never fails because of what is in a field: rows may be short or long, and bytes need not be text. So neither
+//! whether a command succeeds nor how many rows it sees says anything about anybody's answer.
 
 use csv::{ByteRecord, ReaderBuilder};
 use std::path::Path;
@@ -33,35 +34,32 @@ impl Sheet {
     /// Takes the bytes of a file apart.
     pub(super) fn parse(name: String, bytes: &[u8]) -> Result<Self, CliError> {
         const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+        let ends_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        let mut reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(bytes);
-        let mut first = ByteRecord::new();
-        let found = reader.read_byte_record(&mut first).unwrap_or(false);
-        if !found {
+        let Some(start) = bytes.iter().position(|byte| !ends_line(byte)) else {
             return fail(
                 format!("`{name}` is empty"),
                 "its first line must name the columns",
             );
-        }
-        let columns: Vec<Vec<u8>> = first.iter().map(|column| column.trim_ascii().to_vec()).collect();
-        let end = usize::try_from(reader.position().byte())
-            .unwrap_or(bytes.len())
-            .min(bytes.len());
-        let body = &bytes[end..];
-        // The reader ends a line at the first byte of "\r\n", and would skip the second.
-        let body = if bytes[..end].ends_with(b"\r") {
-            body.strip_prefix(b"\n").unwrap_or(body)
-        } else {
-            body
         };
-        let body = if columns.len() == 1 {
-            with_blank_lines_quoted(body)
-        } else {
-            body.to_vec()
-        };
+        let end = bytes[start..]
+            .iter()
+            .position(ends_line)
+            .map_or(bytes.len(), |length| start + length);
+        let (first, body) = (&bytes[start..end], &bytes[end..]);
+        let body = [&b"\r\n"[..], b"\n", b"\r"]
+            .into_iter()
+            .find_map(|ending| body.strip_prefix(ending))
+            .unwrap_or(body);
+        let columns: Vec<Vec<u8>> = records(first)
+            .flat_map(|names| {
+                names
+                    .iter()
+                    .map(|name| name.trim_ascii().to_vec())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let body = one_record_a_line(body, columns.len() == 1);
         Ok(Self { name, columns, body })
     }
 
@@ -73,7 +71,7 @@ impl Sheet {
         let Some(place) = places.next() else {
             return fail(
                 format!("`{}` has no column `{name}`", self.name),
-                "the first line of the file must name the columns; use one of those names",
+                "the first line of the file must name the columns, separated by commas; use one of those names",
             );
         };
         if places.next().is_some() {
@@ -87,18 +85,26 @@ impl Sheet {
 
     /// The rows in order.
     pub(super) fn rows(&self) -> impl Iterator<Item = ByteRecord> + '_ {
-        let reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(self.body.as_slice());
-        // Bytes in memory, of any form and length, are read without an error.
-        reader.into_byte_records().map_while(Result::ok)
+        records(&self.body)
     }
 }
 
-/// In a file of one column an empty line is an empty answer, and its respondent one like the others; the CSV reader would skip it,
-/// and the number of reports would tell that somebody's answer was empty. So it is written as `""`.
-fn with_blank_lines_quoted(body: &[u8]) -> Vec<u8> {
+/// The records of CSV text. Bytes in memory, of any form and length, are read without an error.
+fn records(bytes: &[u8]) -> impl Iterator<Item = ByteRecord> + '_ {
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(bytes)
+        .into_byte_records()
+        .map_while(Result::ok)
+}
+
+/// The same lines, written so that the CSV reader makes one record of each: how many respondents there are must not depend on what
+/// one of them answered.
+///
+/// A quote that its line does not close would swallow the lines after it, so it is closed at the end of its line. In a file of one
+/// column an empty line is an empty answer, which the reader would skip, so it is written as `""`.
+fn one_record_a_line(body: &[u8], empty_line_is_answer: bool) -> Vec<u8> {
     #[derive(PartialEq)]
     enum State {
         LineStart,
@@ -107,28 +113,34 @@ fn with_blank_lines_quoted(body: &[u8]) -> Vec<u8> {
         Quoted,
         QuoteInQuoted,
     }
-    let mut quoted = Vec::with_capacity(body.len());
+    let mut lines = Vec::with_capacity(body.len());
     let mut state = State::LineStart;
     let mut previous = 0u8;
     for &byte in body {
-        let ends_pair = previous == b'\r' && byte == b'\n' && state == State::LineStart;
+        let ends_pair = previous == b'\r' && byte == b'\n';
         previous = byte;
         state = match (state, byte) {
             (State::LineStart, b'\n') if ends_pair => State::LineStart,
             (State::LineStart, b'\n' | b'\r') => {
-                quoted.extend_from_slice(b"\"\"");
+                if empty_line_is_answer {
+                    lines.extend_from_slice(b"\"\"");
+                }
                 State::LineStart
             }
+            (State::Quoted, b'\n' | b'\r') => {
+                lines.push(b'"');
+                State::LineStart
+            }
+            (_, b'\n' | b'\r') => State::LineStart,
             (State::Quoted, b'"') => State::QuoteInQuoted,
             (State::Quoted, _) => State::Quoted,
-            (_, b'\n' | b'\r') => State::LineStart,
             (_, b',') => State::FieldStart,
             (State::LineStart | State::FieldStart | State::QuoteInQuoted, b'"') => State::Quoted,
             _ => State::Plain,
         };
-        quoted.push(byte);
+        lines.push(byte);
     }
-    quoted
+    lines
 }
 
 #[cfg(test)]
@@ -150,12 +162,25 @@ mod tests {
         assert_eq!(first_fields("a\nyes\n\nno\n"), ["yes", "", "no"]);
         assert_eq!(first_fields("a\r\nyes\r\n\r\nno\r\n\r\n"), ["yes", "", "no", ""]);
         assert_eq!(first_fields("a\ryes\r\rno"), ["yes", "", "no"]);
-        assert_eq!(
-            first_fields("a\n\"x\n\ny\"\n\n5\" pipe\n\n\"q\"\"\n\n\"\n"),
-            ["x\n\ny", "", "5\" pipe", "", "q\"\n\n"]
-        );
         assert_eq!(first_fields("\u{feff}a,b\nyes,1\n\nno,2"), ["yes", "no"]);
         assert!(first_fields("a\n").is_empty());
+    }
+
+    #[test]
+    fn a_quote_never_reaches_beyond_its_line() {
+        assert_eq!(
+            first_fields("a\nyes\n\"no\nno\n\n\"a,b\"\n"),
+            ["yes", "no", "no", "", "a,b"]
+        );
+        assert_eq!(
+            first_fields("a,b\r\nx,\"\r\ny,\"\"\"\r\n\"z,1"),
+            ["x", "y", "z,1"]
+        );
+        assert_eq!(
+            first_fields("a\n5\" pipe\n\"q\"\"\n\"\n"),
+            ["5\" pipe", "q\"", ""]
+        );
+        assert_eq!(first_fields("\"a\nyes\nno\n"), ["yes", "no"]);
     }
 
     #[test]
@@ -164,7 +189,13 @@ mod tests {
         assert_eq!(sheet.column("answer").unwrap(), 1);
         assert!(sheet.column("id").unwrap_err().message.contains("more than one"));
         let missing = sheet.column("age").unwrap_err();
-        assert!(missing.hint.is_some() && !missing.to_string().contains("answer"));
+        assert!(
+            missing
+                .hint
+                .as_deref()
+                .is_some_and(|hint| hint.contains("separated by commas"))
+                && !missing.to_string().contains("answer")
+        );
         assert!(
             Sheet::parse("empty.csv".into(), b"")
                 .unwrap_err()
@@ -185,14 +216,16 @@ mod tests {
 
         #[test]
         fn changing_an_answer_never_changes_the_number_of_rows(
-            answers in prop::collection::vec("(|yes|no|[a-z]{0,3})", 1..12),
+            answers in prop::collection::vec("(|yes|no|[a-z\" ]{0,4})", 1..12),
             changed in any::<prop::sample::Index>(),
-            other in "(|yes|no)",
+            other in "(|yes|no|[a-z\" ]{0,4})",
             ending in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+            others in prop::sample::select(vec!["", ",", ",\"", ",\"x\""]),
         ) {
+            let columns = if others.is_empty() { "answer" } else { "answer,other" };
             let rows = |answers: &[String]| {
-                let text: String = answers.iter().map(|answer| format!("{answer}{ending}")).collect();
-                sheet(&format!("answer{ending}{text}")).rows().count()
+                let text: String = answers.iter().map(|answer| format!("{answer}{others}{ending}")).collect();
+                sheet(&format!("{columns}{ending}{text}")).rows().count()
             };
             prop_assert_eq!(rows(&answers), answers.len());
             let mut neighbour = answers.clone();

@@ -222,8 +222,9 @@ impl Outcome {
             .x_axis("estimated fraction of yes", Scale::Linear)
             .y_axis("surveys", Scale::Linear)
             .bars("estimates", &bars)
-            .vertical("truth", self.truth())
+            // The last is on top: the mean is often too close to the truth to be told from it.
             .vertical("mean of the estimates", self.mean())
+            .vertical("truth", self.truth())
     }
 
     fn text(&self) -> String {

@@ -58,6 +58,13 @@ fn claims_are_proved_or_refuted() {
     let gaussian = "exact --mechanism gaussian --sigma 4 --claim-epsilon 1.1 --claim-delta";
     assert_eq!(line(&format!("{gaussian} 1e-6")).status.code(), Some(0));
     assert_eq!(line(&format!("{gaussian} 1e-9")).status.code(), Some(1));
+    // A claim without a δ of its own is judged at the δ that is asked for, and with one at its own.
+    let asked = line("exact --mechanism gaussian --sigma 4 --claim-epsilon 1.1 --delta 1e-6");
+    assert!(stdout(&asked).contains("claim ε = 1.1, δ = 0.000001: proved"));
+    assert_eq!(
+        line(&format!("{gaussian} 1e-9 --delta 1e-6")).status.code(),
+        Some(1)
+    );
 
     let response = "exact --mechanism randomized-response --epsilon 1 --answers 4 --claim-epsilon";
     assert_eq!(line(&format!("{response} 1.000001")).status.code(), Some(0));

@@ -88,6 +88,10 @@ fn bad_questions_are_refused() {
             "confidence",
         ),
         (
+            "run --confidence 0.99999999999999999999 --input-first 0 --input-second 1 -- cat",
+            "too close to 1",
+        ),
+        (
             "run --confidence NaN --input-first 0 --input-second 1 -- cat",
             "not a finite number",
         ),
@@ -119,7 +123,7 @@ fn the_auditor_tells_broken_from_correct() {
         "{float}"
     );
     // Too few draws to see anything: wrong verdicts are said to be wrong.
-    let blind = line("demo --samples 1000");
+    let blind = line("demo --samples 100");
     assert_eq!(blind.status.code(), Some(1));
     assert!(stdout(&blind).contains("NO"));
 }
@@ -136,6 +140,7 @@ fn help_teaches_with_examples() {
         text.contains("[mechanism]") && text.contains("first = [\"1/2\", \"1/2\"]"),
         "{text}"
     );
+    assert!(stdout(&line("exact -h")).contains("geometric` is another name"));
     // A reader that has seen enough is no error.
     let mut closed = Command::new(env!("CARGO_BIN_EXE_deniable"))
         .args(["audit", "exact", "--mechanism", "laplace", "--scale", "2"])

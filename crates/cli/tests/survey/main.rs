@@ -1,5 +1,6 @@
 //! `deniable survey` as a person runs it: the built binary, real files, exit codes.
 
+mod answers;
 mod refusals;
 
 use serde_json::Value;
@@ -99,7 +100,10 @@ fn what_was_randomized_is_estimated() {
             ]
             .concat(),
         );
-        assert_eq!(done["guarantee"], "ε = 2 for each respondent, changed");
+        assert_eq!(
+            done["guarantee"],
+            "ε = 2 for each respondent, whose data may change"
+        );
         let written = std::fs::read_to_string(&reports).expect("written");
         assert_eq!(written.lines().count(), 20_001);
         assert!(written.starts_with("colour\n") && !written.contains("secret"));
@@ -217,8 +221,9 @@ fn the_shape_of_json() {
         "output": text(&reports),
         "mechanism": "randomized-response",
         "answers": ["yes", "no"],
+        "other_answers_count_as": "no",
         "epsilon": "1.09861228866811",
-        "guarantee": "ε = 1.09861228866811 for each respondent, changed",
+        "guarantee": "ε = 1.09861228866811 for each respondent, whose data may change",
         "confidence": 0.95,
         "half_width": done["half_width"],
     });
@@ -229,6 +234,7 @@ fn the_shape_of_json() {
         "reports",
         "column",
         "mechanism",
+        "other_answers_count_as",
         "epsilon",
         "confidence",
         "half_width",

@@ -34,6 +34,8 @@ fn bad_input_is_refused_with_a_hint_and_without_data() {
         with(&["--epsilon", "1", "--answers", "yes,,no"]),
         with(&["--epsilon", "1", "--keep", "village"]),
         with(&["--epsilon", "1", "--keep", "cheated"]),
+        with(&["--epsilon", "1", "--keep", "town, town"]),
+        with(&["--epsilon", "1", "--answers", "yes,n\no"]),
         with(&["--epsilon", "1", "--output", file]),
         with(&["--epsilon", "1", "--output", "/nonexistent/folder/reports.csv"]),
         with(&["--epsilon", "1", "--json"]),
