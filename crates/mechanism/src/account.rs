@@ -7,15 +7,18 @@ use noise::{Entropy, OsEntropy};
 /// Whatever can fail fails when the mechanism is built; `draw` is total, because by then the charge is spent.
 ///
 /// Only this crate implements it: a foreign implementation could state one cost and forward its permit to a mechanism of another.
-pub trait Mechanism<Input>: sealed::Sealed {
+pub trait Mechanism<Input>: Stated {
     /// What comes out.
     type Output;
 
-    /// What it states before it sees data.
-    fn terms(&self) -> &Terms;
-
     /// Runs once. Takes the input and the permit, so neither can be used again.
     fn draw(&self, input: Aggregate<Input>, permit: Permit<'_>) -> Self::Output;
+}
+
+/// What states its terms before it sees data: the mechanisms of this crate, whatever their input.
+pub trait Stated: sealed::Sealed {
+    /// Sensitivity, grid, neighbours, event, promise and accuracy: parameters only.
+    fn terms(&self) -> &Terms;
 }
 
 /// The mechanisms that are proved: all of them, in one place.

@@ -1,5 +1,5 @@
 use crate::contest::Contest;
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Epsilon, Event};
 use exact::Rational;
 use noise::ExponentialWeights;
@@ -60,12 +60,14 @@ impl ExponentialMechanism {
     }
 }
 
-impl Mechanism<Vec<i64>> for ExponentialMechanism {
-    type Output = usize;
-
+impl Stated for ExponentialMechanism {
     fn terms(&self) -> &Terms {
         self.contest.terms()
     }
+}
+
+impl Mechanism<Vec<i64>> for ExponentialMechanism {
+    type Output = usize;
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> usize {
         let exponents = self.exponents(&self.contest.scores(input));

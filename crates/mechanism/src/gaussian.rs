@@ -1,4 +1,4 @@
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Terms};
+use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Stated, Terms};
 use accounting::{
     Delta, Epsilon, Event, Grid as Where, Promise, Ratio, Rho, classic_multiplier, smallest_multiplier,
 };
@@ -83,12 +83,14 @@ impl Gaussian {
     }
 }
 
-impl<T: Points> Mechanism<T> for Gaussian {
-    type Output = T;
-
+impl Stated for Gaussian {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl<T: Points> Mechanism<T> for Gaussian {
+    type Output = T;
 
     fn draw(&self, input: Aggregate<T>, permit: Permit<'_>) -> T {
         let mut value = input.open();
@@ -149,12 +151,14 @@ impl GaussianOnIntegers {
     }
 }
 
-impl<T: Points> Mechanism<T> for GaussianOnIntegers {
-    type Output = T;
-
+impl Stated for GaussianOnIntegers {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl<T: Points> Mechanism<T> for GaussianOnIntegers {
+    type Output = T;
 
     fn draw(&self, input: Aggregate<T>, permit: Permit<'_>) -> T {
         let mut value = input.open();

@@ -1,4 +1,4 @@
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Terms};
+use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Stated, Terms};
 use accounting::{Epsilon, Event, Promise, Ratio};
 use exact::{Rational, to_f64_up};
 use noise::{DiscreteLaplace, Grid};
@@ -42,12 +42,14 @@ impl Laplace {
     }
 }
 
-impl<T: Points> Mechanism<T> for Laplace {
-    type Output = T;
-
+impl Stated for Laplace {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl<T: Points> Mechanism<T> for Laplace {
+    type Output = T;
 
     fn draw(&self, input: Aggregate<T>, permit: Permit<'_>) -> T {
         let mut value = input.open();

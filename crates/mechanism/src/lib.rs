@@ -59,7 +59,7 @@ mod trial;
 mod unary;
 mod wide_laplace;
 
-pub use account::{Account, Mechanism, Permit};
+pub use account::{Account, Mechanism, Permit, Stated};
 pub use accuracy::Accuracy;
 pub use aggregate::{Aggregate, Points};
 pub use column::{Bounds, Column};

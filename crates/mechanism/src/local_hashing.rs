@@ -1,5 +1,5 @@
 use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, terms};
-use crate::{Aggregate, Error, Mechanism, Permit, RandomizedResponse, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, RandomizedResponse, Stated, Terms};
 use accounting::Epsilon;
 use exact::{Rational, ratio};
 use noise::{Entropy, UniformInteger};
@@ -159,12 +159,14 @@ impl LocalHashing {
     }
 }
 
-impl Mechanism<Vec<u32>> for LocalHashing {
-    type Output = Vec<HashedReport>;
-
+impl Stated for LocalHashing {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Vec<u32>> for LocalHashing {
+    type Output = Vec<HashedReport>;
 
     fn draw(&self, input: Aggregate<Vec<u32>>, permit: Permit<'_>) -> Vec<HashedReport> {
         let entropy = permit.entropy();

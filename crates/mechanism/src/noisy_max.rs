@@ -1,6 +1,6 @@
 use crate::contest::Contest;
 use crate::wide_laplace::WideLaplace;
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Epsilon, Event};
 use exact::Rational;
 
@@ -56,12 +56,14 @@ impl NoisyMax {
     }
 }
 
-impl Mechanism<Vec<i64>> for NoisyMax {
-    type Output = usize;
-
+impl Stated for NoisyMax {
     fn terms(&self) -> &Terms {
         self.contest.terms()
     }
+}
+
+impl Mechanism<Vec<i64>> for NoisyMax {
+    type Output = usize;
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> usize {
         let entropy = permit.entropy();

@@ -1,5 +1,5 @@
 use crate::contest::Contest;
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Epsilon, Event};
 use exact::Rational;
 use noise::{BernoulliExp, UniformInteger};
@@ -64,12 +64,14 @@ impl PermuteAndFlip {
     }
 }
 
-impl Mechanism<Vec<i64>> for PermuteAndFlip {
-    type Output = usize;
-
+impl Stated for PermuteAndFlip {
     fn terms(&self) -> &Terms {
         self.contest.terms()
     }
+}
+
+impl Mechanism<Vec<i64>> for PermuteAndFlip {
+    type Output = usize;
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> usize {
         let entropy = permit.entropy();

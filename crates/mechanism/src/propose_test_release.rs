@@ -1,6 +1,6 @@
 use crate::column::{Ordered, one_row};
 use crate::threshold::least_reach;
-use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Terms};
+use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Delta, Epsilon, Event, Neighbors, Promise};
 use exact::{Rational, to_f64_up};
 use noise::DiscreteLaplace;
@@ -107,12 +107,14 @@ impl ProposeTestRelease {
     }
 }
 
-impl Mechanism<Column> for ProposeTestRelease {
-    type Output = Option<i64>;
-
+impl Stated for ProposeTestRelease {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Column> for ProposeTestRelease {
+    type Output = Option<i64>;
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> Option<i64> {
         let entropy = permit.entropy();

@@ -1,5 +1,5 @@
 use crate::column::one_row;
-use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Terms};
+use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Epsilon, Event, Neighbors, Promise};
 use exact::{Integer, Interval, Rational, ratio, to_f64_up};
 use noise::{Entropy, Inversion, Law, UniformInteger};
@@ -54,12 +54,14 @@ impl Quantile {
     }
 }
 
-impl Mechanism<Column> for Quantile {
-    type Output = i64;
-
+impl Stated for Quantile {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Column> for Quantile {
+    type Output = i64;
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> i64 {
         let sorted = input.open().sorted(self.selector.bounds);
@@ -116,12 +118,14 @@ impl Quantiles {
     }
 }
 
-impl Mechanism<Column> for Quantiles {
-    type Output = Vec<i64>;
-
+impl Stated for Quantiles {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Column> for Quantiles {
+    type Output = Vec<i64>;
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> Vec<i64> {
         let sorted = input.open().sorted(self.bounds);

@@ -1,5 +1,5 @@
 use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, terms};
-use crate::{Aggregate, Error, Mechanism, Permit, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Epsilon, Event};
 use exact::{Interval, Rational, ratio};
 use noise::{Bernoulli, Entropy, UniformInteger};
@@ -123,12 +123,14 @@ impl RandomizedResponse {
     }
 }
 
-impl Mechanism<Vec<u32>> for RandomizedResponse {
-    type Output = Vec<u32>;
-
+impl Stated for RandomizedResponse {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Vec<u32>> for RandomizedResponse {
+    type Output = Vec<u32>;
 
     fn draw(&self, input: Aggregate<Vec<u32>>, permit: Permit<'_>) -> Vec<u32> {
         let entropy = permit.entropy();

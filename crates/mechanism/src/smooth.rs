@@ -1,5 +1,5 @@
 use crate::column::{Ordered, one_row};
-use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Terms};
+use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Epsilon, Event, Neighbors, Promise};
 use exact::{Integer, Interval, Rational, power_of_two, ratio};
 use noise::RoundedCauchy;
@@ -132,12 +132,14 @@ impl Scale {
     }
 }
 
-impl Mechanism<Column> for SmoothMedian {
-    type Output = i64;
-
+impl Stated for SmoothMedian {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Column> for SmoothMedian {
+    type Output = i64;
 
     fn draw(&self, input: Aggregate<Column>, permit: Permit<'_>) -> i64 {
         let data = Ordered::new(input.open(), self.bounds);

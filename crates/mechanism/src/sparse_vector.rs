@@ -1,6 +1,7 @@
 use crate::wide_laplace::WideLaplace;
 use crate::{
-    Account, Accuracy, Aggregate, Error, Ledger, Mechanism, Permit, Receipt, Sensitive, Sensitivity, Terms,
+    Account, Accuracy, Aggregate, Error, Ledger, Mechanism, Permit, Receipt, Sensitive, Sensitivity, Stated,
+    Terms,
 };
 use accounting::{Epsilon, Event, Neighbors, PrivacyUnit, Promise};
 use exact::{Rational, ratio, to_f64_up};
@@ -135,12 +136,14 @@ struct Watch {
     process: u32,
 }
 
-impl Mechanism<Vec<i64>> for AboveThreshold {
-    type Output = Vec<bool>;
-
+impl Stated for AboveThreshold {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Vec<i64>> for AboveThreshold {
+    type Output = Vec<bool>;
 
     fn draw(&self, input: Aggregate<Vec<i64>>, permit: Permit<'_>) -> Vec<bool> {
         let entropy = permit.entropy();

@@ -1,5 +1,5 @@
 use crate::survey::{Estimate, Frequencies, check_answers, check_epsilon, likelihood_ratio, terms};
-use crate::{Aggregate, Error, Mechanism, Permit, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Epsilon, Event};
 use exact::{Rational, ratio};
 use noise::{Bernoulli, Entropy};
@@ -185,12 +185,14 @@ impl UnaryEncoding {
     }
 }
 
-impl Mechanism<Vec<u32>> for UnaryEncoding {
-    type Output = BitReports;
-
+impl Stated for UnaryEncoding {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl Mechanism<Vec<u32>> for UnaryEncoding {
+    type Output = BitReports;
 
     fn draw(&self, input: Aggregate<Vec<u32>>, permit: Permit<'_>) -> BitReports {
         let entropy = permit.entropy();

@@ -1,5 +1,5 @@
 use super::{GroupName, check, least_threshold, present, reaching, terms};
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Delta, Epsilon, smallest_multiplier};
 use exact::{Interval, Rational, ratio};
 use noise::RoundedGaussian;
@@ -81,12 +81,14 @@ pub(super) fn tail(variance: &Rational, reach: i64, bits: u32) -> Interval {
     point.normal_cdf()
 }
 
-impl<K: GroupName> Mechanism<Vec<(K, i64)>> for GaussianThreshold {
-    type Output = Vec<(K, i64)>;
-
+impl Stated for GaussianThreshold {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl<K: GroupName> Mechanism<Vec<(K, i64)>> for GaussianThreshold {
+    type Output = Vec<(K, i64)>;
 
     fn draw(&self, input: Aggregate<Vec<(K, i64)>>, permit: Permit<'_>) -> Self::Output {
         let (keys, mut counts): (Vec<K>, Vec<i64>) = present(input.open()).into_iter().unzip();

@@ -1,5 +1,5 @@
 use super::{GroupName, check, laplace_tail, least_threshold, present, reaching, terms};
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Delta, Epsilon};
 use exact::Rational;
 use noise::DiscreteLaplace;
@@ -56,12 +56,14 @@ impl LaplaceThreshold {
     }
 }
 
-impl<K: GroupName> Mechanism<Vec<(K, i64)>> for LaplaceThreshold {
-    type Output = Vec<(K, i64)>;
-
+impl Stated for LaplaceThreshold {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl<K: GroupName> Mechanism<Vec<(K, i64)>> for LaplaceThreshold {
+    type Output = Vec<(K, i64)>;
 
     fn draw(&self, input: Aggregate<Vec<(K, i64)>>, permit: Permit<'_>) -> Self::Output {
         let (keys, mut counts): (Vec<K>, Vec<i64>) = present(input.open()).into_iter().unzip();

@@ -1,5 +1,5 @@
 use super::{GroupName, check, present, terms};
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Delta, Epsilon};
 use exact::{Integer, Interval, Rational, floor_log2};
 use noise::{Entropy, UniformReal};
@@ -142,12 +142,14 @@ pub(super) fn probabilities(
         .take_while(move |probability| *probability.lo() < whole)
 }
 
-impl<K: GroupName> Mechanism<Vec<(K, i64)>> for OptimalThreshold {
-    type Output = Vec<K>;
-
+impl Stated for OptimalThreshold {
     fn terms(&self) -> &Terms {
         &self.terms
     }
+}
+
+impl<K: GroupName> Mechanism<Vec<(K, i64)>> for OptimalThreshold {
+    type Output = Vec<K>;
 
     fn draw(&self, input: Aggregate<Vec<(K, i64)>>, permit: Permit<'_>) -> Vec<K> {
         let entropy = permit.entropy();

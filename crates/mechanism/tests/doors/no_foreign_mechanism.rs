@@ -1,5 +1,5 @@
 // refused: E0277
-use mechanism::{Aggregate, Laplace, Mechanism, Permit, Terms};
+use mechanism::{Aggregate, Laplace, Mechanism, Permit, Stated, Terms};
 
 /// States the terms of a mechanism that costs nearly nothing, and hands its permit on to one that does.
 struct Freeloader {
@@ -7,12 +7,14 @@ struct Freeloader {
     drawn: Laplace,
 }
 
+impl Stated for Freeloader {
+    fn terms(&self) -> &Terms {
+        self.stated.terms()
+    }
+}
+
 impl Mechanism<i64> for Freeloader {
     type Output = i64;
-
-    fn terms(&self) -> &Terms {
-        Mechanism::<i64>::terms(&self.stated)
-    }
 
     fn draw(&self, input: Aggregate<i64>, permit: Permit<'_>) -> i64 {
         self.drawn.draw(input, permit)
