@@ -13,57 +13,50 @@ fn rational(scale: &Scale) -> Result<Rational, Failure> {
     Ok(numerator / denominator)
 }
 
+/// A sampler behind the call a mechanism makes.
+type Fill = Box<dyn Fn(&mut [i64], &mut OsEntropy)>;
+
 /// The integer samplers at every scale. The table is built before the clock starts, as a mechanism does.
 pub fn samplers() -> Result<Vec<Row>, Failure> {
     let mut entropy = OsEntropy::new()?;
     let mut rows = Vec::new();
     for scale in &SCALES {
         let exact = rational(scale)?;
-
-        let sampler = DiscreteLaplace::new(&exact)?;
-        let label = Label {
-            library: LIBRARY,
-            sampler: "DiscreteLaplace",
-            noise: "laplace",
-        };
-        rows.push(measure(
-            label,
-            scale.text,
-            |samples: &mut [i64]| -> Result<(), Failure> {
-                sampler.fill(samples, &mut entropy);
-                Ok(())
-            },
-        )?);
-
-        let sampler = DiscreteGaussian::with_scale(&exact)?;
-        let label = Label {
-            library: LIBRARY,
-            sampler: "DiscreteGaussian",
-            noise: "gaussian",
-        };
-        rows.push(measure(
-            label,
-            scale.text,
-            |samples: &mut [i64]| -> Result<(), Failure> {
-                sampler.fill(samples, &mut entropy);
-                Ok(())
-            },
-        )?);
-
-        let sampler = RoundedGaussian::with_scale(&exact)?;
-        let label = Label {
-            library: LIBRARY,
-            sampler: "RoundedGaussian",
-            noise: "gaussian",
-        };
-        rows.push(measure(
-            label,
-            scale.text,
-            |samples: &mut [i64]| -> Result<(), Failure> {
-                sampler.fill(samples, &mut entropy);
-                Ok(())
-            },
-        )?);
+        let laplace = DiscreteLaplace::new(&exact)?;
+        let discrete = DiscreteGaussian::with_scale(&exact)?;
+        let rounded = RoundedGaussian::with_scale(&exact)?;
+        let samplers: [(&'static str, &'static str, Fill); 3] = [
+            (
+                "DiscreteLaplace",
+                "laplace",
+                Box::new(move |samples, entropy| laplace.fill(samples, entropy)),
+            ),
+            (
+                "DiscreteGaussian",
+                "gaussian",
+                Box::new(move |samples, entropy| discrete.fill(samples, entropy)),
+            ),
+            (
+                "RoundedGaussian",
+                "gaussian",
+                Box::new(move |samples, entropy| rounded.fill(samples, entropy)),
+            ),
+        ];
+        for (sampler, noise, fill) in samplers {
+            let label = Label {
+                library: LIBRARY,
+                sampler,
+                noise,
+            };
+            rows.push(measure(
+                label,
+                scale.text,
+                |samples: &mut [i64]| -> Result<(), Failure> {
+                    fill(samples, &mut entropy);
+                    Ok(())
+                },
+            )?);
+        }
     }
     Ok(rows)
 }

@@ -1,4 +1,4 @@
-//! What the seeds claim about given mechanisms.
+//! What the theory claims about given mechanisms.
 
 use audit::Error;
 use audit::exact_audit::{

@@ -27,7 +27,7 @@ fn ask(words: &[&str], question: Question) -> Result<String, CliError> {
 }
 
 #[test]
-fn the_answers_of_the_seeds() {
+fn the_answers_of_the_section_notes() {
     let cases: [(&[&str], &str); 7] = [
         (
             &["--mechanism", "uniform", "--lower", "-1", "--upper", "1"],

@@ -1,4 +1,4 @@
-//! R1 to R4: randomized response, its ε, its estimator, the seed's simulation, and how its error falls beside Laplace noise.
+//! R1 to R4: randomized response, its ε, its estimator, the simulation of a survey, and how its error falls beside Laplace noise.
 
 use super::local::{FALSE_ALARM, plenty, respondent};
 use super::{Claim, Fault, Outcome};
