@@ -12,6 +12,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// Masses whose sum would be a fraction of enormous numbers.
+    #[error(
+        "the masses have no common denominator below 2^{bits}\nhint: write them with one denominator, such as 1000000"
+    )]
+    DenominatorTooLarge {
+        /// How many bits it may have.
+        bits: usize,
+    },
     /// A scale, variance or spacing that must be above zero.
     #[error(
         "{parameter} must be positive\nhint: a mechanism without noise has no law to audit; check the units"
@@ -48,6 +56,14 @@ pub enum Error {
     /// An ε below zero.
     #[error("epsilon must not be negative\nhint: epsilon = 0 asks for the total variation distance")]
     NegativeEpsilon,
+    /// A smallest ε beyond any use, and beyond what is computed.
+    #[error(
+        "the smallest epsilon is at least {largest}, and a larger one is not looked for\nhint: so large an epsilon protects nobody; ask for a larger delta, or for the smallest delta at an epsilon"
+    )]
+    EpsilonTooLarge {
+        /// The largest that is looked for.
+        largest: u32,
+    },
     /// A δ outside [0, 1].
     #[error("delta must lie between 0 and 1\nhint: write 1e-6, not -6")]
     DeltaOutOfRange,

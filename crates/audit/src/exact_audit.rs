@@ -15,11 +15,13 @@
 //! δ(ε) falls as ε grows, towards the *gap* P(q = 0): the mass of outputs that give the other input away for certain.
 //! Below the gap no finite ε exists, and [`smallest_epsilon`] says so instead of returning a large number.
 
+mod discrete_gaussian;
 mod finite;
 mod gaussian;
 mod laplace_pair;
 mod lattice;
 mod law;
+mod mills;
 mod piecewise;
 mod real;
 mod search;

@@ -1,21 +1,80 @@
 //! Laws with finitely many outcomes.
 
-use super::real::{from_zero, magnification};
+use super::real::{from_zero, magnification, positive_part};
 use super::table::Table;
 use super::{Direction, Gap, Real, Supremum};
 use crate::Error;
-use exact::{Integer, Interval, Rational};
+use exact::{Integer, Interval, Natural, Rational};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// A common denominator of masses has at most so many bits.
+const DENOMINATOR_BITS: usize = 8192;
+
 type Recipe = Arc<dyn Fn(u32) -> Vec<Interval> + Send + Sync>;
+
+/// Masses `counts[i] / whole`.
+#[derive(Clone)]
+struct Shares {
+    counts: Vec<Integer>,
+    whole: Natural,
+}
 
 #[derive(Clone)]
 enum Masses {
-    Exact(Vec<Rational>),
+    Exact(Shares),
     Computed(usize, Recipe),
+}
+
+impl Shares {
+    /// All of it in one outcome.
+    fn constant() -> Self {
+        Self {
+            counts: vec![Integer::ONE],
+            whole: Natural::ONE,
+        }
+    }
+
+    /// Over a common denominator, or that there is none of a size to compute with.
+    fn new(masses: &[Rational]) -> Result<Self, Error> {
+        let mut whole = Natural::ONE;
+        for mass in masses {
+            whole = least_common_multiple(&whole, mass.denominator());
+            if whole > Natural::ONE << DENOMINATOR_BITS {
+                return Err(Error::DenominatorTooLarge {
+                    bits: DENOMINATOR_BITS,
+                });
+            }
+        }
+        let count = |mass: &Rational| mass.numerator() * Integer::from(&whole / mass.denominator());
+        Ok(Self {
+            counts: masses.iter().map(count).collect(),
+            whole,
+        })
+    }
+
+    /// The same masses over a multiple of the denominator.
+    fn over(&self, whole: &Natural) -> Vec<Integer> {
+        let factor = Integer::from(whole / &self.whole);
+        self.counts.iter().map(|count| count * &factor).collect()
+    }
+
+    fn enclose(&self, bits: u32) -> Vec<Interval> {
+        let whole = Integer::from(self.whole.clone());
+        let mass = |count: &Integer| Interval::from_integer(count.clone(), bits).div_integer(&whole);
+        self.counts.iter().map(mass).collect()
+    }
+}
+
+fn least_common_multiple(a: &Natural, b: &Natural) -> Natural {
+    if a == b {
+        return a.clone();
+    }
+    // a/b in lowest terms has the part of b that a lacks as its denominator.
+    a * Rational::from_parts(Integer::from(a.clone()), b.clone()).denominator()
 }
 
 /// A distribution over outcomes `0 .. outcomes()`. Two laws are compared index by index.
@@ -27,21 +86,22 @@ pub struct Finite {
 }
 
 impl Finite {
-    /// Rational masses, which must add up to exactly one.
+    /// Rational masses, which must add up to exactly one and have a common denominator below 2^8192.
     pub fn from_rationals(masses: Vec<Rational>) -> Result<Self, Error> {
         if masses.iter().any(|mass| *mass < Rational::ZERO) {
             return Err(Error::NotADistribution {
                 reason: "a mass is negative",
             });
         }
-        let total = masses.iter().fold(Rational::ZERO, |sum, mass| sum + mass);
-        if total != Rational::ONE {
+        let shares = Shares::new(&masses)?;
+        let total = shares.counts.iter().fold(Integer::ZERO, |sum, count| sum + count);
+        if total != Integer::from(shares.whole.clone()) {
             return Err(Error::NotADistribution {
                 reason: "the masses do not add up to 1",
             });
         }
         Ok(Self {
-            masses: Masses::Exact(masses),
+            masses: Masses::Exact(shares),
             exponents: None,
         })
     }
@@ -67,9 +127,19 @@ impl Finite {
             }
             return Self::from_rationals(values.into_iter().map(|value| value / &total).collect());
         }
-        Self::from_recipe(weights.len(), move |bits| {
+        Self::from_computed_weights(weights.len(), move |work| {
+            weights.iter().map(|weight| weight.enclose(work)).collect()
+        })
+    }
+
+    /// Masses in proportion to weights that are enclosed on demand.
+    fn from_computed_weights(
+        outcomes: usize,
+        weights: impl Fn(u32) -> Vec<Interval> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        Self::from_recipe(outcomes, move |bits| {
             let work = bits + 16;
-            let values: Vec<Interval> = weights.iter().map(|weight| weight.enclose(work)).collect();
+            let values = weights(work);
             let total = values
                 .iter()
                 .fold(Interval::from_integer(0, work), |sum, value| sum.add(value));
@@ -94,13 +164,21 @@ impl Finite {
         let largest = exponents.iter().max().ok_or(Error::NotADistribution {
             reason: "there is no outcome",
         })?;
-        let weights = exponents
-            .iter()
-            .map(|exponent| Real::exponential(&(exponent - largest)))
-            .collect();
+        let differences: Vec<Rational> = exponents.iter().map(|exponent| exponent - largest).collect();
+        let law = Self::from_computed_weights(exponents.len(), move |work| {
+            // Many are often alike, as in randomized response.
+            let mut known: BTreeMap<&Rational, Interval> = BTreeMap::new();
+            let mut weight = |exponent| {
+                known
+                    .entry(exponent)
+                    .or_insert_with(|| Interval::exp_of(exponent, work))
+                    .clone()
+            };
+            differences.iter().map(&mut weight).collect()
+        })?;
         Ok(Self {
             exponents: Some(exponents.to_vec()),
-            ..Self::from_weights(weights)?
+            ..law
         })
     }
 
@@ -140,7 +218,7 @@ impl Finite {
     /// How many outcomes there are.
     pub fn outcomes(&self) -> usize {
         match &self.masses {
-            Masses::Exact(masses) => masses.len(),
+            Masses::Exact(shares) => shares.counts.len(),
             Masses::Computed(outcomes, _) => *outcomes,
         }
     }
@@ -148,10 +226,7 @@ impl Finite {
     /// Enclosures of all masses with `bits` fractional bits.
     pub fn enclose(&self, bits: u32) -> Vec<Interval> {
         match &self.masses {
-            Masses::Exact(masses) => masses
-                .iter()
-                .map(|mass| Interval::from_rational(mass, bits))
-                .collect(),
+            Masses::Exact(shares) => shares.enclose(bits),
             Masses::Computed(_, recipe) => recipe(bits).iter().map(|mass| mass.with_bits(bits)).collect(),
         }
     }
@@ -159,12 +234,13 @@ impl Finite {
     /// Two independent releases seen together: outcome `(i, j)` becomes `i · other.outcomes() + j`.
     pub fn product(&self, other: &Finite) -> Finite {
         if let (Masses::Exact(left), Masses::Exact(right)) = (&self.masses, &other.masses) {
-            let masses = left
-                .iter()
-                .flat_map(|a| right.iter().map(move |b| a * b))
-                .collect();
+            let pairs = left.counts.iter();
+            let counts = pairs.flat_map(|a| right.counts.iter().map(move |b| a * b));
             return Finite {
-                masses: Masses::Exact(masses),
+                masses: Masses::Exact(Shares {
+                    counts: counts.collect(),
+                    whole: &left.whole * &right.whole,
+                }),
                 exponents: None,
             };
         }
@@ -185,7 +261,7 @@ impl Finite {
     /// `times` independent releases seen together; none at all is the law of a constant.
     pub fn power(&self, times: u32) -> Finite {
         let constant = Finite {
-            masses: Masses::Exact(vec![Rational::ONE]),
+            masses: Masses::Exact(Shares::constant()),
             exponents: None,
         };
         (0..times).fold(constant, |product, _| product.product(self))
@@ -201,13 +277,16 @@ impl Finite {
             target.iter().all(|&outcome| outcome < outcomes),
             "an outcome is mapped out of range"
         );
-        if let Masses::Exact(masses) = &self.masses {
-            let mut merged = vec![Rational::ZERO; outcomes];
-            for (mass, &outcome) in masses.iter().zip(&target) {
-                merged[outcome] += mass;
+        if let Masses::Exact(shares) = &self.masses {
+            let mut counts = vec![Integer::ZERO; outcomes];
+            for (count, &outcome) in shares.counts.iter().zip(&target) {
+                counts[outcome] += count;
             }
             return Finite {
-                masses: Masses::Exact(merged),
+                masses: Masses::Exact(Shares {
+                    counts,
+                    whole: shares.whole.clone(),
+                }),
                 exponents: None,
             };
         }
@@ -239,6 +318,66 @@ pub(crate) struct FinitePair<'a> {
     kept: RefCell<Option<Rc<Table>>>,
     /// ln(p/q) of each outcome, where it is known exactly.
     losses: Option<Vec<Rational>>,
+    /// Both laws over one denominator, where they are rational.
+    shares: Option<SharedPair>,
+}
+
+/// Masses `p/whole` and `q/whole`.
+struct SharedPair {
+    counts: Vec<(Integer, Integer)>,
+    whole: Integer,
+}
+
+impl SharedPair {
+    fn new(p: &Shares, q: &Shares) -> Self {
+        let whole = least_common_multiple(&p.whole, &q.whole);
+        Self {
+            counts: p.over(&whole).into_iter().zip(q.over(&whole)).collect(),
+            whole: Integer::from(whole),
+        }
+    }
+
+    /// P(S) − e^ε Q(S) for S = {p > e^ε q}: the counts of S are added up exactly, and e^ε is multiplied once. As e^ε Q(S) ≤ P(S) ≤ 1,
+    /// it does not magnify round-off. An outcome that may be in S or not adds between 0 and the most that p exceeds.
+    fn delta(&self, epsilon: &Rational, bits: u32) -> Interval {
+        let work = bits + 32;
+        let factor = Interval::exp_of(epsilon, work);
+        let (mut ours, mut theirs, mut doubt) = (Integer::ZERO, Integer::ZERO, Integer::ZERO);
+        for (p, q) in self.counts.iter().filter(|(p, q)| p > q) {
+            let scaled = p << work as usize;
+            if scaled > factor.hi() * q {
+                ours += p;
+                theirs += q;
+            } else {
+                let most = scaled - factor.lo() * q;
+                if most > Integer::ZERO {
+                    doubt += most;
+                }
+            }
+        }
+        let exceeding = Interval::from_integer(ours, work).sub(&factor.scale(&theirs));
+        let doubt = Interval::from_ends(Integer::ZERO, doubt, work);
+        positive_part(&exceeding)
+            .add(&doubt)
+            .div_integer(&self.whole)
+            .with_bits(bits)
+    }
+
+    /// ln of the largest p/q where both are positive, or zero where that is below.
+    fn supremum(&self, bits: u32) -> Interval {
+        let shared = self.counts.iter().filter(|(p, q)| p > q && *q > Integer::ZERO);
+        let largest = shared.reduce(|a, b| if &a.0 * &b.1 >= &b.0 * &a.1 { a } else { b });
+        largest.map_or(Interval::from_integer(0, bits), |(p, q)| {
+            Interval::ln_of(&(Rational::from(p.clone()) / Rational::from(q.clone())), bits)
+        })
+    }
+
+    /// P(q = 0).
+    fn gap(&self) -> Rational {
+        let lonely = self.counts.iter().filter(|(_, q)| *q == Integer::ZERO);
+        let sum = lonely.fold(Integer::ZERO, |sum, (p, _)| sum + p);
+        Rational::from(sum) / Rational::from(self.whole.clone())
+    }
 }
 
 /// When the exponents of two laws are the same numbers in another order, their normalizing sums are equal and cancel: ln(p/q) is
@@ -261,11 +400,16 @@ impl<'a> FinitePair<'a> {
                 right: q.outcomes(),
             });
         }
+        let shares = match (&p.masses, &q.masses) {
+            (Masses::Exact(p), Masses::Exact(q)) => Some(SharedPair::new(p, q)),
+            _ => None,
+        };
         Ok(Self {
             p,
             q,
             kept: RefCell::new(None),
             losses: exact_losses(p, q),
+            shares,
         })
     }
 
@@ -308,10 +452,19 @@ impl<'a> FinitePair<'a> {
 
 impl Direction for FinitePair<'_> {
     fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
-        let table = self.table(bits + magnification(epsilon));
+        if let Some(shares) = &self.shares {
+            return Ok(shares.delta(epsilon, bits));
+        }
         let Some(losses) = &self.losses else {
-            return Ok(table.delta(epsilon).with_bits(bits));
+            return Ok(self
+                .table(bits + magnification(epsilon))
+                .delta(epsilon)
+                .with_bits(bits));
         };
+        if losses.iter().all(|loss| loss <= epsilon) {
+            return Ok(Interval::from_integer(0, bits));
+        }
+        let table = self.table(bits + magnification(epsilon));
         // p ≤ e^ε·q exactly where ln(p/q) ≤ ε: those outcomes add nothing, which no enclosure could tell at equality.
         let exceeding = table.pairs.iter().zip(losses).filter(|(_, loss)| *loss > epsilon);
         let exceeding = Table {
@@ -323,9 +476,12 @@ impl Direction for FinitePair<'_> {
     }
 
     fn gap(&self, bits: u32) -> Result<Gap, Error> {
-        if let (Masses::Exact(p), Masses::Exact(q)) = (&self.p.masses, &self.q.masses) {
-            let lonely = p.iter().zip(q).filter(|(_, q)| q.is_zero());
-            return Ok(Gap::Exact(lonely.fold(Rational::ZERO, |sum, (p, _)| sum + p)));
+        if self.losses.is_some() {
+            // No power of e is zero.
+            return Ok(Gap::Exact(Rational::ZERO));
+        }
+        if let Some(shares) = &self.shares {
+            return Ok(Gap::Exact(shares.gap()));
         }
         let table = self.settled(bits)?;
         let (lonely, shared): (Vec<_>, Vec<_>) = table
@@ -345,13 +501,15 @@ impl Direction for FinitePair<'_> {
     }
 
     fn supremum(&self, bits: u32) -> Result<Supremum, Error> {
-        let mut largest = Interval::from_integer(0, bits);
-        if let (Masses::Exact(p), Masses::Exact(q)) = (&self.p.masses, &self.q.masses) {
-            for (p, q) in p.iter().zip(q).filter(|(p, q)| !p.is_zero() && !q.is_zero()) {
-                largest = largest.max(&Interval::ln_of(&(p / q), bits));
-            }
-            return Ok(Supremum::Bounded(largest));
+        if let Some(shares) = &self.shares {
+            return Ok(Supremum::Bounded(shares.supremum(bits)));
         }
+        if let Some(losses) = &self.losses {
+            // They come in both signs or are all zero, since both laws add up to one.
+            let loss = losses.iter().max().cloned().unwrap_or_default();
+            return Ok(Supremum::Bounded(Interval::from_rational(&loss, bits)));
+        }
+        let mut largest = Interval::from_integer(0, bits);
         for (p, q) in self
             .settled(bits + 32)?
             .pairs

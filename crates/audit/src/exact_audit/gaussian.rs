@@ -1,6 +1,7 @@
 //! Two normal distributions, by Φ.
 
-use super::real::{magnification, positive_part, times};
+use super::mills::{mills, root_of_two_pi};
+use super::real::{below_precision, magnification, positive_part, times};
 use super::{Direction, Gap, Supremum};
 use crate::Error;
 use exact::{Integer, Interval, Rational};
@@ -39,14 +40,32 @@ impl<'a> GaussianPair<'a> {
 
     /// Equal variances, distance D > 0, μ = D/σ. By symmetry let P be above Q: the privacy loss of y drawn from P is
     /// N(μ²/2, μ²), and from Q it is N(−μ²/2, μ²). S = {loss > ε}, so
-    /// δ = P(S) − e^ε Q(S) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)   (Balle and Wang 2018, Theorem 8).
-    fn equal_variances(&self, distance: &Rational, epsilon: &Rational, work: u32) -> Interval {
+    /// δ = P(S) − e^ε Q(S) = Φ(a) − e^ε Φ(−b) with a = μ/2 − ε/μ, b = μ/2 + ε/μ   (Balle and Wang 2018, Theorem 8).
+    ///
+    /// As b² − a² = 2ε, e^ε φ(b) = φ(a): with M = (1 − Φ)/φ, δ = Φ(a) − φ(a)·M(b), and Φ(a) = φ(a)·M(−a). No e^ε is left in
+    /// it that would magnify round-off.
+    fn equal_variances(&self, distance: &Rational, epsilon: &Rational, bits: u32) -> Interval {
         let square = distance * distance / &self.p.variance;
+        let above = &square / Rational::from(2u8) - epsilon;
+        let half_a_square = &above * &above / (Rational::from(2u8) * &square);
+        let positive = above >= Rational::ZERO;
+        if !positive && below_precision(&half_a_square, bits) {
+            // δ ≤ Φ(a) ≤ e^(−a²/2).
+            return Interval::from_ends(Integer::ZERO, Integer::ONE, bits);
+        }
+        let work = bits + 64;
         let half_mu = Interval::sqrt_of(&square, work).scale_by_power_of_two(-1);
         let reach = Interval::sqrt_of(&(epsilon * epsilon / &square), work);
-        let above = half_mu.sub(&reach).normal_cdf();
-        let below = half_mu.add(&reach).neg().normal_cdf();
-        positive_part(&above.sub(&Interval::exp_of(epsilon, work).mul(&below)))
+        let (a, b) = (half_mu.sub(&reach), half_mu.add(&reach));
+        let density = Interval::exp_of(&-half_a_square, work)
+            .div(&root_of_two_pi(work))
+            .expect("√(2π) > 0");
+        let first = if positive {
+            a.normal_cdf()
+        } else {
+            density.mul(&mills(&a.neg()))
+        };
+        positive_part(&first.sub(&density.mul(&mills(&b))))
     }
 
     /// Variances v of P and w of Q, y measured from P's mean, D = mean of Q − mean of P:
@@ -106,6 +125,13 @@ impl<'a> GaussianPair<'a> {
 
 impl Direction for GaussianPair<'_> {
     fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
+        let distance = &self.q.mean - &self.p.mean;
+        if self.p == self.q {
+            return Ok(Interval::from_integer(0, bits));
+        }
+        if self.p.variance == self.q.variance {
+            return Ok(self.equal_variances(&distance, epsilon, bits).with_bits(bits));
+        }
         // A small σ or a small difference of variances magnifies round-off by as many bits as it lacks.
         let size = |value: &Rational| {
             if value.is_zero() {
@@ -119,14 +145,7 @@ impl Direction for GaussianPair<'_> {
             size(&(&difference * &difference)) + 2 * size(&self.p.variance) + 2 * size(&self.q.variance)
         };
         let work = bits + magnification(epsilon) + spread;
-        let distance = &self.q.mean - &self.p.mean;
-        let value = if self.p.variance != self.q.variance {
-            self.unequal_variances(&distance, epsilon, work)
-        } else if distance.is_zero() {
-            Interval::from_integer(0, work)
-        } else {
-            self.equal_variances(&distance, epsilon, work)
-        };
+        let value = self.unequal_variances(&distance, epsilon, work);
         Ok(value.with_bits(bits))
     }
 

@@ -136,6 +136,10 @@ fn bounded_above(value: &Integer, bound: Option<&Integer>) -> Integer {
 
 impl Direction for LaplacePair {
     fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
+        // The largest loss of equal scales is d/s, exactly (see `supremum`): at or above it nothing exceeds.
+        if self.p_scale == self.q_scale && Rational::from(self.distance.clone()) <= epsilon * &self.q_scale {
+            return Ok(Interval::from_integer(0, bits));
+        }
         // A wide law has small masses: keep their bits.
         let widest = (&self.p_scale).max(&self.q_scale);
         let work = bits + 32 + 4 * exact::floor_log2(&(widest + Rational::ONE)).unsigned_abs();

@@ -1,5 +1,6 @@
 //! Laws on a grid of numbers, with certified tails.
 
+use super::discrete_gaussian::DiscreteGaussianPair;
 use super::laplace_pair::LaplacePair;
 use super::real::magnification;
 use super::shape::{WIDEST, gaussian_masses, gaussian_window, laplace_coefficient, laplace_window};
@@ -157,7 +158,7 @@ impl fmt::Debug for Lattice {
     }
 }
 
-/// The rule for two grids: none in common, the closed form of two Laplace laws, or term by term.
+/// The rule for two grids: none in common, the rules for two Laplace laws and for two equal Gaussian ones, or term by term.
 pub(super) fn direction<'a>(p: &'a Lattice, q: &'a Lattice) -> Box<dyn Direction + 'a> {
     // Two points coincide iff offset_p − offset_q = spacing_q·j − spacing_p·i for integers i, j. Such combinations
     // are exactly the multiples of gcd(spacing_p, spacing_q) = spacing_p / numerator(spacing_p/spacing_q).
@@ -172,6 +173,13 @@ pub(super) fn direction<'a>(p: &'a Lattice, q: &'a Lattice) -> Box<dyn Direction
     {
         let distance = (&apart / &p.spacing).numerator().clone();
         return Box::new(LaplacePair::new(distance, s.clone(), t.clone()));
+    }
+    if p.spacing == q.spacing
+        && let (Shape::Gaussian { variance: v }, Shape::Gaussian { variance: w }) = (&p.shape, &q.shape)
+        && v == w
+    {
+        let distance = (&apart / &p.spacing).numerator().clone();
+        return Box::new(DiscreteGaussianPair::new(distance, v.clone()));
     }
     Box::new(LatticePair {
         p,
@@ -260,17 +268,14 @@ impl Direction for LatticePair<'_> {
         Ok(Gap::Within(sum))
     }
 
-    fn supremum(&self, bits: u32) -> Result<Supremum, Error> {
+    fn supremum(&self, _: u32) -> Result<Supremum, Error> {
         if self.p.spacing != self.q.spacing {
             return Ok(Supremum::Unknown);
         }
         Ok(match (&self.p.shape, &self.q.shape) {
             (Shape::Gaussian { variance: v }, Shape::Gaussian { variance: w }) => {
-                if v == w && self.p.offset == self.q.offset {
-                    Supremum::Bounded(Interval::from_integer(0, bits))
-                } else if v >= w {
-                    // ln(p/q) = k²(1/2w − 1/2v) + linear term + constant: unbounded when v > w, and linear with
-                    // a slope that is not zero when v = w and the centres differ.
+                // ln(p/q) = k²(1/2w − 1/2v) + linear term + constant.
+                if v > w {
                     Supremum::Unbounded
                 } else {
                     Supremum::Unknown

@@ -3,7 +3,7 @@
 use super::real::{positive_part, times};
 use super::{Direction, Gap, Real, Supremum};
 use crate::Error;
-use exact::{Interval, Rational};
+use exact::{Integer, Interval, Rational, power_of_two};
 
 /// The density `coefficient · e^(slope·x + intercept)` on `[left, right)`; a missing end is infinite.
 ///
@@ -93,10 +93,7 @@ impl Piecewise {
         if !ordered {
             return Err(Error::PiecesOutOfOrder);
         }
-        let total = pieces.iter().fold(Interval::from_integer(0, 128), |sum, piece| {
-            sum.add(&piece.mass(piece.left.as_ref(), piece.right.as_ref(), 128))
-        });
-        if !total.contains(&Rational::ONE) {
+        if !adds_up_to_one(&pieces) {
             return Err(Error::NotADistribution {
                 reason: "the pieces do not add up to 1",
             });
@@ -170,6 +167,20 @@ impl Piecewise {
     }
 }
 
+/// Whether the total mass is 1, to within 2^-64: as far as it is known at a precision that steep pieces may raise.
+fn adds_up_to_one(pieces: &[Piece]) -> bool {
+    let total = |bits: u32| {
+        pieces.iter().fold(Interval::from_integer(0, bits), |sum, piece| {
+            sum.add(&piece.mass(piece.left.as_ref(), piece.right.as_ref(), bits))
+        })
+    };
+    [128, 512, 2048, 8192]
+        .into_iter()
+        .map(total)
+        .find(|total| !total.contains(&Rational::ONE) || total.upper() - total.lower() < power_of_two(-64))
+        .is_some_and(|total| total.contains(&Rational::ONE))
+}
+
 /// A cell between neighbouring break points of either law, where P has density.
 struct Cell<'a> {
     left: Option<Rational>,
@@ -184,22 +195,39 @@ impl Cell<'_> {
         let Some(q) = self.q else {
             return Ok(self.p.mass(self.left.as_ref(), self.right.as_ref(), bits));
         };
+        let zero = Interval::from_integer(0, bits);
         let mut left = self.left.as_ref().map(|left| Interval::from_rational(left, bits));
         let mut right = self
             .right
             .as_ref()
             .map(|right| Interval::from_rational(right, bits));
         let incline = &self.p.slope - &q.slope;
-        if !incline.is_zero() {
-            // p > e^ε q ⇔ incline·x > ln(c_q/c_p) + intercept_q + ε − intercept_p: one side of one point. The point
-            // is an interval here; every integral below holds for each point in it, so for the true one.
-            let quotient = q.coefficient.enclose(bits).div(&self.p.coefficient.enclose(bits));
-            let constant = &q.intercept + epsilon - &self.p.intercept;
-            let level = quotient
-                .and_then(|quotient| quotient.ln())
-                .ok_or(Error::Undecided { bits })?
-                .add(&Interval::from_rational(&constant, bits));
-            let mut crossing = times(&level, &(Rational::ONE / &incline));
+        // p > e^ε q ⇔ incline·x > level = ln(c_q/c_p) + intercept_q + ε − intercept_p.
+        let constant = &q.intercept + epsilon - &self.p.intercept;
+        let logarithm = log_ratio(&q.coefficient, &self.p.coefficient, bits)?;
+        if incline.is_zero() {
+            let level = logarithm.add(&Interval::from_rational(&constant, bits));
+            if *level.lo() >= Integer::ZERO {
+                return Ok(zero);
+            }
+        } else {
+            // One side of one point. The point is an interval here; every integral below holds for each point in it, so
+            // for the true one. Where that side is not in the cell nothing is integrated: e^ε q may be enormous there, and
+            // elsewhere it is at most p.
+            let mut crossing = times(&logarithm, &(Rational::ONE / &incline))
+                .add(&Interval::from_rational(&(constant / &incline), bits));
+            let nothing = if incline > Rational::ZERO {
+                self.right
+                    .as_ref()
+                    .is_some_and(|right| crossing.certainly_at_least(right))
+            } else {
+                self.left
+                    .as_ref()
+                    .is_some_and(|left| crossing.certainly_at_most(left))
+            };
+            if nothing {
+                return Ok(zero);
+            }
             if let Some(left) = &left {
                 crossing = crossing.max(left);
             }
@@ -222,16 +250,7 @@ impl Cell<'_> {
 
     /// The supremum of ln(p/q) on the cell, at one of its ends because it is linear; `None` when it is infinite.
     fn supremum(&self, q: &Piece, bits: u32) -> Result<Option<Interval>, Error> {
-        let constant = match (&self.p.coefficient, &q.coefficient) {
-            (Real::Exact(p), Real::Exact(q)) => Interval::ln_of(&(p / q), bits),
-            (p, q) => {
-                let quotient = p.enclose(bits + 32).div(&q.enclose(bits + 32));
-                quotient
-                    .and_then(|quotient| quotient.ln())
-                    .ok_or(Error::Undecided { bits })?
-                    .with_bits(bits)
-            }
-        };
+        let constant = log_ratio(&self.p.coefficient, &q.coefficient, bits)?;
         let incline = &self.p.slope - &q.slope;
         let end = if incline > Rational::ZERO {
             &self.right
@@ -246,6 +265,16 @@ impl Cell<'_> {
         let rational = height + &self.p.intercept - &q.intercept;
         Ok(Some(constant.add(&Interval::from_rational(&rational, bits))))
     }
+}
+
+/// ln(a/b) of two positive numbers.
+fn log_ratio(a: &Real, b: &Real, bits: u32) -> Result<Interval, Error> {
+    if let (Real::Exact(a), Real::Exact(b)) = (a, b) {
+        return Ok(Interval::ln_of(&(a / b), bits));
+    }
+    let quotient = a.enclose(bits + 32).div(&b.enclose(bits + 32));
+    let logarithm = quotient.and_then(|quotient| quotient.ln());
+    Ok(logarithm.ok_or(Error::Undecided { bits })?.with_bits(bits))
 }
 
 /// P against Q, cell by cell.

@@ -74,3 +74,8 @@ pub(crate) fn magnification(epsilon: &Rational) -> u32 {
     let bits = u32::try_from((epsilon * Rational::from(3u8) / Rational::from(2u8)).ceil()).unwrap_or(1 << 16);
     (bits + 16).next_multiple_of(64)
 }
+
+/// Whether e^(−exponent) ≤ 2^-bits for certain: ln 2 < 0.7.
+pub(crate) fn below_precision(exponent: &Rational, bits: u32) -> bool {
+    *exponent >= Rational::from(bits) * exact::ratio(7, 10)
+}

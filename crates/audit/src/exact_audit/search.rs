@@ -4,6 +4,7 @@ use super::law::direction;
 use super::{Direction, Gap, Law, Supremum};
 use crate::Error;
 use exact::{Interval, Rational, power_of_two};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 /// Precision starts here and doubles.
@@ -12,6 +13,8 @@ const START: u32 = 128;
 const MOST: u32 = 2048;
 /// The answer's precision when it is an ε.
 const EPSILON_BITS: u32 = 192;
+/// From here on it is worth asking for the largest loss first, lest e^ε be computed for nothing.
+const LARGE_EPSILON: u32 = 32;
 /// A larger ε protects nobody, and e^ε becomes a number of thousands of digits.
 const LARGEST_EPSILON: u32 = 4096;
 
@@ -53,22 +56,53 @@ pub fn smallest_delta_at(p: &Law, q: &Law, epsilon: &Rational, bits: u32) -> Res
     if *epsilon < Rational::ZERO {
         return Err(Error::NegativeEpsilon);
     }
-    let forward = delta_or_bounds(&*direction(p, q)?, epsilon, bits)?;
-    let backward = delta_or_bounds(&*direction(q, p)?, epsilon, bits)?;
+    let forward = Asked::new(&*direction(p, q)?).delta(epsilon, bits)?;
+    let backward = Asked::new(&*direction(q, p)?).delta(epsilon, bits)?;
     let one = Interval::from_integer(1, bits);
     Ok(forward.max(&backward).min(&one))
 }
 
-/// Beyond the largest ε computed with, δ is between the gap and the δ there, because it falls towards the gap.
-fn delta_or_bounds(direction: &dyn Direction, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
-    let largest = Rational::from(LARGEST_EPSILON);
-    if *epsilon <= largest {
-        return direction.delta(epsilon, bits);
+/// δ(ε) of one direction, by the shortest way.
+struct Asked<'a> {
+    direction: &'a dyn Direction,
+    /// The largest privacy loss where it is bounded, once it was asked for.
+    loss: OnceCell<Option<Interval>>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(direction: &'a dyn Direction) -> Self {
+        Self {
+            direction,
+            loss: OnceCell::new(),
+        }
     }
-    Ok(direction
-        .gap(bits)?
-        .enclosure(bits)
-        .hull(&direction.delta(&largest, bits)?))
+
+    /// Whether ε is certainly at or above the largest loss: p ≤ e^ε q wherever q is positive, so that δ(ε) is the gap.
+    fn covers_every_loss(&self, epsilon: &Rational) -> bool {
+        let loss = self
+            .loss
+            .get_or_init(|| match self.direction.supremum(EPSILON_BITS) {
+                Ok(Supremum::Bounded(loss)) => Some(loss),
+                _ => None,
+            });
+        loss.as_ref().is_some_and(|loss| loss.certainly_at_most(epsilon))
+    }
+
+    /// Beyond the largest ε computed with, δ is between the gap and the δ there, because it falls towards the gap.
+    fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
+        if *epsilon > Rational::from(LARGE_EPSILON) && self.covers_every_loss(epsilon) {
+            return Ok(self.direction.gap(bits)?.enclosure(bits));
+        }
+        let largest = Rational::from(LARGEST_EPSILON);
+        if *epsilon <= largest {
+            return self.direction.delta(epsilon, bits);
+        }
+        Ok(self
+            .direction
+            .gap(bits)?
+            .enclosure(bits)
+            .hull(&self.direction.delta(&largest, bits)?))
+    }
 }
 
 /// The smallest ε for which (ε, δ) holds in both directions, or that there is none.
@@ -144,7 +178,7 @@ fn compare_gap(direction: &dyn Direction, delta: &Rational) -> Result<Ordering, 
 
 /// δ(ε) against the δ asked for, at growing precision; the precision that sufficed is kept for the next question.
 struct Comparison<'a> {
-    direction: &'a dyn Direction,
+    asked: Asked<'a>,
     delta: &'a Rational,
     bits: u32,
 }
@@ -153,7 +187,7 @@ impl Comparison<'_> {
     fn at(&mut self, epsilon: &Rational) -> Result<Option<Ordering>, Error> {
         let mut bits = self.bits;
         while bits <= MOST {
-            if let Some(order) = self.direction.delta(epsilon, bits)?.compare(self.delta) {
+            if let Some(order) = self.asked.delta(epsilon, bits)?.compare(self.delta) {
                 self.bits = bits;
                 return Ok(Some(order));
             }
@@ -167,7 +201,7 @@ impl Comparison<'_> {
 /// So exactly one ε answers, and certain comparisons on both sides of it enclose it.
 fn bisect(direction: &dyn Direction, delta: &Rational) -> Result<Interval, Error> {
     let mut comparison = Comparison {
-        direction,
+        asked: Asked::new(direction),
         delta,
         bits: START,
     };
@@ -176,11 +210,23 @@ fn bisect(direction: &dyn Direction, delta: &Rational) -> Result<Interval, Error
         return Ok(Interval::from_integer(0, EPSILON_BITS));
     }
     let (mut low, mut high) = (zero, Rational::ONE);
-    while !matches!(comparison.at(&high)?, Some(Ordering::Less)) {
-        high *= Rational::from(2u8);
-        if high > Rational::from(LARGEST_EPSILON) {
-            return Err(Error::Undecided { bits: MOST });
+    loop {
+        let order = comparison.at(&high)?;
+        if order == Some(Ordering::Less) {
+            break;
         }
+        if high >= Rational::from(LARGEST_EPSILON) {
+            return Err(match order {
+                Some(_) => Error::EpsilonTooLarge {
+                    largest: LARGEST_EPSILON,
+                },
+                None => Error::Undecided { bits: MOST },
+            });
+        }
+        if order == Some(Ordering::Greater) {
+            low = high.clone();
+        }
+        high *= Rational::from(2u8);
     }
     let width = power_of_two(-44);
     // An undecided point is the answer itself, nearly; two points beside it still bring the ends close.

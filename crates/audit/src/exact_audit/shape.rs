@@ -38,7 +38,7 @@ fn index_above(bound: &Rational) -> Result<i64, Error> {
 ///
 /// For v ≥ 1, Poisson summation: Z = √(2πv)·(1 + 2 Σ_{j≥1} e^(−2π²v j²)), and e^(−2π²) < 2^-28, so a few terms do.
 /// For v < 1, the sum itself. In both, terms fall by more than half each, so that what is left out is at most the last term.
-fn gaussian_normalizer(variance: &Rational, bits: u32) -> Interval {
+pub(super) fn gaussian_normalizer(variance: &Rational, bits: u32) -> Interval {
     let work = bits + 16;
     let one = Interval::from_integer(1, work);
     let series = |rate: &Interval| {

@@ -41,12 +41,12 @@ read exactly: \"0.1\", \"1/3\", \"1e-6\".
 
 /// A description is a page of text, not data.
 const LARGEST_FILE: u64 = 256 * 1024;
-/// More outcomes than this take minutes.
-const MOST_OUTCOMES: usize = 4096;
-const MOST_PIECES: usize = 64;
+/// More is data, and not a description.
+pub(super) const MOST_OUTCOMES: usize = 4096;
+pub(super) const MOST_PIECES: usize = 64;
 /// Bounds on the numbers of a piece, within which its integrals are numbers that a computer can hold.
 const LARGEST_END: u32 = 1_000_000_000;
-const LARGEST_EXPONENT: u32 = 1000;
+pub(super) const LARGEST_EXPONENT: u32 = 1000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

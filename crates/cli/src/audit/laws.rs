@@ -1,9 +1,11 @@
 //! From a mechanism in words to the two laws that the verifier compares.
 //!
-//! Each parameter is held to a range in which the verifier answers in seconds. What lies outside is a matter of units, or
-//! noise that hides nothing.
+//! Each parameter is held to a range in which the verifier answers in seconds, and `--help` states it ([`ranges`]). What lies outside
+//! is a matter of units, or noise that hides nothing.
 
 use super::description::{Kind, Pair, Parameters};
+use super::file::{LARGEST_EXPONENT, MOST_OUTCOMES, MOST_PIECES};
+use super::{LARGEST_EPSILON, SMALLEST_DELTA};
 use crate::terminal::{CliError, fail};
 use audit::exact_audit::{Finite, Gaussian, Lattice, Law, Piecewise};
 use clap::ValueEnum;
@@ -16,12 +18,25 @@ const LARGEST: u32 = 1_000_000_000;
 const MOST_SCALES: u32 = 1000;
 /// For normal noise, whose tails are thinner and dearer to compute.
 const MOST_DEVIATIONS: u32 = 20;
-/// Integer normal noise is summed term by term, and more terms than this take minutes.
-const WIDEST_SIGMA: u32 = 10_000;
-/// Likewise for the answers of randomized response.
+/// The answers of randomized response are summed one by one.
 const MOST_ANSWERS: u32 = 1024;
 /// The largest ε of randomized response, as in the mechanism itself: with more, a lie is never told.
 const LARGEST_RESPONSE: u32 = 64;
+
+/// What is answered, for `--help`. The limits that are numerals here are the verifier's own, and stand in its errors.
+pub(super) fn ranges() -> String {
+    format!(
+        "\
+Ranges. What lies outside is refused, so that an answer takes seconds at most:
+  ε           at most {LARGEST_EPSILON}; a smallest ε above 4096 is not looked for
+  δ           0, or at least {SMALLEST_DELTA} and below 1
+  sizes       at most {LARGEST}; a scale, sigma or spacing at least 1/{LARGEST}
+  shift       at most {MOST_SCALES} scales of the noise, or {MOST_DEVIATIONS} standard deviations
+  answers     2 to {MOST_ANSWERS}; with --epsilon, an ε up to {LARGEST_RESPONSE}
+  files       up to {MOST_OUTCOMES} probabilities with a common denominator below 2^8192, or up
+              to {MOST_PIECES} pieces with exponents up to {LARGEST_EXPONENT} at their ends"
+    )
+}
 
 impl Parameters {
     /// The two laws, or what is missing, superfluous or out of range.
@@ -160,12 +175,6 @@ impl Given {
 
     fn discrete_gaussian(&mut self) -> Result<Pair, CliError> {
         let sigma = self.positive("sigma")?;
-        if sigma > Rational::from(WIDEST_SIGMA) {
-            return fail(
-                format!("sigma is above {WIDEST_SIGMA} grid steps"),
-                "so fine a grid is a Gaussian for all purposes: use --mechanism gaussian, or a coarser grid",
-            );
-        }
         let words = format!("integer Gaussian noise of σ = {}", shown(&sigma));
         let noise = Lattice::discrete_gaussian(&(&sigma * &sigma));
         self.on_grid(noise, &sigma, MOST_DEVIATIONS, words)

@@ -85,6 +85,8 @@ impl Claim {
 
 /// A larger ε is a mistake in the units.
 const LARGEST_EPSILON: u32 = 10_000;
+/// A smaller δ above zero is a mistake too.
+const SMALLEST_DELTA: &str = "1e-100";
 
 fn check_epsilon(name: &str, epsilon: Option<&Number>) -> Result<(), CliError> {
     if epsilon.is_some_and(|epsilon| epsilon.0 < exact::Rational::ZERO) {
@@ -107,10 +109,12 @@ fn check_delta(name: &str, delta: Option<&Number>) -> Result<(), CliError> {
                 .with_hint("δ = 1 permits everything; write a small one as 1e-6"),
         );
     }
-    let smallest = exact::parse_decimal("1e-100").unwrap_or(exact::Rational::ZERO);
+    let smallest = exact::parse_decimal(SMALLEST_DELTA).unwrap_or(exact::Rational::ZERO);
     if delta.is_some_and(|delta| !delta.0.is_zero() && delta.0 < smallest) {
-        return Err(CliError::bad_input(format!("{name} is above 0 and below 1e-100"))
-            .with_hint("so small a probability is 0 in any world: write 0"));
+        return Err(
+            CliError::bad_input(format!("{name} is above 0 and below {SMALLEST_DELTA}"))
+                .with_hint("so small a probability is 0 in any world: write 0"),
+        );
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::curve::{self, Highlight};
 use super::description::{Kind, Pair, Parameters};
+use super::laws::ranges;
 use super::number::Number;
 use super::{Claim, check_delta, check_epsilon, claim_words, explained, file, refuted};
 use crate::terminal::{self, CliError, fail};
@@ -58,7 +59,7 @@ Exit code: 0 when the claim is proved or none is made, 1 when it is refuted, 2 w
 question cannot be answered.";
 
 static LONG_EXAMPLES: std::sync::LazyLock<String> =
-    std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}", file::FORMAT));
+    std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}\n\n{}", ranges(), file::FORMAT));
 
 /// What the verifier found.
 pub(super) struct Report {
