@@ -29,8 +29,8 @@ impl Budget {
         &self.unit
     }
 
-    /// A promise as this budget counts it: a pure cost is turned into ρ on its own under a limit in ρ, because ε²/2 of a
-    /// sum is more than the sum of ε²/2.
+    /// A promise as this budget counts it: a pure cost is turned into ρ on its own under a limit in ρ, because
+    /// ε·tanh(ε/2) of a sum is more than the sum of them.
     fn counted(&self, cost: &Promise) -> Result<Promise, Error> {
         // (ε, 0)-DP is ε-DP, and must not turn a tally in one currency into another.
         let cost = match cost {
@@ -209,7 +209,8 @@ mod tests {
     #[test]
     fn pure_costs_count_one_by_one_under_a_concentrated_limit() {
         let mut spending = Spending::none(Budget::new(
-            Promise::Concentrated(Rho::parse("0.5").unwrap()),
+            // A hundred times 0.1·tanh(0.05), each rounded up to 15 digits, exactly.
+            Promise::Concentrated(Rho::parse("0.4995837495788").unwrap()),
             person(),
         ));
         for _ in 0..100 {

@@ -123,6 +123,127 @@ pub enum Error {
         /// The limit.
         limit: String,
     },
+    /// Two samplers in one plan hold for different neighbours.
+    #[error(
+        "a plan has samplers whose bounds are about different neighbours: Poisson samples about a unit added or removed, batches of a fixed size and shuffled ones about a unit that changes\nhint: account for each kind in a plan of its own, or choose every batch in the same way"
+    )]
+    MixedNeighbors,
+    /// The unit has other neighbours than the samplers.
+    #[error(
+        "the samplers in this plan are about {demanded}, but the privacy of {unit} was asked for\nhint: {hint}"
+    )]
+    OtherNeighbors {
+        /// What the bounds of the samplers are about.
+        demanded: &'static str,
+        /// The unit asked for.
+        unit: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// An accountant that cannot read an event.
+    #[error("the accountant {accountant:?} cannot read {what}\nhint: {hint}")]
+    Unreadable {
+        /// Its name.
+        accountant: &'static str,
+        /// What it met.
+        what: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A bound that trades δ for ε was given no δ.
+    #[error(
+        "{what} trades a small δ for a smaller ε, and no δ is left to trade\nhint: allow a δ such as 1e-9, or sum up with basic composition"
+    )]
+    NothingToTrade {
+        /// Which bound.
+        what: &'static str,
+    },
+    /// No δ brings ε down to what was asked.
+    #[error(
+        "no δ below 1 is known with which ε = {epsilon} holds\nhint: ask for a larger ε, or ask another accountant"
+    )]
+    NoDelta {
+        /// The ε asked for.
+        epsilon: String,
+    },
+    /// More than is computed in reasonable time.
+    #[error("{what}: {count}, and at most {most} are computed one by one\nhint: {hint}")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// How many are too many.
+        most: usize,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// An (ε, δ) event, and no δ set aside for it.
+    #[error(
+        "an event carries δ = {own} of its own, and of the δ set aside for such events {left} is left\nhint: set a part of δ aside with RenyiFilter::with_reserve before anything runs, or charge what ran by its noise instead of by (ε, δ)"
+    )]
+    ReserveExceeded {
+        /// What the event carries.
+        own: String,
+        /// What is left.
+        left: String,
+    },
+    /// No order of an odometer, and no sum of pure ε, is finite any more.
+    #[error(
+        "after this event no finite ε would hold at any of the orders\nhint: add noise, or open the odometer with smaller orders and a δ above 0"
+    )]
+    NothingBounds,
+    /// A grid of Rényi orders that cannot be used.
+    #[error(
+        "these are no Rényi orders: {what}\nhint: give 1 to 256 different numbers from 1.000001 to 1e6, or take RenyiOrders::suited_to"
+    )]
+    BadOrders {
+        /// What is wrong.
+        what: String,
+    },
+    /// What was read is not what a filter or an odometer wrote.
+    #[error(
+        "this is not the state of a filter or odometer: {what}\nhint: restore it from a copy; nothing may be released under a tally that was lost"
+    )]
+    NotAState {
+        /// What is wrong.
+        what: String,
+    },
+    /// Nothing is known about the law of its losses.
+    #[error(
+        "{what} has no privacy curve: only a bound on its moments is known\nhint: use the zCDP or Rényi accountant for this plan"
+    )]
+    NoCurve {
+        /// What it is.
+        what: &'static str,
+    },
+    /// More different events than can be composed in reasonable time.
+    #[error(
+        "the plan has more than {most} different events\nhint: round their parameters (ε up, σ down) so that many become equal"
+    )]
+    TooManyEvents {
+        /// The limit.
+        most: usize,
+    },
+    /// More repetitions than numbers count exactly.
+    #[error("an event is repeated more than 9e15 times\nhint: nothing runs that often; check the number")]
+    TooOften,
+    /// Not above 1, or absurdly large.
+    #[error("a Rényi divergence of order {order} was asked for\nhint: use an order above 1, such as 8")]
+    NoOrder {
+        /// The order.
+        order: String,
+    },
+    /// With a positive probability everything is revealed.
+    #[error(
+        "an event that carries its own δ has no finite Rényi divergence\nhint: use the basic, optimal or numerical accountant"
+    )]
+    NoDivergence,
+    /// No noise in reach keeps the target.
+    #[error(
+        "no noise multiplier between 0.01 and 1e9 was certified to keep this target\nhint: allow a larger ε or δ, or take fewer steps"
+    )]
+    NoMultiplier,
     /// Certified arithmetic gave up.
     #[error(
         "{what} could not be certified with a million bits\nhint: the parameters are extreme; change them in the last digit"

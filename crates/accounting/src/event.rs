@@ -1,29 +1,29 @@
 //! What ran, as data: parameters, never values.
 
+use crate::composition::{MOST_EPSILONS, Plan, coarsened, rate as sampling_rate};
+use crate::laplace::dominating_ratio;
 use crate::{
-    Delta, Epsilon, Error, Promise, Ratio, Rho, epsilon_of_concentrated, epsilon_of_discrete_gaussian,
-    epsilon_of_gaussian,
+    Delta, Epsilon, Error, Neighbors, PrivacyUnit, Promise, Ratio, Rho, Sampler, rho_of_laplace, rho_of_pure,
 };
 use exact::{Natural, Rational, ratio};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// Events nest no deeper than this when they are read.
 pub const MAXIMUM_DEPTH: u32 = 32;
 
-/// Where Gaussian noise lives. The curves differ: noise on the integers is not bounded by the curve of noise on the reals.
+/// Where noise lives. The curves differ: noise on the integers is not bounded by the curve of noise on the reals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grid {
-    /// Real Gaussian noise, rounded to a grid afterwards. Rounding is post-processing, so the real curve holds, also for
-    /// vectors.
+    /// Real noise, rounded to a grid afterwards if at all. Rounding is post-processing, so the real curve holds. For Gaussian noise
+    /// also on vectors; Laplace noise only where one number can change.
     Rounded,
-    /// Discrete Gaussian noise on a vector of grid points. Its bound is that of ρ = Δ²/2σ².
+    /// Discrete noise on a vector of grid points. For Gaussian noise the bound is that of ρ = Δ²/2σ², for Laplace noise that of ε.
     Discrete,
-    /// Discrete Gaussian noise on one number whose sensitivity is this many grid steps: its own exact curve holds.
+    /// Discrete noise where one number can change, by this many grid steps: its own curve holds.
     DiscreteScalar {
         /// Sensitivity in grid steps.
         sensitivity: u64,
@@ -35,10 +35,12 @@ pub enum Grid {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Event {
-    /// Laplace noise, continuous or on a grid.
+    /// Laplace noise.
     Laplace {
         /// ℓ₁ sensitivity over scale: Δ₁/b.
         ratio: Ratio,
+        /// Which Laplace.
+        on: Grid,
     },
     /// Gaussian noise.
     Gaussian {
@@ -46,6 +48,13 @@ pub enum Event {
         multiplier_squared: Ratio,
         /// Which Gaussian.
         on: Grid,
+    },
+    /// Gaussian noise on the sum over a random part of the data, as one step of private training takes it.
+    SampledGaussian {
+        /// How the part is chosen, which decides the bound.
+        sampler: Sampler,
+        /// Variance over the squared ℓ₂ norm by which one unit moves the sum when it is in the part: σ²/Δ₂².
+        multiplier_squared: Ratio,
     },
     /// Randomized response among `answers` answers.
     RandomizedResponse {
@@ -116,121 +125,165 @@ impl Event {
     /// What the event promises under basic composition, with a total δ of at most `delta`.
     ///
     /// Pure where everything in it is pure. Otherwise the δ that events bring themselves is counted first, and what is left is
-    /// split evenly among the Gaussians. When something in it is known by its ρ only, the promise is the sum of ρ.
+    /// split evenly among the Gaussians, sampled or not. When something in it is known by its ρ only, the promise is the sum of ρ.
+    ///
+    /// Sums of ε and δ: Dwork and Roth 2014, Theorem B.1. A step on a sampled part costs less than one on everything: Balle, Barthe and
+    /// Gaboardi 2018, Theorems 8 and 9. A shuffled epoch costs one Gaussian, because a unit is in one batch of it: given the order,
+    /// the other batches say nothing about it.
     ///
     /// # Errors
-    /// When the δs do not suffice, when a Gaussian has no noise, or when (ε, δ) and ρ are mixed.
+    /// When the δs do not suffice, when a Gaussian has no noise, when a sampler takes more than there is, when (ε, δ) and ρ are
+    /// mixed, or when hundreds of different Gaussians share δ.
     pub fn promise(&self, delta: &Delta) -> Result<Promise, Error> {
-        let leaves = self.leaves();
-        if leaves
+        if self
+            .leaves()
             .iter()
             .any(|(event, _)| matches!(event, Event::Concentrated { .. }))
         {
             return self.concentrated().map(Promise::Concentrated);
         }
-        let mut own = Rational::ZERO;
-        let mut sharers = Natural::ZERO;
-        for (event, times) in &leaves {
-            match event {
-                Event::Approximate { delta, .. } => {
-                    own += delta.as_rational() * Rational::from(times.clone())
-                }
-                Event::Gaussian { .. } => sharers += times,
-                _ => {}
-            }
-        }
-        let left = delta.as_rational() - &own;
-        if left < Rational::ZERO {
-            let own = crate::error::shown(&exact::format_decimal(&own));
-            return Err(Error::DeltaExceeded {
-                own,
-                allowed: delta.to_string(),
-            });
-        }
-        let share = match &sharers {
-            none if *none == Natural::ZERO => Delta::ZERO,
-            some => Delta::rounded_down(&(left / Rational::from(some.clone())))?,
+        let plan = Plan::of(self)?;
+        let (own, left) = plan.left(delta)?;
+        let sharing = plan.sharing();
+        let share = if sharing == Natural::ZERO {
+            Delta::ZERO
+        } else {
+            Delta::rounded_down(&(left / Rational::from(sharing.clone())))?
         };
-        // Equal Gaussians are common and not cheap: once is enough.
-        let mut known = BTreeMap::new();
         let mut total = Epsilon::ZERO;
-        let mut pure = true;
-        for (event, times) in leaves {
-            let one = match event {
-                Event::Laplace { ratio } => ratio.as_rational().clone(),
-                Event::RandomizedResponse { epsilon, .. }
-                | Event::Exponential { epsilon }
-                | Event::Pure { epsilon } => epsilon.as_rational().clone(),
-                Event::Approximate { epsilon, .. } => {
-                    pure = false;
-                    epsilon.as_rational().clone()
-                }
-                Event::Gaussian {
-                    multiplier_squared,
-                    on,
-                } => {
-                    pure = false;
-                    let epsilon = match known.entry((multiplier_squared, on)) {
-                        Entry::Occupied(found) => found.into_mut(),
-                        Entry::Vacant(place) => {
-                            place.insert(gaussian_epsilon(multiplier_squared.as_rational(), *on, &share)?)
-                        }
-                    };
-                    epsilon.as_rational().clone()
-                }
-                Event::Concentrated { .. } | Event::Composed(_) | Event::Repeated { .. } => {
-                    unreachable!("leaves are simple, and ρ was handled")
-                }
-            };
-            // Rounded one by one, so that many fractions cannot grow one enormous denominator.
-            total = total + Epsilon::exactly_or_up(&(one * Rational::from(times)))?;
+        // Rounded one by one, so that many fractions cannot grow one enormous denominator.
+        for (epsilon, times) in &plan.epsilons {
+            total = total + Epsilon::exactly_or_up(&(*epsilon * Rational::from(times.clone())))?;
         }
-        if pure {
+        for (epsilon, times) in plan.shared(&share)? {
+            total = total + Epsilon::exactly_or_up(&(epsilon.as_rational() * Rational::from(times.clone())))?;
+        }
+        if sharing == Natural::ZERO && !plan.approximate {
             return Ok(Promise::Pure(total));
         }
-        let spent = own + share.as_rational() * Rational::from(sharers);
+        let spent = own + share.as_rational() * Rational::from(sharing);
         Ok(Promise::Approximate(total, Delta::exactly_or_up(&spent)?))
     }
 
-    /// The ρ of everything in the event.
+    /// The ρ of everything in the event: sums (Bun and Steinke 2016).
     ///
-    /// ε²/2 where it is pure (Bun and Steinke 2016, Proposition 1.4), ε²/8 for the exponential mechanism (bounded range; Cesar
-    /// and Rogers 2021), Δ²/2σ² for Gaussian noise (Bun and Steinke 2016, Proposition 1.6; on a grid, Canonne, Kamath and
-    /// Steinke 2020, Theorem 4).
+    /// - ε·tanh(ε/2) where it is pure, see [`rho_of_pure`]; for Laplace noise on one number less, see [`rho_of_laplace`].
+    /// - ε²/8 for the exponential mechanism (bounded range; Cesar and Rogers 2021), or as for anything pure where that is less.
+    /// - Δ²/2σ² for Gaussian noise (Bun and Steinke 2016, Proposition 1.6; on a grid, Canonne, Kamath and Steinke 2020, Theorem 4).
+    /// - The same for Gaussian noise on a sampled part: given which part, the outputs are the same or as far apart as without sampling, and
+    ///   the Rényi divergence of two mixtures is at most the largest within (it is quasi-convex; van Erven and Harremoës 2014,
+    ///   Theorem 13). For a shuffled epoch, once.
     ///
     /// # Errors
-    /// When an (ε, δ) event is in it, which has no ρ, or a Gaussian has no noise.
+    /// When an (ε, δ) event is in it, which has no ρ, or a Gaussian has no noise, or a sampler takes more than there is.
     pub fn concentrated(&self) -> Result<Rho, Error> {
         let mut total = Rho::ZERO;
+        let mut add = |one: &Rational, times: Natural| -> Result<(), Error> {
+            total = &total + &Rho::exactly_or_up(&(one * Rational::from(times)))?;
+            Ok(())
+        };
+        // Equal events are common, and an exponential is not free: they are counted first.
+        let mut pure: BTreeMap<Rational, Natural> = BTreeMap::new();
+        let mut laplace: BTreeMap<(Rational, Grid), Natural> = BTreeMap::new();
         for (event, times) in self.leaves() {
-            let half_square = |epsilon: &Rational| epsilon * epsilon * ratio(1, 2);
-            let one = match event {
-                Event::Laplace { ratio } => half_square(ratio.as_rational()),
-                Event::Exponential { epsilon } => half_square(epsilon.as_rational()) * ratio(1, 4),
+            match event {
+                Event::Laplace { ratio, on } => {
+                    *laplace.entry((ratio.as_rational().clone(), *on)).or_default() += times
+                }
+                // ε²/8 is the smaller one up to ε just below 8.
+                Event::Exponential { epsilon } if *epsilon.as_rational() < ratio(7, 1) => add(
+                    &(epsilon.as_rational() * epsilon.as_rational() * ratio(1, 8)),
+                    times,
+                )?,
+                Event::Exponential { epsilon } => {
+                    let square = epsilon.as_rational() * epsilon.as_rational() * ratio(1, 8);
+                    add(&square.min(epsilon.concentrated()?.as_rational().clone()), times)?
+                }
                 Event::RandomizedResponse { epsilon, .. } | Event::Pure { epsilon } => {
-                    half_square(epsilon.as_rational())
+                    *pure.entry(epsilon.as_rational().clone()).or_default() += times
                 }
-                Event::Gaussian {
-                    multiplier_squared, ..
-                } if multiplier_squared.as_rational().is_zero() => {
-                    return Err(Error::NoNoise);
-                }
-                Event::Gaussian {
-                    multiplier_squared, ..
-                } => ratio(1, 2) / multiplier_squared.as_rational(),
-                Event::Concentrated { rho } => rho.as_rational().clone(),
                 Event::Approximate { epsilon, delta } if *delta == Delta::ZERO => {
-                    half_square(epsilon.as_rational())
+                    *pure.entry(epsilon.as_rational().clone()).or_default() += times
                 }
+                Event::Gaussian {
+                    multiplier_squared, ..
+                } => add(&gaussian_rho(multiplier_squared)?, times)?,
+                Event::SampledGaussian {
+                    sampler,
+                    multiplier_squared,
+                } => {
+                    if !sampling_rate(sampler)?.is_zero() {
+                        add(&gaussian_rho(multiplier_squared)?, times)?
+                    }
+                }
+                Event::Concentrated { rho } => add(rho.as_rational(), times)?,
                 _ => return Err(Error::MixedPromises),
-            };
-            total = total + Rho::exactly_or_up(&(one * Rational::from(times)))?;
+            }
+        }
+        // Too many different ones to take an exponential of each: what holds for anything pure holds for them, coarsened alike.
+        if laplace.len() > MOST_EPSILONS {
+            for ((epsilon, _), times) in std::mem::take(&mut laplace) {
+                *pure.entry(epsilon).or_default() += times;
+            }
+        }
+        for ((epsilon, on), times) in laplace {
+            let mut rho = rho_of_pure(&epsilon)?;
+            if let Some(dominating) = dominating_ratio(&epsilon, on) {
+                rho = rho.min(rho_of_laplace(&dominating)?);
+            }
+            add(rho.as_rational(), times)?;
+        }
+        for (epsilon, times) in coarsened(pure) {
+            add(rho_of_pure(&epsilon)?.as_rational(), times)?;
         }
         Ok(total)
     }
 
+    /// The neighbours that the samplers in it demand; `None` when it has none, and holds for whichever neighbours its
+    /// sensitivities were stated for.
+    ///
+    /// # Errors
+    /// When two samplers in it demand different ones.
+    pub fn neighbors(&self) -> Result<Option<Neighbors>, Error> {
+        let mut demanded = None;
+        for (event, _) in self.leaves() {
+            let Event::SampledGaussian { sampler, .. } = event else {
+                continue;
+            };
+            match demanded.replace(sampler.neighbors()) {
+                Some(other) if other != sampler.neighbors() => return Err(Error::MixedNeighbors),
+                _ => {}
+            }
+        }
+        Ok(demanded)
+    }
+
+    /// Refuses a unit whose neighbours are not those that the samplers in the event demand.
+    ///
+    /// # Errors
+    /// When they are not, or the samplers do not agree among themselves.
+    pub fn check_unit(&self, unit: &PrivacyUnit) -> Result<(), Error> {
+        let (demanded, hint) = match self.neighbors()? {
+            None => return Ok(()),
+            Some(demanded) if demanded == unit.neighbors => return Ok(()),
+            Some(Neighbors::AddRemove) => (
+                "a unit added or removed",
+                "account for a unit that is added or removed; one that changes is a removal and an addition (see for_group)",
+            ),
+            Some(Neighbors::ChangeOne) => (
+                "a unit that changes",
+                "account for a unit whose data may change, or draw Poisson samples",
+            ),
+        };
+        Err(Error::OtherNeighbors {
+            demanded,
+            unit: unit.to_string(),
+            hint,
+        })
+    }
+
     /// The simple events in it, with how often each ran. Iterative, so that depth costs no stack.
-    fn leaves(&self) -> Vec<(&Event, Natural)> {
+    pub(crate) fn leaves(&self) -> Vec<(&Event, Natural)> {
         let mut leaves = Vec::new();
         let mut stack = vec![(self, Natural::ONE)];
         while let Some((event, count)) = stack.pop() {
@@ -247,18 +300,10 @@ impl Event {
     }
 }
 
-fn gaussian_epsilon(multiplier_squared: &Rational, on: Grid, delta: &Delta) -> Result<Epsilon, Error> {
-    if multiplier_squared.is_zero() {
+/// Δ²/2σ².
+fn gaussian_rho(multiplier_squared: &Ratio) -> Result<Rational, Error> {
+    if multiplier_squared.as_rational().is_zero() {
         return Err(Error::NoNoise);
     }
-    match on {
-        Grid::Rounded => epsilon_of_gaussian(multiplier_squared, delta),
-        Grid::Discrete => {
-            epsilon_of_concentrated(&Rho::exactly_or_up(&(ratio(1, 2) / multiplier_squared))?, delta)
-        }
-        Grid::DiscreteScalar { sensitivity } => {
-            let steps = Rational::from(sensitivity);
-            epsilon_of_discrete_gaussian(&(multiplier_squared * &steps * &steps), sensitivity, delta)
-        }
-    }
+    Ok(ratio(1, 2) / multiplier_squared.as_rational())
 }

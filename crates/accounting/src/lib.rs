@@ -18,22 +18,34 @@
 //!
 //! The optimal accountants (Rényi, privacy loss distributions) come later. They will read the same [`Event`]s.
 
+mod accountant;
 mod budget;
+mod calibration;
+mod composition;
 mod concentrated;
+mod curve;
 mod discrete;
 mod error;
 mod event;
 mod gaussian;
+mod gaussian_dp;
+mod laplace;
 mod mills;
 mod person;
 mod promise;
 mod quantity;
 mod ratio;
+mod renyi;
+mod sampler;
 mod theta;
 mod unit;
 
+pub use accountant::Accountant;
 pub use budget::{Budget, Spending};
-pub use concentrated::epsilon_of_concentrated;
+pub use calibration::smallest_training_multiplier;
+pub use composition::{advanced_epsilon, amplified_epsilon, closed_form_epsilon, optimal_epsilon};
+pub use concentrated::{epsilon_of_concentrated, epsilon_of_renyi, rho_of_laplace, rho_of_pure};
+pub use curve::{Between, Curve};
 pub use discrete::{
     delta_of_discrete_gaussian, delta_of_discrete_laplace, delta_of_pure, epsilon_of_discrete_gaussian,
 };
@@ -44,4 +56,6 @@ pub use person::{Risk, what_it_means_for_one_person};
 pub use promise::{Guarantee, Promise};
 pub use quantity::{Delta, Epsilon, Rho};
 pub use ratio::Ratio;
+pub use renyi::renyi_divergence;
+pub use sampler::Sampler;
 pub use unit::{Neighbors, PrivacyUnit, distance};

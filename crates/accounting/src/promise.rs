@@ -22,7 +22,7 @@ impl Promise {
     /// What two mechanisms promise together, the second chosen after seeing the first one's answer.
     ///
     /// Sums: Dwork and Roth 2014, Theorem B.1, for (ε, δ); Bun and Steinke 2016 for ρ. A pure promise joins a
-    /// concentrated one as ρ = ε²/2.
+    /// concentrated one as ρ = ε·tanh(ε/2) ([`rho_of_pure`](crate::rho_of_pure)).
     ///
     /// # Errors
     /// When an (ε, δ) promise meets a concentrated one, or the δs reach 1.
@@ -242,7 +242,8 @@ mod tests {
         );
         assert_eq!(
             pure.compose(&concentrated).unwrap(),
-            Promise::Concentrated(Rho::parse("0.505").unwrap())
+            // 0.1·tanh(0.05), rounded up.
+            Promise::Concentrated(Rho::parse("0.504995837495788").unwrap())
         );
         assert_eq!(approximate.compose(&concentrated), Err(Error::MixedPromises));
         let careless = Promise::Approximate(epsilon("0"), delta("0.5"));

@@ -295,13 +295,11 @@ impl Delta {
 }
 
 impl Epsilon {
-    /// ρ = ε²/2, rounded up when it is no short decimal.
-    ///
-    /// Bun and Steinke 2016, Proposition 1.4: every ε-DP mechanism is ε²/2-zCDP.
+    /// ρ = ε·tanh(ε/2), rounded up: see [`rho_of_pure`](crate::rho_of_pure), where the proof is.
     ///
     /// # Errors
     /// When ρ is out of range.
     pub fn concentrated(&self) -> Result<Rho, Error> {
-        Rho::exactly_or_up(&(&self.0 * &self.0 / Rational::from(2u8)))
+        crate::rho_of_pure(&self.0)
     }
 }

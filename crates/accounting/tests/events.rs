@@ -1,8 +1,8 @@
 //! Events: what they promise, and that hostile records are refused rather than trusted.
 
 use accounting::{
-    Delta, Epsilon, Error, Event, Grid, MAXIMUM_DEPTH, Promise, Ratio, Rho, epsilon_of_discrete_gaussian,
-    epsilon_of_gaussian,
+    Accountant, Delta, Epsilon, Error, Event, Grid, MAXIMUM_DEPTH, Neighbors, PrivacyUnit, Promise, Ratio,
+    Rho, Sampler, advanced_epsilon, amplified_epsilon, epsilon_of_discrete_gaussian, epsilon_of_gaussian,
 };
 use exact::ratio;
 use proptest::prelude::*;
@@ -18,6 +18,7 @@ fn delta(text: &str) -> Delta {
 fn laplace(text: &str) -> Event {
     Event::Laplace {
         ratio: Ratio::parse(text).unwrap(),
+        on: Grid::Discrete,
     }
 }
 
@@ -123,10 +124,10 @@ fn rho_adds_up() {
             rho: Rho::parse("0.25").unwrap(),
         },
     ]);
-    // 1/8 + 4/8 + 1/2 + 1/4.
+    // 1/8 + 4/8 + tanh(1/2) + 1/4, where tanh(1/2) = 0.46211715726000975… is rounded up.
     assert_eq!(
         events.promise(&Delta::ZERO).unwrap(),
-        Promise::Concentrated(Rho::parse("1.375").unwrap())
+        Promise::Concentrated(Rho::parse("1.33711715726001").unwrap())
     );
     let mixed = Event::Composed(vec![
         events,
@@ -136,6 +137,136 @@ fn rho_adds_up() {
         },
     ]);
     assert_eq!(mixed.promise(&delta("1e-6")), Err(Error::MixedPromises));
+}
+
+fn sampled(sampler: Sampler, multiplier_squared: &str) -> Event {
+    Event::SampledGaussian {
+        sampler,
+        multiplier_squared: Ratio::parse(multiplier_squared).unwrap(),
+    }
+}
+
+fn poisson(rate: &str) -> Sampler {
+    Sampler::Poisson {
+        rate: Ratio::parse(rate).unwrap(),
+    }
+}
+
+#[test]
+fn samplers_say_whose_neighbours_they_are_about() {
+    let change = PrivacyUnit::new("person", Neighbors::ChangeOne);
+    let add = PrivacyUnit::new("person", Neighbors::AddRemove);
+    let drawn = sampled(poisson("0.01"), "1");
+    let batch = sampled(Sampler::FixedSize { batch: 10, of: 1000 }, "1");
+    let epoch = sampled(Sampler::Shuffled, "1");
+    assert_eq!(gaussian("1").neighbors(), Ok(None));
+    assert_eq!(drawn.neighbors(), Ok(Some(Neighbors::AddRemove)));
+    let both = Event::Composed(vec![batch.clone(), gaussian("1"), epoch]);
+    assert_eq!(both.neighbors(), Ok(Some(Neighbors::ChangeOne)));
+    assert_eq!(both.check_unit(&change), Ok(()));
+    assert_eq!(gaussian("1").check_unit(&change), Ok(()));
+    for (event, unit) in [(&both, &add), (&drawn, &change)] {
+        let refusal = event.check_unit(unit).unwrap_err();
+        assert!(matches!(refusal, Error::OtherNeighbors { .. }) && refusal.to_string().contains("\nhint: "));
+    }
+    let mixed = Event::Composed(vec![batch, drawn]);
+    assert_eq!(mixed.neighbors(), Err(Error::MixedNeighbors));
+    for accountant in Accountant::ALL {
+        for unit in [&add, &change] {
+            assert_eq!(
+                accountant.epsilon(&mixed, unit, &delta("1e-6")),
+                Err(Error::MixedNeighbors)
+            );
+            assert_eq!(
+                accountant.delta(&mixed, unit, &epsilon("1")),
+                Err(Error::MixedNeighbors)
+            );
+        }
+    }
+    assert!(Error::MixedNeighbors.to_string().contains("\nhint: "));
+}
+
+#[test]
+fn a_sampled_step_costs_less_than_a_whole_one() {
+    let promised = |event: &Event, allowed: &str| match event.promise(&delta(allowed)).unwrap() {
+        Promise::Approximate(epsilon, _) => epsilon,
+        other => panic!("{other}"),
+    };
+    let base = epsilon_of_gaussian(&ratio(4, 1), &delta("1e-4")).unwrap();
+    let expected = amplified_epsilon(&base, &ratio(1, 10)).unwrap();
+    let batch = sampled(Sampler::FixedSize { batch: 3, of: 30 }, "4");
+    assert_eq!(promised(&sampled(poisson("0.1"), "4"), "1e-5"), expected);
+    assert_eq!(promised(&batch, "1e-5"), expected);
+    // Four steps and two plain Gaussians share δ evenly.
+    let six = Event::Composed(vec![
+        Event::Repeated {
+            event: Box::new(batch.clone()),
+            times: 4,
+        },
+        gaussian("4"),
+        gaussian("4"),
+    ]);
+    let whole = epsilon_of_gaussian(&ratio(4, 1), &delta("1e-5")).unwrap();
+    assert_eq!(promised(&six, "6e-5"), expected.times(4) + whole.times(2));
+    // An epoch, a rate of one and a whole batch are Gaussians; a δ above the rate is all that can be lost.
+    for sampler in [
+        Sampler::Shuffled,
+        poisson("1"),
+        Sampler::FixedSize { batch: 7, of: 7 },
+    ] {
+        assert_eq!(
+            sampled(sampler, "4").promise(&delta("1e-5")),
+            gaussian("4").promise(&delta("1e-5"))
+        );
+    }
+    assert_eq!(promised(&sampled(poisson("1e-6"), "4"), "1e-5"), Epsilon::ZERO);
+    // A rate of zero is nothing, and needs no noise; one above one is refused.
+    for sampler in [poisson("0"), Sampler::FixedSize { batch: 0, of: 0 }] {
+        let nothing = sampled(sampler, "0");
+        assert_eq!(
+            nothing.promise(&Delta::ZERO).unwrap(),
+            Promise::Pure(Epsilon::ZERO)
+        );
+        assert_eq!(nothing.concentrated().unwrap(), Rho::ZERO);
+    }
+    for sampler in [
+        poisson("1.5"),
+        Sampler::FixedSize { batch: 2, of: 1 },
+        Sampler::FixedSize { batch: 1, of: 0 },
+    ] {
+        let refused = sampled(sampler, "4");
+        assert!(matches!(
+            refused.promise(&delta("1e-5")),
+            Err(Error::NotAProbability { .. })
+        ));
+        assert!(matches!(
+            refused.concentrated(),
+            Err(Error::NotAProbability { .. })
+        ));
+    }
+    assert_eq!(
+        sampled(poisson("0.1"), "0").promise(&delta("0.5")),
+        Err(Error::NoNoise)
+    );
+    // In ρ, sampling is not credited.
+    assert_eq!(batch.concentrated(), gaussian("4").concentrated());
+}
+
+#[test]
+fn many_leaves_are_read_or_refused_in_time() {
+    let many = |event: &dyn Fn(u32) -> Event| Event::Composed((0..100_000).map(event).collect());
+    let pure = many(&|i| laplace(&format!("{}/1000003", i + 1)));
+    let begun = std::time::Instant::now();
+    assert!(matches!(pure.promise(&Delta::ZERO), Ok(Promise::Pure(_))));
+    assert!(pure.concentrated().is_ok());
+    assert!(advanced_epsilon(&pure, &delta("1e-6")).is_ok());
+    let noisy = many(&|i| gaussian(&format!("{}", i + 1)));
+    let refusal = noisy.promise(&delta("1e-6")).unwrap_err();
+    assert!(refusal.to_string().contains("\nhint: "), "{refusal}");
+    assert!(noisy.concentrated().is_ok());
+    assert!(advanced_epsilon(&noisy, &delta("1e-6")).is_err());
+    // Wide of what a loaded machine needs: a loop over times or a search for each would take hours.
+    assert!(begun.elapsed().as_secs() < 60);
 }
 
 #[test]
@@ -154,7 +285,7 @@ fn records_read_as_they_were_written() {
     let text = serde_json::to_string(&event).unwrap();
     assert_eq!(
         text,
-        r#"{"composed":[{"laplace":{"ratio":"1/3"}},{"repeated":{"event":{"gaussian":{"multiplier_squared":"2.25","on":"rounded"}},"times":7}},{"gaussian":{"multiplier_squared":"4","on":{"discrete_scalar":{"sensitivity":3}}}}]}"#
+        r#"{"composed":[{"laplace":{"ratio":"1/3","on":"discrete"}},{"repeated":{"event":{"gaussian":{"multiplier_squared":"2.25","on":"rounded"}},"times":7}},{"gaussian":{"multiplier_squared":"4","on":{"discrete_scalar":{"sensitivity":3}}}}]}"#
     );
     assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
 }
@@ -162,10 +293,10 @@ fn records_read_as_they_were_written() {
 #[test]
 fn hostile_records_are_refused() {
     for text in [
-        r#"{"laplace":{"ratio":"-1"}}"#,
-        r#"{"laplace":{"ratio":"1/0"}}"#,
-        r#"{"laplace":{"ratio":0.5}}"#,
-        r#"{"laplace":{"ratio":"1","value":"17"}}"#,
+        r#"{"laplace":{"ratio":"-1","on":"rounded"}}"#,
+        r#"{"laplace":{"ratio":"1/0","on":"rounded"}}"#,
+        r#"{"laplace":{"ratio":0.5,"on":"rounded"}}"#,
+        r#"{"laplace":{"ratio":"1","on":"rounded","value":"17"}}"#,
         r#"{"approximate":{"epsilon":"1","delta":"1"}}"#,
         r#"{"repeated":{"event":{"pure":{"epsilon":"1"}},"times":-1}}"#,
         r#"{"unknown":{}}"#,

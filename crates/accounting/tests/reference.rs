@@ -2,9 +2,10 @@
 //! the same rows must reject.
 
 use accounting::{
-    Delta, Epsilon, Event, Promise, Rho, classic_multiplier, delta_of_discrete_gaussian,
+    Accountant, Delta, Epsilon, Event, Grid, Neighbors, PrivacyUnit, Promise, Ratio, Rho, advanced_epsilon,
+    amplified_epsilon, classic_multiplier, closed_form_epsilon, delta_of_discrete_gaussian,
     delta_of_discrete_laplace, delta_of_gaussian, delta_of_pure, epsilon_of_concentrated,
-    epsilon_of_gaussian, smallest_multiplier,
+    epsilon_of_gaussian, optimal_epsilon, rho_of_laplace, rho_of_pure, smallest_multiplier,
 };
 use exact::{Interval, Rational, parse_decimal, ratio};
 use serde_json::Value;
@@ -74,6 +75,10 @@ fn rows(family: &str, count: usize) -> Vec<Row> {
         .collect();
     assert_eq!(rows.len(), count, "{family}");
     rows
+}
+
+fn person() -> PrivacyUnit {
+    PrivacyUnit::new("person", Neighbors::AddRemove)
 }
 
 fn inverse_square(mu: &Rational) -> Rational {
@@ -196,12 +201,31 @@ fn integer_curves() {
 
 #[test]
 fn concentrated() {
-    for row in rows("pure_to_zcdp", 2) {
-        assert_eq!(
-            row.epsilon().concentrated().unwrap(),
-            Rho::parse(&row.value).unwrap()
+    for row in rows("pure_to_zcdp_tight", 5) {
+        let rho = row.epsilon().concentrated().unwrap();
+        assert!(
+            row.is_just_above(rho.as_rational(), "1e-14"),
+            "{} {rho}",
+            row.params
         );
     }
+    for row in rows("laplace_zcdp_exact", 5) {
+        let rho = rho_of_laplace(&row.number("eps")).unwrap();
+        assert!(
+            row.is_just_above(rho.as_rational(), "1e-14"),
+            "{} {rho}",
+            row.params
+        );
+        assert!(rho < rho_of_pure(&row.number("eps")).unwrap());
+    }
+    // ε²/2 is looser; and where it is not, because 15 digits do not tell, it is what is used.
+    for row in rows("pure_to_zcdp", 2) {
+        assert!(row.epsilon().concentrated().unwrap() < Rho::parse(&row.value).unwrap());
+    }
+    assert_eq!(
+        Epsilon::parse("1e-9").unwrap().concentrated().unwrap(),
+        Rho::parse("5e-19").unwrap()
+    );
     for row in rows("expmech_bounded_range_zcdp", 2) {
         let rho = Event::Exponential {
             epsilon: row.epsilon(),
@@ -215,6 +239,90 @@ fn concentrated() {
         assert!(
             row.is_just_above(epsilon.as_rational(), "1e-12"),
             "{} {epsilon}",
+            row.params
+        );
+    }
+}
+
+/// `k` times what is ε-DP.
+fn repeated(row: &Row) -> Event {
+    Event::Repeated {
+        event: Box::new(Event::Pure {
+            epsilon: row.epsilon(),
+        }),
+        times: row.count("k"),
+    }
+}
+
+#[test]
+fn composition() {
+    for row in rows("optimal_comp_pure", 2) {
+        let epsilon = optimal_epsilon(&repeated(&row), &row.delta()).unwrap();
+        assert!(
+            row.is_just_above(epsilon.as_rational(), "1e-14"),
+            "{} {epsilon}",
+            row.params
+        );
+    }
+    for row in rows("optimal_comp_pure_delta", 9) {
+        let asked = Epsilon::parse(row.text("eps_prime")).unwrap();
+        let delta = Accountant::Optimal
+            .delta(&repeated(&row), &person(), &asked)
+            .unwrap();
+        assert!(
+            row.is_just_above(delta.as_rational(), "1e-14"),
+            "{} {delta}",
+            row.params
+        );
+    }
+    for row in rows("adv_comp_kov15_thm3.4", 4) {
+        let delta = Delta::parse(row.text("delta_prime")).unwrap();
+        let epsilon = closed_form_epsilon(&repeated(&row), &delta).unwrap();
+        assert!(
+            row.is_just_above(epsilon.as_rational(), "1e-14"),
+            "{} {epsilon}",
+            row.params
+        );
+    }
+    for row in rows("adv_comp_drv10", 3) {
+        let delta = Delta::parse(row.text("delta_prime")).unwrap();
+        let epsilon = advanced_epsilon(&repeated(&row), &delta).unwrap();
+        let sum = row.epsilon().times(row.count("k"));
+        // The theorem's value, or the sum where that is smaller.
+        if *sum.as_rational() < parse_decimal(&row.value).unwrap() {
+            assert_eq!(epsilon, sum);
+        } else {
+            assert!(
+                row.is_just_above(epsilon.as_rational(), "1e-14"),
+                "{} {epsilon}",
+                row.params
+            );
+        }
+    }
+    for row in rows("poisson_amp_eps", 1) {
+        let epsilon = amplified_epsilon(&row.epsilon(), &row.number("q")).unwrap();
+        assert!(row.is_just_above(epsilon.as_rational(), "1e-14"));
+    }
+}
+
+/// A group of k of what is μ-GDP is kμ-GDP, as are k² of them in composition.
+#[test]
+fn gaussian_differential_privacy() {
+    for row in rows("group_gdp_exact", 3) {
+        let one = Event::Gaussian {
+            multiplier_squared: Ratio::at_most(&inverse_square(&row.number("mu"))),
+            on: Grid::Rounded,
+        };
+        let all = Event::Repeated {
+            event: Box::new(one),
+            times: row.count("k").pow(2),
+        };
+        let delta = Accountant::Gaussian
+            .delta(&all, &person(), &row.epsilon())
+            .unwrap();
+        assert!(
+            row.is_just_above(delta.as_rational(), "1e-14"),
+            "{} {delta}",
             row.params
         );
     }

@@ -28,6 +28,7 @@ impl Laplace {
         let noise = DiscreteLaplace::new(&scale)?;
         let event = Event::Laplace {
             ratio: Ratio::at_least(epsilon.as_rational()),
+            on: scalar_or_vector(&sensitivity),
         };
         let accuracy = Accuracy::Laplace {
             scale: to_f64_up(&scale),
@@ -39,6 +40,16 @@ impl Laplace {
     /// The scale of the noise, in grid steps.
     pub fn scale(&self) -> &Rational {
         &self.scale
+    }
+}
+
+/// What the accountant may know of where the noise lives: on one number its own curve holds, on several only ε does.
+fn scalar_or_vector(sensitivity: &Sensitivity) -> accounting::Grid {
+    match u64::try_from(sensitivity.l1().numerator()) {
+        Ok(steps) if sensitivity.coordinates() == 1 && sensitivity.l1().is_int() => {
+            accounting::Grid::DiscreteScalar { sensitivity: steps }
+        }
+        _ => accounting::Grid::Discrete,
     }
 }
 

@@ -1,0 +1,110 @@
+//! The least noise that keeps a target.
+
+use crate::curve::rough_log_delta;
+use crate::{Curve, Delta, Epsilon, Error, Event, PrivacyUnit, Ratio, Sampler, smallest_multiplier};
+use exact::{Interval, Rational, decimal_at_least, from_f64, to_f64_nearest};
+
+/// Digits of a noise multiplier. More would promise a precision that no training run has.
+const DIGITS: u32 = 12;
+/// No multiplier outside this range is tried.
+const RANGE: (f64, f64) = (1e-2, 1e9);
+
+/// The smallest noise multiplier σ/Δ₂ with which `steps` steps (epochs, when shuffled) keep (ε, δ), rounded up to 12 digits.
+///
+/// A search in floats finds where to look; what is returned was certified by [`Curve`] to keep (ε, δ).
+///
+/// ```
+/// use accounting::{Delta, Epsilon, Ratio, Sampler, smallest_training_multiplier};
+///
+/// let sampler = Sampler::Poisson { rate: Ratio::parse("0.01")? };
+/// let sigma = smallest_training_multiplier(&sampler, 10_000, &Epsilon::parse("3")?, &Delta::parse("1e-5")?)?;
+/// assert_eq!(&sigma.to_string()[..9], "1.5649655");
+/// # Ok::<(), accounting::Error>(())
+/// ```
+///
+/// # Errors
+/// When δ = 0, when the rate is no probability, or when no multiplier between 0.01 and 1e9 suffices.
+pub fn smallest_training_multiplier(
+    sampler: &Sampler,
+    steps: u64,
+    epsilon: &Epsilon,
+    delta: &Delta,
+) -> Result<Ratio, Error> {
+    let rate = sampler.rate()?;
+    if steps == 0 || rate.is_zero() {
+        return Ok(Ratio::at_least(&Rational::ZERO));
+    }
+    if *delta == Delta::ZERO {
+        return Err(Error::NeedsDelta);
+    }
+    if rate.is_one() {
+        // Plain Gaussians: together one with steps/σ².
+        let root = Interval::from_integer(steps, 128).sqrt();
+        let sigma = smallest_multiplier(epsilon, delta)? * root.upper();
+        return Ok(Ratio::at_least(&decimal_at_least(&sigma, DIGITS)));
+    }
+    let unit = PrivacyUnit::new("unit", sampler.neighbors());
+    let plan = |sigma: &Rational| Event::Repeated {
+        event: Box::new(Event::SampledGaussian {
+            sampler: sampler.clone(),
+            multiplier_squared: Ratio::at_most(&(sigma * sigma)),
+        }),
+        times: steps,
+    };
+    let keeps = |sigma: &Rational| -> Result<Delta, Error> {
+        match Curve::of(&plan(sigma), &unit)?.delta(epsilon) {
+            Ok(found) => Ok(found.upper),
+            // So little noise that nothing is promised.
+            Err(Error::DeltaTooLarge { .. }) => {
+                Delta::rounded_down(&(Rational::ONE - exact::ratio(1, 1_000_000)))
+            }
+            Err(other) => Err(other),
+        }
+    };
+    let aim = libm::log(to_f64_nearest(delta.as_rational()));
+    let target = to_f64_nearest(epsilon.as_rational());
+    let rough =
+        |sigma: f64| rough_log_delta(sampler, to_f64_nearest(&rate), sigma, steps as f64, target) - aim;
+    // δ falls with σ.
+    let (mut low, mut high) = RANGE;
+    if rough(high) > 0.0 {
+        return Err(Error::NoMultiplier);
+    }
+    while high / low > 1.000_001 {
+        let middle = (low * high).sqrt();
+        if rough(middle) > 0.0 {
+            low = middle
+        } else {
+            high = middle
+        }
+    }
+    // Newton's iteration in ln σ on the certified curve, with the slope of the rough one.
+    let mut sigma = high;
+    let slope = (rough(sigma * 1.01) - rough(sigma / 1.01)) / (2.0 * libm::log(1.01));
+    for _ in 0..6 {
+        let over = libm::log(keeps(&rational(sigma)?)?.to_f64_up()) - aim;
+        if !over.is_finite() || slope.is_nan() || slope >= 0.0 {
+            break;
+        }
+        sigma *= libm::exp((-over / slope).clamp(-1.0, 1.0));
+        if over.abs() < 1e-10 {
+            break;
+        }
+    }
+    let mut step = 1e-13;
+    while sigma < RANGE.1 {
+        let candidate = decimal_at_least(&rational(sigma)?, DIGITS);
+        if keeps(&candidate)? <= *delta {
+            return Ok(Ratio::at_least(&candidate));
+        }
+        sigma *= 1.0 + step;
+        step *= 4.0;
+    }
+    Err(Error::NoMultiplier)
+}
+
+fn rational(value: f64) -> Result<Rational, Error> {
+    from_f64(value)
+        .filter(|value| *value > Rational::ZERO)
+        .ok_or(Error::NoMultiplier)
+}

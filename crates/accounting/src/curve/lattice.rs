@@ -1,0 +1,506 @@
+//! δ(ε) from losses on a lattice: the way for what falls too slowly for a contour.
+//!
+//! Every law is put on the multiples of a step h, twice: once so that it dominates the law, once so that it is dominated. Sums of
+//! lattice losses are products of discrete Fourier transforms. Before the transform the law is tilted by e^(cl) with c at the saddle
+//! point, so that rounding is relative to the δ asked for and not to 1: untilted transforms lose everything below 1e-16.
+//!
+//! # Above: connecting the dots
+//! A loss between ih and (i+1)h is split between the two such that its mass under P *and* under Q is kept. That is the pair whose
+//! δ, as a function of e^ε, is the chord of the true one between lattice points; chords of a convex function lie above it, so the
+//! pair dominates (Doroshenko et al. 2022, "Connect the dots"). Masses are rounded up, which only adds to δ = E_P[(1−e^(ε−L))₊].
+//!
+//! # Below
+//! Either every loss is moved down to the lattice (good for few events), or the dots are kept and ε is moved: a split loss is L + ξ
+//! with |ξ| ≤ h and E[e^(−ξ)|L] = 1, hence 0 ≤ E[ξ|L] ≤ h²e^h/2, and by Hoeffding's inequality k of them together exceed
+//! R = kh²e^h/2 + h·√(k·ln(1/β)/2) with probability at most β under P. So δ(ε) ≥ δ_dots(ε + R) − β.
+//!
+//! # Wrapping around
+//! The transform has N points; what lies outside the window comes back into it. It adds mass, which is right for the bound above,
+//! where mass beyond the top is also added once more by Markov's inequality; from the bound below its largest effect is subtracted.
+
+use super::ball::{Ball, Complex};
+use super::contour::{Laws, RoughLaws};
+use super::log_add;
+
+/// Points of the transform.
+const POINTS: usize = 1 << 17;
+/// More different laws than this take too long.
+const MOST_LAWS: usize = 64;
+/// A loss this part of a step below a lattice point counts as on it, and ε pays.
+const NEARLY: f64 = 1e-6;
+/// Relative slack for sums in plain floats, of at most a few hundred thousand terms.
+const SLACK: f64 = 1e-9;
+
+/// Masses at the multiples of a step, from `first` on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Masses {
+    pub(super) first: i64,
+    pub(super) masses: Vec<f64>,
+}
+
+/// A law on a lattice.
+pub(super) struct Cells {
+    /// At least the dots.
+    pub(super) above: Masses,
+    /// At most the dots.
+    pub(super) dots_below: Masses,
+    /// At most the law, moved down.
+    pub(super) moved_below: Masses,
+    /// At least the mass of P beyond the last cell.
+    pub(super) beyond: f64,
+}
+
+/// Collects a law cell by cell.
+pub(super) struct Collector {
+    step: f64,
+    cells: Cells,
+}
+
+impl Collector {
+    /// For losses from `low` to `high`.
+    pub(super) fn new(step: f64, low: f64, high: f64) -> Option<Self> {
+        let (first, last) = ((low / step).floor() - 2.0, (high / step).ceil() + 2.0);
+        let count = last - first;
+        if count.is_nan() || count > 4e6 || first.abs() > 1e12 || last.abs() > 1e12 {
+            return None;
+        }
+        let empty = Masses {
+            first: first as i64,
+            masses: vec![0.0; (last - first) as usize + 1],
+        };
+        let cells = Cells {
+            above: empty.clone(),
+            dots_below: empty.clone(),
+            moved_below: empty,
+            beyond: 0.0,
+        };
+        Some(Self { step, cells })
+    }
+
+    fn put(&mut self, index: i64, (lower, upper): (Ball, Ball), moved: f64) {
+        let place = (index - self.cells.above.first) as usize;
+        self.cells.above.masses[place] += lower.upper().max(0.0);
+        self.cells.above.masses[place + 1] += upper.upper().max(0.0);
+        self.cells.dots_below.masses[place] += lower.lower().max(0.0);
+        self.cells.dots_below.masses[place + 1] += upper.lower().max(0.0);
+        self.cells.moved_below.masses[place] += moved.max(0.0);
+    }
+
+    /// Losses between `index`·h and the next point, of mass `p` under P and `q` under Q.
+    pub(super) fn cell(&mut self, index: i64, p: Ball, q: Ball) {
+        let step = Ball::exact(self.step);
+        let at = (Ball::exact(index as f64) * step).exp();
+        let shrink = (-step).exp_m1();
+        // a + b = P and a·e^(−ih) + b·e^(−(i+1)h) = Q.
+        let upper = (q * at - p).over(shrink);
+        let lower = (p * (-step).exp() - q * at).over(shrink);
+        self.put(index, (lower, upper), p.lower());
+    }
+
+    /// One loss of mass `p` under P.
+    pub(super) fn atom(&mut self, loss: Ball, p: Ball) {
+        let index = (loss.middle / self.step + NEARLY).floor();
+        let over = loss - Ball::exact(index) * Ball::exact(self.step);
+        let share = (-over).exp_m1().over((-Ball::exact(self.step)).exp_m1());
+        self.put(index as i64, (p * (Ball::ONE - share), p * share), p.lower());
+        // Just below its point, `share` is a negative nothing, which `put` drops; 1 − share is then above 1, and the mass is whole.
+    }
+
+    /// `beyond`, `under`: at least the mass of P above and below all cells. Losses below count as in the first cell for the bound above.
+    pub(super) fn finish(mut self, beyond: f64, under: f64) -> Cells {
+        self.cells.beyond = beyond.max(0.0);
+        self.cells.above.masses[0] += under.max(0.0);
+        for masses in [&mut self.cells.dots_below, &mut self.cells.moved_below] {
+            for mass in &mut masses.masses {
+                *mass *= 1.0 - SLACK * 1e-4;
+            }
+        }
+        self.cells
+    }
+}
+
+impl Masses {
+    /// ln Σ mass·e^(x·loss), within `SLACK`.
+    pub(super) fn log_moment(&self, step: f64, x: f64) -> f64 {
+        let exponent = |i: usize| x * step * (self.first + i as i64) as f64;
+        let ends = exponent(0).max(exponent(self.masses.len().saturating_sub(1)));
+        let peak = self
+            .masses
+            .iter()
+            .enumerate()
+            .filter(|(_, mass)| **mass > 0.0)
+            .map(|(i, mass)| exponent(i) + libm::log(*mass))
+            .fold(f64::NEG_INFINITY, f64::max);
+        if !ends.is_finite() || peak == f64::NEG_INFINITY {
+            return peak;
+        }
+        let sum: f64 = self
+            .masses
+            .iter()
+            .enumerate()
+            .filter(|(_, mass)| **mass > 0.0)
+            .map(|(i, mass)| libm::exp(exponent(i) + libm::log(*mass) - peak))
+            .sum();
+        peak + libm::log(sum)
+    }
+}
+
+/// The sum of all losses, on one lattice.
+struct Sum {
+    step: f64,
+    c: f64,
+    /// The window's first point.
+    first: i64,
+    /// Tilted masses, in units of e^scale.
+    tilted: Vec<f64>,
+    scale: f64,
+    /// At least the error of each mass.
+    error: f64,
+    /// At least ln of the tilted mass that came in from outside.
+    wrapped: f64,
+    /// At least ln of the mass above the window.
+    top: f64,
+}
+
+impl Sum {
+    /// `laws`: masses and how often. `x`: exponents above and below c.
+    fn new(laws: &[(&Masses, f64)], step: f64, c: f64, low: f64, x: (f64, f64)) -> Option<Self> {
+        let first = (low / step).floor();
+        if first.is_nan() || first.abs() > 1e12 {
+            return None;
+        }
+        let (bottom, top) = (first * step, (first + POINTS as f64 - 1.0) * step);
+        let total = |at: f64| -> f64 {
+            laws.iter()
+                .map(|(masses, times)| times * (masses.log_moment(step, at) + SLACK))
+                .sum::<f64>()
+        };
+        let (above, below) = (total(x.0), total(x.1));
+        // Where the window holds every sum there is, nothing is outside.
+        let end = |edge: fn(&Masses) -> f64| {
+            laws.iter()
+                .map(|(masses, times)| times * edge(masses))
+                .sum::<f64>()
+        };
+        let lowest = end(|masses| {
+            masses.first as f64 + masses.masses.iter().take_while(|mass| **mass == 0.0).count() as f64
+        });
+        let highest = end(|masses| {
+            let empty = masses
+                .masses
+                .iter()
+                .rev()
+                .take_while(|mass| **mass == 0.0)
+                .count();
+            masses.first as f64 + (masses.masses.len() - empty) as f64
+        });
+        let nothing = f64::NEG_INFINITY;
+        let over = if highest * step < top {
+            nothing
+        } else {
+            above - (x.0 - c) * top
+        };
+        let under = if lowest * step > bottom {
+            nothing
+        } else {
+            below + (c - x.1) * bottom
+        };
+        let wrapped = log_add(over, under) + SLACK;
+        let top_mass = if over == nothing {
+            nothing
+        } else {
+            above - x.0 * top + SLACK
+        };
+        let plan = Fourier::new();
+        let mut product = vec![Complex::ONE; POINTS / 2 + 1];
+        let mut scale = Ball::ZERO;
+        let mut logs = vec![Complex::ZERO; POINTS / 2 + 1];
+        for (masses, times) in laws {
+            let size = masses.log_moment(step, c);
+            let mut wave = vec![(0.0, 0.0); POINTS];
+            let mut whole = 0.0;
+            for (i, mass) in masses.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+                let index = masses.first + i as i64;
+                let tilted = libm::exp(c * step * index as f64 + libm::log(*mass) - size);
+                whole += tilted;
+                wave[index.rem_euclid(POINTS as i64) as usize].0 += tilted;
+            }
+            plan.transform(&mut wave);
+            // Rounding of the tilted masses (relative, through an exponent of this size) and of the transform, both relative to
+            // the whole mass, which is about 1.
+            let exponent =
+                (c * step * masses.first.abs().max(masses.first + masses.masses.len() as i64) as f64).abs();
+            let doubt = whole * (8.0 * f64::EPSILON * (exponent + 50.0) + Fourier::ERROR);
+            for (log, value) in logs.iter_mut().zip(&wave) {
+                let point = Complex::new(
+                    Ball::exact(value.0).widened(doubt) - Ball::ONE,
+                    Ball::exact(value.1).widened(doubt),
+                );
+                *log = *log + point.ln_1p().scale(Ball::exact(*times));
+            }
+            scale = scale + Ball::exact(size) * Ball::exact(*times);
+        }
+        let (mut doubt, mut size) = (0.0, 0.0);
+        for (value, log) in product.iter_mut().zip(&logs) {
+            *value = log.exp();
+            if !value.is_finite() {
+                return None;
+            }
+            doubt += 2.0 * (value.re.radius + value.im.radius);
+            size += 2.0 * (value.re.middle.abs() + value.im.middle.abs());
+        }
+        // The inverse transform: the conjugate of the transform of the conjugate.
+        let mut wave: Vec<(f64, f64)> = (0..POINTS)
+            .map(|j| {
+                if j <= POINTS / 2 {
+                    (product[j].re.middle, -product[j].im.middle)
+                } else {
+                    (product[POINTS - j].re.middle, product[POINTS - j].im.middle)
+                }
+            })
+            .collect();
+        plan.transform(&mut wave);
+        let points = POINTS as f64;
+        let tilted = (0..POINTS)
+            .map(|i| wave[(first as i64 + i as i64).rem_euclid(POINTS as i64) as usize].0 / points)
+            .collect();
+        Some(Self {
+            step,
+            c,
+            first: first as i64,
+            tilted,
+            scale: scale.middle,
+            error: (doubt + Fourier::ERROR * size) / points * (1.0 + SLACK),
+            wrapped,
+            top: top_mass,
+        })
+    }
+
+    /// E[(1−e^(ε−L))₊] over the window, at least the effect of all errors in it, and ln of the unit of both.
+    fn delta(&self, epsilon: f64) -> (f64, f64, f64) {
+        let start = ((epsilon / self.step).floor().min(1e15) as i64 + 1).max(self.first);
+        let unit = self.scale - self.c * epsilon;
+        // The weight e^(−cx)·(1 − e^(−x)) at x = l − ε, by two geometric progressions. Over N steps each drifts by 2N·2⁻⁵³ at most.
+        let over = start as f64 * self.step - epsilon;
+        let (mut slow, mut fast) = (libm::exp(-self.c * over), libm::exp(-(self.c + 1.0) * over));
+        let (by_slow, by_fast) = (
+            libm::exp(-self.c * self.step),
+            libm::exp(-(self.c + 1.0) * self.step),
+        );
+        let (mut sum, mut size, mut weights) = (0.0, 0.0, 0.0);
+        for mass in self.tilted.iter().skip((start - self.first) as usize) {
+            if slow < 1e-60 {
+                // All masses together are about 1.
+                size += 4.0 * slow / Self::DRIFT;
+                break;
+            }
+            let weight = slow - fast;
+            sum += weight * mass;
+            size += slow * mass.abs();
+            weights += weight;
+            slow *= by_slow;
+            fast *= by_fast;
+        }
+        (
+            sum,
+            weights * self.error * (1.0 + SLACK) + size * Self::DRIFT,
+            unit,
+        )
+    }
+
+    /// Relative error of sums over the window.
+    const DRIFT: f64 = 8.0 * POINTS as f64 * f64::EPSILON;
+
+    fn log_upper(&self, epsilon: f64) -> f64 {
+        let (sum, error, unit) = self.delta(epsilon);
+        let inside = unit + libm::log(sum.max(0.0) + error) + 1e-14 * unit.abs();
+        log_add(inside, self.top) + 1e-13
+    }
+
+    fn log_lower(&self, epsilon: f64, beta: f64) -> f64 {
+        let (sum, error, unit) = self.delta(epsilon);
+        // Weights are at most 1/(1+c), in the unit.
+        let wrapped = libm::exp(self.wrapped - self.scale + SLACK);
+        let left = sum - error - wrapped - libm::exp(libm::log(beta) - unit);
+        if left > 0.0 {
+            unit + libm::log(left) - 1e-14 * unit.abs() - 1e-13
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+}
+
+/// The largest sum of losses, where there is one.
+pub(super) fn largest(laws: &Laws) -> Option<f64> {
+    laws.iter()
+        .map(|(law, times)| Some(law.largest_loss()?.upper() * times))
+        .sum()
+}
+
+/// The tilt, or a weaker one: close to the largest loss there is no saddle point, and a tilt that outweighs all other losses by
+/// e^300 hides nothing.
+fn bounded(laws: &Laws, c: Option<f64>) -> f64 {
+    let most = largest(laws).map_or(1e6, |largest| 300.0 / largest.max(1e-9));
+    c.unwrap_or(most).min(most)
+}
+
+/// Both bounds together.
+pub(super) struct Lattice {
+    guess: f64,
+    above: Sum,
+    /// Each with how far ε is moved for it, and the probability that this does not suffice.
+    below: Vec<(Sum, f64, f64)>,
+    /// At least ln of the mass beyond all cells.
+    beyond: f64,
+}
+
+impl Lattice {
+    pub(super) fn for_delta(laws: &Laws, log_delta: f64) -> Option<Self> {
+        let rough = RoughLaws::new(laws);
+        let c = bounded(laws, rough.search(|(_, height)| log_delta - height));
+        let (epsilon, _) = rough.saddle(c);
+        Self::new(laws, &rough, c, epsilon, log_delta)
+    }
+
+    pub(super) fn for_epsilon(laws: &Laws, epsilon: f64) -> Option<Self> {
+        let rough = RoughLaws::new(laws);
+        let c = bounded(laws, rough.search(|(saddle, _)| saddle - epsilon));
+        let (_, log_delta) = rough.saddle(c);
+        Self::new(laws, &rough, c, epsilon, log_delta)
+    }
+
+    fn new(laws: &Laws, rough: &RoughLaws, c: f64, epsilon: f64, log_delta: f64) -> Option<Self> {
+        if laws.len() > MOST_LAWS {
+            return None;
+        }
+        // The window: where tilted mass outside it is nothing beside e^(cε)·δ.
+        let aim = c * epsilon + log_delta - 25.0;
+        let high = [1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 10.0]
+            .iter()
+            .map(|factor| (factor * c, (rough.at(factor * c).0 - aim) / (factor * c - c)))
+            .filter(|(_, end)| end.is_finite())
+            .min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let low = [0.0, 0.2, 0.4, 0.6, 0.8, 0.95]
+            .iter()
+            .map(|factor| (factor * c, (aim - rough.at(factor * c).0) / (c - factor * c)))
+            .filter(|(_, end)| end.is_finite())
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let largest = largest(laws);
+        let (mut bottom, mut top) = (low.1 - 1e-9, high.1.max(epsilon) + 1e-9);
+        if let Some(largest) = largest {
+            (bottom, top) = (bottom.max(-largest), top.min(largest));
+        }
+        let wide = (top - bottom).max(1e-9);
+        // Each loss may lie a cell above its place: room for that, where they are few.
+        let count: f64 = laws.iter().map(|(_, times)| times).sum();
+        let points = POINTS as f64 - 16.0 - 4.0 * count.min(1e4);
+        let mut step = wide / points;
+        // Atoms on the lattice are exact there: make the largest loss of the first law that has one a multiple of the step.
+        if let Some(unit) = laws.iter().find_map(|(law, _)| law.spacing()) {
+            step = unit / (unit / step).floor().max(1.0);
+            if step * points < wide {
+                step = unit;
+            }
+        }
+        let tiny = libm::exp(log_delta - 25.0).max(1e-300);
+        let cells = laws
+            .iter()
+            .map(|(law, times)| Some((law.cells(step, tiny / times)?, *times)))
+            .collect::<Option<Vec<_>>>()?;
+        let beyond: f64 = cells.iter().map(|(cells, times)| cells.beyond * times).sum();
+        let beta = libm::exp(log_delta - 21.0).max(1e-305);
+        let hoeffding =
+            count * step * step * libm::exp(step) / 2.0 + step * (count * -libm::log(beta) / 2.0).sqrt();
+        let x = (high.0, low.0);
+        let sum = |choose: fn(&Cells) -> &Masses| {
+            let masses: Vec<(&Masses, f64)> = cells
+                .iter()
+                .map(|(cells, times)| (choose(cells), *times))
+                .collect();
+            Sum::new(&masses, step, c, bottom - 4.0 * step, x)
+        };
+        let mut below = vec![(
+            sum(|cells| &cells.moved_below)?,
+            count * step * NEARLY * (1.0 + SLACK),
+            0.0,
+        )];
+        if hoeffding < count * step {
+            below.push((sum(|cells| &cells.dots_below)?, hoeffding * (1.0 + SLACK), beta));
+        }
+        Some(Self {
+            guess: epsilon.max(0.0),
+            above: sum(|cells| &cells.above)?,
+            below,
+            beyond: libm::log(beyond * (1.0 + SLACK)),
+        })
+    }
+
+    /// ln δ(ε), between two ends.
+    pub(super) fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
+        let upper = log_add(self.above.log_upper(epsilon), self.beyond);
+        let lower = self
+            .below
+            .iter()
+            .map(|(sum, shift, beta)| sum.log_lower(epsilon + shift, *beta))
+            .fold(f64::NEG_INFINITY, f64::max);
+        (!upper.is_nan()).then_some((lower, upper))
+    }
+
+    pub(super) fn slope(&self) -> f64 {
+        self.above.c
+    }
+
+    /// The ε for which it was made.
+    pub(super) fn guess(&self) -> f64 {
+        self.guess
+    }
+}
+
+/// The discrete Fourier transform of `POINTS` numbers.
+struct Fourier {
+    /// e^(2πij/N) for j < N/2.
+    roots: Vec<(f64, f64)>,
+}
+
+impl Fourier {
+    /// At least the error of each output, relative to the sum of the inputs' sizes.
+    ///
+    /// A butterfly u ± ωv errs by at most 12·2⁻⁵³·(|u|+|v|): a rounded product (√5), a rounded sum (1), and the root of unity, whose
+    /// angle below π was rounded twice (2π) and whose parts were rounded (1). Over 17 levels that is 17·12·2⁻⁵³·1.01 of the sum.
+    const ERROR: f64 = 17.0 * 12.0 * 1.01 * f64::EPSILON / 2.0;
+
+    fn new() -> Self {
+        let turn = std::f64::consts::TAU / POINTS as f64;
+        let roots = (0..POINTS / 2)
+            .map(|j| {
+                let (sine, cosine) = libm::sincos(turn * j as f64);
+                (cosine, sine)
+            })
+            .collect();
+        Self { roots }
+    }
+
+    fn transform(&self, values: &mut [(f64, f64)]) {
+        let bits = POINTS.trailing_zeros();
+        for i in 0..POINTS {
+            let j = i.reverse_bits() >> (usize::BITS - bits);
+            if i < j {
+                values.swap(i, j);
+            }
+        }
+        let mut half = 1;
+        while half < POINTS {
+            let stride = POINTS / (2 * half);
+            for block in values.chunks_exact_mut(2 * half) {
+                let (left, right) = block.split_at_mut(half);
+                for (k, (u, v)) in left.iter_mut().zip(right).enumerate() {
+                    let (cosine, sine) = self.roots[k * stride];
+                    let turned = (v.0 * cosine - v.1 * sine, v.0 * sine + v.1 * cosine);
+                    *v = (u.0 - turned.0, u.1 - turned.1);
+                    *u = (u.0 + turned.0, u.1 + turned.1);
+                }
+            }
+            half *= 2;
+        }
+    }
+}

@@ -1,0 +1,257 @@
+use super::*;
+use exact::{Interval, ratio};
+use proptest::prelude::*;
+
+/// What 128-bit intervals say, against what a ball says: the ball must contain it, and be small.
+fn agree(ball: Ball, truth: &Interval, name: &str, x: f64) {
+    let (low, high) = (from_f64(ball.lower()).unwrap(), from_f64(ball.upper()).unwrap());
+    assert!(
+        low <= truth.lower() && truth.upper() <= high,
+        "{name}({x}): {ball:?} misses {}",
+        truth.to_f64_nearest()
+    );
+    assert!(
+        ball.radius <= 64.0 * f64::EPSILON * ball.middle.abs() + 1e-299,
+        "{name}({x}): {ball:?} is wide"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn functions_are_as_precise_as_assumed(x in -40.0f64..40.0, tiny in -1e-3f64..1e-3) {
+        let exact = |x: f64| from_f64(x).unwrap();
+        let one = Interval::from_integer(1, 192);
+        for x in [x, tiny] {
+            let exp = Interval::exp_of(&exact(x), 192);
+            agree(Ball::exact(x).exp(), &exp, "exp", x);
+            agree(Ball::exact(x).exp_m1(), &exp.sub(&one), "exp_m1", x);
+            agree(Ball::exact(x).exp_m1_less(), &exp.sub(&one).sub(&Interval::from_rational(&exact(x), 192)), "ψ", x);
+            let positive = x.abs() + 1e-9;
+            agree(Ball::exact(positive).ln_1p(), &Interval::ln_of(&(exact(positive) + Rational::ONE), 192), "ln_1p", positive);
+        }
+        let positive = x.abs() + 1.5;
+        agree(Ball::exact(positive).ln(), &Interval::ln_of(&exact(positive), 192), "ln", positive);
+        let normal = 0.2 * x;
+        let tail = Interval::from_rational(&exact(-normal), 192).normal_cdf();
+        let ball = Ball::exact(normal).normal_tail();
+        prop_assert!(from_f64(ball.lower()).unwrap() <= tail.lower() && tail.upper() <= from_f64(ball.upper()).unwrap());
+    }
+
+    /// sin and cos of x through those of 2x and through their squares, which pins both down.
+    #[test]
+    fn sine_and_cosine_fit_together(x in -1e5f64..1e5) {
+        let (sine, cosine) = Ball::exact(x).sin_cos();
+        let (double_sine, double_cosine) = Ball::exact(2.0 * x).sin_cos();
+        let two = Ball::exact(2.0);
+        for zero in [
+            sine.square() + cosine.square() - Ball::ONE,
+            two * sine * cosine - double_sine,
+            Ball::ONE - two * sine.square() - double_cosine,
+        ] {
+            prop_assert!(zero.lower() <= 0.0 && 0.0 <= zero.upper(), "{zero:?}");
+        }
+    }
+}
+
+#[test]
+fn a_ball_that_lies_is_caught() {
+    // The planted error: e^1 with its last digits wrong and the radius of a right one.
+    let right = Ball::exact(1.0).exp();
+    let wrong = Ball {
+        middle: right.middle * (1.0 + 1e-14),
+        ..right
+    };
+    let truth = Interval::exp_of(&Rational::ONE, 192);
+    assert!(std::panic::catch_unwind(|| agree(wrong, &truth, "exp", 1.0)).is_err());
+}
+
+#[test]
+fn narrow_normal_masses_are_relative() {
+    for (x, width) in [
+        (0.0, 1e-6),
+        (3.0, 1e-3),
+        (-7.0, 1e-2),
+        (9.0, 1e-9),
+        (1.0, 0.5),
+        (-0.2, 0.4),
+        (20.0, 1e-4),
+    ] {
+        let ball = Ball::exact(x).normal_mass(Ball::exact(width));
+        let cdf = |x: f64| Interval::from_rational(&from_f64(x).unwrap(), 1200).normal_cdf();
+        // x + width as the ball adds it: exactly.
+        let end =
+            Interval::from_rational(&(from_f64(x).unwrap() + from_f64(width).unwrap()), 1200).normal_cdf();
+        let truth = end.sub(&cdf(x));
+        assert!(
+            from_f64(ball.lower()).unwrap() <= truth.lower()
+                && truth.upper() <= from_f64(ball.upper()).unwrap()
+        );
+        assert!(ball.radius < 1e-12 * ball.middle, "{ball:?}");
+    }
+}
+
+fn step(q: f64, sigma: f64, direction: Direction) -> Sampled {
+    Sampled {
+        rate: Ball::exact(q),
+        sigma: Ball::exact(sigma),
+        direction,
+    }
+}
+
+/// Both ways to the same ε, which must overlap; the lattice's lower end is loose for many events.
+fn overlap(laws: &Laws, delta: f64, loose: f64) {
+    let aim = libm::log(delta);
+    let contour = Contour::for_delta(laws, aim)
+        .map(Profile::Contour)
+        .and_then(|profile| profile.solve((aim, aim)));
+    let lattice = Lattice::for_delta(laws, aim).map(|lattice| Profile::Lattice(Box::new(lattice)));
+    let lattice = lattice.and_then(|profile| profile.solve((aim, aim)));
+    let (contour, lattice) = (contour.expect("a contour"), lattice.expect("a lattice"));
+    assert!(
+        contour.1 - contour.0 < 1e-8 * (1.0 + contour.1),
+        "{laws:?}: {contour:?}"
+    );
+    assert!(
+        lattice.0 <= contour.1 && contour.0 <= lattice.1,
+        "{laws:?}: {contour:?} and {lattice:?}"
+    );
+    assert!(
+        lattice.1 - contour.1 < loose,
+        "{laws:?}: {contour:?} and {lattice:?}"
+    );
+}
+
+#[test]
+fn the_contour_and_the_lattice_agree() {
+    let ball = Ball::exact;
+    for (law, times, loose) in [
+        (
+            Law::Gaussian {
+                mu_squared: ball(0.01),
+            },
+            10.0,
+            1e-6,
+        ),
+        (Law::Laplace { epsilon: ball(0.1) }, 1000.0, 1e-4),
+        (Law::BoundedRange { epsilon: ball(0.2) }, 30.0, 1e-6),
+        (Law::Sampled(step(0.01, 1.0, Direction::Remove)), 300.0, 1e-3),
+        (Law::Sampled(step(0.01, 1.0, Direction::Add)), 300.0, 1e-4),
+        (Law::Sampled(step(0.2, 3.0, Direction::Remove)), 100.0, 1e-3),
+        (Law::FixedSize(step(0.01, 1.0, Direction::Remove)), 300.0, 1e-3),
+        (Law::FixedSize(step(0.1, 2.0, Direction::Remove)), 100.0, 1e-3),
+    ] {
+        overlap(&vec![(law, times)], 1e-6, loose);
+    }
+}
+
+#[test]
+fn they_agree_on_mixtures_and_at_tiny_deltas() {
+    let mixture = vec![
+        (
+            Law::Laplace {
+                epsilon: Ball::exact(0.3),
+            },
+            5.0,
+        ),
+        (
+            Law::Response {
+                epsilon: Ball::exact(0.1),
+                indifferent: Ball::exact(3.0),
+            },
+            4.0,
+        ),
+        (Law::Sampled(step(0.05, 1.5, Direction::Remove)), 50.0),
+        (
+            Law::Gaussian {
+                mu_squared: Ball::exact(0.3),
+            },
+            1.0,
+        ),
+    ];
+    for delta in [1e-3, 1e-9, 1e-20, 1e-30] {
+        overlap(&mixture, delta, 1e-2);
+    }
+}
+
+/// A lattice in place of its law: the transform of masses at two points is a binomial law.
+#[test]
+fn randomized_response_is_the_binomial_law() {
+    // Kairouz, Oh and Viswanath 2015, Theorem 3.3, to 50 digits.
+    for (epsilon, times, delta, truth) in [
+        (0.1, 10.0, 1e-6, 0.999_370_905_721_758_7),
+        (1.0, 1.0, 1e-6, 0.999_998_632_119_623_1),
+    ] {
+        let laws = vec![(
+            Law::Response {
+                epsilon: Ball::exact(epsilon),
+                indifferent: Ball::ZERO,
+            },
+            times,
+        )];
+        let aim = libm::log(delta);
+        let profile = Profile::Lattice(Box::new(Lattice::for_delta(&laws, aim).unwrap()));
+        let (low, high) = profile.solve((aim, aim)).unwrap();
+        assert!(low <= truth && truth <= high && high - low < 1e-8, "{low} {high}");
+    }
+}
+
+#[test]
+fn one_step_has_a_closed_form() {
+    // δ(ε) of one sampled step is q·δ of the Gaussian at ln(1 + (e^ε − 1)/q).
+    let (q, sigma) = (0.25, 1.0);
+    for epsilon in [0.1, 0.5, 1.0] {
+        let base = libm::log1p(libm::expm1(epsilon) / q);
+        let truth =
+            q * crate::delta_of_gaussian(&from_f64(base).unwrap(), &ratio(1, 1), 128).to_f64_nearest();
+        let between = delta_between(
+            &vec![(Law::Sampled(step(q, sigma, Direction::Remove)), 1.0)],
+            (epsilon, epsilon),
+        );
+        assert!(
+            between.0 <= truth * (1.0 + 1e-12) && truth * (1.0 - 1e-12) <= between.1,
+            "{between:?} {truth}"
+        );
+        assert!(between.1 < truth * 1.001);
+        let fixed = delta_between(
+            &vec![(Law::FixedSize(step(q, sigma, Direction::Remove)), 1.0)],
+            (epsilon, epsilon),
+        );
+        assert!(
+            fixed.0 <= truth * (1.0 + 1e-12) && truth * (1.0 - 1e-12) <= fixed.1,
+            "{fixed:?} {truth}"
+        );
+    }
+}
+
+#[test]
+fn falling_bounds_hold_and_only_fall() {
+    for law in [
+        Law::Laplace {
+            epsilon: Ball::exact(0.5),
+        },
+        Law::BoundedRange {
+            epsilon: Ball::exact(0.5),
+        },
+        Law::Sampled(step(0.01, 0.7, Direction::Remove)),
+        Law::Sampled(step(0.3, 2.0, Direction::Add)),
+        Law::FixedSize(step(0.05, 1.0, Direction::Remove)),
+    ] {
+        for c in [0.5, 3.0, 10.0] {
+            let falling = law.decay(c, law.log_moment(c, 1e-15).unwrap().upper());
+            let line = law.line(c, 40.0, 1e-13).unwrap();
+            let mut last = f64::INFINITY;
+            for i in 0..150 {
+                let t = 0.1 * 1.04f64.powi(i);
+                let (bound, truth) = (falling.log_bound(t), line.ln(t).re);
+                assert!(
+                    truth.lower() <= bound,
+                    "{law:?} at {c} + {t}i: {truth:?} above {bound}"
+                );
+                assert!(bound <= last, "{law:?} rises at {t}");
+                last = bound;
+            }
+        }
+    }
+}
