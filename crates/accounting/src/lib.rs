@@ -27,6 +27,7 @@ mod curve;
 mod discrete;
 mod error;
 mod event;
+mod filter;
 mod gaussian;
 mod gaussian_dp;
 mod laplace;
@@ -51,6 +52,7 @@ pub use discrete::{
 };
 pub use error::Error;
 pub use event::{Event, Grid, MAXIMUM_DEPTH};
+pub use filter::{RenyiFilter, RenyiOdometer, RenyiOrders};
 pub use gaussian::{classic_multiplier, delta_of_gaussian, epsilon_of_gaussian, smallest_multiplier};
 pub use person::{Risk, what_it_means_for_one_person};
 pub use promise::{Guarantee, Promise};
