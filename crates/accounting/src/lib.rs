@@ -12,11 +12,33 @@
 //!   `Guarantee` without a `PrivacyUnit`, hence no bare ε that leaves this crate as one.
 //! - [`Budget`] is the limit, [`Spending`] the tally under it, valid for questions chosen after seeing the answers.
 //!
-//! Behind them stand the curves δ(ε) of the noises in use ([`delta_of_gaussian`] and its kin) and their inverses
-//! ([`smallest_multiplier`], [`epsilon_of_gaussian`]). They are computed with certified intervals from the crate `exact`.
-//! A heuristic may say where to look; only an interval that excludes the wrong side lets an answer out.
+//! What a plan costs is asked of an accountant. All read the same [`Event`]s, all are sound, and they differ in how much they give
+//! away; [`Accountant`] has them side by side:
 //!
-//! The optimal accountants (Rényi, privacy loss distributions) come later. They will read the same [`Event`]s.
+//! - [`Curve`] is the certified answer: ε for δ and δ for ε, each between two proved ends, in milliseconds. For plans fixed in advance.
+//! - [`renyi_divergence`], [`epsilon_of_renyi`], [`Event::concentrated`] and [`epsilon_of_concentrated`] sum one number per order, or one in all.
+//! - [`optimal_epsilon`], [`advanced_epsilon`] and [`Event::promise`] know (ε, δ) of each event and nothing else.
+//! - [`RenyiFilter`], [`RenyiOdometer`] and [`Spending`] hold when each event is chosen after seeing the earlier answers.
+//! - [`smallest_multiplier`] and [`smallest_training_multiplier`] go the other way: the least noise that keeps a target.
+//!
+//! Behind them stand the curves δ(ε) of single noises ([`delta_of_gaussian`] and its kin), computed with certified intervals from the
+//! crate `exact`, and balls of floats for what must be fast. A heuristic may say where to look; only arithmetic that excludes the
+//! wrong side lets an answer out.
+//!
+//! ```
+//! use accounting::{Accountant, Delta, Epsilon, Event, Grid, Neighbors, PrivacyUnit, Ratio};
+//!
+//! // Compose: a thousand noisy counts at ε = 0.1 each, for a person who may be added or removed.
+//! let count = Event::Laplace { ratio: Ratio::parse("0.1")?, on: Grid::Rounded };
+//! let plan = Event::Repeated { event: Box::new(count), times: 1000 };
+//! let person = PrivacyUnit::new("person", Neighbors::AddRemove);
+//!
+//! // Convert: what ε is that with δ = 1e-6? Summing says 100, the certified curve below 19.
+//! let delta = Delta::parse("1e-6")?;
+//! assert_eq!(Accountant::Basic.epsilon(&plan, &person, &delta)?, Epsilon::parse("100")?);
+//! assert!(Accountant::Numerical.epsilon(&plan, &person, &delta)? < Epsilon::parse("18.951")?);
+//! # Ok::<(), accounting::Error>(())
+//! ```
 
 mod accountant;
 mod budget;

@@ -67,6 +67,12 @@ fn training_runs_have_the_values_computed_elsewhere() {
 }
 
 #[test]
+fn a_small_delta_is_not_lost_in_rounding() {
+    // An accountant that transforms the untilted law claims 5.9600 here.
+    contains(&training("0.001", "0.7", 100_000), "1e-10", 5.9739, 5e-5, 1e-6);
+}
+
+#[test]
 fn noise_that_is_off_by_a_millionth_is_noticed() {
     // The planted error: if the intervals were wide enough to hide it, the test above would show little.
     let wrong = training("256/60000", "1.1000011", 14_062);

@@ -28,6 +28,9 @@ use super::law::{Falling, Law, Line, RoughLaw};
 const LEFT_OUT: f64 = 1e-10;
 /// The most evaluations of loss nodes that are worth it.
 const MOST_WORK: f64 = 2e7;
+/// Points of a contour: usually, and where each is asked for often.
+pub(super) const POINTS: f64 = 1e6;
+pub(super) const FEW_POINTS: f64 = 3e4;
 /// No contour further out than this is tried, nor one closer to the pole at 0.
 const C_RANGE: (f64, f64) = (1e-7, 1e7);
 
@@ -47,6 +50,23 @@ pub(super) struct Contour {
     tail: f64,
     /// (x, ln of the bound on all terms n > 0 without its factor e^(−xε)), and the same for n < 0.
     aliases: [(f64, f64); 2],
+}
+
+/// What is asked: the ε of this ln δ, or the δ of this ε.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Aim {
+    Delta(f64),
+    Epsilon(f64),
+}
+
+/// Orders minus one at which moments are worth asking for.
+pub(super) fn orders(laws: &Laws, aim: Aim) -> Vec<f64> {
+    match RoughLaws::new(laws).aim(aim) {
+        Some(c) => vec![0.7 * c, 0.85 * c, c, 1.2 * c],
+        None => (0..=70)
+            .map(|i| 1e-3 * libm::pow(10.0, f64::from(i) / 10.0))
+            .collect(),
+    }
 }
 
 /// Plain-float moments of everything together.
@@ -86,12 +106,20 @@ impl RoughLaws {
 
     /// ln δ(ε) by the saddle-point approximation.
     pub(super) fn log_delta(&self, epsilon: f64) -> f64 {
-        let c = self.search(|(saddle, _)| saddle - epsilon);
+        let c = self.aim(Aim::Epsilon(epsilon));
         c.map_or(f64::NEG_INFINITY, |c| self.saddle(c).1.min(0.0))
     }
 
+    /// The c whose saddle point is at `aim`.
+    pub(super) fn aim(&self, aim: Aim) -> Option<f64> {
+        match aim {
+            Aim::Delta(log_delta) => self.search(|(_, height)| log_delta - height),
+            Aim::Epsilon(epsilon) => self.search(|(saddle, _)| saddle - epsilon),
+        }
+    }
+
     /// The c at which `measure` of the saddle point, which grows with c, passes zero.
-    pub(super) fn search(&self, measure: impl Fn((f64, f64)) -> f64) -> Option<f64> {
+    fn search(&self, measure: impl Fn((f64, f64)) -> f64) -> Option<f64> {
         let value = |c: f64| measure(self.saddle(c));
         let (mut low, mut high) = (1.0, 1.0);
         while value(low) > 0.0 {
@@ -142,26 +170,18 @@ fn tolerance(laws: &Laws, times: f64) -> f64 {
 }
 
 impl Contour {
-    /// A contour good for the ε at which δ(ε) is about e^`log_delta`.
-    pub(super) fn for_delta(laws: &Laws, log_delta: f64) -> Option<Self> {
-        let rough = RoughLaws::new(laws);
-        let c = rough.search(|(_, height)| log_delta - height)?;
-        let (epsilon, _) = rough.saddle(c);
-        Self::new(laws, &rough, c, epsilon, log_delta)
-    }
-
-    /// A contour good for this ε.
-    pub(super) fn for_epsilon(laws: &Laws, epsilon: f64) -> Option<Self> {
-        let rough = RoughLaws::new(laws);
-        let c = rough.search(|(saddle, _)| saddle - epsilon)?;
-        let (_, log_delta) = rough.saddle(c);
-        Self::new(laws, &rough, c, epsilon, log_delta)
-    }
-
-    fn new(laws: &Laws, rough: &RoughLaws, c: f64, epsilon: f64, log_delta: f64) -> Option<Self> {
+    /// A contour that is good near `aim` and has at most so many points.
+    pub(super) fn new(laws: &Laws, aim: Aim, most: f64) -> Option<Self> {
         if !laws.iter().all(|(law, _)| law.has_lines()) {
             return None;
         }
+        let rough = &RoughLaws::new(laws);
+        let c = rough.aim(aim)?;
+        let (saddle, height) = rough.saddle(c);
+        let (epsilon, log_delta) = match aim {
+            Aim::Delta(log_delta) => (saddle, log_delta),
+            Aim::Epsilon(epsilon) => (epsilon, height),
+        };
         let aim = log_delta + libm::log(LEFT_OUT);
         let (up, down) = (
             alias_exponent(rough, c, epsilon, aim, true)?,
@@ -190,6 +210,9 @@ impl Contour {
             .collect::<Option<Vec<_>>>()?;
         let (end, tail) = tail(&falling, aim + c * epsilon, eta)?;
         let count = (end / eta).ceil();
+        if count > most {
+            return None;
+        }
         let lines = laws
             .iter()
             .map(|(law, times)| {

@@ -19,11 +19,12 @@
 //! where mass beyond the top is also added once more by Markov's inequality; from the bound below its largest effect is subtracted.
 
 use super::ball::{Ball, Complex};
-use super::contour::{Laws, RoughLaws};
+use super::contour::{Aim, Laws, RoughLaws};
 use super::log_add;
 
-/// Points of the transform.
-const POINTS: usize = 1 << 17;
+/// Points of the transform: usually, and where that is too coarse.
+pub(super) const POINTS: usize = 1 << 17;
+pub(super) const MANY_POINTS: usize = 1 << 20;
 /// More different laws than this take too long.
 const MOST_LAWS: usize = 64;
 /// A loss this part of a step below a lattice point counts as on it, and ε pays.
@@ -164,12 +165,20 @@ struct Sum {
 
 impl Sum {
     /// `laws`: masses and how often. `x`: exponents above and below c.
-    fn new(laws: &[(&Masses, f64)], step: f64, c: f64, low: f64, x: (f64, f64)) -> Option<Self> {
+    fn new(
+        plan: &Fourier,
+        laws: &[(&Masses, f64)],
+        step: f64,
+        c: f64,
+        low: f64,
+        x: (f64, f64),
+    ) -> Option<Self> {
+        let count = plan.points();
         let first = (low / step).floor();
         if first.is_nan() || first.abs() > 1e12 {
             return None;
         }
-        let (bottom, top) = (first * step, (first + POINTS as f64 - 1.0) * step);
+        let (bottom, top) = (first * step, (first + count as f64 - 1.0) * step);
         let total = |at: f64| -> f64 {
             laws.iter()
                 .map(|(masses, times)| times * (masses.log_moment(step, at) + SLACK))
@@ -211,26 +220,25 @@ impl Sum {
         } else {
             above - x.0 * top + SLACK
         };
-        let plan = Fourier::new();
-        let mut product = vec![Complex::ONE; POINTS / 2 + 1];
+        let mut product = vec![Complex::ONE; count / 2 + 1];
         let mut scale = Ball::ZERO;
-        let mut logs = vec![Complex::ZERO; POINTS / 2 + 1];
+        let mut logs = vec![Complex::ZERO; count / 2 + 1];
         for (masses, times) in laws {
             let size = masses.log_moment(step, c);
-            let mut wave = vec![(0.0, 0.0); POINTS];
+            let mut wave = vec![(0.0, 0.0); count];
             let mut whole = 0.0;
             for (i, mass) in masses.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
                 let index = masses.first + i as i64;
                 let tilted = libm::exp(c * step * index as f64 + libm::log(*mass) - size);
                 whole += tilted;
-                wave[index.rem_euclid(POINTS as i64) as usize].0 += tilted;
+                wave[index.rem_euclid(count as i64) as usize].0 += tilted;
             }
             plan.transform(&mut wave);
             // Rounding of the tilted masses (relative, through an exponent of this size) and of the transform, both relative to
             // the whole mass, which is about 1.
             let exponent =
                 (c * step * masses.first.abs().max(masses.first + masses.masses.len() as i64) as f64).abs();
-            let doubt = whole * (8.0 * f64::EPSILON * (exponent + 50.0) + Fourier::ERROR);
+            let doubt = whole * (8.0 * f64::EPSILON * (exponent + 50.0) + plan.error());
             for (log, value) in logs.iter_mut().zip(&wave) {
                 let point = Complex::new(
                     Ball::exact(value.0).widened(doubt) - Ball::ONE,
@@ -250,19 +258,19 @@ impl Sum {
             size += 2.0 * (value.re.middle.abs() + value.im.middle.abs());
         }
         // The inverse transform: the conjugate of the transform of the conjugate.
-        let mut wave: Vec<(f64, f64)> = (0..POINTS)
+        let mut wave: Vec<(f64, f64)> = (0..count)
             .map(|j| {
-                if j <= POINTS / 2 {
+                if j <= count / 2 {
                     (product[j].re.middle, -product[j].im.middle)
                 } else {
-                    (product[POINTS - j].re.middle, product[POINTS - j].im.middle)
+                    (product[count - j].re.middle, product[count - j].im.middle)
                 }
             })
             .collect();
         plan.transform(&mut wave);
-        let points = POINTS as f64;
-        let tilted = (0..POINTS)
-            .map(|i| wave[(first as i64 + i as i64).rem_euclid(POINTS as i64) as usize].0 / points)
+        let points = count as f64;
+        let tilted = (0..count)
+            .map(|i| wave[(first as i64 + i as i64).rem_euclid(count as i64) as usize].0 / points)
             .collect();
         Some(Self {
             step,
@@ -270,7 +278,7 @@ impl Sum {
             first: first as i64,
             tilted,
             scale: scale.middle,
-            error: (doubt + Fourier::ERROR * size) / points * (1.0 + SLACK),
+            error: (doubt + plan.error() * size) / points * (1.0 + SLACK),
             wrapped,
             top: top_mass,
         })
@@ -291,7 +299,7 @@ impl Sum {
         for mass in self.tilted.iter().skip((start - self.first) as usize) {
             if slow < 1e-60 {
                 // All masses together are about 1.
-                size += 4.0 * slow / Self::DRIFT;
+                size += 4.0 * slow / self.drift();
                 break;
             }
             let weight = slow - fast;
@@ -303,13 +311,15 @@ impl Sum {
         }
         (
             sum,
-            weights * self.error * (1.0 + SLACK) + size * Self::DRIFT,
+            weights * self.error * (1.0 + SLACK) + size * self.drift(),
             unit,
         )
     }
 
     /// Relative error of sums over the window.
-    const DRIFT: f64 = 8.0 * POINTS as f64 * f64::EPSILON;
+    fn drift(&self) -> f64 {
+        8.0 * self.tilted.len() as f64 * f64::EPSILON
+    }
 
     fn log_upper(&self, epsilon: f64) -> f64 {
         let (sum, error, unit) = self.delta(epsilon);
@@ -355,24 +365,18 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    pub(super) fn for_delta(laws: &Laws, log_delta: f64) -> Option<Self> {
-        let rough = RoughLaws::new(laws);
-        let c = bounded(laws, rough.search(|(_, height)| log_delta - height));
-        let (epsilon, _) = rough.saddle(c);
-        Self::new(laws, &rough, c, epsilon, log_delta)
-    }
-
-    pub(super) fn for_epsilon(laws: &Laws, epsilon: f64) -> Option<Self> {
-        let rough = RoughLaws::new(laws);
-        let c = bounded(laws, rough.search(|(saddle, _)| saddle - epsilon));
-        let (_, log_delta) = rough.saddle(c);
-        Self::new(laws, &rough, c, epsilon, log_delta)
-    }
-
-    fn new(laws: &Laws, rough: &RoughLaws, c: f64, epsilon: f64, log_delta: f64) -> Option<Self> {
+    pub(super) fn new(laws: &Laws, aim: Aim, points: usize) -> Option<Self> {
         if laws.len() > MOST_LAWS {
             return None;
         }
+        let rough = RoughLaws::new(laws);
+        let c = bounded(laws, rough.aim(aim));
+        let (saddle, height) = rough.saddle(c);
+        let (epsilon, log_delta) = match aim {
+            Aim::Delta(log_delta) => (saddle, log_delta),
+            Aim::Epsilon(epsilon) => (epsilon, height),
+        };
+        let plan = Fourier::new(points);
         // The window: where tilted mass outside it is nothing beside e^(cε)·δ.
         let aim = c * epsilon + log_delta - 25.0;
         let high = [1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 10.0]
@@ -393,7 +397,7 @@ impl Lattice {
         let wide = (top - bottom).max(1e-9);
         // Each loss may lie a cell above its place: room for that, where they are few.
         let count: f64 = laws.iter().map(|(_, times)| times).sum();
-        let points = POINTS as f64 - 16.0 - 4.0 * count.min(1e4);
+        let points = points as f64 - 16.0 - 4.0 * count.min(1e4);
         let mut step = wide / points;
         // Atoms on the lattice are exact there: make the largest loss of the first law that has one a multiple of the step.
         if let Some(unit) = laws.iter().find_map(|(law, _)| law.spacing()) {
@@ -417,7 +421,7 @@ impl Lattice {
                 .iter()
                 .map(|(cells, times)| (choose(cells), *times))
                 .collect();
-            Sum::new(&masses, step, c, bottom - 4.0 * step, x)
+            Sum::new(&plan, &masses, step, c, bottom - 4.0 * step, x)
         };
         let mut below = vec![(
             sum(|cells| &cells.moved_below)?,
@@ -456,22 +460,28 @@ impl Lattice {
     }
 }
 
-/// The discrete Fourier transform of `POINTS` numbers.
+/// The discrete Fourier transform of N numbers, N a power of two.
 struct Fourier {
     /// e^(2πij/N) for j < N/2.
     roots: Vec<(f64, f64)>,
 }
 
 impl Fourier {
+    fn points(&self) -> usize {
+        2 * self.roots.len()
+    }
+
     /// At least the error of each output, relative to the sum of the inputs' sizes.
     ///
     /// A butterfly u ± ωv errs by at most 12·2⁻⁵³·(|u|+|v|): a rounded product (√5), a rounded sum (1), and the root of unity, whose
-    /// angle below π was rounded twice (2π) and whose parts were rounded (1). Over 17 levels that is 17·12·2⁻⁵³·1.01 of the sum.
-    const ERROR: f64 = 17.0 * 12.0 * 1.01 * f64::EPSILON / 2.0;
+    /// angle below π was rounded twice (2π) and whose parts were rounded (1). That, once a level.
+    fn error(&self) -> f64 {
+        f64::from(self.points().trailing_zeros()) * 12.0 * 1.01 * f64::EPSILON / 2.0
+    }
 
-    fn new() -> Self {
-        let turn = std::f64::consts::TAU / POINTS as f64;
-        let roots = (0..POINTS / 2)
+    fn new(points: usize) -> Self {
+        let turn = std::f64::consts::TAU / points as f64;
+        let roots = (0..points / 2)
             .map(|j| {
                 let (sine, cosine) = libm::sincos(turn * j as f64);
                 (cosine, sine)
@@ -481,16 +491,17 @@ impl Fourier {
     }
 
     fn transform(&self, values: &mut [(f64, f64)]) {
-        let bits = POINTS.trailing_zeros();
-        for i in 0..POINTS {
+        let points = values.len();
+        let bits = points.trailing_zeros();
+        for i in 0..points {
             let j = i.reverse_bits() >> (usize::BITS - bits);
             if i < j {
                 values.swap(i, j);
             }
         }
         let mut half = 1;
-        while half < POINTS {
-            let stride = POINTS / (2 * half);
+        while half < points {
+            let stride = points / (2 * half);
             for block in values.chunks_exact_mut(2 * half) {
                 let (left, right) = block.split_at_mut(half);
                 for (k, (u, v)) in left.iter_mut().zip(right).enumerate() {

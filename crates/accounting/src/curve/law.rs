@@ -222,7 +222,8 @@ impl Line {
     /// What one t costs, in nodes.
     pub(super) fn work(&self) -> usize {
         match self {
-            Line::Closed(..) => 1,
+            // Two complex exponentials: about six nodes of a sampled step.
+            Line::Closed(..) => 6,
             Line::Sampled(line) => line.nodes(),
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Event ──► laws of privacy loss (law) ──► contour integral (contour) ──► ln δ(ε), between two ends
-//!              │  moments: closed forms,                 ▲ nothing to integrate over?
-//!              │  or an integral (sampled)               ▼
+//!              │  moments: closed forms,                 ▲ hardly anything falls?
+//!              │  or an integral (sampled, fixed_size)   ▼
 //!              └─ cut into cells (cells) ────► transforms on a lattice (lattice)
 //! ```
 //!
@@ -20,10 +20,13 @@ mod sampled;
 mod tests;
 
 use crate::laplace::dominating_ratio;
-use crate::{Delta, Epsilon, Error, Event, Grid, Guarantee, PrivacyUnit, Promise, Sampler};
+use crate::{
+    Delta, Epsilon, Error, Event, Grid, Guarantee, PrivacyUnit, Promise, Sampler, delta_of_gaussian,
+    epsilon_of_gaussian,
+};
 use ball::Ball;
-use contour::{Contour, Laws, log_kappa, log_moment};
-use exact::{Natural, Rational, from_f64};
+use contour::{Aim, Contour, Laws, log_kappa, log_moment, orders};
+use exact::{Natural, Rational, from_f64, ratio};
 use lattice::Lattice;
 use law::Law;
 use sampled::{Direction, Sampled};
@@ -33,6 +36,8 @@ use std::collections::BTreeMap;
 /// More different events than this are refused: the answer would take minutes.
 const MOST_DIFFERENT: usize = 100_000;
 
+/// More different laws than this are not smoothed.
+const MOST_SMOOTHED: usize = 5000;
 /// An interval of this relative width is not the last word: other bounds are asked, too.
 const ROUGH: f64 = 1e-2;
 
@@ -80,6 +85,8 @@ pub struct Curve {
     leak: Option<Ball>,
     /// The largest loss, where there is one, exactly.
     largest: Option<Rational>,
+    /// σ²/Δ₂² of all noise together, where the plan is Gaussian noise alone: it has a closed form.
+    gaussian: Option<Rational>,
 }
 
 /// The laws of an event, merged.
@@ -302,11 +309,14 @@ impl Curve {
             );
         }
         let leak = reading.log_kept.map(|kept| -kept.exp_m1());
+        let alone = directions[0].len() == 1 && leak.is_none() && !reading.mu_squared.is_zero();
+        let gaussian = alone.then(|| Rational::ONE / &reading.mu_squared);
         Ok(Self {
             unit: unit.clone(),
             directions,
             leak,
             largest: reading.largest,
+            gaussian,
         })
     }
 
@@ -315,6 +325,18 @@ impl Curve {
     /// # Errors
     /// When no finite ε holds with this δ, or ε is out of range.
     pub fn epsilon(&self, delta: &Delta) -> Result<Between<Epsilon>, Error> {
+        if let Some(multiplier_squared) = &self.gaussian {
+            // Verified by that function to be at most one part in 10¹² too large.
+            let upper = epsilon_of_gaussian(multiplier_squared, delta)?;
+            let lower = upper.as_rational() * (Rational::ONE - ratio(1, 1_000_000_000_000));
+            let tiny = upper.to_f64_up() < 1e-20;
+            let lower = if tiny {
+                Epsilon::ZERO
+            } else {
+                Epsilon::rounded_down(&lower)?
+            };
+            return Ok(Between { lower, upper });
+        }
         let asked = Ball::from_rational(delta.as_rational());
         let (low, high) = match self.leak {
             None => (asked.lower().max(0.0), asked.upper()),
@@ -374,6 +396,13 @@ impl Curve {
     /// # Errors
     /// When δ is 1 or so close to it that nothing is promised.
     pub fn delta(&self, epsilon: &Epsilon) -> Result<Between<Delta>, Error> {
+        if let Some(multiplier_squared) = &self.gaussian {
+            let delta = delta_of_gaussian(epsilon.as_rational(), multiplier_squared, 64);
+            return Ok(Between {
+                lower: Delta::at_most(&delta)?,
+                upper: Delta::at_least(&delta)?,
+            });
+        }
         let (mut lower, mut upper) = (0.0f64, 0.0f64);
         let covered = self
             .largest
@@ -437,17 +466,88 @@ fn exact_count(times: &Natural) -> Result<f64, Error> {
     }
 }
 
-/// ln δ(ε), by whichever way works.
+/// ln δ(ε), by one of the ways to it.
 enum Profile {
     Contour(Contour),
     Lattice(Box<Lattice>),
+    Smoothed(Smoothed),
+}
+
+/// A contour for the plan and one Gaussian more, whose moments make it short where the plan's own hardly fall.
+///
+/// With more noise the answers say more, so δ with the Gaussian is at least δ without. Its loss ξ is normal with variance v and mean v/2, and
+/// L = (L + ξ) − ξ, so δ(ε) ≥ δ₊(ε + r) − P[ξ > r], with P[ξ > v/2 + z√v] ≤ e^(−z²/2).
+struct Smoothed {
+    contour: Contour,
+    shift: f64,
+    log_beta: f64,
+}
+
+impl Smoothed {
+    fn new(laws: &Laws, aim: Aim) -> Option<Self> {
+        let sampled = |law: &Law| matches!(law, Law::Sampled(_) | Law::FixedSize(_));
+        if laws.len() > MOST_SMOOTHED || laws.iter().any(|(law, _)| sampled(law)) {
+            // Lines of sampled steps cost more the longer they are: the lattice is better.
+            return None;
+        }
+        [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
+            .into_iter()
+            .find_map(|variance: f64| {
+                let mut laws = laws.clone();
+                laws.push((
+                    Law::Gaussian {
+                        mu_squared: Ball::exact(variance),
+                    },
+                    1.0,
+                ));
+                let contour = Contour::new(&laws, aim, contour::FEW_POINTS)?;
+                let log_beta = contour.log_delta(contour.guess())?.1.min(0.0) - 14.0;
+                let shift = 0.5 * variance + (-2.0 * variance * log_beta).sqrt();
+                Some(Self {
+                    contour,
+                    shift: shift * (1.0 + 1e-12),
+                    log_beta,
+                })
+            })
+    }
+
+    fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
+        let upper = self.contour.log_delta(epsilon)?.1;
+        let moved = self.contour.log_delta((epsilon + self.shift).next_up())?.0;
+        let left = self.log_beta - moved;
+        let lower = if left < -1e-9 {
+            moved + libm::log1p(-libm::exp(left)) - 1e-12
+        } else {
+            f64::NEG_INFINITY
+        };
+        Some((lower, upper))
+    }
 }
 
 impl Profile {
+    /// The ways, from the sharpest to the most patient.
+    fn ways() -> [fn(&Laws, Aim) -> Option<Self>; 4] {
+        [
+            |laws, aim| Contour::new(laws, aim, contour::POINTS).map(Profile::Contour),
+            |laws, aim| {
+                Lattice::new(laws, aim, lattice::POINTS)
+                    .map(Box::new)
+                    .map(Profile::Lattice)
+            },
+            |laws, aim| Smoothed::new(laws, aim).map(Profile::Smoothed),
+            |laws, aim| {
+                Lattice::new(laws, aim, lattice::MANY_POINTS)
+                    .map(Box::new)
+                    .map(Profile::Lattice)
+            },
+        ]
+    }
+
     fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
         match self {
             Profile::Contour(contour) => contour.log_delta(epsilon),
             Profile::Lattice(lattice) => lattice.log_delta(epsilon),
+            Profile::Smoothed(smoothed) => smoothed.log_delta(epsilon),
         }
     }
 
@@ -455,6 +555,7 @@ impl Profile {
         match self {
             Profile::Contour(contour) => contour.slope(),
             Profile::Lattice(lattice) => lattice.slope(),
+            Profile::Smoothed(smoothed) => smoothed.contour.slope(),
         }
     }
 
@@ -511,6 +612,7 @@ impl Profile {
         match self {
             Profile::Contour(contour) => contour.guess(),
             Profile::Lattice(lattice) => lattice.guess(),
+            Profile::Smoothed(smoothed) => smoothed.contour.guess(),
         }
     }
 }
@@ -549,23 +651,24 @@ fn smallest_epsilon(laws: &Laws, log_delta: (f64, f64)) -> Result<(f64, f64), Er
     if laws.is_empty() {
         return Ok((0.0, 0.0));
     }
-    let contour = Contour::for_delta(laws, log_delta.0).map(Profile::Contour);
-    if let Some(found) = contour.and_then(|profile| profile.solve(log_delta)) {
-        return Ok(found);
+    let (mut lower, mut upper) = (0.0f64, lattice::largest(laws).map_or(f64::INFINITY, f64::next_up));
+    for way in Profile::ways() {
+        if let Some(found) = way(laws, Aim::Delta(log_delta.0)).and_then(|profile| profile.solve(log_delta)) {
+            (lower, upper) = (lower.max(found.0), upper.min(found.1));
+        }
+        if upper.is_finite() && upper - lower <= ROUGH * upper {
+            return Ok((lower.min(upper), upper));
+        }
     }
-    let lattice = Lattice::for_delta(laws, log_delta.0).map(|lattice| Profile::Lattice(Box::new(lattice)));
-    let (lower, mut upper) = lattice
-        .and_then(|profile| profile.solve(log_delta))
-        .unwrap_or((0.0, f64::INFINITY));
-    if let Some(largest) = lattice::largest(laws) {
-        upper = upper.min(largest.next_up());
-    }
-    if upper - lower > ROUGH * (1.0 + lower) {
-        // Markov's inequality at the best of some moments: δ ≤ κ(c)·M(c)·e^(−cε). Never tight, always there.
-        let markov =
-            |c: f64| Some((log_moment(laws, c)? + log_kappa(c) - log_delta.0 + 1e-9) / c * (1.0 + 1e-12));
-        upper = orders().filter_map(markov).fold(upper, f64::min).max(0.0);
-    }
+    // Markov's inequality at the best of some moments: δ ≤ κ(c)·M(c)·e^(−cε). Never tight, always there.
+    let markov =
+        |c: f64| Some((log_moment(laws, c)? + log_kappa(c) - log_delta.0 + 1e-9) / c * (1.0 + 1e-12));
+    let aim = Aim::Delta(log_delta.0);
+    upper = orders(laws, aim)
+        .into_iter()
+        .filter_map(markov)
+        .fold(upper, f64::min)
+        .max(0.0);
     if upper.is_finite() {
         Ok((lower.min(upper), upper))
     } else {
@@ -578,32 +681,30 @@ fn delta_between(laws: &Laws, epsilon: (f64, f64)) -> (f64, f64) {
     if laws.is_empty() {
         return (0.0, 0.0);
     }
-    let read = |profile: Profile| {
-        let upper = profile.log_delta(epsilon.0)?.1;
-        let lower = profile.log_delta(epsilon.1)?.0;
-        Some((lower, upper))
-    };
-    let contour = Contour::for_epsilon(laws, epsilon.0)
-        .map(Profile::Contour)
-        .and_then(read);
-    let (lower, mut upper) = contour.unwrap_or_else(|| {
-        let lattice =
-            Lattice::for_epsilon(laws, epsilon.0).map(|lattice| Profile::Lattice(Box::new(lattice)));
-        lattice.and_then(read).unwrap_or((f64::NEG_INFINITY, 0.0))
-    });
+    let (mut lower, mut upper) = (f64::NEG_INFINITY, 0.0f64);
+    for way in Profile::ways() {
+        let Some(profile) = way(laws, Aim::Epsilon(epsilon.0)) else {
+            continue;
+        };
+        if let (Some(high), Some(low)) = (profile.log_delta(epsilon.0), profile.log_delta(epsilon.1)) {
+            (lower, upper) = (lower.max(low.0), upper.min(high.1));
+        }
+        if upper - lower <= ROUGH {
+            break;
+        }
+    }
     if upper - lower > ROUGH {
         let markov = |c: f64| Some(log_moment(laws, c)? + log_kappa(c) - c * epsilon.0 + 1e-9);
-        upper = orders().filter_map(markov).fold(upper.min(0.0), f64::min);
+        let aim = Aim::Epsilon(epsilon.0);
+        upper = orders(laws, aim)
+            .into_iter()
+            .filter_map(markov)
+            .fold(upper, f64::min);
     }
     (
         libm::exp(lower.min(upper)) * (1.0 - 1e-13),
         (libm::exp(upper) * (1.0 + 1e-13) + 1e-305).min(1.0),
     )
-}
-
-/// Orders minus one, from 1/1000 to 10 000.
-fn orders() -> impl Iterator<Item = f64> {
-    (0..=70).map(|i| 1e-3 * libm::pow(10.0, f64::from(i) / 10.0))
 }
 
 /// ln δ(ε) of sampled Gaussian steps, by the saddle-point approximation: for choosing, never for promising.

@@ -103,10 +103,11 @@ fn step(q: f64, sigma: f64, direction: Direction) -> Sampled {
 /// Both ways to the same ε, which must overlap; the lattice's lower end is loose for many events.
 fn overlap(laws: &Laws, delta: f64, loose: f64) {
     let aim = libm::log(delta);
-    let contour = Contour::for_delta(laws, aim)
+    let contour = Contour::new(laws, Aim::Delta(aim), contour::POINTS)
         .map(Profile::Contour)
         .and_then(|profile| profile.solve((aim, aim)));
-    let lattice = Lattice::for_delta(laws, aim).map(|lattice| Profile::Lattice(Box::new(lattice)));
+    let lattice = Lattice::new(laws, Aim::Delta(aim), lattice::POINTS)
+        .map(|lattice| Profile::Lattice(Box::new(lattice)));
     let lattice = lattice.and_then(|profile| profile.solve((aim, aim)));
     let (contour, lattice) = (contour.expect("a contour"), lattice.expect("a lattice"));
     assert!(
@@ -191,7 +192,9 @@ fn randomized_response_is_the_binomial_law() {
             times,
         )];
         let aim = libm::log(delta);
-        let profile = Profile::Lattice(Box::new(Lattice::for_delta(&laws, aim).unwrap()));
+        let profile = Profile::Lattice(Box::new(
+            Lattice::new(&laws, Aim::Delta(aim), lattice::POINTS).unwrap(),
+        ));
         let (low, high) = profile.solve((aim, aim)).unwrap();
         assert!(low <= truth && truth <= high && high - low < 1e-8, "{low} {high}");
     }
