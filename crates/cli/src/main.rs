@@ -1,5 +1,6 @@
 //! The `deniable` binary: parse arguments, call, print. No privacy logic lives here.
 
+mod account;
 mod audit;
 mod html;
 mod markup;
@@ -20,6 +21,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  deniable account --help               what do all these releases cost together?
   deniable audit exact --help           is this privacy claim true? by proof
   deniable audit run --help             … or by experiment on any program
   deniable reproduce                    run every claim of the theory, expected against measured
@@ -32,6 +34,7 @@ Exit codes: 0 done, 1 a check ran and failed, 2 the input cannot be used.";
 
 #[derive(Subcommand)]
 enum Command {
+    Account(Box<account::Arguments>),
     Audit(audit::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
@@ -45,6 +48,7 @@ fn main() -> std::process::ExitCode {
         Err(error) => return refused(&error),
     };
     terminal::exit(match arguments.command {
+        Command::Account(arguments) => account::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),

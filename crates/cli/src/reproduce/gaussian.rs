@@ -1,9 +1,10 @@
 //! G1 to G3: Gaussian noise, classic and analytic, and beside Laplace noise.
 
+use super::local::person;
 use super::{Claim, Fault, Outcome};
 use crate::plot::{Figure, Scale, histogram};
 use crate::terminal::significant;
-use accounting::{Delta, Epsilon, classic_multiplier, smallest_multiplier};
+use accounting::{Curve, Delta, Epsilon, Event, Grid, Ratio, classic_multiplier, smallest_multiplier};
 use audit::exact_audit::{Gaussian, satisfies};
 use exact::{Interval, Rational, from_f64, parse_decimal, ratio, to_f64_nearest};
 use noise::{DiscreteLaplace, OsEntropy, RoundedGaussian};
@@ -41,6 +42,18 @@ fn holds(multiplier: &Rational, epsilon: &Epsilon, delta: &Delta) -> Result<bool
     )?)
 }
 
+/// The ε that noise of the classic σ for ε = 1, δ = 1e-5 keeps in truth, certified.
+fn epsilon_of_classic() -> Result<(f64, f64), Fault> {
+    let delta = Delta::parse("1e-5")?;
+    let sigma = classic_multiplier(&Epsilon::parse("1")?, &delta)?;
+    let event = Event::Gaussian {
+        multiplier_squared: Ratio::at_most(&(&sigma * &sigma)),
+        on: Grid::Rounded,
+    };
+    let epsilon = Curve::of(&event, &person())?.epsilon(&delta)?;
+    Ok((epsilon.lower.to_f64_down(), epsilon.upper.to_f64_up()))
+}
+
 fn calibrations() -> Result<Outcome, Fault> {
     let (mut cases, mut private, mut smaller, mut sharp, mut saved) = (0, 0, 0, 0, Vec::new());
     for epsilon in ["0.1", "0.5", "1"] {
@@ -64,15 +77,19 @@ fn calibrations() -> Result<Outcome, Fault> {
         Ok(Interval::ln_of(&parse_decimal(value)?, 64).to_f64_nearest())
     };
     let waste = (logarithm("1.25e10")? / logarithm("1.25e5")?).sqrt();
-    let pass = private == cases && smaller == cases && sharp == cases && refused;
+    let (lower, upper) = epsilon_of_classic()?;
+    // Balle and Wang's formula at that σ, in floating point by hand.
+    let in_truth = lower <= 0.750_976_957 && upper >= 0.750_976_956 && upper - lower < 1e-6;
+    let pass = private == cases && smaller == cases && sharp == cases && refused && in_truth;
     let least = saved.iter().copied().fold(f64::INFINITY, f64::min) * 100.0;
     let most = saved.iter().copied().fold(0.0, f64::max) * 100.0;
     let measured = format!(
-        "{private} private, {smaller} smaller by {} to {} %; ε = 1.1 refused: {refused}",
+        "{private} private, {smaller} smaller by {} to {} %; ε = 1.1 refused: {refused}; certified ε of the classic σ for 1: {}",
         significant(least, 3),
-        significant(most, 3)
+        significant(most, 3),
+        significant(upper, 7)
     );
-    Ok(Outcome::new(format!("{cases} private, {cases} smaller; ε > 1 refused"), measured, pass).note(format!(
+    Ok(Outcome::new(format!("{cases} private, {cases} smaller; ε > 1 refused; the classic σ for ε = 1, δ = 1e-5 keeps 0.7509770"), measured, pass).note(format!(
         "Erratum: Fu 2022 (\"Gaussian mechanism as protection from sensitive input memorization\", definition 4.10) prints ln(1.25/δ²). The formula has ln(1.25/δ); with δ² the noise is still private, \
          and at δ = 1e-5 it is {} times too wide.",
         significant(waste, 3)

@@ -4,12 +4,14 @@
 //! involved it fails by chance with probability 1e-9 or less.
 
 mod choice;
+mod composition;
 mod definitions;
 mod gaussian;
 mod laplace;
 mod local;
 mod repairs;
 mod response;
+mod training;
 mod verifier;
 
 use crate::html::{Report, Row};
@@ -88,10 +90,12 @@ struct Claim {
 fn claims() -> Vec<Claim> {
     [
         definitions::CLAIMS,
+        composition::CLAIMS,
         response::CLAIMS,
         laplace::CLAIMS,
         choice::CLAIMS,
         gaussian::CLAIMS,
+        training::CLAIMS,
         repairs::CLAIMS,
         verifier::CLAIMS,
     ]
@@ -242,7 +246,7 @@ mod tests {
     #[test]
     fn every_claim_that_must_run_is_here() {
         let ids: Vec<&str> = claims().iter().map(|claim| claim.id).collect();
-        for id in "D1 D2 D3 D4 R1 R2 R3 R4 L1 L2 L7 E1 E2 G1 G2 G3 S2 S3 V1 V2 V3".split(' ') {
+        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L7 E1 E2 G1 G2 G3 P2 S2 S3 V1 V2 V3".split(' ') {
             assert!(ids.contains(&id), "{id}");
         }
     }

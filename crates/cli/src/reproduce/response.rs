@@ -4,6 +4,7 @@ use super::local::{FALSE_ALARM, plenty, respondent};
 use super::{Claim, Fault, Outcome};
 use crate::plot::{Figure, Scale};
 use crate::terminal::significant;
+use accounting::{Accountant, Curve, Delta, Event};
 use audit::exact_audit::{Answer, Finite, smallest_epsilon};
 use audit::goodness::mean_test;
 use exact::{Interval, Rational, ratio};
@@ -32,6 +33,25 @@ pub(super) const CLAIMS: &[Claim] = &[
         run: slopes,
     },
 ];
+
+/// The ε of `times` answers at γ = 1/4 and δ = 1e-6: the certified interval, and the closed form that is optimal for it.
+fn composed(times: u64) -> Result<[f64; 3], Fault> {
+    let event = Event::Repeated {
+        event: Box::new(Event::RandomizedResponse {
+            answers: 2,
+            epsilon: RandomizedResponse::binary(&ratio(1, 4))?.epsilon().clone(),
+        }),
+        times,
+    };
+    let (unit, delta) = (respondent(), Delta::parse("1e-6")?);
+    let certified = Curve::of(&event, &unit)?.epsilon(&delta)?;
+    let optimal = Accountant::Optimal.epsilon(&event, &unit, &delta)?;
+    Ok([
+        certified.lower.to_f64_down(),
+        optimal.to_f64_up(),
+        certified.upper.to_f64_up(),
+    ])
+}
 
 fn closed_form() -> Result<Outcome, Fault> {
     let mut pass = true;
@@ -65,15 +85,34 @@ fn closed_form() -> Result<Outcome, Fault> {
             pass &= verified.lower() <= Interval::ln_of(&ratio(3, 1), 128).upper();
         }
     }
+    let verdict = if pass { "equal for five γ" } else { "DIFFER" };
+    let (mut certified, mut optimal) = (Vec::new(), Vec::new());
+    let mut hundred = 0.0;
+    for times in [1u64, 2, 5, 10, 20, 50, 100] {
+        let [lower, closed, upper] = composed(times)?;
+        // The same number twice, and the interval is narrow: within a hundred-thousandth of it.
+        pass &= lower <= closed && closed <= upper * (1.0 + 1e-9) && upper - lower <= closed * 1e-5;
+        certified.push((times as f64, upper));
+        optimal.push((times as f64, closed));
+        hundred = upper;
+    }
+    // The binomial closed form at k = 100, in floating point by hand.
+    pass &= (hundred - 94.289_868).abs() < 1e-3;
+    let figure = Figure::new("k answers of one person at γ = 1/4, δ = 1e-6")
+        .x_axis("k", Scale::Log10)
+        .y_axis("ε of all together", Scale::Log10)
+        .line("closed form", &optimal)
+        .points("certified numerical", &certified);
     let measured = format!(
-        "{quarter} at γ = 1/4; verifier and formula {}",
-        if pass { "equal for five γ" } else { "DIFFER" }
+        "{quarter} at γ = 1/4; verifier and formula {verdict}; 100 answers at δ = 1e-6: certified {}",
+        significant(hundred, 7)
     );
     Ok(Outcome::new(
-        "1.0986123 at γ = 1/4; verifier and formula equal",
+        "1.0986123 at γ = 1/4; verifier and formula equal; 100 answers at δ = 1e-6: closed form 94.28987",
         measured,
         pass,
-    ))
+    )
+    .figure(figure))
 }
 
 /// The fraction of `yes` that randomized answers of these people give, in each of many surveys.

@@ -1,0 +1,123 @@
+//! ε against the number of releases, one curve an accountant.
+
+use super::plan::Plan;
+use crate::plot::{Figure, Scale};
+use crate::terminal::{CliError, Progress, fail};
+use accounting::{Accountant, Delta, Event, PrivacyUnit};
+
+/// How many points each curve is drawn through.
+const POINTS: u32 = 40;
+/// A single release is drawn as if it were repeated so often.
+const REPEATED: u64 = 100;
+
+/// The curves that are drawn, and what they are called. Gaussian DP is the certified one wherever it applies.
+const DRAWN: [(Accountant, &str); 6] = [
+    (Accountant::Basic, "basic"),
+    (Accountant::Advanced, "advanced"),
+    (Accountant::Optimal, "optimal"),
+    (Accountant::Concentrated, "zCDP"),
+    (Accountant::Renyi, "Rényi"),
+    (Accountant::Numerical, "certified"),
+];
+
+/// What is drawn, but for the events themselves.
+pub(super) struct Drawing<'asked> {
+    pub(super) title: String,
+    /// What the horizontal axis counts.
+    pub(super) counted: &'static str,
+    /// How far it counts.
+    pub(super) most: u64,
+    pub(super) unit: &'asked PrivacyUnit,
+    pub(super) delta: &'asked Delta,
+    /// Whether to show no progress.
+    pub(super) quiet: bool,
+}
+
+/// The figure of a plan: its first 1, 2, … releases in the order of their description.
+pub(super) fn of_releases(
+    plan: &Plan,
+    unit: &PrivacyUnit,
+    delta: &Delta,
+    quiet: bool,
+) -> Result<Figure, CliError> {
+    let all = plan.releases();
+    let drawing = Drawing {
+        title: format!("{}, δ = {delta}", plan.words()),
+        counted: if all == 1 { "times repeated" } else { "releases" },
+        most: if all == 1 { REPEATED } else { all },
+        unit,
+        delta,
+        quiet,
+    };
+    drawing.draw(|count| {
+        if all == 1 {
+            plan.repeated(count)
+        } else {
+            plan.first(count)
+        }
+    })
+}
+
+impl Drawing<'_> {
+    /// ε at each of about 40 counts, evenly in their logarithm, by every accountant that has an answer.
+    pub(super) fn draw(&self, event: impl Fn(u64) -> Event) -> Result<Figure, CliError> {
+        let counts = counts(self.most);
+        let progress = Progress::new("drawing", (counts.len() * DRAWN.len()) as u64, self.quiet);
+        let mut figure = Figure::new(self.title.clone())
+            .x_axis(self.counted, Scale::Log10)
+            .y_axis("ε", Scale::Log10);
+        let mut drawn = 0;
+        for (accountant, name) in DRAWN {
+            progress.label(name);
+            let curve: Vec<(f64, f64)> = counts
+                .iter()
+                .map(|count| {
+                    // What has no answer is left out, and breaks the line.
+                    let epsilon = accountant
+                        .epsilon(&event(*count), self.unit, self.delta)
+                        .map_or(f64::NAN, |epsilon| epsilon.to_f64_up());
+                    progress.advance(1);
+                    (*count as f64, epsilon)
+                })
+                .collect();
+            if curve.iter().any(|(_, epsilon)| *epsilon > 0.0) {
+                figure = figure.line(name, &curve);
+                drawn += 1;
+            }
+        }
+        if drawn == 0 {
+            return fail(
+                "no accountant has an ε above 0 to draw",
+                "leave out --plot: the table says why",
+            );
+        }
+        Ok(figure)
+    }
+}
+
+/// Whole numbers from 1 to `most`, evenly in their logarithm.
+fn counts(most: u64) -> Vec<u64> {
+    let end = (most as f64).ln();
+    let mut counts: Vec<u64> = (0..POINTS)
+        .map(|step| (end * f64::from(step) / f64::from(POINTS - 1)).exp().round() as u64)
+        .map(|count| count.clamp(1, most))
+        .chain([most])
+        .collect();
+    counts.dedup();
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts;
+
+    #[test]
+    fn counts_rise_from_one_to_the_last() {
+        for most in [1, 2, 3, 10, 1000, 14_062, 1_000_000_000] {
+            let counts = counts(most);
+            assert_eq!((counts[0], counts[counts.len() - 1]), (1, most));
+            assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+            assert!(counts.len() <= 41);
+        }
+    }
+}

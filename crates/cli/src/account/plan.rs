@@ -1,0 +1,314 @@
+//! What runs, and how often: the sequence that is accounted for.
+
+use super::explained;
+use super::releases::{MOST_TIMES, sigma_range};
+use crate::terminal::{CliError, fail};
+use accounting::{Delta, Event, Grid, Sampler};
+use exact::{Interval, Rational, format_decimal, parse_decimal};
+use std::collections::BTreeMap;
+
+/// More different events than this take minutes.
+const MOST_EVENTS: usize = 1000;
+/// A larger ε or ρ of one release is a mistake in the units.
+const LARGEST: u32 = 10_000;
+/// So many are told by name.
+const MOST_TOLD: usize = 6;
+
+/// One kind of release, and how often it happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) event: Event,
+    pub(super) times: u64,
+}
+
+impl Part {
+    /// A release that runs so often, unless its numbers are out of any reasonable range.
+    pub(super) fn new(event: Event, times: u64) -> Result<Self, CliError> {
+        check(&event)?;
+        let mut part = Self { event, times: 1 };
+        part.repeat(times)?;
+        Ok(part)
+    }
+
+    /// The same, so many times over.
+    pub(super) fn repeat(&mut self, times: u64) -> Result<(), CliError> {
+        match self.times.checked_mul(times) {
+            Some(all) if all <= MOST_TIMES => self.times = all,
+            _ => return too_many(),
+        }
+        Ok(())
+    }
+}
+
+fn too_many<T>() -> Result<T, CliError> {
+    fail(
+        format!("more than {MOST_TIMES} releases are described"),
+        "account for a part of them, and add the ε of the parts",
+    )
+}
+
+/// A sequence of releases that is fixed before it runs. Equal ones are told and counted together.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    parts: Vec<Part>,
+}
+
+impl Plan {
+    pub(super) fn new(parts: Vec<Part>) -> Result<Self, CliError> {
+        let mut places = BTreeMap::new();
+        let mut merged: Vec<Part> = Vec::new();
+        let mut total = 0u64;
+        for part in parts {
+            total = match total.checked_add(part.times) {
+                Some(total) if total <= MOST_TIMES => total,
+                _ => return too_many(),
+            };
+            let name = serde_json::to_string(&part.event).unwrap_or_default();
+            match places.get(&name) {
+                Some(place) => {
+                    let known: &mut Part = &mut merged[*place];
+                    known.times += part.times;
+                }
+                None => {
+                    places.insert(name, merged.len());
+                    merged.push(part);
+                }
+            }
+            if merged.len() > MOST_EVENTS {
+                return fail(
+                    format!("more than {MOST_EVENTS} different releases are described"),
+                    "round their parameters towards less privacy, so that more of them are equal",
+                );
+            }
+        }
+        Ok(Self { parts: merged })
+    }
+
+    /// All of it as one event.
+    pub(super) fn event(&self) -> Event {
+        composed(self.parts.iter().cloned())
+    }
+
+    /// How many releases there are.
+    pub(super) fn releases(&self) -> u64 {
+        self.parts.iter().map(|part| part.times).sum()
+    }
+
+    /// The first `count` releases, in the order in which they are described.
+    pub(super) fn first(&self, count: u64) -> Event {
+        let mut left = count;
+        composed(self.parts.iter().filter_map(|part| {
+            let times = part.times.min(left);
+            left -= times;
+            (times > 0).then(|| Part {
+                event: part.event.clone(),
+                times,
+            })
+        }))
+    }
+
+    /// All of it, so many times.
+    pub(super) fn repeated(&self, times: u64) -> Event {
+        Event::Repeated {
+            event: Box::new(self.event()),
+            times,
+        }
+    }
+
+    /// `1000 × Laplace noise at ε = 0.1`, and so on.
+    pub(super) fn words(&self) -> String {
+        let mut words: Vec<String> = self
+            .parts
+            .iter()
+            .take(MOST_TOLD)
+            .map(|part| format!("{} × {}", part.times, event_words(&part.event)))
+            .collect();
+        if self.parts.len() > MOST_TOLD {
+            let rest: u64 = self.parts[MOST_TOLD..].iter().map(|part| part.times).sum();
+            words.push(format!("{rest} × other releases"));
+        }
+        words.join("; ")
+    }
+}
+
+fn composed(parts: impl Iterator<Item = Part>) -> Event {
+    let mut events: Vec<Event> = parts
+        .map(|part| match part.times {
+            1 => part.event,
+            times => Event::Repeated {
+                event: Box::new(part.event),
+                times,
+            },
+        })
+        .collect();
+    match events.len() {
+        1 => events.remove(0),
+        _ => Event::Composed(events),
+    }
+}
+
+/// The simple events in `event`, each with how often it runs. Iterative, so that depth costs no stack.
+pub(super) fn flattened(event: Event) -> Result<Vec<Part>, CliError> {
+    let mut parts = Vec::new();
+    let mut stack = vec![(event, 1u64)];
+    while let Some((event, times)) = stack.pop() {
+        match event {
+            Event::Composed(events) => stack.extend(events.into_iter().rev().map(|event| (event, times))),
+            Event::Repeated { times: 0, .. } => {
+                return fail(
+                    "an event that runs 0 times is none",
+                    "leave it out, or write \"times\": 1",
+                );
+            }
+            Event::Repeated { event, times: inner } => match times.checked_mul(inner) {
+                Some(times) if times <= MOST_TIMES => stack.push((*event, times)),
+                _ => return too_many(),
+            },
+            simple => parts.push(Part::new(simple, times)?),
+        }
+    }
+    Ok(parts)
+}
+
+/// Refuses numbers that no release has, before any accountant works on them.
+fn check(event: &Event) -> Result<(), CliError> {
+    let squared = |multiplier_squared: &Rational| {
+        let (least, most) = sigma_range();
+        if *multiplier_squared < &least * &least || *multiplier_squared > &most * &most {
+            return fail(
+                "a noise multiplier must be from 0.001 to 1e9",
+                "multiplier_squared is its square: the variance of the noise over the squared sensitivity",
+            );
+        }
+        Ok(())
+    };
+    match event {
+        Event::Laplace { ratio, .. } => loss("ε", ratio.as_rational()),
+        Event::Gaussian {
+            multiplier_squared, ..
+        } => squared(multiplier_squared.as_rational()),
+        Event::SampledGaussian {
+            sampler,
+            multiplier_squared,
+        } => {
+            check_sampler(sampler)?;
+            squared(multiplier_squared.as_rational())
+        }
+        Event::RandomizedResponse { answers: 0 | 1, .. } => fail(
+            "randomized response needs two answers or more",
+            "write 1.1/4 for ε = 1.1 and four answers",
+        ),
+        Event::RandomizedResponse { epsilon, .. }
+        | Event::Exponential { epsilon }
+        | Event::Pure { epsilon } => loss("ε", epsilon.as_rational()),
+        Event::Approximate { epsilon, delta } => {
+            loss("ε", epsilon.as_rational())?;
+            check_delta("δ", delta)
+        }
+        Event::Concentrated { rho } => loss("ρ", rho.as_rational()),
+        _ => Ok(()),
+    }
+}
+
+/// A sampler whose numbers say how likely it is to take a unit.
+pub(super) fn check_sampler(sampler: &Sampler) -> Result<(), CliError> {
+    let rate = sampler.rate().map_err(explained)?;
+    if rate.is_zero() {
+        return fail(
+            "nothing is ever sampled, so nothing is released",
+            "a sampling rate is the batch over the number of examples, such as 256/60000",
+        );
+    }
+    if rate < decimal("1e-12") {
+        return fail(
+            "a sampling rate below 1e-12 is out of range",
+            "round it up to 1e-12",
+        );
+    }
+    Ok(())
+}
+
+fn loss(symbol: &str, value: &Rational) -> Result<(), CliError> {
+    if *value > Rational::from(LARGEST) {
+        return fail(
+            format!("an {symbol} above {LARGEST} in one release is out of range"),
+            "an ε of 20 already protects nobody; 0.1 or 1 is usual",
+        );
+    }
+    if !value.is_zero() && *value < decimal("1e-12") {
+        return fail(
+            format!("an {symbol} above 0 and below 1e-12 in one release is out of range"),
+            "round it up to 1e-12, or write 0",
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a δ that is so small that it only costs time.
+pub(super) fn check_delta(name: &str, delta: &Delta) -> Result<(), CliError> {
+    if *delta != Delta::ZERO && *delta.as_rational() < decimal("1e-100") {
+        return fail(
+            format!("{name} is above 0 and below 1e-100"),
+            "so small a probability is 0 in any world: write 0",
+        );
+    }
+    Ok(())
+}
+
+fn decimal(text: &str) -> Rational {
+    parse_decimal(text).unwrap_or(Rational::ZERO)
+}
+
+/// One release, in words.
+fn event_words(event: &Event) -> String {
+    match event {
+        Event::Laplace { ratio, on } => format!("{}Laplace noise at ε = {ratio}", grid_words(*on)),
+        Event::Gaussian {
+            multiplier_squared,
+            on,
+        } => format!(
+            "{}Gaussian noise at σ/Δ₂ = {}",
+            grid_words(*on),
+            root(multiplier_squared.as_rational())
+        ),
+        Event::SampledGaussian {
+            sampler,
+            multiplier_squared,
+        } => format!(
+            "Gaussian noise at σ/Δ₂ = {} on {}",
+            root(multiplier_squared.as_rational()),
+            sampler_words(sampler)
+        ),
+        Event::RandomizedResponse { answers, epsilon } => {
+            format!("randomized response among {answers} answers at ε = {epsilon}")
+        }
+        Event::Exponential { epsilon } => format!("exponential mechanism at ε = {epsilon}"),
+        Event::Pure { epsilon } => format!("any mechanism with ε = {epsilon}"),
+        Event::Approximate { epsilon, delta } => format!("any mechanism with ε = {epsilon}, δ = {delta}"),
+        Event::Concentrated { rho } => format!("any mechanism with ρ = {rho}"),
+        _ => "another release".to_owned(),
+    }
+}
+
+fn grid_words(on: Grid) -> &'static str {
+    match on {
+        Grid::Rounded => "",
+        Grid::Discrete | Grid::DiscreteScalar { .. } => "discrete ",
+    }
+}
+
+fn sampler_words(sampler: &Sampler) -> String {
+    match sampler {
+        Sampler::Poisson { rate } => format!("a Poisson sample at rate {rate}"),
+        Sampler::FixedSize { batch, of } => format!("{batch} drawn from {of}"),
+        Sampler::Shuffled => "each batch of a shuffled epoch".to_owned(),
+    }
+}
+
+/// A square root to read: exact where it is a short decimal.
+fn root(square: &Rational) -> String {
+    let root = Interval::sqrt_of(square, 128);
+    let near = exact::decimal_at_most(&root.upper(), 12);
+    let exactly = &near * &near == *square;
+    format!("{}{}", if exactly { "" } else { "about " }, format_decimal(&near))
+}

@@ -1,0 +1,559 @@
+//! Whatever is written is read or refused, every plan that is read has an answer, and the answers are told to people and programs.
+
+use super::file::{Format, parse};
+use super::plan::Plan;
+use super::{Arguments, Command, answered, explained, sgd};
+use crate::terminal::CliError;
+use clap::{Args, FromArgMatches};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+fn arguments(words: &[&str]) -> Result<Arguments, CliError> {
+    let command = Arguments::augment_args(clap::Command::new("account").no_binary_name(true));
+    let matches = command.try_get_matches_from(words).map_err(explained)?;
+    Arguments::from_arg_matches(&matches).map_err(explained)
+}
+
+/// What a person and a program read, or the error that a person would see.
+fn ask(words: &[&str]) -> Result<(String, Value), CliError> {
+    let arguments = arguments(words)?;
+    match &arguments.command {
+        Some(Command::Sgd(arguments)) => {
+            let answer = sgd::answered(arguments)?;
+            Ok((answer.to_text(), Value::Object(answer.to_json())))
+        }
+        None => {
+            let (report, _) = answered(&arguments)?;
+            Ok((report.to_text(), report.to_json()))
+        }
+    }
+}
+
+/// Asks a line of words without spaces in them.
+fn line(text: &str) -> Result<(String, Value), CliError> {
+    ask(&text.split_whitespace().collect::<Vec<_>>())
+}
+
+fn words(text: &str, format: Format) -> String {
+    let parts = parse(text, format).unwrap_or_else(|error| panic!("{text}: {error}"));
+    Plan::new(parts).expect("a plan").words()
+}
+
+#[test]
+fn every_mechanism_is_read_from_the_command_line() {
+    let (text, _) = line(
+        "--laplace 0.1x10 --laplace 1/3 --gaussian 5×2 --randomized-response 1.1/4x3 --exponential 0.2 --pure 0.3x1e2 \
+         --approximate 0.5,1e-9x2 --delta 1e-6",
+    )
+    .expect("an answer");
+    for expected in [
+        "10 × Laplace noise at ε = 0.1;",
+        "1 × Laplace noise at ε = 1/3;",
+        "2 × Gaussian noise at σ/Δ₂ = 5;",
+        "3 × randomized response among 4 answers at ε = 1.1;",
+        "1 × exponential mechanism at ε = 0.2;",
+        "100 × any mechanism with ε = 0.3;",
+        "2 × other releases\n",
+        "for each person, added or removed\n",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let (text, _) = line("--concentrated 0.1x7 --unit household --neighbors change-one").expect("an answer");
+    assert!(
+        text.starts_with("7 × any mechanism with ρ = 0.1\nfor each household, whose data may change\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn equal_releases_are_one() {
+    let (text, _) = line("--pure 0.1 --pure 0.10x4 --laplace 0.1").expect("an answer");
+    assert!(
+        text.starts_with("1 × Laplace noise at ε = 0.1; 5 × any mechanism with ε = 0.1\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_a_hint() {
+    for (words, expected) in [
+        ("", "no releases are described"),
+        ("--laplace -1", "laplace: ratio = -1 is negative"),
+        ("--laplace NaN", "not a finite number"),
+        ("--laplace inf", "not a finite number"),
+        ("--laplace 1e999", "laplace: "),
+        ("--laplace 1e99999", "laplace: "),
+        ("--laplace 1e-200", "below 1e-12"),
+        ("--pure 20000", "above 10000"),
+        ("--pure 1/3", "not a finite decimal"),
+        ("--pure 1x0", "not a whole number from 1"),
+        ("--pure 1x-5", "not a whole number from 1"),
+        ("--pure 1x2.5", "not a whole number from 1"),
+        ("--pure 1x1e30", "not a whole number from 1"),
+        ("--pure 1xmany", "is not a number"),
+        ("--pure 1x6e8 --gaussian 1x6e8", "more than 1000000000 releases"),
+        ("--pure x", "the number after `x` is an empty number"),
+        ("--gaussian 0", "noise multiplier must be"),
+        ("--gaussian -2", "negative"),
+        ("--gaussian 1e-200", "noise multiplier must be"),
+        ("--gaussian 1e20", "noise multiplier must be"),
+        ("--gaussian 1e300", "out of range"),
+        ("--randomized-response 1/1", "two answers or more"),
+        ("--randomized-response 1/two", "the number of answers"),
+        ("--approximate 1", "with a comma between"),
+        ("--approximate 1,1", "δ = 1 is 1 or more"),
+        ("--approximate 1,-1e-6", "negative"),
+        ("--training 1.5,1", "not a probability"),
+        ("--training 0,1", "nothing is ever sampled"),
+        ("--pure 1 --delta 1", "1 or more"),
+        ("--pure 1 --delta -0.1", "negative"),
+        ("--pure 1 --delta NaN", "not a finite number"),
+        ("--pure 1 --delta 1e-200", "below 1e-100"),
+        ("--pure 1 --epsilon -1", "negative"),
+        ("--pure 1 --epsilon 1e20", "must not be above 10000"),
+        ("--pure 1 --prior 2", "--prior is out of range"),
+        ("--pure 1 --prior 0.1 --cost 1e300", "--cost is out of range"),
+        ("--pure 1 --cost 1", "--prior"),
+        ("--pure 1 --group 0", "--group is not a whole number"),
+        ("--pure 1 --group 1e9", "--group is larger"),
+        ("--training 0.01,1 --neighbors change-one", "was asked for"),
+        ("--events nowhere.toml", "cannot read `nowhere.toml`"),
+        ("sgd --rate 0.01 --sigma 1", "neither --steps nor --epochs"),
+        (
+            "sgd --rate 0.01 --steps 10",
+            "neither a noise multiplier nor a target",
+        ),
+        ("sgd --sigma 1 --steps 10", "how much of the data a step sees"),
+        ("sgd --rate 1.1 --sigma 1 --steps 10", "not a probability"),
+        ("sgd --rate -1 --sigma 1 --steps 10", "negative"),
+        ("sgd --rate 0 --sigma 1 --steps 10", "nothing is ever sampled"),
+        (
+            "sgd --rate 0.01 --sigma -1 --steps 10",
+            "--sigma: ratio = -1 is negative",
+        ),
+        ("sgd --rate 0.01 --sigma NaN --steps 10", "not a finite number"),
+        (
+            "sgd --rate 0.01 --sigma 1 --steps 0",
+            "--steps is not a whole number",
+        ),
+        (
+            "sgd --rate 0.01 --sigma 1 --steps 1e12",
+            "--steps is not a whole number",
+        ),
+        ("sgd --rate 0.01 --sigma 1 --steps 10 --delta 2", "1 or more"),
+        (
+            "sgd --rate 0.01 --sigma 1 --epochs 3",
+            "how many steps an epoch has",
+        ),
+        (
+            "sgd --batch 9 --of 8 --sigma 1 --steps 1",
+            "--batch is larger than --of",
+        ),
+        (
+            "sgd --batch 8 --of 80 --sigma 1 --epochs -1",
+            "--epochs is not a positive number",
+        ),
+        (
+            "sgd --batch 8 --of 80 --sigma 1 --epochs 1e20",
+            "the number of steps is not",
+        ),
+        (
+            "sgd --rate 0.01 --sampler fixed-size --sigma 1 --steps 9",
+            "--rate is about Poisson",
+        ),
+        (
+            "sgd --sampler shuffled --sigma 1 --steps 9",
+            "how many steps make an epoch",
+        ),
+    ] {
+        let error = line(words).expect_err(words);
+        assert!(error.to_string().contains(expected), "{words}: {error}");
+        assert!(error.hint.is_some() && error.code == 2, "{words}: {error}");
+    }
+}
+
+#[test]
+fn the_same_plan_in_both_kinds_of_file() {
+    let toml = "[[event]]\nlaplace = \"0.1\"\ntimes = 1000\n\n[[event]]\ngaussian = 5\n\n\
+                [[event]]\napproximate = [\"0.5,1e-6\", \"0.1,1e-9x20\"]\n";
+    let json = r#"[{"repeated": {"event": {"composed": [{"laplace": {"ratio": "0.1", "on": "rounded"}}]}, "times": 1000}},
+        {"gaussian": {"multiplier_squared": 25, "on": "rounded"}},
+        {"composed": [{"approximate": {"epsilon": "0.5", "delta": "1e-6"}},
+                      {"repeated": {"event": {"approximate": {"epsilon": "0.1", "delta": "1e-9"}}, "times": 20}}]}]"#;
+    assert_eq!(words(toml, Format::Toml), words(json, Format::Json));
+    assert_eq!(
+        words(r#"{"laplace": {"ratio": 2, "on": "rounded"}}"#, Format::Json),
+        "1 × Laplace noise at ε = 2"
+    );
+}
+
+#[test]
+fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
+    for (text, format, expected) in [
+        (" \n", Format::Toml, "the file is empty"),
+        ("", Format::Json, "the file is empty"),
+        ("# nothing\n", Format::Toml, "it describes no releases"),
+        ("[]", Format::Json, "it describes no releases"),
+        (
+            "[[event]]\n",
+            Format::Toml,
+            "the event at line 1 names no mechanism",
+        ),
+        (
+            "[[event]]\nlaplace = 1\n\n[[event]]\nlaplase = \"0.1\"\n",
+            Format::Toml,
+            "line 5: expected one of `laplace`, `gaussian`, `randomized-response`",
+        ),
+        (
+            "[[event]]\nlaplace = 0.1\n",
+            Format::Toml,
+            "line 2: expected text as on the command line",
+        ),
+        (
+            "[[event]]\n\nlaplace = \"-1\"\n",
+            Format::Toml,
+            "the event at line 1: laplace: ratio = -1 is negative",
+        ),
+        (
+            "[[event]]\nlaplace = 1\ntimes = 0\n",
+            Format::Toml,
+            "runs 0 times",
+        ),
+        ("[[event]]\nlaplace = 1\ntimes = -1\n", Format::Toml, "line 3: "),
+        (
+            "[[event]]\nlaplace = 1\ntimes = 9000000000000000000\n",
+            Format::Toml,
+            "more than 1000000000",
+        ),
+        ("[[event]\n", Format::Toml, "line 1: this is not TOML"),
+        (
+            "{",
+            Format::Json,
+            "line 1, column 1: this is not JSON: it ends too early",
+        ),
+        (
+            "[\n{\"laplase\": {}}]",
+            Format::Json,
+            "line 2, column 10: expected one of `laplace`, `gaussian`",
+        ),
+        (
+            r#"{"laplace": {"ratio": 0.1}}"#,
+            Format::Json,
+            "expected a decimal in quotes",
+        ),
+        (
+            r#"{"laplace": {"ratio": "1e999"}}"#,
+            Format::Json,
+            "expected a number that is finite",
+        ),
+        (
+            r#"{"gaussian": {"multiplier_squared": 0, "on": "rounded"}}"#,
+            Format::Json,
+            "noise multiplier must be",
+        ),
+        (
+            r#"{"repeated": {"event": {"laplace": {"ratio": 1, "on": "rounded"}}, "times": 0}}"#,
+            Format::Json,
+            "runs 0 times",
+        ),
+        (
+            r#"{"repeated": {"event": {"repeated": {"event": {"laplace": {"ratio": 1, "on": "rounded"}}, "times": 9000000000000000000}}, "times": 9000000000000000000}}"#,
+            Format::Json,
+            "more than 1000000000",
+        ),
+        (
+            r#"{"sampled_gaussian": {"sampler": {"fixed_size": {"batch": 3, "of": 2}}, "multiplier_squared": 1}}"#,
+            Format::Json,
+            "not a probability",
+        ),
+    ] {
+        let error = parse(text, format).expect_err(text);
+        assert!(error.message.contains(expected), "{text}: {error}");
+        assert!(error.hint.is_some() && error.code == 2, "{text}: {error}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(parse(&deep, Format::Json).is_err());
+    assert!(parse(&format!("event = {deep}"), Format::Toml).is_err());
+    let nested = format!(
+        "{}1{}",
+        r#"{"repeated": {"times": 1, "event": "#.repeat(40),
+        "}}".repeat(40)
+    );
+    assert!(parse(&nested, Format::Json).is_err());
+}
+
+#[test]
+fn many_different_releases_are_refused_and_many_equal_ones_are_not() {
+    let different: String = (1..=2000)
+        .map(|step| format!("[[event]]\npure = \"0.{step:04}\"\n"))
+        .collect();
+    let parts = parse(&different, Format::Toml).expect("readable");
+    let error = Plan::new(parts).expect_err("too many");
+    assert!(error.message.contains("1000 different"), "{error}");
+    let equal = "[[event]]\npure = \"0.1\"\n".repeat(5000);
+    assert_eq!(words(&equal, Format::Toml), "5000 × any mechanism with ε = 0.1");
+}
+
+#[test]
+fn the_table_has_every_accountant_and_says_what_it_means() {
+    let (text, _) = line("--gaussian 5x10 --delta 1e-6 --epsilon 1 --group 4").expect("an answer");
+    for expected in [
+        "at δ = 0.000001:\n",
+        "at ε = 1:\n",
+        "to any 4 of them together:\n",
+        "basic: sums",
+        "advanced composition",
+        "optimal composition",
+        "zCDP: sums of ρ",
+        "Rényi",
+        "Gaussian DP",
+        "certified",
+        "a risk of 1 % for someone who stays out",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let (text, _) = line("--laplace 1 --delta 0").expect("an answer");
+    assert!(text.contains("Gaussian DP: not applicable: "), "{text}");
+}
+
+#[test]
+fn alice_and_her_premium() {
+    let (text, json) = line("--pure 0.01 --delta 0 --prior 0.02 --cost 100000").expect("an answer");
+    assert!(
+        text.contains("worth 2000 for the first, and at most 2020.11 for the second"),
+        "{text}"
+    );
+    let risk = &json["meaning"]["risks"][0];
+    assert_eq!(risk["prior"], "0.02");
+    assert_eq!(risk["fair_price_at_most"], "2020.11");
+}
+
+#[test]
+fn a_program_finds_numbers_and_exact_decimals() {
+    let (_, json) =
+        line("--laplace 0.1x100 --gaussian 5 --delta 1e-6 --epsilon 2 --group 2").expect("an answer");
+    let names: Vec<&str> = json["accountants"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|row| row["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "basic",
+            "advanced",
+            "optimal",
+            "zcdp",
+            "renyi",
+            "gdp",
+            "numerical"
+        ]
+    );
+    assert_eq!(
+        (json["delta"].as_f64(), json["delta_exact"].as_str()),
+        (Some(1e-6), Some("0.000001"))
+    );
+    let (lower, upper) = (json["epsilon_lower"].as_f64(), json["epsilon_upper"].as_f64());
+    assert!(lower.expect("a number") <= upper.expect("a number"));
+    let (lower, upper) = (json["delta_lower"].as_f64(), json["delta_upper"].as_f64());
+    assert!(lower.expect("a number") <= upper.expect("a number"));
+    for row in json["accountants"].as_array().expect("a list") {
+        let said = row["epsilon"].is_f64() && row["epsilon_exact"].is_string();
+        assert!(said != row["why_no_epsilon"].is_string(), "{row}");
+        if said {
+            assert!(row["epsilon"].as_f64() >= json["epsilon_lower"].as_f64(), "{row}");
+        }
+    }
+    assert_eq!(json["unit"]["neighbors"], "add_remove");
+    assert_eq!(json["group"], 2);
+    assert!(json["event"]["composed"].is_array());
+}
+
+#[test]
+fn training_is_told_with_its_sampler_and_its_neighbours() {
+    let (text, json) = line("sgd --rate 1/100 --sigma 0.8 --steps 100").expect("an answer");
+    assert!(text.contains("for each example, added or removed\n"), "{text}");
+    assert!(text.contains("one unit added or removed"), "{text}");
+    assert_eq!(
+        (json["sampler"].as_str(), json["steps"].as_u64()),
+        (Some("poisson"), Some(100))
+    );
+    assert!(
+        json["epsilon_lower"].as_f64().expect("a number")
+            <= json["epsilon_upper"].as_f64().expect("a number")
+    );
+    assert_eq!(
+        (json["delta"].as_f64(), json["sigma"].as_f64()),
+        (Some(1e-5), Some(0.8))
+    );
+
+    let (text, json) =
+        line("sgd --batch 10 --of 1000 --sampler fixed-size --sigma 2 --epochs 1").expect("an answer");
+    assert!(
+        text.contains("for each example, whose data may change\n"),
+        "{text}"
+    );
+    assert!(text.contains("two clipping norms"), "{text}");
+    assert_eq!(json["steps"], 100);
+
+    // 15 epochs of 67 batches, of which the last holds 10: steps / (1000/15) rounded up.
+    let (text, json) =
+        line("sgd --batch 15 --of 1000 --sampler shuffled --sigma 2 --steps 1000 --delta 0.01")
+            .expect("an answer");
+    assert_eq!(
+        (json["epochs"].as_u64(), json["steps"].as_u64()),
+        (Some(15), Some(1000))
+    );
+    assert!(text.contains("no amplification"), "{text}");
+    assert!(text.contains("choose δ well below 1/1000"), "{text}");
+    // A replaced example moves the sum by two clipping norms: σ = 2 is one Gaussian of multiplier 1.
+    let (_, json) = line("sgd --sampler shuffled --sigma 2 --epochs 1 --delta 1e-6").expect("an answer");
+    let (_, plain) = line("--gaussian 1 --delta 1e-6").expect("an answer");
+    assert_eq!(json["epsilon_upper"], plain["epsilon_upper"]);
+    let (_, json) =
+        line("sgd --sampler shuffled --target-epsilon 1 --epochs 1 --delta 1e-6").expect("an answer");
+    assert!(json["sigma"].as_f64().is_some_and(|sigma| sigma > 8.4), "{json}");
+    let (_, json) = line("sgd --sampler shuffled --sigma 2 --epochs 2.5").expect("an answer");
+    assert_eq!((json["epochs"].as_u64(), json["steps"].as_u64()), (Some(3), None));
+}
+
+#[test]
+fn a_weak_promise_is_called_weak() {
+    let (text, json) = line("--pure 11").expect("an answer");
+    assert!(text.contains("protects little"), "{text}");
+    assert_eq!(json["warnings"].as_array().map(Vec::len), Some(1), "{json}");
+    let (text, _) = line("--pure 1").expect("an answer");
+    assert!(!text.contains("protects little"), "{text}");
+}
+
+#[test]
+fn noise_is_calibrated_to_a_target() {
+    let (text, json) = line("sgd --rate 1/100 --steps 100 --target-epsilon 2").expect("an answer");
+    assert!(
+        text.contains("is the smallest noise multiplier that keeps ε = 2 at δ = 0.00001\n"),
+        "{text}"
+    );
+    let (sigma, epsilon) = (json["sigma"].as_f64(), json["epsilon_upper"].as_f64());
+    assert!(sigma.expect("a number") > 0.1);
+    assert!((1.9..=2.0).contains(&epsilon.expect("a number")), "{json}");
+    assert!(json["sigma_exact"].is_string());
+}
+
+/// Text that is often, but not always, a number.
+fn numberish() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[0-9]{1,2}\\.[0-9]{1,3}",
+        2 => "0\\.0{0,4}[1-9]",
+        1 => "-?[0-9]{1,5}",
+        1 => "[0-9]{1,2}/[0-9]{1,2}",
+        1 => "-?[0-9]{1,2}e-?[0-9]{1,3}",
+        1 => "NaN|inf|-inf|1/0||1e9999",
+        1 => "\\PC{0,8}",
+    ]
+}
+
+/// One release, often a good one.
+fn release() -> impl Strategy<Value = [String; 2]> {
+    const KINDS: [&str; 8] = [
+        "laplace",
+        "gaussian",
+        "randomized-response",
+        "exponential",
+        "pure",
+        "approximate",
+        "concentrated",
+        "training",
+    ];
+    let times = prop_oneof![
+        3 => Just(String::new()),
+        3 => "x[1-9][0-9]{0,3}",
+        1 => "x[1-9]e[0-9]{1,2}",
+        1 => "x\\PC{0,3}",
+    ];
+    (prop::sample::select(&KINDS[..]), numberish(), numberish(), times).prop_map(
+        |(kind, first, second, times)| {
+            let number = match kind {
+                "approximate" => format!("{first},{second}e-6"),
+                "training" => format!("0{first},{second}"),
+                _ => first,
+            };
+            [format!("--{kind}"), format!("{number}{times}")]
+        },
+    )
+}
+
+/// How long one command line may take: far longer than any does, for machines that do more at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the command line returns, with an answer that has content or with an error that has a hint.
+fn returns(words: Vec<String>) -> Result<(), TestCaseError> {
+    let told = format!("{words:?}");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let sound = match ask(&words) {
+            Ok((text, json)) => {
+                let number = |name: &str| {
+                    json[name]
+                        .as_f64()
+                        .is_none_or(|number| number.is_finite() && number >= 0.0)
+                };
+                text.contains("accountant") && number("epsilon_upper") && number("delta_upper")
+            }
+            Err(error) => error.code == 2 && error.hint.is_some(),
+        };
+        // A panic drops the sender, which the receiver notices.
+        let _ = sender.send(sound);
+    });
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(sound) => prop_assert!(sound, "{told}: neither an answer nor an error with a hint"),
+        Err(RecvTimeoutError::Timeout) => prop_assert!(false, "{told}: still at work after {PATIENCE:?}"),
+        Err(RecvTimeoutError::Disconnected) => prop_assert!(false, "{told}: it panicked"),
+    }
+    Ok(())
+}
+
+proptest! {
+    // Not shrunk: a case that runs into its limit leaves a thread at work, which slows all that follow.
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_command_line_makes_a_panic(
+        releases in prop::collection::vec(release(), 0..4),
+        delta in prop::option::of(numberish()), epsilon in prop::option::of(numberish()),
+        group in prop::option::of("[0-9]{1,3}"), prior in prop::option::of(numberish()),
+    ) {
+        let mut words: Vec<String> = releases.into_iter().flatten().collect();
+        for (name, value) in [("delta", delta), ("epsilon", epsilon), ("group", group), ("prior", prior)] {
+            words.extend(value.into_iter().flat_map(|value| [format!("--{name}"), value]));
+        }
+        returns(words)?;
+    }
+
+    #[test]
+    fn no_training_makes_a_panic(
+        sampler in prop::sample::select(&["poisson", "fixed-size", "shuffled"][..]),
+        rate in prop::option::weighted(0.3, numberish()), sizes in (numberish(), numberish()),
+        batch in 1u64..200, sigma in numberish(), steps in "[1-9][0-9]{0,4}|[1-9]e[0-9]{1,2}",
+        calibrate in prop::bool::weighted(0.2), delta in prop::option::of(numberish()), odd in prop::bool::weighted(0.2),
+    ) {
+        let mut words: Vec<String> = ["sgd", "--sampler", sampler, "--steps", &steps].map(str::to_owned).into();
+        match rate {
+            Some(rate) => words.extend(["--rate".to_owned(), rate]),
+            None if odd => words.extend(["--batch".to_owned(), sizes.0, "--of".to_owned(), sizes.1]),
+            None => words.extend(["--batch", &batch.to_string(), "--of", "10000"].map(str::to_owned)),
+        }
+        words.extend([if calibrate { "--target-epsilon" } else { "--sigma" }.to_owned(), sigma]);
+        words.extend(delta.into_iter().flat_map(|delta| ["--delta".to_owned(), delta]));
+        returns(words)?;
+    }
+
+    #[test]
+    fn no_text_makes_a_panic(text in "\\PC{0,200}") {
+        let _ = parse(&text, Format::Toml);
+        let _ = parse(&text, Format::Json);
+    }
+}
