@@ -1,12 +1,9 @@
 //! What is kept (JSON with every repetition and the machine) and what a person reads (the table).
 
-use crate::Failure;
+use crate::common::{self, Failure, significant};
 use crate::measure::{REPETITIONS, Row};
 use crate::peers::{FLOOR, FLOOR_SAMPLER, OPENDP};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
 /// One line for each row: what, scale, million samples per second, times the floor, times OpenDP at the same job.
 pub fn table(rows: &[Row]) -> String {
@@ -45,40 +42,8 @@ pub fn table(rows: &[Row]) -> String {
             ratio(same_job),
         ]);
     }
-    let width = |column: usize| {
-        lines
-            .iter()
-            .map(|line| line[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    for line in &lines {
-        for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            // Words to the left, numbers to the right.
-            let padding = " ".repeat(width - cell.chars().count());
-            let _ = if column < 3 {
-                write!(text, "{cell}{padding}  ")
-            } else {
-                write!(text, "{padding}{cell}  ")
-            };
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
+    text.push_str(&common::aligned(&lines, 3));
     text
-}
-
-/// Three significant digits, never in scientific notation.
-fn significant(number: f64) -> String {
-    let digits_before = if number > 0.0 { number.log10().floor() } else { 0.0 };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to 0..=6 first"
-    )]
-    let decimals = (2.0 - digits_before).clamp(0.0, 6.0) as usize;
-    format!("{number:.decimals$}")
 }
 
 /// Writes every repetition of every row, with the machine and the versions, to `path`.
@@ -94,53 +59,12 @@ pub fn write_json(path: &str, rows: &[Row]) -> Result<(), Failure> {
         .collect();
     let document = serde_json::json!({
         "what": "sampler rates on one thread, all measured in one run",
-        "machine": {
-            "processor": processor(),
-            "cores": std::thread::available_parallelism().map_or(0, usize::from),
-            "load": load(),
-            "system": output_of("uname", &["-sr"]),
-            "rustc": output_of("rustc", &["--version"]),
-        },
+        "machine": common::machine(),
         "opendp_entropy": if cfg!(feature = "opendp-openssl") { "OpenSSL" } else { "rand thread_rng" },
         "repetitions": REPETITIONS,
         "rows": measured,
     });
-    if let Some(folder) = Path::new(path).parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(path, serde_json::to_string_pretty(&document)? + "\n").map_err(|error| {
-        format!("cannot write {path}: {error}\nhint: --out names a file in a writable folder").into()
-    })
-}
-
-/// Processes that wanted to run in the last minute, this one included, where the system tells.
-pub fn load() -> Option<f64> {
-    std::fs::read_to_string("/proc/loadavg")
-        .ok()?
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
-}
-
-fn processor() -> String {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("model name"))
-        .and_then(|line| line.split_once(':'));
-    model.map_or_else(
-        || std::env::consts::ARCH.to_owned(),
-        |(_, name)| name.trim().to_owned(),
-    )
-}
-
-fn output_of(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    output.map_or_else(
-        |_| "unknown".to_owned(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
+    common::write_json(path, &document)
 }
 
 #[cfg(test)]

@@ -54,8 +54,8 @@ pub struct Between<T> {
 ///
 /// # Privacy
 /// Claim: whatever neighbouring databases the plan runs on, its outputs are (ε, δ)-DP with ε = `epsilon(δ).upper`, for every δ, and
-/// with δ = `delta(ε).upper`, for every ε. The lower ends say how much of that is needed: the worst mechanisms that the events
-/// describe have no smaller ε or δ.
+/// with δ = `delta(ε).upper`, for every ε. The lower ends say how much of that is needed: nobody who composes the same dominating pairs
+/// gets a smaller ε or δ. Where [`Curve::is_attained`], a mechanism that the events describe has no smaller ones either.
 /// Source: each event is replaced by a dominating pair (see `law`), pairs compose (Zhu, Dong and Wang 2022, Theorem 10), and the
 /// composed δ(ε) is computed with bounds on every error (see `contour` and `lattice`).
 /// Assumes: what runs, and with which parameters, was fixed in advance. The mechanisms may look at earlier answers, their parameters
@@ -87,6 +87,7 @@ pub struct Curve {
     largest: Option<Rational>,
     /// σ²/Δ₂² of all noise together, where the plan is Gaussian noise alone: it has a closed form.
     gaussian: Option<Rational>,
+    attained: bool,
 }
 
 /// The laws of an event, merged.
@@ -97,6 +98,7 @@ struct Reading {
     /// ln Π(1 − δᵢ).
     log_kept: Option<Ball>,
     largest: Option<Rational>,
+    attained: bool,
 }
 
 impl Reading {
@@ -137,6 +139,7 @@ impl Reading {
             Event::Laplace { ratio, .. } if ratio.as_rational().is_zero() => {}
             Event::Laplace { ratio, on } => {
                 let epsilon = ratio.as_rational();
+                self.attained &= *on == Grid::Rounded;
                 let Some(dominating) = dominating_ratio(epsilon, *on) else {
                     self.pure(epsilon, times);
                     return Ok(());
@@ -198,6 +201,7 @@ impl Reading {
                     let law = Law::BoundedRange {
                         epsilon: Ball::from_rational(epsilon),
                     };
+                    self.attained = false;
                     self.add(4, (epsilon, &Rational::ZERO), law, times);
                     self.bounded(epsilon, times);
                 }
@@ -248,6 +252,7 @@ impl Reading {
             sigma: Ball::from_rational(multiplier_squared).sqrt(),
             direction: Direction::Remove,
         };
+        self.attained &= !matches!(sampler, Sampler::FixedSize { .. });
         let (kind, law) = match sampler {
             Sampler::FixedSize { .. } => (5, Law::FixedSize(step)),
             _ => (6, Law::Sampled(step)),
@@ -276,6 +281,7 @@ impl Curve {
             mu_squared: Rational::ZERO,
             log_kept: None,
             largest: Some(Rational::ZERO),
+            attained: true,
         };
         for (leaf, times) in leaves {
             reading.read(leaf, times)?;
@@ -317,6 +323,7 @@ impl Curve {
             leak,
             largest: reading.largest,
             gaussian,
+            attained: reading.attained,
         })
     }
 
@@ -437,6 +444,14 @@ impl Curve {
             Promise::Approximate(epsilon, delta.clone()),
             self.unit.clone(),
         ))
+    }
+
+    /// Whether the dominating pairs are themselves what the events describe, so that the lower ends hold for the worst of it.
+    ///
+    /// Not for the exponential mechanism, whose worst case depends on the ε asked for; not for samples of fixed size, whose bound is
+    /// reached at each ε by another mechanism; and not for discrete Laplace noise, of which only a bound is used.
+    pub fn is_attained(&self) -> bool {
+        self.attained
     }
 
     /// At least the logarithm of E[e^(c·loss)], in both directions.
