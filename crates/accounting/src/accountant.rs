@@ -96,14 +96,22 @@ impl Accountant {
                     return Ok(delta);
                 }
             }
-            Self::Basic | Self::Advanced | Self::Concentrated => {}
+            Self::Concentrated => {
+                // Counted once, whatever δ is tried.
+                let rho = event.concentrated()?;
+                return smallest_delta(epsilon, 40, |delta| epsilon_of_concentrated(&rho, delta));
+            }
+            Self::Basic | Self::Advanced => {}
         }
         // Where one ε is many searches or a curve, ask for fewer: any δ that was checked will do.
         let plan = Plan::of(event)?;
+        let events = plan.epsilons.len() + plan.leaks.len();
         let evaluations = if self == Self::Optimal && needs_curve(&plan) {
-            8
+            4
         } else {
-            (800 / plan.searches().max(1)).clamp(8, 40)
+            (800 / plan.searches().max(1))
+                .min(20_000 / events.max(1))
+                .clamp(6, 40)
         };
         smallest_delta(epsilon, evaluations, |delta| self.epsilon(event, unit, delta))
     }

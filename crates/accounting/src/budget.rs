@@ -35,6 +35,8 @@ impl Budget {
         // (ε, 0)-DP is ε-DP, and must not turn a tally in one currency into another.
         let cost = match cost {
             Promise::Approximate(epsilon, delta) if *delta == Delta::ZERO => Promise::Pure(epsilon.clone()),
+            // Nor must nothing at all.
+            Promise::Concentrated(rho) if *rho == Rho::ZERO => Promise::Pure(Epsilon::ZERO),
             other => other.clone(),
         };
         match (&self.limit, cost) {
@@ -176,6 +178,15 @@ mod tests {
             ))
             .unwrap();
         assert_eq!(spending.remaining(), Promise::Pure(half));
+    }
+
+    #[test]
+    fn nothing_costs_nothing_in_every_currency() {
+        let mut spending = Spending::none(Budget::new(Promise::Pure(Epsilon::parse("1").unwrap()), person()));
+        spending
+            .charge(&Guarantee::new(Promise::Concentrated(Rho::ZERO), person()))
+            .unwrap();
+        spending.charge(&pure("1")).unwrap();
     }
 
     fn pure(text: &str) -> Guarantee {

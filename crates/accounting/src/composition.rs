@@ -58,6 +58,7 @@ pub(crate) fn basic_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Err
 /// # Errors
 /// When no δ is left to trade, or as [`Event::promise`].
 pub fn advanced_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Error> {
+    event.neighbors()?;
     let steps = Steps::of(&Plan::of(event)?, delta)?;
     at_most_basic(event, delta, steps.advanced(&steps.summed_room(delta)?)?)
 }
@@ -75,6 +76,7 @@ pub fn advanced_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Error> 
 /// # Errors
 /// As [`advanced_epsilon`].
 pub fn closed_form_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Error> {
+    event.neighbors()?;
     let steps = Steps::of(&Plan::of(event)?, delta)?;
     at_most_basic(event, delta, steps.closed_form(&steps.room(delta)?)?)
 }
@@ -91,6 +93,7 @@ pub fn closed_form_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Erro
 /// # Errors
 /// As [`Event::promise`], or when the curve has no answer.
 pub fn optimal_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Error> {
+    event.neighbors()?;
     let steps = Steps::of(&Plan::of(event)?, delta)?;
     let found = match steps.equal() {
         Some((k, epsilon)) => {

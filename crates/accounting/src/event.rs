@@ -3,7 +3,8 @@
 use crate::composition::{MOST_EPSILONS, Plan, coarsened, rate as sampling_rate};
 use crate::laplace::dominating_ratio;
 use crate::{
-    Delta, Epsilon, Error, Neighbors, PrivacyUnit, Promise, Ratio, Rho, Sampler, rho_of_laplace, rho_of_pure,
+    Delta, Epsilon, Error, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio, Rho, Sampler, rho_of_laplace,
+    rho_of_pure,
 };
 use exact::{Natural, Rational, ratio};
 use serde::de::Error as _;
@@ -53,7 +54,8 @@ pub enum Event {
     SampledGaussian {
         /// How the part is chosen, which decides the bound.
         sampler: Sampler,
-        /// Variance over the squared ℓ₂ norm by which one unit moves the sum when it is in the part: σ²/Δ₂².
+        /// Variance over the squared ℓ₂ distance by which one unit that is in the part can move the sum: σ²/Δ₂². With contributions
+        /// clipped to C, that is C for a unit that comes or goes (Poisson), and 2C for one that is replaced (the other samplers).
         multiplier_squared: Ratio,
     },
     /// Randomized response among `answers` answers.
@@ -135,6 +137,7 @@ impl Event {
     /// When the δs do not suffice, when a Gaussian has no noise, when a sampler takes more than there is, when (ε, δ) and ρ are
     /// mixed, or when hundreds of different Gaussians share δ.
     pub fn promise(&self, delta: &Delta) -> Result<Promise, Error> {
+        self.neighbors()?;
         if self
             .leaves()
             .iter()
@@ -177,6 +180,7 @@ impl Event {
     /// # Errors
     /// When an (ε, δ) event is in it, which has no ρ, or a Gaussian has no noise, or a sampler takes more than there is.
     pub fn concentrated(&self) -> Result<Rho, Error> {
+        self.neighbors()?;
         let mut total = Rho::ZERO;
         let mut add = |one: &Rational, times: Natural| -> Result<(), Error> {
             total = &total + &Rho::exactly_or_up(&(one * Rational::from(times)))?;
@@ -237,6 +241,15 @@ impl Event {
             add(rho_of_pure(&epsilon)?.as_rational(), times)?;
         }
         Ok(total)
+    }
+
+    /// What the event promises to `unit` under basic composition: [`Event::promise`], for the unit it is about.
+    ///
+    /// # Errors
+    /// As [`Event::promise`], or when a sampler in it is about other neighbours than the unit's.
+    pub fn guarantee(&self, unit: &PrivacyUnit, delta: &Delta) -> Result<Guarantee, Error> {
+        self.check_unit(unit)?;
+        Ok(Guarantee::new(self.promise(delta)?, unit.clone()))
     }
 
     /// The neighbours that the samplers in it demand; `None` when it has none, and holds for whichever neighbours its

@@ -271,6 +271,68 @@ fn leaks_are_paid_first() {
 }
 
 #[test]
+fn what_reveals_everything_is_never_free() {
+    let leaky = |epsilon: &str, delta: &str, times: u64| Event::Repeated {
+        event: Box::new(Event::Approximate {
+            epsilon: Epsilon::parse(epsilon).unwrap(),
+            delta: Delta::parse(delta).unwrap(),
+        }),
+        times,
+    };
+    let pure = |epsilon: &str| Event::Pure {
+        epsilon: Epsilon::parse(epsilon).unwrap(),
+    };
+    let gaussian = Event::Gaussian {
+        multiplier_squared: Ratio::parse("1").unwrap(),
+        on: Grid::Rounded,
+    };
+    for plan in [
+        Event::Composed(vec![
+            leaky("1", "0.001", 100_000),
+            Event::Repeated {
+                event: Box::new(pure("1")),
+                times: 100,
+            },
+        ]),
+        Event::Composed(vec![leaky("1", "0.001", 100_000), pure("2")]),
+        leaky("0", "0.5", 51),
+        leaky("1", "0.5", 2000),
+        Event::Composed(vec![leaky("1", "0.5", 60), gaussian]),
+        leaky("1", "1e-9", 1_000_000_000_000),
+    ] {
+        for delta in ["1e-6", "0.5", "0.999999"] {
+            let delta = Delta::parse(delta).unwrap();
+            let told = Curve::of(&plan, &person()).unwrap().epsilon(&delta);
+            assert!(told.is_err(), "{plan:?} at {delta}: {told:?}");
+            assert!(
+                accounting::optimal_epsilon(&plan, &delta).is_err(),
+                "{plan:?} at {delta}"
+            );
+        }
+    }
+}
+
+#[test]
+fn samplers_that_disagree_promise_nothing() {
+    let mixed = Event::Composed(vec![
+        step("0.01", "1"),
+        Event::SampledGaussian {
+            sampler: Sampler::Shuffled,
+            multiplier_squared: Ratio::parse("1").unwrap(),
+        },
+    ]);
+    let delta = Delta::parse("1e-6").unwrap();
+    assert!(mixed.promise(&delta).is_err());
+    assert!(mixed.concentrated().is_err());
+    assert!(accounting::advanced_epsilon(&mixed, &delta).is_err());
+    assert!(accounting::closed_form_epsilon(&mixed, &delta).is_err());
+    assert!(accounting::optimal_epsilon(&mixed, &delta).is_err());
+    let changed = PrivacyUnit::new("person", Neighbors::ChangeOne);
+    assert!(step("0.01", "1").guarantee(&changed, &delta).is_err());
+    assert!(step("0.01", "1").guarantee(&person(), &delta).is_ok());
+}
+
+#[test]
 fn what_cannot_be_answered_is_an_error_with_a_hint() {
     let delta = Delta::parse("1e-6").unwrap();
     let curve = |event: &Event| Curve::of(event, &person());

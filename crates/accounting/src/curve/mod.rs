@@ -95,8 +95,8 @@ struct Reading {
     /// By a key that equal laws share: a name, and their parameters.
     laws: BTreeMap<(u8, Rational, Rational), (Law, Natural)>,
     mu_squared: Rational,
-    /// ln Π(1 − δᵢ).
-    log_kept: Option<Ball>,
+    /// The δs that events carry, and how often.
+    leaks: BTreeMap<Rational, Natural>,
     largest: Option<Rational>,
     attained: bool,
 }
@@ -210,9 +210,7 @@ impl Reading {
             Event::Approximate { epsilon, delta } => {
                 self.pure_unless_zero(epsilon, times);
                 if *delta != Delta::ZERO {
-                    let kept = (-Ball::from_rational(delta.as_rational())).ln_1p();
-                    let kept = kept * Ball::from_rational(&Rational::from(times.clone()));
-                    self.log_kept = Some(self.log_kept.map_or(kept, |others| others + kept));
+                    *self.leaks.entry(delta.as_rational().clone()).or_default() += times;
                 }
             }
             Event::Concentrated { .. } => {
@@ -279,7 +277,7 @@ impl Curve {
         let mut reading = Reading {
             laws: BTreeMap::new(),
             mu_squared: Rational::ZERO,
-            log_kept: None,
+            leaks: BTreeMap::new(),
             largest: Some(Rational::ZERO),
             attained: true,
         };
@@ -314,7 +312,11 @@ impl Curve {
                     .collect(),
             );
         }
-        let leak = reading.log_kept.map(|kept| -kept.exp_m1());
+        // 1 − Π(1 − δᵢ), through the logarithm of the product.
+        let kept = reading.leaks.iter().map(|(delta, times)| {
+            (-Ball::from_rational(delta)).ln_1p() * Ball::from_rational(&Rational::from(times.clone()))
+        });
+        let leak = (!reading.leaks.is_empty()).then(|| -kept.sum::<Ball>().exp_m1());
         let alone = directions[0].len() == 1 && leak.is_none() && !reading.mu_squared.is_zero();
         let gaussian = alone.then(|| Rational::ONE / &reading.mu_squared);
         Ok(Self {
@@ -347,8 +349,10 @@ impl Curve {
         let asked = Ball::from_rational(delta.as_rational());
         let (low, high) = match self.leak {
             None => (asked.lower().max(0.0), asked.upper()),
+            // Everything may be revealed as often as asked for, or nearly.
+            Some(leak) if leak.upper() >= asked.lower() => (0.0, asked.upper()),
             Some(leak) => {
-                // What is left when the leaks are paid: (δ − leak)/(1 − leak).
+                // What is left when the leaks are paid: (δ − leak)/(1 − leak), where leak < δ < 1.
                 let left = |leak: f64, delta: f64| {
                     let leak = Ball::exact(leak.max(0.0));
                     (Ball::exact(delta) - leak).over(Ball::ONE - leak)
@@ -359,8 +363,9 @@ impl Curve {
                 )
             }
         };
-        if low <= 0.0 || *delta == Delta::ZERO {
-            return self.without_delta(delta, high);
+        // Written so that a number that is none is refused.
+        if !(low > 0.0 && high >= low && high < 1.0) || *delta == Delta::ZERO {
+            return self.without_delta(delta);
         }
         let (mut lower, mut upper) = (0.0f64, 0.0f64);
         for laws in &self.directions {
@@ -378,7 +383,7 @@ impl Curve {
     }
 
     /// No δ is left for the losses: only the largest loss holds.
-    fn without_delta(&self, delta: &Delta, high: f64) -> Result<Between<Epsilon>, Error> {
+    fn without_delta(&self, delta: &Delta) -> Result<Between<Epsilon>, Error> {
         if let Some(leak) = self.leak.filter(|leak| leak.upper() > delta.to_f64_down()) {
             let own = Delta::rounded_up(&rational(leak.upper())?)?;
             return Err(Error::DeltaExceeded {
@@ -390,7 +395,7 @@ impl Curve {
             return Err(Error::NeedsDelta);
         };
         let upper = Epsilon::exactly_or_up(largest)?;
-        let lower = if *delta == Delta::ZERO || high <= 0.0 {
+        let lower = if *delta == Delta::ZERO {
             upper.clone()
         } else {
             Epsilon::ZERO

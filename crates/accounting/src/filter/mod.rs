@@ -24,8 +24,9 @@
 //! e^((α−1)·loss) is multiplied step by step whatever the branch, and its mean stays bounded; the price of several orders, or of not
 //! stopping at a fixed time, is paid in advance in δ.
 //!
-//! So the types do not let it happen: filters and odometers are charged with an [`Event`](crate::Event), never with a curve, and a curve
-//! cannot be extended or joined to another. `tests/doors/` holds the programs that must not compile.
+//! So filters and odometers are charged with an [`Event`](crate::Event), never with a curve, and a curve cannot be extended or joined to
+//! another: `tests/doors/` holds the programs that must not compile. What no type can see is somebody who writes a longer plan after
+//! looking at answers and asks a curve again; the curve's claim is about plans fixed in advance.
 
 mod divergence;
 mod odometer;
