@@ -2,8 +2,8 @@
 //! 80-bit arithmetic. Each interval must contain the value and be narrow.
 
 use accounting::{
-    Curve, Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Ratio, Rho, Sampler, renyi_divergence,
-    smallest_training_multiplier,
+    Accountant, Curve, Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Ratio, Rho, Sampler,
+    renyi_divergence, smallest_training_multiplier,
 };
 use exact::{Rational, ratio};
 
@@ -310,6 +310,65 @@ fn what_reveals_everything_is_never_free() {
             );
         }
     }
+}
+
+#[test]
+fn pure_plans_are_never_below_the_optimum() {
+    // The optimum is exact binomials, computed by other code. δ is as small as 1e-128: the window of a lattice may start above ε.
+    for (each, times, asked) in [
+        ("1e-8", 1000, "4.5e-6"),
+        ("1e-8", 1000, "5e-6"),
+        ("1e-8", 1000, "7e-6"),
+        ("1e-8", 600, "4.2e-6"),
+        ("1e-8", 4000, "1e-5"),
+        ("1e-9", 1000, "5e-7"),
+        ("0.1", 100, "3"),
+        ("0.01", 1000, "1"),
+        ("2", 5, "7"),
+        ("0.5", 1, "0.2"),
+        ("0.000001", 50, "0.00001"),
+    ] {
+        let plan = Event::Repeated {
+            event: Box::new(Event::Pure {
+                epsilon: Epsilon::parse(each).unwrap(),
+            }),
+            times,
+        };
+        let asked = Epsilon::parse(asked).unwrap();
+        let optimum = Accountant::Optimal.delta(&plan, &person(), &asked).unwrap();
+        let found = Curve::of(&plan, &person()).unwrap().delta(&asked).unwrap();
+        let slightly_less = optimum.as_rational() * (Rational::ONE - ratio(1, 1_000_000_000_000));
+        assert!(
+            found.upper.as_rational() >= &slightly_less,
+            "{each} x{times} at {asked}: {found:?} {optimum}"
+        );
+        assert!(
+            found.lower <= optimum,
+            "{each} x{times} at {asked}: {found:?} {optimum}"
+        );
+    }
+}
+
+#[test]
+fn exact_ends_are_exact() {
+    let third = Event::Laplace {
+        ratio: Ratio::parse("1/3").unwrap(),
+        on: Grid::Rounded,
+    };
+    let found = Curve::of(&third, &person())
+        .unwrap()
+        .epsilon(&Delta::ZERO)
+        .unwrap();
+    assert!(found.lower.as_rational() < &ratio(1, 3) && &ratio(1, 3) < found.upper.as_rational());
+    let itself = Event::Approximate {
+        epsilon: Epsilon::parse("1").unwrap(),
+        delta: Delta::parse("1e-5").unwrap(),
+    };
+    let found = Curve::of(&itself, &person())
+        .unwrap()
+        .epsilon(&Delta::parse("1e-5").unwrap())
+        .unwrap();
+    assert_eq!(found.upper, Epsilon::parse("1").unwrap());
 }
 
 #[test]

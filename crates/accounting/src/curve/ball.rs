@@ -165,12 +165,12 @@ impl Ball {
 
     /// ln(1 + x), to relative precision near 0.
     pub(crate) fn ln_1p(self) -> Self {
-        let lowest = 1.0 + (self.middle - self.radius);
+        // Two roundings of numbers up to 1, which matter when the sum is close to 0.
+        let lowest = 1.0 + (self.middle - self.radius) - f64::EPSILON;
         if lowest <= 1e-300 || lowest.is_nan() {
             return Self::new(f64::NAN, 0.0);
         }
-        // 1 + (m − r) rounds by half a unit of numbers below 2, which matters near 0 only: `below` twice.
-        let steepest = below(below(lowest)).max(f64::MIN_POSITIVE);
+        let steepest = below(lowest);
         Self::computed(libm::log1p(self.middle), self.radius / steepest)
     }
 
@@ -258,7 +258,7 @@ impl Ball {
         if self.magnitude() > 0.5 {
             return self - sine;
         }
-        // x³·Σ (−1)^n x^(2n)/(2n+3)! for n < 6; the rest alternates and is below x³·0.5^12/15! < x³·1.9e-16/1e3.
+        // x³·Σ (−1)^n x^(2n)/(2n+3)! for n < 6; the rest alternates and is below x³·0.5^12/15! < x³·1.9e-16.
         let square = self.square();
         let series = horner(&SINE_TAIL, square);
         self * square * series.widened(1.9e-16)

@@ -217,7 +217,7 @@ fn discrete_gaussian(variance: Ball, sensitivity: f64, step: f64, reach: f64) ->
     let far = (reach * sigma).ceil() + 1.0;
     let exponent = |k: f64| -(Ball::exact(k * k).over(variance) * Ball::exact(0.5));
     // Σ over |k| > far of e^(−k²/2σ²) ≤ 2∫ ≤ 2σ²/far·e^(−far²/2σ²).
-    let rest = 2.0 * variance.upper() / far * exponent(far).exp().upper();
+    let rest = 2.001 * variance.upper() / far * exponent(far).exp().upper();
     let count = far as i64;
     let weights: Vec<Ball> = (0..=count).map(|k| exponent(k as f64).exp()).collect();
     let sum: Ball = weights.iter().skip(1).copied().sum();

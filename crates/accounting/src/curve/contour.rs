@@ -196,7 +196,11 @@ impl Contour {
             let series = ratio - libm::log(-libm::expm1(ratio));
             Some((
                 x,
-                log_moment(laws, x)? + log_kappa(x) + series + 1e-9 * (1.0 + ratio.abs()),
+                log_moment(laws, x)?
+                    + log_kappa(x)
+                    + series
+                    + 1e-9 * (1.0 + ratio.abs())
+                    + 1e-14 * x * (1.0 + libm::log1p(x)),
             ))
         };
         let aliases = [alias(up.0)?, alias(down.0)?];

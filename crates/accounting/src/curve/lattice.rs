@@ -103,8 +103,9 @@ impl Collector {
         let index = (loss.middle / self.step + NEARLY).floor();
         let over = loss - Ball::exact(index) * Ball::exact(self.step);
         let share = (-over).exp_m1().over((-Ball::exact(self.step)).exp_m1());
+        // Just below its point it counts as on it: more for the bound above, and for those below ε pays.
+        let share = if share.middle < 0.0 { Ball::ZERO } else { share };
         self.put(index as i64, (p * (Ball::ONE - share), p * share), p.lower());
-        // Just below its point, `share` is a negative nothing, which `put` drops; 1 − share is then above 1, and the mass is whole.
     }
 
     /// `beyond`, `under`: at least the mass of P above and below all cells. Losses below count as in the first cell for the bound above.
@@ -154,11 +155,12 @@ struct Sum {
     first: i64,
     /// Tilted masses, in units of e^scale.
     tilted: Vec<f64>,
-    scale: f64,
+    scale: Ball,
     /// At least the error of each mass.
     error: f64,
-    /// At least ln of the tilted mass that came in from outside.
+    /// At least ln of the tilted mass that came in from outside, and of the part of it from below.
     wrapped: f64,
+    under: f64,
     /// At least ln of the mass above the window.
     top: f64,
 }
@@ -277,9 +279,10 @@ impl Sum {
             c,
             first: first as i64,
             tilted,
-            scale: scale.middle,
+            scale,
             error: (doubt + plan.error() * size) / points * (1.0 + SLACK),
             wrapped,
+            under: under + SLACK,
             top: top_mass,
         })
     }
@@ -287,7 +290,7 @@ impl Sum {
     /// E[(1−e^(ε−L))₊] over the window, at least the effect of all errors in it, and ln of the unit of both.
     fn delta(&self, epsilon: f64) -> (f64, f64, f64) {
         let start = ((epsilon / self.step).floor().min(1e15) as i64 + 1).max(self.first);
-        let unit = self.scale - self.c * epsilon;
+        let unit = self.scale.middle - self.c * epsilon;
         // The weight e^(−cx)·(1 − e^(−x)) at x = l − ε, by two geometric progressions. Over N steps each drifts by 2N·2⁻⁵³ at most.
         let over = start as f64 * self.step - epsilon;
         let (mut slow, mut fast) = (libm::exp(-self.c * over), libm::exp(-(self.c + 1.0) * over));
@@ -321,37 +324,53 @@ impl Sum {
         8.0 * self.tilted.len() as f64 * f64::EPSILON
     }
 
+    /// At least the error of ln of the unit.
+    fn doubt(&self, epsilon: f64) -> f64 {
+        self.scale.radius + 4.0 * f64::EPSILON * (self.scale.middle.abs() + (self.c * epsilon).abs())
+    }
+
     fn log_upper(&self, epsilon: f64) -> f64 {
         let (sum, error, unit) = self.delta(epsilon);
-        let inside = unit + libm::log(sum.max(0.0) + error) + 1e-14 * unit.abs();
-        log_add(inside, self.top) + 1e-13
+        let inside = unit + libm::log(sum.max(0.0) + error) + self.doubt(epsilon);
+        let mut bound = log_add(inside, self.top);
+        if epsilon < self.first as f64 * self.step {
+            // The window starts above ε. What lies between is at most e^(−cε) times the tilted mass below the window.
+            bound = log_add(bound, self.under - self.c * epsilon + self.doubt(epsilon));
+        }
+        bound + 1e-13
     }
 
     fn log_lower(&self, epsilon: f64, beta: f64) -> f64 {
         let (sum, error, unit) = self.delta(epsilon);
         // Weights are at most 1/(1+c), in the unit.
-        let wrapped = libm::exp(self.wrapped - self.scale + SLACK);
+        let wrapped = libm::exp(self.wrapped - self.scale.middle + self.doubt(epsilon) + SLACK);
         let left = sum - error - wrapped - libm::exp(libm::log(beta) - unit);
         if left > 0.0 {
-            unit + libm::log(left) - 1e-14 * unit.abs() - 1e-13
+            unit + libm::log(left) - self.doubt(epsilon) - 1e-13
         } else {
             f64::NEG_INFINITY
         }
     }
 }
 
-/// The largest sum of losses, where there is one.
+/// At least the largest sum of losses, where there is one.
 pub(super) fn largest(laws: &Laws) -> Option<f64> {
-    laws.iter()
-        .map(|(law, times)| Some(law.largest_loss()?.upper() * times))
-        .sum()
+    let mut sum = Ball::ZERO;
+    for (law, times) in laws {
+        sum = sum + law.largest_loss()? * Ball::exact(*times);
+    }
+    sum.is_finite().then(|| sum.upper())
 }
 
 /// The tilt, or a weaker one: close to the largest loss there is no saddle point, and a tilt that outweighs all other losses by
 /// e^300 hides nothing.
-fn bounded(laws: &Laws, c: Option<f64>) -> f64 {
-    let most = largest(laws).map_or(1e6, |largest| 300.0 / largest.max(1e-9));
-    c.unwrap_or(most).min(most)
+fn bounded(laws: &Laws, rough: &RoughLaws, c: Option<f64>) -> f64 {
+    let largest = largest(laws);
+    let most = largest.map_or(1e6, |largest| 300.0 / largest.max(1e-290));
+    match c {
+        Some(c) if c <= most || !largest.is_some_and(|largest| rough.saddle(c).0 > 0.9 * largest) => c,
+        _ => most,
+    }
 }
 
 /// Both bounds together.
@@ -370,7 +389,7 @@ impl Lattice {
             return None;
         }
         let rough = RoughLaws::new(laws);
-        let c = bounded(laws, rough.aim(aim));
+        let c = bounded(laws, &rough, rough.aim(aim));
         let (saddle, height) = rough.saddle(c);
         let (epsilon, log_delta) = match aim {
             Aim::Delta(log_delta) => (saddle, log_delta),
@@ -390,21 +409,27 @@ impl Lattice {
             .filter(|(_, end)| end.is_finite())
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         let largest = largest(laws);
-        let (mut bottom, mut top) = (low.1 - 1e-9, high.1.max(epsilon) + 1e-9);
+        let (mut bottom, mut top) = (low.1, high.1.max(epsilon) + 1e-3 * (high.1 - low.1).abs());
         if let Some(largest) = largest {
             (bottom, top) = (bottom.max(-largest), top.min(largest));
         }
-        let wide = (top - bottom).max(1e-9);
+        // The window holds ε itself; where it does not, see `Sum::log_upper`.
+        bottom = bottom.min(epsilon);
+        let wide = top - bottom;
+        if wide.is_nan() || wide <= 0.0 {
+            return None;
+        }
         // Each loss may lie a cell above its place: room for that, where they are few.
         let count: f64 = laws.iter().map(|(_, times)| times).sum();
         let points = points as f64 - 16.0 - 4.0 * count.min(1e4);
         let mut step = wide / points;
         // Atoms on the lattice are exact there: make the largest loss of the first law that has one a multiple of the step.
         if let Some(unit) = laws.iter().find_map(|(law, _)| law.spacing()) {
-            step = unit / (unit / step).floor().max(1.0);
-            if step * points < wide {
-                step = unit;
-            }
+            step = if unit >= step {
+                unit / (unit / step).floor()
+            } else {
+                unit * (step / unit).ceil()
+            };
         }
         let tiny = libm::exp(log_delta - 25.0).max(1e-300);
         let cells = laws
@@ -429,7 +454,11 @@ impl Lattice {
             0.0,
         )];
         if hoeffding < count * step {
-            below.push((sum(|cells| &cells.dots_below)?, hoeffding * (1.0 + SLACK), beta));
+            below.push((
+                sum(|cells| &cells.dots_below)?,
+                (hoeffding + count * step * NEARLY) * (1.0 + SLACK),
+                beta,
+            ));
         }
         Some(Self {
             guess: epsilon.max(0.0),

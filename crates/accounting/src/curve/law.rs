@@ -171,16 +171,17 @@ impl Law {
             Law::Laplace { epsilon } => {
                 let epsilon = epsilon.middle;
                 let beta = c + 0.5;
+                let slack = 1e-9 + 1e-15 * beta * epsilon;
                 let atoms = libm::log(0.5) + c * epsilon + libm::log1p(libm::exp(-(1.0 + 2.0 * c) * epsilon));
                 Falling::Density {
                     log_moment,
-                    atoms: atoms + 1e-9,
+                    atoms: atoms + slack,
                     beta,
                     // ∫ ¼e^(−ε/2)·e^((β+it)l) dl over [−ε, ε] is at most ½e^(−ε/2)·cosh(βε)/|β+it|.
                     edges: libm::log(0.25)
                         + (beta - 0.5) * epsilon
                         + libm::log1p(libm::exp(-2.0 * beta * epsilon))
-                        + 1e-9,
+                        + slack,
                 }
             }
             Law::BoundedRange { epsilon } => {
@@ -192,7 +193,7 @@ impl Law {
                     log_moment,
                     atoms: f64::NEG_INFINITY,
                     beta,
-                    edges: cosh - libm::log(4.0 * libm::sinh(epsilon / 2.0)) + 1e-9,
+                    edges: cosh - libm::log(4.0 * libm::sinh(epsilon / 2.0)) + 1e-9 + 1e-15 * beta * epsilon,
                 }
             }
             Law::Response { .. } | Law::DiscreteGaussian { .. } => Falling::Never { log_moment },

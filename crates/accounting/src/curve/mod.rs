@@ -36,6 +36,8 @@ use std::collections::BTreeMap;
 /// More different events than this are refused: the answer would take minutes.
 const MOST_DIFFERENT: usize = 100_000;
 
+/// As many leaks as are multiplied exactly.
+const MOST_EXACT: u32 = 64;
 /// More different laws than this are not smoothed.
 const MOST_SMOOTHED: usize = 5000;
 /// An interval of this relative width is not the last word: other bounds are asked, too.
@@ -83,6 +85,8 @@ pub struct Curve {
     directions: Vec<Laws>,
     /// The probability of revealing everything, 1 − Π(1 − δᵢ), where something may.
     leak: Option<Ball>,
+    /// The same, exactly, where few may.
+    exact_leak: Option<Rational>,
     /// The largest loss, where there is one, exactly.
     largest: Option<Rational>,
     /// σ²/Δ₂² of all noise together, where the plan is Gaussian noise alone: it has a closed form.
@@ -239,7 +243,10 @@ impl Reading {
         if rate.is_zero() {
             return Ok(());
         }
-        if rate.is_one() {
+        // Seeing everything tells no less than seeing nearly everything, where 1 − q would be lost in rounding.
+        let nearly_all = &rate > &(Rational::ONE - ratio(1, 1_000_000_000));
+        self.attained &= !nearly_all || rate.is_one();
+        if nearly_all {
             return self.gaussian(multiplier_squared, times);
         }
         if multiplier_squared.is_zero() {
@@ -317,12 +324,28 @@ impl Curve {
             (-Ball::from_rational(delta)).ln_1p() * Ball::from_rational(&Rational::from(times.clone()))
         });
         let leak = (!reading.leaks.is_empty()).then(|| -kept.sum::<Ball>().exp_m1());
+        let few = reading.leaks.values().sum::<Natural>() <= Natural::from(MOST_EXACT);
+        let exact_leak = (few && leak.is_some()).then(|| {
+            let kept = reading
+                .leaks
+                .iter()
+                .map(|(delta, times)| (Rational::ONE - delta, times));
+            let power = |(kept, times): (Rational, &Natural)| {
+                let times = usize::try_from(times.clone()).unwrap_or(0);
+                std::iter::repeat_n(kept, times).fold(Rational::ONE, |product, kept| product * kept)
+            };
+            Rational::ONE
+                - kept
+                    .map(power)
+                    .fold(Rational::ONE, |product, next| product * next)
+        });
         let alone = directions[0].len() == 1 && leak.is_none() && !reading.mu_squared.is_zero();
         let gaussian = alone.then(|| Rational::ONE / &reading.mu_squared);
         Ok(Self {
             unit: unit.clone(),
             directions,
             leak,
+            exact_leak,
             largest: reading.largest,
             gaussian,
             attained: reading.attained,
@@ -369,7 +392,10 @@ impl Curve {
         }
         let (mut lower, mut upper) = (0.0f64, 0.0f64);
         for laws in &self.directions {
-            let between = smallest_epsilon(laws, (libm::log(low), libm::log(high)))?;
+            let between = smallest_epsilon(
+                laws,
+                (Ball::exact(low).ln().lower(), Ball::exact(high).ln().upper()),
+            )?;
             lower = lower.max(between.0);
             upper = upper.max(between.1);
         }
@@ -384,7 +410,11 @@ impl Curve {
 
     /// No δ is left for the losses: only the largest loss holds.
     fn without_delta(&self, delta: &Delta) -> Result<Between<Epsilon>, Error> {
-        if let Some(leak) = self.leak.filter(|leak| leak.upper() > delta.to_f64_down()) {
+        let fits = |leak: &Ball| match &self.exact_leak {
+            Some(exact) => exact <= delta.as_rational(),
+            None => leak.upper() <= delta.to_f64_down(),
+        };
+        if let Some(leak) = self.leak.filter(|leak| !fits(leak)) {
             let own = Delta::rounded_up(&rational(leak.upper())?)?;
             return Err(Error::DeltaExceeded {
                 own: own.to_string(),
@@ -396,7 +426,7 @@ impl Curve {
         };
         let upper = Epsilon::exactly_or_up(largest)?;
         let lower = if *delta == Delta::ZERO {
-            upper.clone()
+            Epsilon::rounded_down(largest)?
         } else {
             Epsilon::ZERO
         };

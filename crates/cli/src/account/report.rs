@@ -5,7 +5,7 @@ use super::explained;
 use super::question::Question;
 use crate::terminal::{CliError, Column, Table, significant};
 use accounting::{
-    Accountant, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, Risk, what_it_means_for_one_person,
+    Accountant, Curve, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, Risk, what_it_means_for_one_person,
 };
 use exact::{Rational, decimal_at_least, decimal_at_most, format_decimal, ratio, to_f64_nearest};
 use serde_json::{Map, Value, json};
@@ -119,6 +119,10 @@ impl Report {
         });
         if let Some(error) = failed {
             warnings.push(format!("there is no certified answer: {}", first_line(error)));
+        } else if !Curve::of(&self.event, &self.unit).is_ok_and(|curve| curve.is_attained()) {
+            warnings.push(
+                "the certified interval is that of a bound on these events: the truth may be below its lower end".to_owned(),
+            );
         }
         warnings
     }
