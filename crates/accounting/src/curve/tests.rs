@@ -258,3 +258,26 @@ fn falling_bounds_hold_and_only_fall() {
         }
     }
 }
+
+/// A lattice made for one ε and asked about another, below its window: still an upper bound.
+#[test]
+fn a_window_above_epsilon_is_no_excuse() {
+    let laws = vec![(
+        Law::Response {
+            epsilon: Ball::exact(0.1),
+            indifferent: Ball::ZERO,
+        },
+        100.0,
+    )];
+    let far = Lattice::new(&laws, Aim::Epsilon(9.9), lattice::POINTS).unwrap();
+    for asked in [0.0, 0.5, 1.0, 2.0, 4.0] {
+        let (least, most) = delta_between(&laws, (asked, asked));
+        let told = far.log_delta(asked).unwrap();
+        assert!(
+            told.1 >= libm::log(least),
+            "δ({asked}) is at least {least}, told e^{}",
+            told.1
+        );
+        assert!(told.0 <= libm::log(most));
+    }
+}
