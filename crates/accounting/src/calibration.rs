@@ -94,7 +94,10 @@ pub fn smallest_training_multiplier(
     let mut step = 1e-13;
     while sigma < RANGE.1 {
         let candidate = decimal_at_least(&rational(sigma)?, DIGITS);
-        if keeps(&candidate)? <= *delta {
+        // Asked both ways, so that whoever asks for the ε of this σ reads the target or less.
+        if keeps(&candidate)? <= *delta
+            && Curve::of(&plan(&candidate), &unit)?.epsilon(delta)?.upper <= *epsilon
+        {
             return Ok(Ratio::at_least(&candidate));
         }
         sigma *= 1.0 + step;

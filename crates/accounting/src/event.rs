@@ -281,7 +281,7 @@ impl Event {
             Some(demanded) if demanded == unit.neighbors => return Ok(()),
             Some(Neighbors::AddRemove) => (
                 "a unit added or removed",
-                "account for a unit that is added or removed; one that changes is a removal and an addition (see for_group)",
+                "account for a unit that is added or removed; one that changes is a removal and an addition, so a group of two",
             ),
             Some(Neighbors::ChangeOne) => (
                 "a unit that changes",

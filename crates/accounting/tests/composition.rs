@@ -499,3 +499,28 @@ proptest! {
         let _: Result<Promise, Error> = event.promise(&allowed);
     }
 }
+
+#[test]
+fn renyi_is_no_worse_than_its_sum_of_rhos_and_grows_with_the_plan() {
+    let allowed = delta("1e-6");
+    let mut last = Epsilon::ZERO;
+    for times in [5, 10, 22, 40, 50, 60, 80, 200, 1000] {
+        let plan = Event::Repeated {
+            event: Box::new(Event::Laplace {
+                ratio: Ratio::parse("0.1").unwrap(),
+                on: Grid::Rounded,
+            }),
+            times,
+        };
+        let renyi = Accountant::Renyi.epsilon(&plan, &person(), &allowed).unwrap();
+        let rho = Accountant::Concentrated
+            .epsilon(&plan, &person(), &allowed)
+            .unwrap();
+        assert!(
+            *renyi.as_rational() <= rho.as_rational() * ratio(1001, 1000),
+            "{times}: {renyi} {rho}"
+        );
+        assert!(renyi >= last, "{times}: {renyi} {last}");
+        last = renyi;
+    }
+}

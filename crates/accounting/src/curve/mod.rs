@@ -243,8 +243,9 @@ impl Reading {
         if rate.is_zero() {
             return Ok(());
         }
+        self.attained &= matches!(sampler, Sampler::Poisson { .. });
         // Seeing everything tells no less than seeing nearly everything, where 1 − q would be lost in rounding.
-        let nearly_all = &rate > &(Rational::ONE - ratio(1, 1_000_000_000));
+        let nearly_all = rate > Rational::ONE - ratio(1, 1_000_000_000);
         self.attained &= !nearly_all || rate.is_one();
         if nearly_all {
             return self.gaussian(multiplier_squared, times);
@@ -257,7 +258,6 @@ impl Reading {
             sigma: Ball::from_rational(multiplier_squared).sqrt(),
             direction: Direction::Remove,
         };
-        self.attained &= !matches!(sampler, Sampler::FixedSize { .. });
         let (kind, law) = match sampler {
             Sampler::FixedSize { .. } => (5, Law::FixedSize(step)),
             _ => (6, Law::Sampled(step)),
@@ -484,7 +484,8 @@ impl Curve {
     /// Whether the dominating pairs are themselves what the events describe, so that the lower ends hold for the worst of it.
     ///
     /// Not for the exponential mechanism, whose worst case depends on the ε asked for; not for samples of fixed size, whose bound is
-    /// reached at each ε by another mechanism; and not for discrete Laplace noise, of which only a bound is used.
+    /// reached at each ε by another mechanism, nor for shuffled ones, whose order may hide more than is known; and not for discrete Laplace
+    /// noise, of which only a bound is used.
     pub fn is_attained(&self) -> bool {
         self.attained
     }

@@ -84,7 +84,35 @@ impl Answers {
                 row
             })
             .collect();
-        Self { rows }
+        let mut answers = Self { rows };
+        answers.lower_the_certified(Curve::of(event, unit).is_ok_and(|curve| curve.is_attained()));
+        answers
+    }
+
+    /// Whatever another accountant proves is certified as well; and where the curve is that of pairs which dominate and need not be
+    /// reached, its lower end says nothing about what runs.
+    fn lower_the_certified(&mut self, attained: bool) {
+        let (epsilon, delta) = (self.best_epsilon().cloned(), self.best_delta().cloned());
+        let Some(row) = self
+            .rows
+            .iter_mut()
+            .find(|row| row.accountant == Accountant::Numerical)
+        else {
+            return;
+        };
+        if let (Some(Ok(found)), Some(best)) = (&mut row.epsilon, epsilon) {
+            found.lower = found.lower.take().filter(|_| attained);
+            // A lower end above it would be a contradiction, which is looked for elsewhere.
+            if found.lower.as_ref().is_none_or(|lower| *lower <= best) {
+                found.upper = best;
+            }
+        }
+        if let (Some(Ok(found)), Some(best)) = (&mut row.delta, delta) {
+            found.lower = found.lower.take().filter(|_| attained);
+            if found.lower.as_ref().is_none_or(|lower| *lower <= best) {
+                found.upper = best;
+            }
+        }
     }
 
     /// The certified answer's row.
@@ -113,11 +141,7 @@ impl Answers {
     }
 
     /// An accountant whose bound is below what is certainly needed. Then one of two proofs is wrong, and no number may be told.
-    pub(super) fn contradiction(&self, event: &Event, unit: &PrivacyUnit) -> Option<Accountant> {
-        // Where the curve is that of pairs which dominate and need not be reached, another accountant may know better.
-        if !Curve::of(event, unit).is_ok_and(|curve| curve.is_attained()) {
-            return None;
-        }
+    pub(super) fn contradiction(&self) -> Option<Accountant> {
         let certified = self.certified()?;
         let found = |row: &Row| {
             below(row.epsilon.as_ref(), certified.epsilon.as_ref())

@@ -2,8 +2,9 @@
 
 use super::plan::Plan;
 use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Progress, fail};
+use crate::terminal::{self, CliError, Progress, fail};
 use accounting::{Accountant, Delta, Event, PrivacyUnit};
+use std::path::Path;
 
 /// How many points each curve is drawn through.
 const POINTS: u32 = 40;
@@ -105,6 +106,32 @@ fn counts(most: u64) -> Vec<u64> {
         .collect();
     counts.dedup();
     counts
+}
+
+/// Refuses a place where no figure can be put, before anything is computed for it.
+pub(super) fn check(path: Option<&Path>) -> Result<(), CliError> {
+    let Some(path) = path else { return Ok(()) };
+    if !path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("svg"))
+    {
+        return fail("--plot writes SVG", "let the name end in .svg");
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return fail(
+            "the folder of --plot does not exist",
+            "make it first, or name another",
+        );
+    }
+    Ok(())
+}
+
+/// Writes the figure whole or not at all, and says so.
+pub(super) fn save(path: &Path, figure: &Figure) -> Result<(), CliError> {
+    terminal::write_file_atomically(path, figure.to_svg().as_bytes())?;
+    eprintln!("wrote {}", path.display());
+    Ok(())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ Files (--events plan.toml). Each table has the options of the command line, and 
     gaussian = \"5\"
 
     [[event]]
-    approximate = [\"0.5,1e-6\", \"0.1,1e-9x20\"]
+    approximate = [\"0.5,1e-7\", \"0.1,1e-9x20\"]
 
 The same in JSON (--events plan.json) is the form in which a ledger keeps events: one, or a list of them.
 

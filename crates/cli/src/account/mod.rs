@@ -109,21 +109,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(Command::Sgd(arguments)) = &arguments.command {
         return sgd::run(arguments);
     }
+    figure::check(arguments.plot.as_deref())?;
     let (report, plan) = answered(arguments)?;
-    if let Some(path) = &arguments.plot {
-        let figure = figure::of_releases(
-            &plan,
-            report.unit(),
-            &report.question().delta_or_default()?,
-            arguments.json,
-        )?;
-        terminal::write_file_atomically(path, figure.to_svg().as_bytes())?;
-    }
     terminal::print(&if arguments.json {
         format!("{}\n", report.to_json())
     } else {
         report.to_text()
-    })
+    })?;
+    if let Some(path) = &arguments.plot {
+        let delta = report.question().delta_or_default()?;
+        let figure = figure::of_releases(&plan, report.unit(), &delta, arguments.json)?;
+        figure::save(path, &figure)?;
+    }
+    Ok(())
 }
 
 /// Everything but printing and drawing.

@@ -43,7 +43,7 @@ impl Part {
 fn too_many<T>() -> Result<T, CliError> {
     fail(
         format!("more than {MOST_TIMES} releases are described"),
-        "account for a part of them, and add the ε of the parts",
+        "account for parts of them, each with its share of δ, and add both the ε and the δ",
     )
 }
 

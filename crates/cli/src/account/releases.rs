@@ -124,7 +124,7 @@ pub(super) fn count(name: &str, text: &str) -> Result<u64, CliError> {
 
 /// The square of a noise multiplier, as an event keeps it.
 pub(super) fn multiplier_squared(text: &str) -> Result<Ratio, CliError> {
-    let sigma = Ratio::parse(text).map_err(explained)?;
+    let sigma = Ratio::parse(text).map_err(|error| renamed(&error, "a noise multiplier"))?;
     let sigma = sigma.as_rational();
     let (least, most) = sigma_range();
     if *sigma < least || *sigma > most {
@@ -145,8 +145,18 @@ fn epsilon(text: &str) -> Result<Epsilon, CliError> {
     Epsilon::parse(text).map_err(explained)
 }
 
+/// The same error about what the user knows the number as.
+fn renamed(error: &accounting::Error, name: &str) -> CliError {
+    let error = explained(error.clone());
+    let message = error.message.replacen("ratio", name, 1);
+    CliError {
+        message: message.replace(", and a negative loss of privacy means nothing", ""),
+        ..error
+    }
+}
+
 fn laplace(text: &str) -> Result<Event, CliError> {
-    let ratio = Ratio::parse(text).map_err(explained)?;
+    let ratio = Ratio::parse(text).map_err(|error| renamed(&error, "ε"))?;
     Ok(Event::Laplace {
         ratio,
         on: Grid::Rounded,

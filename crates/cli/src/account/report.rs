@@ -48,7 +48,7 @@ impl Report {
         if let Some(error) = answers.silence() {
             return Err(explained(error));
         }
-        if let Some(accountant) = answers.contradiction(&event, &unit) {
+        if let Some(accountant) = answers.contradiction() {
             return Err(CliError::check_failed(format!(
                 "the accountant `{}` promises more than the certified answer allows: one of them is wrong, so neither is told",
                 accountant.name()
@@ -120,11 +120,31 @@ impl Report {
         if let Some(error) = failed {
             warnings.push(format!("there is no certified answer: {}", first_line(error)));
         } else if !Curve::of(&self.event, &self.unit).is_ok_and(|curve| curve.is_attained()) {
+            warnings
+                .push("the certified answer is a bound on these events: the truth may be smaller".to_owned());
+        } else if self.is_wide() {
             warnings.push(
-                "the certified interval is that of a bound on these events: the truth may be below its lower end".to_owned(),
+                "the certified interval is wide; its upper end holds, and fewer different releases would make it tighter".to_owned(),
             );
         }
         warnings
+    }
+
+    /// Whether the ends of the certified interval are more than a hundredth apart.
+    fn is_wide(&self) -> bool {
+        fn wide<T: Quantity>(answer: Option<&Answer<T>>) -> bool {
+            let Some(Ok(Found {
+                lower: Some(lower),
+                upper,
+            })) = answer
+            else {
+                return false;
+            };
+            lower.value() * exact::ratio(101, 100) < *upper.value()
+        }
+        self.answers
+            .certified()
+            .is_some_and(|row| wide(row.epsilon.as_ref()) || wide(row.delta.as_ref()))
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -259,9 +279,8 @@ impl Report {
             (
                 "epsilon_lower",
                 json!(
-                    epsilon
-                        .and_then(|found| found.lower.as_ref())
-                        .map(Epsilon::to_f64_down)
+                    // Where nothing is known to be needed, 0 is what certainly is.
+                    epsilon.map(|found| found.lower.as_ref().map_or(0.0, Epsilon::to_f64_down))
                 ),
             ),
             ("epsilon_upper", json!(epsilon_upper.map(Epsilon::to_f64_up))),
@@ -277,11 +296,7 @@ impl Report {
             ("epsilon_exact", json!(question.epsilon)),
             (
                 "delta_lower",
-                json!(
-                    delta
-                        .and_then(|found| found.lower.as_ref())
-                        .map(Delta::to_f64_down)
-                ),
+                json!(delta.map(|found| found.lower.as_ref().map_or(0.0, Delta::to_f64_down))),
             ),
             ("delta_upper", json!(delta_upper.map(Delta::to_f64_up))),
             (

@@ -1,6 +1,6 @@
 //! `deniable account sgd`: private training, whose steps see a random part of the data.
 
-use super::figure::Drawing;
+use super::figure::{self, Drawing};
 use super::plan::{Part, Plan, check_sampler};
 use super::question::{self, Question};
 use super::report::Report;
@@ -110,31 +110,29 @@ struct Training {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    figure::check(arguments.plot.as_deref())?;
     let answer = answered(arguments)?;
-    if let Some(path) = &arguments.plot {
-        let Training {
-            kind, times, delta, ..
-        } = &answer.training;
-        let drawing = Drawing {
-            title: format!("{}, δ = {delta}", answer.plan.words()),
-            counted: if *kind == Kind::Shuffled {
-                "epochs"
-            } else {
-                "steps"
-            },
-            most: *times,
-            unit: answer.report.unit(),
-            delta,
-            quiet: arguments.json,
-        };
-        let figure = drawing.draw(|times| answer.plan.first(times))?;
-        terminal::write_file_atomically(path, figure.to_svg().as_bytes())?;
-    }
     terminal::print(&if arguments.json {
         format!("{}\n", Value::Object(answer.to_json()))
     } else {
         answer.to_text()
-    })
+    })?;
+    let Some(path) = &arguments.plot else {
+        return Ok(());
+    };
+    let Training {
+        kind, times, delta, ..
+    } = &answer.training;
+    let shuffled = *kind == Kind::Shuffled;
+    let drawing = Drawing {
+        title: format!("{}, δ = {delta}", answer.plan.words()),
+        counted: if shuffled { "epochs" } else { "steps" },
+        most: *times,
+        unit: answer.report.unit(),
+        delta,
+        quiet: arguments.json,
+    };
+    figure::save(path, &drawing.draw(|times| answer.plan.first(times))?)
 }
 
 /// What is told about a training.

@@ -80,7 +80,7 @@ fn equal_releases_are_one() {
 fn what_cannot_be_used_is_refused_with_a_hint() {
     for (words, expected) in [
         ("", "no releases are described"),
-        ("--laplace -1", "laplace: ratio = -1 is negative"),
+        ("--laplace -1", "laplace: ε = -1 is negative"),
         ("--laplace NaN", "not a finite number"),
         ("--laplace inf", "not a finite number"),
         ("--laplace 1e999", "laplace: "),
@@ -131,7 +131,7 @@ fn what_cannot_be_used_is_refused_with_a_hint() {
         ("sgd --rate 0 --sigma 1 --steps 10", "nothing is ever sampled"),
         (
             "sgd --rate 0.01 --sigma -1 --steps 10",
-            "--sigma: ratio = -1 is negative",
+            "--sigma: a noise multiplier = -1 is negative",
         ),
         ("sgd --rate 0.01 --sigma NaN --steps 10", "not a finite number"),
         (
@@ -214,7 +214,7 @@ fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
         (
             "[[event]]\n\nlaplace = \"-1\"\n",
             Format::Toml,
-            "the event at line 1: laplace: ratio = -1 is negative",
+            "the event at line 1: laplace: ε = -1 is negative",
         ),
         (
             "[[event]]\nlaplace = 1\ntimes = 0\n",
