@@ -436,3 +436,21 @@ fn what_cannot_be_answered_is_an_error_with_a_hint() {
         Epsilon::parse("0.3").unwrap()
     );
 }
+
+#[test]
+fn a_hundred_thousand_different_noises_are_answered() {
+    // Their variances have no common denominator.
+    let noises = (0..100_000u64).map(|i| Event::Gaussian {
+        multiplier_squared: Ratio::at_most(
+            &(Rational::from(1_000_003 + 2 * i) / Rational::from(7 + i % 1000)),
+        ),
+        on: Grid::Rounded,
+    });
+    let plan = Event::Composed(noises.collect());
+    let found = Curve::of(&plan, &person())
+        .unwrap()
+        .epsilon(&Delta::parse("1e-6").unwrap())
+        .unwrap();
+    let (low, high) = (found.lower.to_f64_down(), found.upper.to_f64_up());
+    assert!(high - low < 1e-9 * high && low > 10.0, "{found:?}");
+}
