@@ -52,6 +52,7 @@ mod event;
 mod filter;
 mod gaussian;
 mod gaussian_dp;
+mod group;
 mod laplace;
 mod mills;
 mod person;

@@ -7,41 +7,40 @@
 //!              └─ cut into cells (cells) ────► transforms on a lattice (lattice)
 //! ```
 //!
-//! All arithmetic is in balls (ball), so rounding is part of the answer.
+//! Events are read into laws (reading), the ways to δ(ε) are tried from the sharpest on (profile), and all arithmetic is in balls (ball), so
+//! that rounding is part of the answer.
 
 mod ball;
 mod cells;
 mod contour;
 mod fixed_size;
+mod fourier;
 mod lattice;
 mod law;
+mod profile;
+mod reading;
 mod sampled;
 #[cfg(test)]
 mod tests;
 
-use crate::laplace::dominating_ratio;
 use crate::{
-    Delta, Epsilon, Error, Event, Grid, Guarantee, PrivacyUnit, Promise, Sampler, delta_of_gaussian,
+    Delta, Epsilon, Error, Event, Guarantee, PrivacyUnit, Promise, Sampler, delta_of_gaussian,
     epsilon_of_gaussian,
 };
 use ball::Ball;
-use contour::{Aim, Contour, Laws, log_kappa, log_moment, orders};
+use contour::{Laws, log_moment};
 use exact::{Natural, Rational, from_f64, ratio};
-use lattice::Lattice;
 use law::Law;
+use profile::{delta_between, smallest_epsilon};
+use reading::Reading;
 use sampled::{Direction, Sampled};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// More different events than this are refused: the answer would take minutes.
 const MOST_DIFFERENT: usize = 100_000;
 
 /// As many leaks as are multiplied exactly.
 const MOST_EXACT: u32 = 64;
-/// More different laws than this are not smoothed.
-const MOST_SMOOTHED: usize = 5000;
-/// An interval of this relative width is not the last word: other bounds are asked, too.
-const ROUGH: f64 = 1e-2;
 
 /// Two ends of a certified interval.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -94,182 +93,6 @@ pub struct Curve {
     attained: bool,
 }
 
-/// The laws of an event, merged.
-struct Reading {
-    /// By a key that equal laws share: a name, and their parameters.
-    laws: BTreeMap<(u8, Rational, Rational), (Law, Natural)>,
-    mu_squared: Rational,
-    /// The δs that events carry, and how often.
-    leaks: BTreeMap<Rational, Natural>,
-    largest: Option<Rational>,
-    attained: bool,
-}
-
-impl Reading {
-    fn add(&mut self, kind: u8, key: (&Rational, &Rational), law: Law, times: &Natural) {
-        let place = self
-            .laws
-            .entry((kind, key.0.clone(), key.1.clone()))
-            .or_insert((law, Natural::ZERO));
-        place.1 += times;
-    }
-
-    fn bounded(&mut self, epsilon: &Rational, times: &Natural) {
-        if let Some(largest) = &mut self.largest {
-            *largest += epsilon * Rational::from(times.clone());
-            shorten(largest);
-        }
-    }
-
-    fn pure(&mut self, epsilon: &Rational, times: &Natural) {
-        let law = Law::Response {
-            epsilon: Ball::from_rational(epsilon),
-            indifferent: Ball::ZERO,
-        };
-        self.add(1, (epsilon, &Rational::from(2u8)), law, times);
-        self.bounded(epsilon, times);
-    }
-
-    fn gaussian(&mut self, multiplier_squared: &Rational, times: &Natural) -> Result<(), Error> {
-        if multiplier_squared.is_zero() {
-            return Err(Error::NoNoise);
-        }
-        self.mu_squared += Rational::from(times.clone()) / multiplier_squared;
-        shorten(&mut self.mu_squared);
-        self.largest = None;
-        Ok(())
-    }
-
-    fn read(&mut self, event: &Event, times: &Natural) -> Result<(), Error> {
-        match event {
-            Event::Laplace { ratio, .. } if ratio.as_rational().is_zero() => {}
-            Event::Laplace { ratio, on } => {
-                let epsilon = ratio.as_rational();
-                self.attained &= *on == Grid::Rounded;
-                let Some(dominating) = dominating_ratio(epsilon, *on) else {
-                    self.pure(epsilon, times);
-                    return Ok(());
-                };
-                let law = Law::Laplace {
-                    epsilon: Ball::from_rational(&dominating),
-                };
-                self.add(2, (&dominating, &Rational::ZERO), law, times);
-                self.bounded(epsilon, times);
-            }
-            Event::Gaussian {
-                multiplier_squared,
-                on,
-            } => match on {
-                Grid::Rounded => self.gaussian(multiplier_squared.as_rational(), times)?,
-                Grid::DiscreteScalar { sensitivity: 0 } => {}
-                Grid::DiscreteScalar { sensitivity } => {
-                    let variance = multiplier_squared.as_rational()
-                        * Rational::from(*sensitivity)
-                        * Rational::from(*sensitivity);
-                    if variance.is_zero() {
-                        return Err(Error::NoNoise);
-                    }
-                    let steps = Rational::from(*sensitivity);
-                    let law = Law::DiscreteGaussian {
-                        variance: Ball::from_rational(&variance),
-                        sensitivity: *sensitivity as f64,
-                    };
-                    self.add(3, (&variance, &steps), law, times);
-                    self.largest = None;
-                }
-                Grid::Discrete => {
-                    return Err(Error::NoCurve {
-                        what: "discrete Gaussian noise on several numbers",
-                    });
-                }
-            },
-            Event::SampledGaussian {
-                sampler,
-                multiplier_squared,
-            } => {
-                self.sampled(sampler, multiplier_squared.as_rational(), times)?;
-            }
-            Event::RandomizedResponse { answers, epsilon } => {
-                let epsilon = epsilon.as_rational();
-                if !epsilon.is_zero() && *answers >= 2 {
-                    let answers = Rational::from(*answers);
-                    let law = Law::Response {
-                        epsilon: Ball::from_rational(epsilon),
-                        indifferent: Ball::from_rational(&(&answers - Rational::from(2u8))),
-                    };
-                    self.add(1, (epsilon, &answers), law, times);
-                    self.bounded(epsilon, times);
-                }
-            }
-            Event::Exponential { epsilon } => {
-                let epsilon = epsilon.as_rational();
-                if !epsilon.is_zero() {
-                    let law = Law::BoundedRange {
-                        epsilon: Ball::from_rational(epsilon),
-                    };
-                    self.attained = false;
-                    self.add(4, (epsilon, &Rational::ZERO), law, times);
-                    self.bounded(epsilon, times);
-                }
-            }
-            Event::Pure { epsilon } => self.pure_unless_zero(epsilon, times),
-            Event::Approximate { epsilon, delta } => {
-                self.pure_unless_zero(epsilon, times);
-                if *delta != Delta::ZERO {
-                    *self.leaks.entry(delta.as_rational().clone()).or_default() += times;
-                }
-            }
-            Event::Concentrated { .. } => {
-                return Err(Error::NoCurve {
-                    what: "something known by its ρ alone",
-                });
-            }
-            Event::Composed(_) | Event::Repeated { .. } => unreachable!("leaves are simple"),
-        }
-        Ok(())
-    }
-
-    fn pure_unless_zero(&mut self, epsilon: &Epsilon, times: &Natural) {
-        if *epsilon != Epsilon::ZERO {
-            self.pure(epsilon.as_rational(), times);
-        }
-    }
-
-    fn sampled(
-        &mut self,
-        sampler: &Sampler,
-        multiplier_squared: &Rational,
-        times: &Natural,
-    ) -> Result<(), Error> {
-        let rate = sampler.rate()?;
-        if rate.is_zero() {
-            return Ok(());
-        }
-        self.attained &= matches!(sampler, Sampler::Poisson { .. });
-        // Seeing everything tells no less than seeing nearly everything, where 1 − q would be lost in rounding.
-        let nearly_all = rate > Rational::ONE - ratio(1, 1_000_000_000);
-        self.attained &= !nearly_all || rate.is_one();
-        if nearly_all {
-            return self.gaussian(multiplier_squared, times);
-        }
-        if multiplier_squared.is_zero() {
-            return Err(Error::NoNoise);
-        }
-        let step = Sampled {
-            rate: Ball::from_rational(&rate),
-            sigma: Ball::from_rational(multiplier_squared).sqrt(),
-            direction: Direction::Remove,
-        };
-        let (kind, law) = match sampler {
-            Sampler::FixedSize { .. } => (5, Law::FixedSize(step)),
-            _ => (6, Law::Sampled(step)),
-        };
-        self.add(kind, (&rate, multiplier_squared), law, times);
-        self.largest = None;
-        Ok(())
-    }
-}
-
 impl Curve {
     /// The curve of everything in `event`, for `unit`.
     ///
@@ -283,13 +106,7 @@ impl Curve {
 
     /// The curve of simple events, whose samplers suit `unit`, and how often each ran.
     pub(crate) fn of_leaves(leaves: &[(&Event, Natural)], unit: &PrivacyUnit) -> Result<Self, Error> {
-        let mut reading = Reading {
-            laws: BTreeMap::new(),
-            mu_squared: Rational::ZERO,
-            leaks: BTreeMap::new(),
-            largest: Some(Rational::ZERO),
-            attained: true,
-        };
+        let mut reading = Reading::new();
         for (leaf, times) in leaves {
             reading.read(leaf, times)?;
             if reading.laws.len() > MOST_DIFFERENT {
@@ -506,14 +323,6 @@ impl Curve {
     }
 }
 
-/// Rounds a sum up where many fractions gave it an enormous denominator, which a hundred thousand of them would make slow. By so
-/// little, one part in 10⁴⁰, that no end of an interval shows it.
-fn shorten(sum: &mut Rational) {
-    if exact::floor_log2(&Rational::from(sum.denominator().clone())) > 2048 {
-        *sum = exact::decimal_at_least(sum, 40);
-    }
-}
-
 fn rational(value: f64) -> Result<Rational, Error> {
     from_f64(value).ok_or(Error::Undecided {
         what: "a privacy curve",
@@ -527,247 +336,6 @@ fn exact_count(times: &Natural) -> Result<f64, Error> {
     } else {
         Err(Error::TooOften)
     }
-}
-
-/// ln δ(ε), by one of the ways to it.
-enum Profile {
-    Contour(Contour),
-    Lattice(Box<Lattice>),
-    Smoothed(Smoothed),
-}
-
-/// A contour for the plan and one Gaussian more, whose moments make it short where the plan's own hardly fall.
-///
-/// With more noise the answers say more, so δ with the Gaussian is at least δ without. Its loss ξ is normal with variance v and mean v/2, and
-/// L = (L + ξ) − ξ, so δ(ε) ≥ δ₊(ε + r) − P[ξ > r], with P[ξ > v/2 + z√v] ≤ e^(−z²/2).
-struct Smoothed {
-    contour: Contour,
-    shift: f64,
-    log_beta: f64,
-}
-
-impl Smoothed {
-    fn new(laws: &Laws, aim: Aim) -> Option<Self> {
-        let sampled = |law: &Law| matches!(law, Law::Sampled(_) | Law::FixedSize(_));
-        if laws.len() > MOST_SMOOTHED || laws.iter().any(|(law, _)| sampled(law)) {
-            // Lines of sampled steps cost more the longer they are: the lattice is better.
-            return None;
-        }
-        [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
-            .into_iter()
-            .find_map(|variance: f64| {
-                let mut laws = laws.clone();
-                laws.push((
-                    Law::Gaussian {
-                        mu_squared: Ball::exact(variance),
-                    },
-                    1.0,
-                ));
-                let contour = Contour::new(&laws, aim, contour::FEW_POINTS)?;
-                let log_beta = contour.log_delta(contour.guess())?.1.min(0.0) - 14.0;
-                let shift = 0.5 * variance + (-2.0 * variance * log_beta).sqrt();
-                Some(Self {
-                    contour,
-                    shift: shift * (1.0 + 1e-12),
-                    log_beta,
-                })
-            })
-    }
-
-    fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
-        let upper = self.contour.log_delta(epsilon)?.1;
-        let moved = self.contour.log_delta((epsilon + self.shift).next_up())?.0;
-        let left = self.log_beta - moved;
-        let lower = if left < -1e-9 {
-            moved + libm::log1p(-libm::exp(left)) - 1e-12
-        } else {
-            f64::NEG_INFINITY
-        };
-        Some((lower, upper))
-    }
-}
-
-impl Profile {
-    /// The ways, from the sharpest to the most patient.
-    fn ways() -> [fn(&Laws, Aim) -> Option<Self>; 4] {
-        [
-            |laws, aim| Contour::new(laws, aim, contour::POINTS).map(Profile::Contour),
-            |laws, aim| {
-                Lattice::new(laws, aim, lattice::POINTS)
-                    .map(Box::new)
-                    .map(Profile::Lattice)
-            },
-            |laws, aim| Smoothed::new(laws, aim).map(Profile::Smoothed),
-            |laws, aim| {
-                Lattice::new(laws, aim, lattice::MANY_POINTS)
-                    .map(Box::new)
-                    .map(Profile::Lattice)
-            },
-        ]
-    }
-
-    fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
-        match self {
-            Profile::Contour(contour) => contour.log_delta(epsilon),
-            Profile::Lattice(lattice) => lattice.log_delta(epsilon),
-            Profile::Smoothed(smoothed) => smoothed.log_delta(epsilon),
-        }
-    }
-
-    fn slope(&self) -> f64 {
-        match self {
-            Profile::Contour(contour) => contour.slope(),
-            Profile::Lattice(lattice) => lattice.slope(),
-            Profile::Smoothed(smoothed) => smoothed.contour.slope(),
-        }
-    }
-
-    /// Two ends around the smallest ε ≥ 0 at which ln δ(ε) is at most `log_delta`, itself between two ends.
-    fn solve(&self, log_delta: (f64, f64)) -> Option<(f64, f64)> {
-        let upper = self.upper_end(log_delta.0)?;
-        Some((self.lower_end(upper, log_delta.1)?, upper))
-    }
-
-    /// An ε at which δ is certainly at most what is asked, and hardly larger than needed.
-    fn upper_end(&self, log_delta: f64) -> Option<f64> {
-        let over = |epsilon: f64| Some(self.log_delta(epsilon)?.1 - log_delta);
-        // From the guess outwards, until the answer is in between. A guess so far off that nothing is known there counts as above.
-        let mut low = self.guess();
-        let mut step = (1.0 / self.slope()).min(1.0);
-        while low > 0.0 && !over(low).is_some_and(|over| over > 0.0) {
-            low = (low - step).max(0.0);
-            step *= 2.0;
-        }
-        if low == 0.0 && over(0.0)? <= 0.0 {
-            return Some(0.0);
-        }
-        let mut high = low + 1.0 / self.slope();
-        while over(high)? > 0.0 {
-            (low, high) = (high, high + 2.0 * (high - low));
-            if high > 1e12 {
-                return None;
-            }
-        }
-        narrow((low, over(low)?), (high, over(high)?), over).map(|(_, high)| high)
-    }
-
-    /// An ε, not above `upper`, at which δ is certainly at least what is asked, and hardly smaller than needed; 0 when there is none.
-    fn lower_end(&self, upper: f64, log_delta: f64) -> Option<f64> {
-        let over = |epsilon: f64| Some(self.log_delta(epsilon)?.0 - log_delta);
-        let (mut high, mut step) = (upper, 1e-12 * (1.0 + upper));
-        if over(high)? >= 0.0 {
-            return Some(high);
-        }
-        loop {
-            let low = high - step;
-            if low <= 0.0 {
-                return Some(0.0);
-            }
-            if over(low)? >= 0.0 {
-                return narrow((low, over(low)?), (high, over(high)?), over).map(|(low, _)| low);
-            }
-            (high, step) = (low, 2.0 * step);
-        }
-    }
-
-    /// About where ε will be.
-    fn guess(&self) -> f64 {
-        match self {
-            Profile::Contour(contour) => contour.guess(),
-            Profile::Lattice(lattice) => lattice.guess(),
-            Profile::Smoothed(smoothed) => smoothed.contour.guess(),
-        }
-    }
-}
-
-/// Brings two points closer at which a falling function is positive and not positive, keeping both properties.
-fn narrow(
-    mut low: (f64, f64),
-    mut high: (f64, f64),
-    function: impl Fn(f64) -> Option<f64>,
-) -> Option<(f64, f64)> {
-    // Regula falsi that halves the weight of an end that stays (Illinois), and bisection where that is slow.
-    let (mut weight_low, mut weight_high) = (low.1, high.1);
-    for round in 0..200 {
-        if high.0 - low.0 < 1e-13 * (1.0 + high.0) {
-            break;
-        }
-        let mut next = high.0 - weight_high * (high.0 - low.0) / (weight_high - weight_low);
-        if !(next > low.0 && next < high.0) || round % 6 == 5 {
-            next = f64::midpoint(low.0, high.0);
-        }
-        let at = function(next)?;
-        // Land on both sides of the root, close to it, rather than on one side only.
-        if at > 0.0 {
-            (low, weight_low) = ((next, at), at);
-            weight_high *= 0.5;
-        } else {
-            (high, weight_high) = ((next, at), at);
-            weight_low *= 0.5;
-        }
-    }
-    Some((low.0, high.0))
-}
-
-/// Two ends around the smallest ε at which ln δ(ε) is at most `log_delta`, itself between two ends.
-fn smallest_epsilon(laws: &Laws, log_delta: (f64, f64)) -> Result<(f64, f64), Error> {
-    if laws.is_empty() {
-        return Ok((0.0, 0.0));
-    }
-    let (mut lower, mut upper) = (0.0f64, lattice::largest(laws).map_or(f64::INFINITY, f64::next_up));
-    for way in Profile::ways() {
-        if let Some(found) = way(laws, Aim::Delta(log_delta.0)).and_then(|profile| profile.solve(log_delta)) {
-            (lower, upper) = (lower.max(found.0), upper.min(found.1));
-        }
-        if upper.is_finite() && upper - lower <= ROUGH * upper {
-            return Ok((lower.min(upper), upper));
-        }
-    }
-    // Markov's inequality at the best of some moments: δ ≤ κ(c)·M(c)·e^(−cε). Never tight, always there.
-    let markov =
-        |c: f64| Some((log_moment(laws, c)? + log_kappa(c) - log_delta.0 + 1e-9) / c * (1.0 + 1e-12));
-    let aim = Aim::Delta(log_delta.0);
-    upper = orders(laws, aim)
-        .into_iter()
-        .filter_map(markov)
-        .fold(upper, f64::min)
-        .max(0.0);
-    if upper.is_finite() {
-        Ok((lower.min(upper), upper))
-    } else {
-        Err(Error::Undecided { what: "ε" })
-    }
-}
-
-/// δ between two ends, for an ε between two ends.
-fn delta_between(laws: &Laws, epsilon: (f64, f64)) -> (f64, f64) {
-    if laws.is_empty() {
-        return (0.0, 0.0);
-    }
-    let (mut lower, mut upper) = (f64::NEG_INFINITY, 0.0f64);
-    for way in Profile::ways() {
-        let Some(profile) = way(laws, Aim::Epsilon(epsilon.0)) else {
-            continue;
-        };
-        if let (Some(high), Some(low)) = (profile.log_delta(epsilon.0), profile.log_delta(epsilon.1)) {
-            (lower, upper) = (lower.max(low.0), upper.min(high.1));
-        }
-        if upper - lower <= ROUGH {
-            break;
-        }
-    }
-    if upper - lower > ROUGH {
-        let markov = |c: f64| Some(log_moment(laws, c)? + log_kappa(c) - c * epsilon.0 + 1e-9);
-        let aim = Aim::Epsilon(epsilon.0);
-        upper = orders(laws, aim)
-            .into_iter()
-            .filter_map(markov)
-            .fold(upper, f64::min);
-    }
-    (
-        libm::exp(lower.min(upper)) * (1.0 - 1e-13),
-        (libm::exp(upper) * (1.0 + 1e-13) + 1e-305).min(1.0),
-    )
 }
 
 /// ln δ(ε) of sampled Gaussian steps, by the saddle-point approximation: for choosing, never for promising.

@@ -1,3 +1,6 @@
+use super::contour::{Aim, Contour};
+use super::lattice::Lattice;
+use super::profile::Profile;
 use super::*;
 use exact::{Interval, ratio};
 use proptest::prelude::*;

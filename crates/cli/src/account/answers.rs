@@ -80,7 +80,7 @@ impl Answers {
                 };
                 row.group = question
                     .group
-                    .and_then(|size| row.for_group(event, question, size));
+                    .and_then(|size| row.for_group(event, unit, question, size));
                 row
             })
             .collect();
@@ -162,8 +162,31 @@ impl Answers {
 }
 
 impl Row {
-    /// What `size` units are promised together, from what one is: the closed forms of [`Promise::for_group`].
-    fn for_group(&self, event: &Event, question: &Question, size: u32) -> Option<Result<Promise, Error>> {
+    /// What `size` units are promised together: what the accountant says of the event as it concerns them, or else what follows from
+    /// one unit's promise.
+    fn for_group(
+        &self,
+        event: &Event,
+        unit: &PrivacyUnit,
+        question: &Question,
+        size: u32,
+    ) -> Option<Result<Promise, Error>> {
+        if let Ok(group) = event.for_group(size) {
+            let said = match (&question.delta, &question.epsilon) {
+                (Some(delta), _) => self
+                    .accountant
+                    .epsilon(&group, unit, delta)
+                    .map(|epsilon| Promise::Approximate(epsilon, delta.clone())),
+                (None, Some(epsilon)) => self
+                    .accountant
+                    .delta(&group, unit, epsilon)
+                    .map(|delta| Promise::Approximate(epsilon.clone(), delta)),
+                (None, None) => return None,
+            };
+            if said.is_ok() {
+                return Some(said);
+            }
+        }
         // A promise in its own currency grows more slowly than its conversion: a pure one keeps δ = 0, a ρ grows with k².
         let own = question.delta.as_ref().and_then(|delta| match self.accountant {
             Accountant::Basic => match event.promise(delta) {

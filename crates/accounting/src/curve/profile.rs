@@ -1,0 +1,253 @@
+//! The ways to δ(ε), and what is read off it.
+
+use super::ball::Ball;
+use super::contour::{self, Aim, Contour, Laws, log_kappa, log_moment, orders};
+use super::lattice::{self, Lattice};
+use super::law::Law;
+use crate::Error;
+
+/// More different laws than this are not smoothed.
+const MOST_SMOOTHED: usize = 5000;
+/// An interval of this relative width is not the last word: other ways are asked, too.
+const ROUGH: f64 = 1e-2;
+
+/// ln δ(ε), by one of the ways to it.
+pub(super) enum Profile {
+    Contour(Contour),
+    Lattice(Box<Lattice>),
+    Smoothed(Smoothed),
+}
+
+/// A contour for the plan and one Gaussian more, whose moments make it short where the plan's own hardly fall.
+///
+/// With more noise the answers say more, so δ with the Gaussian is at least δ without. Its loss ξ is normal with variance v and mean v/2, and
+/// L = (L + ξ) − ξ, so δ(ε) ≥ δ₊(ε + r) − P[ξ > r], with P[ξ > v/2 + z√v] ≤ e^(−z²/2).
+pub(super) struct Smoothed {
+    contour: Contour,
+    shift: f64,
+    log_beta: f64,
+}
+
+impl Smoothed {
+    fn new(laws: &Laws, aim: Aim) -> Option<Self> {
+        let sampled = |law: &Law| matches!(law, Law::Sampled(_) | Law::FixedSize(_));
+        if laws.len() > MOST_SMOOTHED || laws.iter().any(|(law, _)| sampled(law)) {
+            // Lines of sampled steps cost more the longer they are: the lattice is better.
+            return None;
+        }
+        [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
+            .into_iter()
+            .find_map(|variance: f64| {
+                let mut laws = laws.clone();
+                laws.push((
+                    Law::Gaussian {
+                        mu_squared: Ball::exact(variance),
+                    },
+                    1.0,
+                ));
+                let contour = Contour::new(&laws, aim, contour::FEW_POINTS)?;
+                let log_beta = contour.log_delta(contour.guess())?.1.min(0.0) - 14.0;
+                let shift = 0.5 * variance + (-2.0 * variance * log_beta).sqrt();
+                Some(Self {
+                    contour,
+                    shift: shift * (1.0 + 1e-12),
+                    log_beta,
+                })
+            })
+    }
+
+    fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
+        let upper = self.contour.log_delta(epsilon)?.1;
+        let moved = self.contour.log_delta((epsilon + self.shift).next_up())?.0;
+        let left = self.log_beta - moved;
+        let lower = if left < -1e-9 {
+            moved + libm::log1p(-libm::exp(left)) - 1e-12
+        } else {
+            f64::NEG_INFINITY
+        };
+        Some((lower, upper))
+    }
+}
+
+impl Profile {
+    /// The ways, from the sharpest to the most patient.
+    fn ways() -> [fn(&Laws, Aim) -> Option<Self>; 4] {
+        [
+            |laws, aim| Contour::new(laws, aim, contour::POINTS).map(Profile::Contour),
+            |laws, aim| {
+                Lattice::new(laws, aim, lattice::POINTS)
+                    .map(Box::new)
+                    .map(Profile::Lattice)
+            },
+            |laws, aim| Smoothed::new(laws, aim).map(Profile::Smoothed),
+            |laws, aim| {
+                Lattice::new(laws, aim, lattice::MANY_POINTS)
+                    .map(Box::new)
+                    .map(Profile::Lattice)
+            },
+        ]
+    }
+
+    fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
+        match self {
+            Profile::Contour(contour) => contour.log_delta(epsilon),
+            Profile::Lattice(lattice) => lattice.log_delta(epsilon),
+            Profile::Smoothed(smoothed) => smoothed.log_delta(epsilon),
+        }
+    }
+
+    fn slope(&self) -> f64 {
+        match self {
+            Profile::Contour(contour) => contour.slope(),
+            Profile::Lattice(lattice) => lattice.slope(),
+            Profile::Smoothed(smoothed) => smoothed.contour.slope(),
+        }
+    }
+
+    /// Two ends around the smallest ε ≥ 0 at which ln δ(ε) is at most `log_delta`, itself between two ends.
+    pub(super) fn solve(&self, log_delta: (f64, f64)) -> Option<(f64, f64)> {
+        let upper = self.upper_end(log_delta.0)?;
+        Some((self.lower_end(upper, log_delta.1)?, upper))
+    }
+
+    /// An ε at which δ is certainly at most what is asked, and hardly larger than needed.
+    fn upper_end(&self, log_delta: f64) -> Option<f64> {
+        let over = |epsilon: f64| Some(self.log_delta(epsilon)?.1 - log_delta);
+        // From the guess outwards, until the answer is in between. A guess so far off that nothing is known there counts as above.
+        let mut low = self.guess();
+        let mut step = (1.0 / self.slope()).min(1.0);
+        while low > 0.0 && !over(low).is_some_and(|over| over > 0.0) {
+            low = (low - step).max(0.0);
+            step *= 2.0;
+        }
+        if low == 0.0 && over(0.0)? <= 0.0 {
+            return Some(0.0);
+        }
+        let mut high = low + 1.0 / self.slope();
+        while over(high)? > 0.0 {
+            (low, high) = (high, high + 2.0 * (high - low));
+            if high > 1e12 {
+                return None;
+            }
+        }
+        narrow((low, over(low)?), (high, over(high)?), over).map(|(_, high)| high)
+    }
+
+    /// An ε, not above `upper`, at which δ is certainly at least what is asked, and hardly smaller than needed; 0 when there is none.
+    fn lower_end(&self, upper: f64, log_delta: f64) -> Option<f64> {
+        let over = |epsilon: f64| Some(self.log_delta(epsilon)?.0 - log_delta);
+        let (mut high, mut step) = (upper, 1e-12 * (1.0 + upper));
+        if over(high)? >= 0.0 {
+            return Some(high);
+        }
+        loop {
+            let low = high - step;
+            if low <= 0.0 {
+                return Some(0.0);
+            }
+            if over(low)? >= 0.0 {
+                return narrow((low, over(low)?), (high, over(high)?), over).map(|(low, _)| low);
+            }
+            (high, step) = (low, 2.0 * step);
+        }
+    }
+
+    /// About where ε will be.
+    fn guess(&self) -> f64 {
+        match self {
+            Profile::Contour(contour) => contour.guess(),
+            Profile::Lattice(lattice) => lattice.guess(),
+            Profile::Smoothed(smoothed) => smoothed.contour.guess(),
+        }
+    }
+}
+
+/// Brings two points closer at which a falling function is positive and not positive, keeping both properties.
+fn narrow(
+    mut low: (f64, f64),
+    mut high: (f64, f64),
+    function: impl Fn(f64) -> Option<f64>,
+) -> Option<(f64, f64)> {
+    // Regula falsi that halves the weight of an end that stays (Illinois), and bisection where that is slow.
+    let (mut weight_low, mut weight_high) = (low.1, high.1);
+    for round in 0..200 {
+        if high.0 - low.0 < 1e-13 * (1.0 + high.0) {
+            break;
+        }
+        let mut next = high.0 - weight_high * (high.0 - low.0) / (weight_high - weight_low);
+        if !(next > low.0 && next < high.0) || round % 6 == 5 {
+            next = f64::midpoint(low.0, high.0);
+        }
+        let at = function(next)?;
+        // Land on both sides of the root, close to it, rather than on one side only.
+        if at > 0.0 {
+            (low, weight_low) = ((next, at), at);
+            weight_high *= 0.5;
+        } else {
+            (high, weight_high) = ((next, at), at);
+            weight_low *= 0.5;
+        }
+    }
+    Some((low.0, high.0))
+}
+
+/// Two ends around the smallest ε at which ln δ(ε) is at most `log_delta`, itself between two ends.
+pub(super) fn smallest_epsilon(laws: &Laws, log_delta: (f64, f64)) -> Result<(f64, f64), Error> {
+    if laws.is_empty() {
+        return Ok((0.0, 0.0));
+    }
+    let (mut lower, mut upper) = (0.0f64, lattice::largest(laws).map_or(f64::INFINITY, f64::next_up));
+    for way in Profile::ways() {
+        if let Some(found) = way(laws, Aim::Delta(log_delta.0)).and_then(|profile| profile.solve(log_delta)) {
+            (lower, upper) = (lower.max(found.0), upper.min(found.1));
+        }
+        if upper.is_finite() && upper - lower <= ROUGH * upper {
+            return Ok((lower.min(upper), upper));
+        }
+    }
+    // Markov's inequality at the best of some moments: δ ≤ κ(c)·M(c)·e^(−cε). Never tight, always there.
+    let markov =
+        |c: f64| Some((log_moment(laws, c)? + log_kappa(c) - log_delta.0 + 1e-9) / c * (1.0 + 1e-12));
+    let aim = Aim::Delta(log_delta.0);
+    upper = orders(laws, aim)
+        .into_iter()
+        .filter_map(markov)
+        .fold(upper, f64::min)
+        .max(0.0);
+    if upper.is_finite() {
+        Ok((lower.min(upper), upper))
+    } else {
+        Err(Error::Undecided { what: "ε" })
+    }
+}
+
+/// δ between two ends, for an ε between two ends.
+pub(super) fn delta_between(laws: &Laws, epsilon: (f64, f64)) -> (f64, f64) {
+    if laws.is_empty() {
+        return (0.0, 0.0);
+    }
+    let (mut lower, mut upper) = (f64::NEG_INFINITY, 0.0f64);
+    for way in Profile::ways() {
+        let Some(profile) = way(laws, Aim::Epsilon(epsilon.0)) else {
+            continue;
+        };
+        if let (Some(high), Some(low)) = (profile.log_delta(epsilon.0), profile.log_delta(epsilon.1)) {
+            (lower, upper) = (lower.max(low.0), upper.min(high.1));
+        }
+        if upper - lower <= ROUGH {
+            break;
+        }
+    }
+    if upper - lower > ROUGH {
+        let markov = |c: f64| Some(log_moment(laws, c)? + log_kappa(c) - c * epsilon.0 + 1e-9);
+        let aim = Aim::Epsilon(epsilon.0);
+        upper = orders(laws, aim)
+            .into_iter()
+            .filter_map(markov)
+            .fold(upper, f64::min);
+    }
+    (
+        libm::exp(lower.min(upper)) * (1.0 - 1e-13),
+        (libm::exp(upper) * (1.0 + 1e-13) + 1e-305).min(1.0),
+    )
+}
