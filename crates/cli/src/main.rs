@@ -2,6 +2,7 @@
 
 mod account;
 mod audit;
+mod described;
 mod html;
 mod markup;
 mod plot;

@@ -69,6 +69,15 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
+/// An error of one of our crates, which has its hint in its text. Parameters are in it at most, never data.
+pub(crate) fn explained(error: impl fmt::Display) -> CliError {
+    let text = error.to_string();
+    let (message, hint) = text
+        .split_once("\nhint: ")
+        .unwrap_or((&text, "add --help to the command to see examples"));
+    CliError::bad_input(message).with_hint(hint)
+}
+
 /// Stops because of the input: what is wrong with it, and what to do about it.
 pub(crate) fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, CliError> {
     Err(CliError::bad_input(what).with_hint(hint))

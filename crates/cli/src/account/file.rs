@@ -2,10 +2,10 @@
 
 use super::plan::{Part, flattened};
 use super::releases::Releases;
+use crate::described;
 use crate::terminal::{CliError, fail};
 use accounting::Event;
 use serde::Deserialize;
-use serde_json::error::Category;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -102,16 +102,10 @@ struct Tables {
 }
 
 fn from_toml(text: &str) -> Result<Vec<Part>, CliError> {
-    let line = |at: usize| text.get(..at).unwrap_or(text).matches('\n').count() + 1;
-    let place = |error: &toml::de::Error| format!("line {}", line(error.span().map_or(0, |span| span.start)));
-    if let Err(error) = text.parse::<toml::Table>() {
-        return malformed(format!("{}: this is not TOML", place(&error)));
-    }
-    let tables: Tables = toml::from_str(text)
-        .or_else(|error| malformed(format!("{}: {}", place(&error), expected(error.message()))))?;
+    let tables: Tables = described::from_toml(text).or_else(malformed)?;
     let mut parts = Vec::new();
     for table in tables.event {
-        let line = line(table.span().start);
+        let line = described::line_of(text, table.span().start);
         let described = table.into_inner().parts().map_err(|error| CliError {
             message: format!("the event at line {line}: {}", error.message),
             ..error
@@ -125,46 +119,17 @@ fn from_toml(text: &str) -> Result<Vec<Part>, CliError> {
 }
 
 fn from_json(text: &str) -> Result<Vec<Part>, CliError> {
-    let events: Result<Vec<Event>, serde_json::Error> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text)
+    let events: Result<Vec<Event>, String> = if text.trim_start().starts_with('[') {
+        described::from_json(text)
     } else {
-        serde_json::from_str(text).map(|event| vec![event])
+        described::from_json(text).map(|event| vec![event])
     };
-    let events = events.or_else(|error| {
-        let what = match error.classify() {
-            Category::Data => {
-                let told = error.to_string();
-                let place = format!(" at line {} column {}", error.line(), error.column());
-                expected(told.strip_suffix(&place).unwrap_or(&told))
-            }
-            Category::Eof => "this is not JSON: it ends too early".to_owned(),
-            Category::Syntax | Category::Io => "this is not JSON".to_owned(),
-        };
-        malformed(format!(
-            "line {}, column {}: {what}",
-            error.line(),
-            error.column()
-        ))
-    })?;
+    let events = events.or_else(malformed)?;
     let mut parts = Vec::new();
     for event in events {
         parts.extend(flattened(event)?);
     }
     Ok(parts)
-}
-
-/// What was expected, from an error of serde: the part of it that has nothing of the file in it, because the file may be the wrong
-/// one, and full of data.
-///
-/// Such an error is `…, expected …` with what was found in front, or is about a field of ours, or explains a number of ours.
-fn expected(error: &str) -> String {
-    const OURS: [&str; 3] = ["missing field ", "duplicate field ", "events nest "];
-    let line = error.lines().next().unwrap_or_default();
-    match line.rsplit_once(", expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None if OURS.iter().any(|start| line.starts_with(start)) => line.to_owned(),
-        None => "expected a number that is finite, not negative and in range".to_owned(),
-    }
 }
 
 fn malformed<T>(what: impl Into<String>) -> Result<T, CliError> {

@@ -15,14 +15,13 @@ mod releases;
 mod report;
 mod sgd;
 
-use crate::terminal::{self, CliError, fail};
+use crate::terminal::{self, CliError, explained, fail};
 use accounting::{Event, Neighbors, PrivacyUnit};
 use clap::{Args, Subcommand, ValueEnum};
 use plan::Plan;
 use question::Question;
 use releases::Releases;
 use report::Report;
-use std::fmt::Display;
 use std::path::PathBuf;
 
 /// What do these releases cost together? Every accountant side by side, and a certified answer
@@ -179,15 +178,6 @@ fn group_size(text: &str) -> Result<u32, CliError> {
 }
 
 const LARGEST_GROUP: u32 = 1_000_000;
-
-/// An error of one of our crates, which has its hint in its text.
-fn explained(error: impl Display) -> CliError {
-    let text = error.to_string();
-    let (message, hint) = text
-        .split_once("\nhint: ")
-        .unwrap_or((&text, "`deniable account --help` has examples"));
-    CliError::bad_input(message).with_hint(hint)
-}
 
 #[cfg(test)]
 mod tests;

@@ -204,12 +204,12 @@ fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
         (
             "[[event]]\nlaplace = 1\n\n[[event]]\nlaplase = \"0.1\"\n",
             Format::Toml,
-            "line 5: expected one of `laplace`, `gaussian`, `randomized-response`",
+            "line 5, column 1: expected one of `laplace`, `gaussian`, `randomized-response`",
         ),
         (
             "[[event]]\nlaplace = 0.1\n",
             Format::Toml,
-            "line 2: expected text as on the command line",
+            ": expected text as on the command line",
         ),
         (
             "[[event]]\n\nlaplace = \"-1\"\n",
@@ -221,13 +221,13 @@ fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
             Format::Toml,
             "runs 0 times",
         ),
-        ("[[event]]\nlaplace = 1\ntimes = -1\n", Format::Toml, "line 3: "),
+        ("[[event]]\nlaplace = 1\ntimes = -1\n", Format::Toml, "line 3, column "),
         (
             "[[event]]\nlaplace = 1\ntimes = 9000000000000000000\n",
             Format::Toml,
             "more than 1000000000",
         ),
-        ("[[event]\n", Format::Toml, "line 1: this is not TOML"),
+        ("[[event]\n", Format::Toml, "this is not TOML"),
         (
             "{",
             Format::Json,
@@ -246,7 +246,7 @@ fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
         (
             r#"{"laplace": {"ratio": "1e999"}}"#,
             Format::Json,
-            "expected a number that is finite",
+            "such as a number that is finite",
         ),
         (
             r#"{"gaussian": {"multiplier_squared": 0, "on": "rounded"}}"#,

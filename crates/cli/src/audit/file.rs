@@ -3,12 +3,12 @@
 use super::description::{Pair, Parameters};
 use super::laws::magnitude;
 use super::number::Number;
+use crate::described;
 use crate::terminal::{CliError, fail};
 use audit::exact_audit::{Finite, Law, Piece, Piecewise, Real};
 use exact::{Rational, ratio};
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::error::Category;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -101,64 +101,16 @@ pub(super) fn parse(text: &str, format: Format) -> Result<Pair, CliError> {
         return malformed("the file is empty");
     }
     let description = match format {
-        Format::Toml => from_toml(text)?,
-        Format::Json => from_json(text)?,
+        Format::Toml => described::from_toml(text),
+        Format::Json => described::from_json(text),
     };
+    let description: Description = description.or_else(malformed)?;
     match (description.mechanism, description.first, description.second) {
         (Some(parameters), None, None) => parameters.pair(),
         (None, Some(first), Some(second)) => rows(&first, &second),
         (None, None, None) => malformed("it describes no mechanism"),
         (None, _, _) => malformed("it has one of `first` and `second` without the other"),
         (Some(_), _, _) => malformed("it has both `mechanism` and `first` or `second`"),
-    }
-}
-
-fn from_toml(text: &str) -> Result<Description, CliError> {
-    let place = |error: &toml::de::Error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let before = text.get(..start).unwrap_or(text);
-        let last = before.rsplit('\n').next().unwrap_or(before);
-        format!(
-            "line {}, column {}",
-            before.matches('\n').count() + 1,
-            last.chars().count() + 1
-        )
-    };
-    if let Err(error) = text.parse::<toml::Table>() {
-        return malformed(format!("{}: this is not TOML", place(&error)));
-    }
-    toml::from_str(text)
-        .or_else(|error| malformed(format!("{}: {}", place(&error), expected(error.message()))))
-}
-
-fn from_json(text: &str) -> Result<Description, CliError> {
-    serde_json::from_str(text).or_else(|error| {
-        let what = match error.classify() {
-            Category::Data => {
-                let told = error.to_string();
-                let place = format!(" at line {} column {}", error.line(), error.column());
-                expected(told.strip_suffix(&place).unwrap_or(&told))
-            }
-            Category::Eof => "this is not JSON: it ends too early".to_string(),
-            Category::Syntax | Category::Io => "this is not JSON".to_string(),
-        };
-        malformed(format!(
-            "line {}, column {}: {what}",
-            error.line(),
-            error.column()
-        ))
-    })
-}
-
-/// What was expected, from an error of serde: the part of it that has nothing of the file in it.
-///
-/// Such an error is `…, expected …` with what was found in front, or one of ours, or about a field of ours.
-fn expected(error: &str) -> String {
-    const OURS: [&str; 3] = ["expected ", "missing field ", "duplicate field "];
-    match error.rsplit_once(", expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None if OURS.iter().any(|start| error.starts_with(start)) => error.to_string(),
-        None => "expected something else".to_string(),
     }
 }
 
@@ -200,7 +152,7 @@ fn entry<T: serde::de::DeserializeOwned>(row: &str, index: usize, value: &Value)
         malformed(format!(
             "entry {} of `{row}`: {}",
             index + 1,
-            expected(&error.to_string())
+            described::expected(&error.to_string())
         ))
     })
 }

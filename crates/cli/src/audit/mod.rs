@@ -20,10 +20,9 @@ mod self_test;
 mod subject;
 mod verify;
 
-use crate::terminal::CliError;
+use crate::terminal::{CliError, explained};
 use clap::{Args, Subcommand};
 use number::Number;
-use std::fmt::Display;
 
 /// Is this privacy claim true? By proof, or by experiment on any program
 ///
@@ -117,15 +116,6 @@ fn check_delta(name: &str, delta: Option<&Number>) -> Result<(), CliError> {
         );
     }
     Ok(())
-}
-
-/// An error of one of our crates, which has its hint in its text.
-fn explained(error: impl Display) -> CliError {
-    let text = error.to_string();
-    match text.split_once("\nhint: ") {
-        Some((message, hint)) => CliError::bad_input(message).with_hint(hint),
-        None => CliError::bad_input(text),
-    }
 }
 
 /// The error that ends a command after its report: exit code 1.

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use mechanism::{Estimate, Frequencies, LocalHashing, RandomizedResponse, UnaryEncoding};
 use std::fmt::Display;
 
-use crate::terminal::{CliError, fail};
+use crate::terminal::{CliError, explained, fail};
 
 /// How much noise: γ or ε.
 #[derive(Args, Clone, Debug, Default)]
@@ -67,15 +67,6 @@ pub(super) enum Randomizer {
 /// Whom every survey protects: the number of respondents is public, what each of them answered is not.
 pub(super) fn respondent() -> PrivacyUnit {
     PrivacyUnit::new("respondent", Neighbors::ChangeOne)
-}
-
-/// An error of one of our crates, which has its hint in its text. Parameters are in it at most, never data.
-pub(super) fn explained(error: impl Display) -> CliError {
-    let text = error.to_string();
-    match text.split_once("\nhint: ") {
-        Some((message, hint)) => CliError::bad_input(message).with_hint(hint),
-        None => CliError::bad_input(text).with_hint("`deniable survey --help` shows examples"),
-    }
 }
 
 impl NoiseArguments {

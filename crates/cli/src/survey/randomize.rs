@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::json_text;
-use super::method::{Method, MethodArguments, explained};
+use super::method::{Method, MethodArguments};
 use super::report::{numbers, randomize};
 use super::sheet::Sheet;
-use crate::terminal::{CliError, fail, print, print_bytes, significant, write_file_atomically};
+use crate::terminal::{CliError, explained, fail, print, print_bytes, significant, write_file_atomically};
 
 /// The confidence of the accuracy that is told before anything is estimated.
 const CONFIDENCE: f64 = 0.95;

@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::json_text;
-use super::method::{NoiseArguments, explained};
+use super::method::NoiseArguments;
 use super::report::release;
 use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Column, Progress, Table, fail, print, significant, write_file_atomically};
+use crate::terminal::{
+    CliError, Column, Progress, Table, explained, fail, print, significant, write_file_atomically,
+};
 
 /// So many respondents are randomized at a time: the progress bar moves, and memory stays small.
 const AT_A_TIME: u64 = 1 << 17;
