@@ -454,3 +454,25 @@ fn a_hundred_thousand_different_noises_are_answered() {
     let (low, high) = (found.lower.to_f64_down(), found.upper.to_f64_up());
     assert!(high - low < 1e-9 * high && low > 10.0, "{found:?}");
 }
+
+#[test]
+fn hardly_any_noise_is_answered_too() {
+    // Panels as narrow as the noise would number millions.
+    let step = Event::SampledGaussian {
+        sampler: Sampler::FixedSize {
+            batch: 157,
+            of: 10_000,
+        },
+        multiplier_squared: Ratio::parse("1e-6").unwrap(),
+    };
+    let plan = Event::Repeated {
+        event: Box::new(step),
+        times: 6955,
+    };
+    let changed = PrivacyUnit::new("person", Neighbors::ChangeOne);
+    let found = Curve::of(&plan, &changed)
+        .unwrap()
+        .epsilon(&Delta::parse("0.0004").unwrap())
+        .unwrap();
+    assert!(found.upper.to_f64_up() > 1e6, "{found:?}");
+}

@@ -103,6 +103,9 @@ pub(super) fn line(law: &Sampled, c: f64, t: f64, tolerance: f64) -> Option<Line
     let width = end - from.middle;
     let mut panels = (width / law.sigma.lower().min(1.0)).ceil();
     let half = loop {
+        if panels.is_nan() || panels > MOST_PANELS {
+            return None;
+        }
         let half = 0.5 * width / panels;
         let error: f64 = (0..panels as u32)
             .map(|i| panel_error(law, c, t, from.middle + half * (2.0 * f64::from(i) + 1.0), half))
@@ -111,9 +114,6 @@ pub(super) fn line(law: &Sampled, c: f64, t: f64, tolerance: f64) -> Option<Line
             break half;
         }
         panels = (panels * 1.25).ceil();
-        if panels > MOST_PANELS {
-            return None;
-        }
     };
     let alpha = Ball::exact(1.0 + c).widened(f64::EPSILON * (1.0 + c));
     let minus = Ball::exact(-c);
