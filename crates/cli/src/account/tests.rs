@@ -221,7 +221,11 @@ fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
             Format::Toml,
             "runs 0 times",
         ),
-        ("[[event]]\nlaplace = 1\ntimes = -1\n", Format::Toml, "line 3, column "),
+        (
+            "[[event]]\nlaplace = 1\ntimes = -1\n",
+            Format::Toml,
+            "line 3, column ",
+        ),
         (
             "[[event]]\nlaplace = 1\ntimes = 9000000000000000000\n",
             Format::Toml,
