@@ -490,7 +490,7 @@ fn release() -> impl Strategy<Value = [String; 2]> {
 }
 
 /// How long one command line may take: far longer than any does, for machines that do more at once.
-const PATIENCE: Duration = Duration::from_secs(150);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether the command line returns, with an answer that has content or with an error that has a hint.
 fn returns(words: Vec<String>) -> Result<(), TestCaseError> {
