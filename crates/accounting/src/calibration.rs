@@ -78,18 +78,24 @@ pub fn smallest_training_multiplier(
             high = middle
         }
     }
-    // Newton's iteration in ln σ on the certified curve, with the slope of the rough one.
+    // Secants in ln σ on the certified curve, the first with the slope of the rough one.
     let mut sigma = high;
-    let slope = (rough(sigma * 1.01) - rough(sigma / 1.01)) / (2.0 * libm::log(1.01));
-    for _ in 0..4 {
+    let mut slope = (rough(sigma * 1.01) - rough(sigma / 1.01)) / (2.0 * libm::log(1.01));
+    let mut last: Option<(f64, f64)> = None;
+    for _ in 0..6 {
+        let here = libm::log(sigma);
         let over = libm::log(keeps(&rational(sigma)?)?.to_f64_up()) - aim;
+        if let Some((there, then)) = last.filter(|(there, _)| *there != here) {
+            slope = (over - then) / (here - there);
+        }
         if !over.is_finite() || slope.is_nan() || slope >= 0.0 {
             break;
         }
         sigma *= libm::exp((-over / slope).clamp(-1.0, 1.0));
-        if over.abs() < 1e-10 {
+        if over.abs() < 1e-9 {
             break;
         }
+        last = Some((here, over));
     }
     // Where the curve takes long it is asked a few times only: the steps grow fast, and a σ that is a little too large is still right.
     let mut step = 1e-12;

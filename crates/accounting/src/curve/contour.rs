@@ -27,7 +27,7 @@ use super::law::{Falling, Law, Line, RoughLaw};
 /// Relative size of what may be left out, each of aliases and tail.
 const LEFT_OUT: f64 = 1e-10;
 /// The most evaluations of loss nodes that are worth it.
-const MOST_WORK: f64 = 6e7;
+const MOST_WORK: f64 = 2e7;
 /// Points of a contour: usually, and where each is asked for often.
 pub(super) const POINTS: f64 = 1e6;
 pub(super) const FEW_POINTS: f64 = 3e4;
