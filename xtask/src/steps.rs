@@ -98,8 +98,18 @@ pub(crate) fn run_all(root: &Path) -> Result<(), String> {
 
 fn run_step(root: &Path, step: &Step) -> Result<(), String> {
     match step {
-        Step::Cargo { arguments, hint, .. } => {
-            let status = cargo(root).args(*arguments).status();
+        Step::Cargo {
+            arguments,
+            hint,
+            name,
+        } => {
+            // Tests of the ledger and of tables need a server; the script installs, starts and removes it.
+            let mut command = if *name == "tests" {
+                with_postgres(root)
+            } else {
+                cargo(root)
+            };
+            let status = command.args(*arguments).status();
             let status = status.map_err(|error| format!("cannot start cargo: {error}"))?;
             let shown = arguments.join(" ");
             status
@@ -146,8 +156,19 @@ fn ensure_nextest(root: &Path) -> bool {
     false
 }
 
+/// Cargo beside a throw-away PostgreSQL server.
+fn with_postgres(root: &Path) -> Command {
+    let mut command = Command::new(root.join("scripts/with-postgres"));
+    command.arg(cargo_program()).current_dir(root);
+    command
+}
+
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))
+}
+
 fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let mut command = Command::new(cargo_program());
     command.current_dir(root);
     command
 }

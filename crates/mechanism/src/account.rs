@@ -137,18 +137,7 @@ impl<L: Ledger> Account<L> {
             return Err(Error::UnitMismatch);
         }
         let terms = mechanism.terms();
-        if !terms.sensitivity().covers(input.sensitivity()) {
-            return Err(Error::SensitivityMismatch);
-        }
-        if terms.grid().is_some_and(|grid| grid != input.grid()) {
-            return Err(Error::GridMismatch);
-        }
-        if terms
-            .requires()
-            .is_some_and(|neighbors| neighbors != input.unit().neighbors)
-        {
-            return Err(Error::NeighborsMismatch);
-        }
+        terms.check(input)?;
         let guarantee = Guarantee::new(terms.promise().clone(), input.unit().clone());
         let charge = Charge {
             event: terms.event().clone(),
@@ -156,11 +145,17 @@ impl<L: Ledger> Account<L> {
             purpose: purpose.to_owned(),
         };
         let receipt = self.ledger.charge(charge)?;
-        Ok((
-            receipt,
-            Permit {
-                entropy: &mut *self.entropy,
-            },
-        ))
+        Ok((receipt, self.mint()))
+    }
+
+    pub(crate) fn ledger_mut(&mut self) -> &mut L {
+        &mut self.ledger
+    }
+
+    /// A permit. Whoever calls this has a receipt.
+    pub(crate) fn mint(&mut self) -> Permit<'_> {
+        Permit {
+            entropy: &mut *self.entropy,
+        }
     }
 }

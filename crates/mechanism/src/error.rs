@@ -51,6 +51,11 @@ pub enum Error {
         "the process forked since this session was charged\nhint: one charge answers one session; open another in the child"
     )]
     Forked,
+    /// A draw that was not charged for, or was made already.
+    #[error(
+        "this draw was not reserved, or was made already\nhint: what was charged together is drawn once each, with the mechanisms that were charged"
+    )]
+    NotReserved,
     /// A parameter outside its range.
     #[error("{what} must be {range}")]
     OutOfRange {

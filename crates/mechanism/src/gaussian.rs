@@ -60,15 +60,40 @@ impl Gaussian {
             return Err(Error::NoDelta);
         }
         let multiplier = multiplier(&epsilon, &delta)?;
-        let multiplier_squared = &multiplier * &multiplier;
-        let variance = &multiplier_squared * sensitivity.l2_squared();
-        let multiplier_squared = recorded(&multiplier_squared)?;
+        let promise = Promise::Approximate(epsilon, delta);
+        Self::promising(promise, &(&multiplier * &multiplier), sensitivity, grid)
+    }
+
+    /// With σ² = multiplier²·Δ₂², for what is accounted for together with other releases. Alone it is ρ-zCDP with ρ = 1/(2·multiplier²)
+    /// (Bun and Steinke 2016, Proposition 1.6; rounding is post-processing).
+    ///
+    /// # Errors
+    /// When no sampler has so little or so much noise.
+    pub fn with_multiplier(
+        multiplier_squared: &Rational,
+        sensitivity: Sensitivity,
+        grid: Grid,
+    ) -> Result<Self, Error> {
+        if *multiplier_squared <= Rational::ZERO {
+            return Err(accounting::Error::NoNoise.into());
+        }
+        let rho = Rho::exactly_or_up(&(ratio(1, 2) / multiplier_squared))?;
+        Self::promising(Promise::Concentrated(rho), multiplier_squared, sensitivity, grid)
+    }
+
+    fn promising(
+        promise: Promise,
+        multiplier_squared: &Rational,
+        sensitivity: Sensitivity,
+        grid: Grid,
+    ) -> Result<Self, Error> {
+        let variance = multiplier_squared * sensitivity.l2_squared();
+        let multiplier_squared = recorded(multiplier_squared)?;
         let noise = RoundedGaussian::new(&variance)?;
         let event = Event::Gaussian {
             multiplier_squared,
             on: Where::Rounded,
         };
-        let promise = Promise::Approximate(epsilon, delta);
         let terms = Terms::new(sensitivity, event, promise, accuracy(&variance)).on(grid);
         Ok(Self {
             terms,
@@ -178,7 +203,7 @@ fn lives_on(sensitivity: &Sensitivity) -> Where {
 }
 
 /// σ²/Δ₂² as an event records it, which is between about 1e-180 and 1e180.
-fn recorded(squared: &Rational) -> Result<Ratio, Error> {
+pub(crate) fn recorded(squared: &Rational) -> Result<Ratio, Error> {
     if floor_log2(squared).unsigned_abs() > 598 {
         return Err(Error::OutOfRange {
             what: "the ratio of noise to sensitivity",

@@ -1,4 +1,4 @@
-use crate::{Accuracy, Sensitivity};
+use crate::{Accuracy, Aggregate, Error, Sensitivity};
 use accounting::{Event, Neighbors, Promise};
 use noise::Grid;
 
@@ -79,5 +79,22 @@ impl Terms {
     /// How far the output may be from the truth, known before drawing.
     pub fn accuracy(&self) -> &Accuracy {
         &self.accuracy
+    }
+
+    /// Whether an input is one that these terms were stated for.
+    pub(crate) fn check<T>(&self, input: &Aggregate<T>) -> Result<(), Error> {
+        if !self.sensitivity.covers(input.sensitivity()) {
+            return Err(Error::SensitivityMismatch);
+        }
+        if self.grid.is_some_and(|grid| grid != input.grid()) {
+            return Err(Error::GridMismatch);
+        }
+        if self
+            .requires
+            .is_some_and(|neighbors| neighbors != input.unit().neighbors)
+        {
+            return Err(Error::NeighborsMismatch);
+        }
+        Ok(())
     }
 }

@@ -127,15 +127,20 @@ fn check(epsilon: &Epsilon, delta: &Delta, sensitivity: &Sensitivity) -> Result<
 
 /// What all of them state. Accuracy depends on the data: a count that came out is one that the noise did not push below the threshold,
 /// and how likely a group is missed is told by its count alone.
-fn terms(epsilon: Epsilon, delta: Delta, sensitivity: Sensitivity) -> Terms {
-    let event = Event::Approximate {
-        epsilon: epsilon.clone(),
-        delta: delta.clone(),
-    };
-    let promise = Promise::Approximate(epsilon, delta);
+fn terms(event: Event, promise: Promise, sensitivity: Sensitivity) -> Terms {
     Terms::new(sensitivity, event, promise, Accuracy::DependsOnData)
         .on(Grid::new(0))
         .only_for(Neighbors::AddRemove)
+}
+
+/// Noise and, beside it, a leak of (0, δ₂): the proofs show the output to be a function of two independent things, the noisy counts of the
+/// groups that occur on both sides, and a draw that differs between the sides with probability at most δ₂.
+fn with_leak(noise: Event, leak: Delta) -> Event {
+    let leak = Event::Approximate {
+        epsilon: Epsilon::ZERO,
+        delta: leak,
+    };
+    Event::Composed(vec![noise, leak])
 }
 
 /// The least threshold τ ≥ 1 for which `groups` groups of one unit each stay hidden, all of them, with probability 1 − δ or more.

@@ -1,6 +1,7 @@
-use super::{GroupName, check, least_threshold, present, reaching, terms};
+use super::{GroupName, check, least_threshold, present, reaching, terms, with_leak};
+use crate::gaussian::recorded;
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
-use accounting::{Delta, Epsilon, smallest_multiplier};
+use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, epsilon_of_gaussian, smallest_multiplier};
 use exact::{Interval, Rational, ratio};
 use noise::RoundedGaussian;
 
@@ -42,16 +43,52 @@ impl GaussianThreshold {
     ) -> Result<Self, Error> {
         check(&epsilon, noise_delta, &sensitivity)?;
         check(&epsilon, threshold_delta, &sensitivity)?;
-        let delta = noise_delta.plus(threshold_delta)?;
-        let groups = sensitivity.coordinates();
         let multiplier = smallest_multiplier(&epsilon, noise_delta)?;
-        let variance = &multiplier * &multiplier * Rational::from(groups);
+        let promise = Promise::Approximate(epsilon, noise_delta.plus(threshold_delta)?);
+        Self::promising(
+            promise,
+            &(&multiplier * &multiplier),
+            threshold_delta,
+            sensitivity,
+        )
+    }
+
+    /// With σ² = multiplier²·ℓ₀, for what is accounted for together with other releases. Alone, as much δ goes to the noise as to the threshold.
+    ///
+    /// # Errors
+    /// When there is no noise, no δ, or more than one step in a count.
+    pub fn with_multiplier(
+        multiplier_squared: &Rational,
+        threshold_delta: &Delta,
+        sensitivity: Sensitivity,
+    ) -> Result<Self, Error> {
+        if *multiplier_squared <= Rational::ZERO {
+            return Err(accounting::Error::NoNoise.into());
+        }
+        let epsilon = epsilon_of_gaussian(multiplier_squared, threshold_delta)?;
+        check(&epsilon, threshold_delta, &sensitivity)?;
+        let promise = Promise::Approximate(epsilon, threshold_delta.plus(threshold_delta)?);
+        Self::promising(promise, multiplier_squared, threshold_delta, sensitivity)
+    }
+
+    fn promising(
+        promise: Promise,
+        multiplier_squared: &Rational,
+        threshold_delta: &Delta,
+        sensitivity: Sensitivity,
+    ) -> Result<Self, Error> {
+        let groups = sensitivity.coordinates();
+        let variance = multiplier_squared * Rational::from(groups);
         let noise = RoundedGaussian::new(&variance)?;
         let threshold = least_threshold(groups, threshold_delta, |reach, bits| {
             tail(&variance, reach, bits)
         })?;
+        let event = Event::Gaussian {
+            multiplier_squared: recorded(multiplier_squared)?,
+            on: Where::Rounded,
+        };
         Ok(Self {
-            terms: terms(epsilon, delta, sensitivity),
+            terms: terms(with_leak(event, threshold_delta.clone()), promise, sensitivity),
             variance,
             threshold,
             noise,

@@ -1,6 +1,6 @@
-use super::{GroupName, check, laplace_tail, least_threshold, present, reaching, terms};
+use super::{GroupName, check, laplace_tail, least_threshold, present, reaching, terms, with_leak};
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
-use accounting::{Delta, Epsilon};
+use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, Ratio};
 use exact::Rational;
 use noise::DiscreteLaplace;
 
@@ -37,8 +37,13 @@ impl LaplaceThreshold {
         let noise = DiscreteLaplace::new(&scale)?;
         let rate = Rational::ONE / &scale;
         let threshold = least_threshold(groups, &delta, |reach, bits| laplace_tail(&rate, reach, bits))?;
+        let event = Event::Laplace {
+            ratio: Ratio::at_least(epsilon.as_rational()),
+            on: Where::Discrete,
+        };
+        let promise = Promise::Approximate(epsilon, delta.clone());
         Ok(Self {
-            terms: terms(epsilon, delta, sensitivity),
+            terms: terms(with_leak(event, delta), promise, sensitivity),
             scale,
             threshold,
             noise,

@@ -1,6 +1,6 @@
 use super::{GroupName, check, present, terms};
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
-use accounting::{Delta, Epsilon};
+use accounting::{Delta, Epsilon, Event, Promise};
 use exact::{Integer, Interval, Rational, floor_log2};
 use noise::{Entropy, UniformReal};
 
@@ -60,8 +60,13 @@ impl OptimalThreshold {
                 range,
             });
         }
+        let event = Event::Approximate {
+            epsilon: epsilon.clone(),
+            delta: delta.clone(),
+        };
+        let promise = Promise::Approximate(epsilon, delta);
         Ok(Self {
-            terms: terms(epsilon, delta, sensitivity),
+            terms: terms(event, promise, sensitivity),
             law,
             table,
         })

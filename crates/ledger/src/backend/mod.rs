@@ -1,0 +1,110 @@
+//! Where entries are kept: the little that differs between a file and a server.
+
+mod postgresql;
+mod sqlite;
+
+use crate::chain::Record;
+use crate::{Error, Place};
+pub(crate) use postgresql::Postgres;
+pub(crate) use sqlite::Sqlite;
+use std::time::Duration;
+
+/// How long to wait for others before giving up. A charge takes milliseconds, so this is a queue of thousands.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// To read one consistent state.
+    Read,
+    /// To add an entry; no other transaction does so meanwhile.
+    Write,
+    /// To make the tables; no other transaction does so meanwhile.
+    Create,
+}
+
+/// The sums after an entry, as they are kept.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) number: u64,
+    pub(crate) hash: String,
+    pub(crate) tally: String,
+}
+
+/// Transactions over entries and one snapshot. Everything but `exists` happens inside a transaction.
+pub(crate) trait Backend: Send {
+    fn begin(&mut self, access: Access) -> Result<(), Error>;
+    /// Everything since `begin` is on disk when this is `Ok`. Otherwise nobody knows.
+    fn commit(&mut self) -> Result<(), Error>;
+    /// Forgets everything since `begin`.
+    fn rollback(&mut self);
+    /// Whether there is a ledger.
+    fn exists(&mut self) -> Result<bool, Error>;
+    /// Makes an empty one.
+    fn create(&mut self) -> Result<(), Error>;
+    fn last(&mut self) -> Result<Option<Record>, Error>;
+    fn entry(&mut self, number: u64) -> Result<Option<Record>, Error>;
+    /// Up to `most` entries after the one with this number, in order.
+    fn entries_after(&mut self, number: u64, most: u32) -> Result<Vec<Record>, Error>;
+    /// The answers to a question, the newest first.
+    fn answers(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error>;
+    fn append(&mut self, record: &Record) -> Result<(), Error>;
+    fn snapshot(&mut self) -> Result<Option<Snapshot>, Error>;
+    fn keep_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Error>;
+    /// Says of the snapshot that it is also the one after this entry, which changed no sums.
+    fn move_snapshot(&mut self, from: u64, number: u64, hash: &str) -> Result<(), Error>;
+}
+
+/// Connects; `None` when nothing is to be made and nothing is there.
+pub(crate) fn connect(place: &Place, make: bool) -> Result<Option<Box<dyn Backend>>, Error> {
+    Ok(match place {
+        Place::File(path) => Sqlite::open(path, make)?.map(|file| Box::new(file) as Box<dyn Backend>),
+        Place::Postgres(address) => Some(Box::new(Postgres::connect(address)?)),
+    })
+}
+
+/// The statements, which both databases understand.
+mod statement {
+    macro_rules! columns {
+        () => {
+            "number, previous, time, kind, analyst, question, purpose, body, tally, hash"
+        };
+    }
+
+    pub(super) const LAST: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM deniable_entries ORDER BY number DESC LIMIT 1"
+    );
+    pub(super) const ENTRY: &str = concat!("SELECT ", columns!(), " FROM deniable_entries WHERE number = $1");
+    pub(super) const ENTRIES_AFTER: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM deniable_entries WHERE number > $1 ORDER BY number LIMIT $2"
+    );
+    pub(super) const ANSWERS: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM deniable_entries WHERE kind = 'answer' AND question = $1 ORDER BY number DESC LIMIT $2"
+    );
+    pub(super) const APPEND: &str = concat!(
+        "INSERT INTO deniable_entries (",
+        columns!(),
+        ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    );
+    pub(super) const SNAPSHOT: &str = "SELECT number, hash, tally FROM deniable_snapshot WHERE one = 1";
+    pub(super) const KEEP_SNAPSHOT: &str = "INSERT INTO deniable_snapshot (one, number, hash, tally) VALUES (1, $1, $2, $3) \
+        ON CONFLICT (one) DO UPDATE SET number = excluded.number, hash = excluded.hash, tally = excluded.tally";
+    pub(super) const MOVE_SNAPSHOT: &str =
+        "UPDATE deniable_snapshot SET number = $1, hash = $2 WHERE one = 1 AND number = $3";
+}
+
+/// A number as databases keep it.
+fn stored(number: u64) -> Result<i64, Error> {
+    i64::try_from(number).map_err(|_| Error::broken(number, "no ledger has so many entries"))
+}
+
+/// A number as it was kept; one that was never kept is that of no entry.
+fn unstored(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

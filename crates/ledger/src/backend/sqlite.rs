@@ -1,0 +1,313 @@
+//! One file.
+
+use super::{Access, Backend, PATIENCE, Snapshot, statement, stored, unstored};
+use crate::Error;
+use crate::chain::Record;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Entries are added, one after the other, and never changed. The trigger on insertion also stops `INSERT OR REPLACE`, which deletes
+/// without asking the one on deletion.
+const TABLES: &str = "
+CREATE TABLE deniable_entries (
+    number INTEGER PRIMARY KEY,
+    previous TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    analyst TEXT NOT NULL,
+    question TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    body TEXT NOT NULL,
+    tally TEXT NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+CREATE INDEX deniable_answers ON deniable_entries (question, number) WHERE kind = 'answer';
+CREATE TABLE deniable_snapshot (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    number INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    tally TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER deniable_never_updated BEFORE UPDATE ON deniable_entries
+BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never changed'); END;
+CREATE TRIGGER deniable_never_deleted BEFORE DELETE ON deniable_entries
+BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END;
+CREATE TRIGGER deniable_only_appended BEFORE INSERT ON deniable_entries
+WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM deniable_entries)
+BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only appended'); END;
+";
+
+pub(crate) struct Sqlite {
+    connection: Connection,
+}
+
+impl Sqlite {
+    /// Opens a file, or makes it; `None` when it is not there and is not to be made.
+    pub(crate) fn open(path: &Path, make: bool) -> Result<Option<Self>, Error> {
+        if !make && !path.exists() {
+            return Ok(None);
+        }
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if make {
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        }
+        let connection = Connection::open_with_flags(path, flags).map_err(|error| unusable(&error))?;
+        connection
+            .busy_timeout(PATIENCE)
+            .map_err(|error| unusable(&error))?;
+        prepare(&connection)?;
+        Ok(Some(Self { connection }))
+    }
+}
+
+/// A commit returns after the log is on disk, on every system; and readers do not stop writers.
+fn prepare(connection: &Connection) -> Result<(), Error> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // The first change to a log beside the file does not wait for others who do the same.
+        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode == "wal" => break,
+            Ok(_) => {
+                return Err(Error::unusable(
+                    "the file cannot have a write-ahead log",
+                    "keep the ledger on a local disk, in a directory that can be written",
+                ));
+            }
+            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => return Err(unusable(&error)),
+        }
+    }
+    connection
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA trusted_schema = OFF;")
+        .map_err(|error| unusable(&error))
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// What SQLite calls the failure, and nothing of what was in the statement.
+fn unusable(error: &rusqlite::Error) -> Error {
+    let (what, hint) = match error {
+        rusqlite::Error::SqliteFailure(failure, _) => {
+            let hint = match failure.code {
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                    "another process held the ledger for a minute; see what it does, and try again"
+                }
+                ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly => {
+                    "check that the directory exists and that you may write to it and to the file"
+                }
+                ErrorCode::DiskFull => "make room on the disk, and try again",
+                ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => {
+                    "this is no ledger, or a damaged one; name another file, or restore it from a copy"
+                }
+                _ => "check the disk and the file, and try again",
+            };
+            (format!("SQLite reports: {failure}"), hint)
+        }
+        _ => (
+            "a field is not of the kind that a ledger writes".to_owned(),
+            "this is no ledger, or somebody wrote to it; restore it from a copy that verifies",
+        ),
+    };
+    Error::unusable(what, hint)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        number: unstored(row.get(0)?),
+        previous: row.get(1)?,
+        time: row.get(2)?,
+        kind: row.get(3)?,
+        analyst: row.get(4)?,
+        question: row.get(5)?,
+        purpose: row.get(6)?,
+        body: row.get(7)?,
+        tally: row.get(8)?,
+        hash: row.get(9)?,
+    })
+}
+
+impl Sqlite {
+    fn one(&self, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<Option<Record>> {
+        self.connection
+            .prepare_cached(sql)?
+            .query_row(values, read)
+            .optional()
+    }
+
+    fn many(&self, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<Vec<Record>> {
+        self.connection
+            .prepare_cached(sql)?
+            .query_map(values, read)?
+            .collect()
+    }
+
+    fn write(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), Error> {
+        let mut prepared = self
+            .connection
+            .prepare_cached(sql)
+            .map_err(|error| unusable(&error))?;
+        prepared.execute(values).map_err(|error| unusable(&error))?;
+        Ok(())
+    }
+
+    fn run(&self, sql: &str) -> Result<(), Error> {
+        self.connection
+            .execute_batch(sql)
+            .map_err(|error| unusable(&error))
+    }
+
+    fn tables(&self, named: &str) -> Result<i64, Error> {
+        let sql = format!("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND {named}");
+        self.connection
+            .query_row(&sql, [], |row| row.get(0))
+            .map_err(|error| unusable(&error))
+    }
+}
+
+impl Backend for Sqlite {
+    fn begin(&mut self, access: Access) -> Result<(), Error> {
+        // A transaction that was left open by a panic is not continued.
+        if !self.connection.is_autocommit() {
+            self.rollback();
+        }
+        self.run(match access {
+            Access::Read => "BEGIN",
+            Access::Write | Access::Create => "BEGIN IMMEDIATE",
+        })
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        self.run("COMMIT")
+    }
+
+    fn rollback(&mut self) {
+        // Some failures have rolled back already. One that cannot be leaves the transaction open, and the next `begin` refuses.
+        let _ = self.connection.execute_batch("ROLLBACK");
+    }
+
+    fn exists(&mut self) -> Result<bool, Error> {
+        Ok(self.tables("name = 'deniable_entries'")? > 0)
+    }
+
+    fn create(&mut self) -> Result<(), Error> {
+        if self.tables("true")? > 0 {
+            return Err(Error::unusable(
+                "the file is a database of something else",
+                "name another file for the ledger",
+            ));
+        }
+        self.run(TABLES)
+    }
+
+    fn last(&mut self) -> Result<Option<Record>, Error> {
+        self.one(statement::LAST, []).map_err(|error| unusable(&error))
+    }
+
+    fn entry(&mut self, number: u64) -> Result<Option<Record>, Error> {
+        let number = stored(number)?;
+        self.one(statement::ENTRY, [number])
+            .map_err(|error| unusable(&error))
+    }
+
+    fn entries_after(&mut self, number: u64, most: u32) -> Result<Vec<Record>, Error> {
+        let number = stored(number)?;
+        self.many(statement::ENTRIES_AFTER, params![number, most])
+            .map_err(|error| unusable(&error))
+    }
+
+    fn answers(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
+        self.many(statement::ANSWERS, params![question, most])
+            .map_err(|error| unusable(&error))
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), Error> {
+        let number = stored(record.number)?;
+        self.write(
+            statement::APPEND,
+            params![
+                number,
+                record.previous,
+                record.time,
+                record.kind,
+                record.analyst,
+                record.question,
+                record.purpose,
+                record.body,
+                record.tally,
+                record.hash
+            ],
+        )
+    }
+
+    fn snapshot(&mut self) -> Result<Option<Snapshot>, Error> {
+        let read = |row: &Row<'_>| {
+            Ok(Snapshot {
+                number: unstored(row.get(0)?),
+                hash: row.get(1)?,
+                tally: row.get(2)?,
+            })
+        };
+        let mut prepared = self
+            .connection
+            .prepare_cached(statement::SNAPSHOT)
+            .map_err(|error| unusable(&error))?;
+        prepared
+            .query_row([], read)
+            .optional()
+            .map_err(|error| unusable(&error))
+    }
+
+    fn keep_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+        let number = stored(snapshot.number)?;
+        self.write(
+            statement::KEEP_SNAPSHOT,
+            params![number, snapshot.hash, snapshot.tally],
+        )
+    }
+
+    fn move_snapshot(&mut self, from: u64, number: u64, hash: &str) -> Result<(), Error> {
+        let (from, number) = (stored(from)?, stored(number)?);
+        self.write(statement::MOVE_SNAPSHOT, params![number, hash, from])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_waits_for_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.db");
+        assert!(Sqlite::open(&path, false).unwrap().is_none());
+        let file = Sqlite::open(&path, true).unwrap().unwrap();
+        let setting = |name: &str| {
+            let value = |row: &Row<'_>| row.get::<_, rusqlite::types::Value>(0);
+            file.connection
+                .query_row(&format!("PRAGMA {name}"), [], value)
+                .unwrap()
+        };
+        assert_eq!(setting("journal_mode"), "wal".to_owned().into());
+        // FULL.
+        assert_eq!(setting("synchronous"), 2.into());
+        assert_eq!(setting("fullfsync"), 1.into());
+    }
+
+    #[test]
+    fn what_has_no_log_on_disk_is_refused() {
+        let Err(refusal) = Sqlite::open(Path::new(":memory:"), true) else {
+            panic!("a ledger in memory forgets");
+        };
+        assert!(refusal.to_string().contains("write-ahead log"), "{refusal}");
+    }
+}

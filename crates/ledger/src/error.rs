@@ -1,0 +1,89 @@
+//! How a ledger fails. Each failure means that nothing may be released.
+
+use crate::Rules;
+
+/// What can go wrong with a ledger.
+///
+/// A message never holds the address of a database, which may carry a password, nor anything that was asked or answered.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The ledger cannot be read or written.
+    #[error("the ledger cannot be used: {what}\nhint: {hint}")]
+    Unusable {
+        /// What happened.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Rules under which nothing could be admitted soundly.
+    #[error("these are no rules for a ledger: {what}\nhint: {hint}")]
+    BadRules {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The ledger keeps other rules than those given.
+    #[error(
+        "the ledger keeps other rules ({stored}) than those given ({given})\nhint: if the change is meant, the curator makes it with `deniable budget adopt`, and everything that was ever charged counts under the new rules"
+    )]
+    OtherRules {
+        /// The rules in the ledger.
+        stored: Box<Rules>,
+        /// The rules given.
+        given: Box<Rules>,
+    },
+    /// An entry is not what was written.
+    #[error(
+        "entry {number} of the ledger is wrong: {what}\nhint: release nothing; restore the ledger from a copy that verifies, and find out who wrote to it"
+    )]
+    Broken {
+        /// The first wrong entry.
+        number: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The kept sums are not those of the entries.
+    #[error(
+        "the sums kept beside the ledger are wrong: {what}\nhint: the entries decide, and a charge counts them anew when the sums do not belong to them; but somebody wrote to the ledger, so find out who"
+    )]
+    Snapshot {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// Entries that this process saw, or that the kept sums are about, are gone.
+    #[error(
+        "the ledger went back: entry {number} was there and is not any more\nhint: release nothing; what was charged since would be forgotten. Restore the newest copy, or let the database recover fully, and start again"
+    )]
+    Rewound {
+        /// The entry that is missing or was replaced.
+        number: u64,
+    },
+    /// An answer that belongs to no charge.
+    #[error(
+        "no answer can be kept for entry {number}: {what}\nhint: keep each answer once, under the receipt of its own charge"
+    )]
+    NotAnswerable {
+        /// The number on the receipt.
+        number: u64,
+        /// Why not.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn unusable(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Unusable {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    pub(crate) fn broken(number: u64, what: impl Into<String>) -> Self {
+        Self::Broken {
+            number,
+            what: what.into(),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Reading the chain from its first entry: what was charged, whether all of it is as it was written, and what it sums up to.
+
+use crate::backend::{Backend, Snapshot};
+use crate::chain::{AnswerBody, ChargeBody, FORMAT, Head, Kind, OpenedBody, Record, RulesBody, digest_of};
+use crate::tally::Tally;
+use crate::{Error, Rules};
+use accounting::{Event, Guarantee, PrivacyUnit};
+use std::collections::BTreeMap;
+
+/// Entries that are read at once.
+const PAGE: u32 = 1000;
+
+/// One charge of a ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its number, which is on the receipt.
+    pub number: u64,
+    /// When, in milliseconds since 1970, by the clock of whoever charged it.
+    pub time: i64,
+    /// Who asked.
+    pub analyst: String,
+    /// The digest of the question.
+    pub question: String,
+    /// What for, in the asker's words.
+    pub purpose: String,
+    /// What ran, or would have.
+    pub event: Event,
+    /// What it promises, and to whom.
+    pub guarantee: Guarantee,
+    /// Whether its answer was kept. One without stays spent.
+    pub answered: bool,
+}
+
+/// An answer that was given before, and can be given again for nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// The number of the entry that keeps it.
+    pub number: u64,
+    /// When it was kept, in milliseconds since 1970.
+    pub time: i64,
+    /// Who asked.
+    pub analyst: String,
+    /// What was answered.
+    pub answer: String,
+    /// The number of the charge that paid for it.
+    pub charge_number: u64,
+}
+
+/// What [`Store::verify`](crate::Store::verify) found to be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Entries of all kinds.
+    pub entries: u64,
+    /// Charges among them.
+    pub charges: u64,
+    /// The last entry.
+    pub head: Head,
+}
+
+/// The sums after the last entry.
+pub(crate) struct Current {
+    pub(crate) head: Head,
+    pub(crate) tally: Tally,
+}
+
+/// The sums after the last entry, with the filter of this analyst ready. They are read where they were kept; where these do not belong to
+/// the chain, they are counted anew.
+pub(crate) fn load(backend: &mut dyn Backend, last: &Record, analyst: &str) -> Result<Current, Error> {
+    if let Err(error) = last.check_itself() {
+        // Where the last entry is wrong, an earlier one may be too: the first is named.
+        replay(backend, Charges::AsTheyWere)?;
+        return Err(error);
+    }
+    let head = last.head();
+    let kept = backend.snapshot()?;
+    // Sums about an entry that is not there: what came after the last entry was cut off.
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.number > head.number) {
+        return Err(Error::Rewound { number: kept.number });
+    }
+    let read = kept
+        .filter(|kept| belongs(kept, last))
+        .and_then(|kept| Tally::read(&kept.tally));
+    if let Some(mut tally) = read
+        && tally.wake(analyst)
+    {
+        return Ok(Current { head, tally });
+    }
+    let replay = replay(backend, Charges::AsTheyWere)?;
+    if replay.head != head {
+        return Err(Error::broken(
+            head.number,
+            "it is not the last entry of the chain",
+        ));
+    }
+    let tally = replay.tally;
+    Ok(Current { head, tally })
+}
+
+/// Whether the kept sums are those that the entry vouches for.
+fn belongs(kept: &Snapshot, entry: &Record) -> bool {
+    kept.number == entry.number && kept.hash == entry.hash && digest_of(&kept.tally) == entry.tally
+}
+
+/// What to do about charges beyond the budget that was in force.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Charges {
+    /// Count them; nothing is admitted after them.
+    AsTheyWere,
+    /// There must be none.
+    WithinBudget,
+}
+
+/// A chain that was read to its end.
+pub(crate) struct Replay {
+    pub(crate) head: Head,
+    pub(crate) tally: Tally,
+    /// Every charge: who asked, what ran, and whom it is about.
+    past: Vec<(String, ChargeBody)>,
+}
+
+impl Replay {
+    /// Everything charged so far, under other rules.
+    pub(crate) fn under(&self, rules: &Rules) -> Result<Tally, Error> {
+        let mut tally = Tally::new(rules)?;
+        for (analyst, charge) in &self.past {
+            // What does not fit shuts the filter; that is the answer.
+            let _ = tally.absorb(analyst, &charge.event, unit(charge))?;
+        }
+        Ok(tally)
+    }
+
+    fn read(&mut self, record: &Record, kind: Kind, charges: Charges) -> Result<(), Error> {
+        match kind {
+            Kind::Opened | Kind::Answer => {}
+            Kind::Charge => {
+                let charge: ChargeBody = record.body()?;
+                let admitted = self.tally.absorb(&record.analyst, &charge.event, unit(&charge))?;
+                if admitted.is_err() && charges == Charges::WithinBudget {
+                    return Err(Error::broken(
+                        record.number,
+                        "it was charged beyond the budget in force",
+                    ));
+                }
+                self.past.push((record.analyst.clone(), charge));
+            }
+            Kind::Rules => self.tally = self.under(&record.body::<RulesBody>()?.rules)?,
+        }
+        self.head = record.head();
+        Ok(())
+    }
+}
+
+fn unit(charge: &ChargeBody) -> &PrivacyUnit {
+    charge.guarantee.unit()
+}
+
+/// Counts everything anew, and checks every link on the way.
+pub(crate) fn replay(backend: &mut dyn Backend, charges: Charges) -> Result<Replay, Error> {
+    let mut replay: Option<Replay> = None;
+    walk(backend, |record, kind| match &mut replay {
+        Some(replay) => replay.read(record, kind, charges),
+        None => {
+            let opened: OpenedBody = record.body()?;
+            if opened.format != FORMAT {
+                return Err(Error::unusable(
+                    format!(
+                        "it is of format {}, and this version reads format {FORMAT}",
+                        opened.format
+                    ),
+                    "use the version that wrote it",
+                ));
+            }
+            replay = Some(Replay {
+                head: record.head(),
+                tally: Tally::new(&opened.rules)?,
+                past: Vec::new(),
+            });
+            Ok(())
+        }
+    })?;
+    replay.ok_or_else(no_entries)
+}
+
+pub(crate) fn no_entries() -> Error {
+    Error::broken(1, "it is missing, and so are all others")
+}
+
+/// Every entry in order, each checked against the one before it.
+fn walk(
+    backend: &mut dyn Backend,
+    mut visit: impl FnMut(&Record, Kind) -> Result<(), Error>,
+) -> Result<Option<Head>, Error> {
+    let mut head: Option<Head> = None;
+    loop {
+        let after = head.as_ref().map_or(0, |head| head.number);
+        let page = backend.entries_after(after, PAGE)?;
+        for record in &page {
+            record.check_after(head.as_ref())?;
+            visit(record, record.kind()?)?;
+            head = Some(record.head());
+        }
+        if page.len() < PAGE as usize {
+            return Ok(head);
+        }
+    }
+}
+
+/// Every charge, the oldest first.
+pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
+    let mut charges: Vec<Entry> = Vec::new();
+    walk(backend, |record, kind| {
+        match kind {
+            Kind::Opened | Kind::Rules => {}
+            Kind::Charge => {
+                let ChargeBody { event, guarantee } = record.body()?;
+                charges.push(Entry {
+                    number: record.number,
+                    time: record.time,
+                    analyst: record.analyst.clone(),
+                    question: record.question.clone(),
+                    purpose: record.purpose.clone(),
+                    event,
+                    guarantee,
+                    answered: false,
+                });
+            }
+            Kind::Answer => {
+                let answer: AnswerBody = record.body()?;
+                if let Ok(place) = charges.binary_search_by_key(&answer.charge, |charge| charge.number) {
+                    charges[place].answered = true;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(charges)
+}
+
+/// Recomputes everything. The first thing that is wrong is the error.
+pub(crate) fn verify(backend: &mut dyn Backend) -> Result<Verified, Error> {
+    check_answers(backend)?;
+    let replay = replay(backend, Charges::WithinBudget)?;
+    let wrong = |what: &str| Error::Snapshot {
+        what: what.to_owned(),
+    };
+    let last = backend.last()?.ok_or_else(no_entries)?;
+    let kept = backend.snapshot()?.ok_or_else(|| wrong("there are none"))?;
+    if kept.number > last.number {
+        return Err(Error::Rewound { number: kept.number });
+    }
+    if kept.number != last.number || kept.hash != last.hash {
+        return Err(wrong("they are not those after the last entry"));
+    }
+    if !belongs(&kept, &last) {
+        return Err(wrong("the last entry vouches for other ones"));
+    }
+    // What another version wrote is not used, so it need not agree.
+    if Tally::read(&kept.tally).is_some_and(|tally| !tally.counted_as(&replay.tally)) {
+        return Err(wrong("the entries sum up to something else"));
+    }
+    Ok(Verified {
+        entries: replay.head.number,
+        charges: replay.past.len() as u64,
+        head: replay.head,
+    })
+}
+
+/// Each answer belongs to one earlier charge for the same question by the same analyst, and each charge has one answer at most.
+fn check_answers(backend: &mut dyn Backend) -> Result<(), Error> {
+    let mut open: BTreeMap<u64, (String, String)> = BTreeMap::new();
+    walk(backend, |record, kind| {
+        match kind {
+            Kind::Opened | Kind::Rules => {}
+            Kind::Charge => {
+                open.insert(record.number, (record.analyst.clone(), record.question.clone()));
+            }
+            Kind::Answer => {
+                let answer: AnswerBody = record.body()?;
+                let whose = open.remove(&answer.charge);
+                if whose.is_none_or(|(analyst, question)| {
+                    analyst != record.analyst || question != record.question
+                }) {
+                    return Err(Error::broken(record.number, "it answers no charge"));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Where a ledger is.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where a ledger is: one file, or a PostgreSQL database that many machines share.
+///
+/// ```
+/// use ledger::Place;
+///
+/// assert_eq!(Place::named("ledger.db"), Place::File("ledger.db".into()));
+/// let shared = Place::named("postgres://curator:secret@db.example/health");
+/// // An address may carry a password, so it is never printed.
+/// assert_eq!(format!("{shared} {shared:?}"), "a PostgreSQL database Postgres(..)");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A SQLite file.
+    ///
+    /// On a disk of this machine: the locks that keep two processes apart do not work on network file systems.
+    File(PathBuf),
+    /// The address of a PostgreSQL database, `postgres://…`.
+    ///
+    /// The ledger lives in the first schema of the connection's search path; another schema is another ledger. The connection is not
+    /// encrypted: keep it on loopback, a private network, or a tunnel.
+    Postgres(String),
+}
+
+impl Place {
+    /// `postgres://…` and `postgresql://…` are databases, everything else is a file.
+    pub fn named(text: &str) -> Self {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            Self::Postgres(text.to_owned())
+        } else {
+            Self::File(text.into())
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(formatter, "{}", path.display()),
+            Self::Postgres(_) => formatter.write_str("a PostgreSQL database"),
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(formatter, "File({path:?})"),
+            Self::Postgres(_) => formatter.write_str("Postgres(..)"),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! One question of one analyst, as a mechanism sees the ledger.
+
+use crate::{Error, Store};
+use accounting::{Budget, Promise};
+use mechanism::{Charge, Ledger, Receipt, Refusal};
+
+/// A ledger in the sense of [`mechanism`]: what a mechanism charges is charged to this analyst, for this question.
+#[derive(Debug)]
+pub struct Session<'a> {
+    store: &'a mut Store,
+    analyst: String,
+    question: String,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn open(store: &'a mut Store, analyst: &str, question: &str) -> Result<Self, Error> {
+        store.refresh(analyst)?;
+        Ok(Self {
+            store,
+            analyst: analyst.to_owned(),
+            question: question.to_owned(),
+        })
+    }
+}
+
+impl Ledger for Session<'_> {
+    fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal> {
+        self.store.charge(&self.analyst, &self.question, charge)
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.store.rules().budget
+    }
+
+    /// The largest ε of one further release, as far as this session knows: others may have spent since its last charge.
+    fn remaining(&self) -> Promise {
+        Promise::Pure(self.store.left_when_last_seen(&self.analyst))
+    }
+}

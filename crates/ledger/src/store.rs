@@ -1,0 +1,561 @@
+//! The ledger itself.
+
+use crate::backend::{self, Access, Backend, Snapshot};
+use crate::chain::{AnswerBody, ChargeBody, Content, FORMAT, Head, Kind, OpenedBody, Record, RulesBody};
+use crate::history::{self, Charges, Current};
+use crate::tally::Tally;
+use crate::{Entry, Error, Left, Place, Rules, Session, StoredAnswer, Verified};
+use accounting::{Epsilon, Event};
+use mechanism::{Charge, Receipt, Refusal};
+use serde::Serialize;
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[cfg(test)]
+mod tests;
+
+/// A budget that outlives the process. See the [crate](crate) for what it promises.
+///
+/// Any number of stores, in any number of processes, may be open on one ledger. With PostgreSQL, calls block on a runtime of their own:
+/// make them where blocking is allowed, not inside an asynchronous task.
+pub struct Store {
+    backend: Box<dyn Backend>,
+    /// The rules it was opened with, which must stay in force.
+    demanded: Option<Rules>,
+    /// The rules in force when the ledger was last read.
+    rules: Rules,
+    /// The newest entry that was seen. It must never be gone.
+    seen: Head,
+    /// The sums after it, if they are known.
+    current: Option<Current>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Store({} entries; {})", self.seen.number, self.rules)
+    }
+}
+
+impl Store {
+    /// Opens a ledger that keeps these rules, or makes it.
+    ///
+    /// # Errors
+    /// When it keeps other rules, or cannot be used.
+    pub fn open(place: &Place, rules: &Rules) -> Result<Self, Error> {
+        let mut store = match Self::open_with(place, true)? {
+            Opened::Ledger(store) => *store,
+            Opened::Empty(mut backend) => {
+                rules.check()?;
+                make(&mut *backend, rules)?;
+                Self::read(backend)?
+            }
+            Opened::Nothing => return Err(not_made()),
+        };
+        store.demanded = Some(rules.clone());
+        store.check_rules(&store.rules)?;
+        Ok(store)
+    }
+
+    /// Opens a ledger whatever its rules are; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn open_existing(place: &Place) -> Result<Option<Self>, Error> {
+        Ok(match Self::open_with(place, false)? {
+            Opened::Ledger(store) => Some(*store),
+            Opened::Empty(_) | Opened::Nothing => None,
+        })
+    }
+
+    /// Opens a ledger and changes its rules to these, or makes it.
+    ///
+    /// Everything that was ever charged counts under the new rules. When that is more than they allow, nothing more is admitted.
+    ///
+    /// # Errors
+    /// When these are no rules, the chain is broken, or the ledger cannot be used.
+    pub fn adopt(place: &Place, rules: &Rules) -> Result<Self, Error> {
+        rules.check()?;
+        let mut store = match Self::open_with(place, true)? {
+            Opened::Ledger(store) => *store,
+            Opened::Empty(_) | Opened::Nothing => return Self::open(place, rules),
+        };
+        store.backend.begin(Access::Write)?;
+        let changed = store.change_rules(rules);
+        store.finish(changed)?;
+        store.demanded = Some(rules.clone());
+        store.refresh("")?;
+        Ok(store)
+    }
+
+    fn open_with(place: &Place, make: bool) -> Result<Opened, Error> {
+        let Some(mut backend) = backend::connect(place, make)? else {
+            return Ok(Opened::Nothing);
+        };
+        backend.begin(Access::Read)?;
+        let exists = backend.exists();
+        backend.rollback();
+        Ok(if exists? {
+            Opened::Ledger(Box::new(Self::read(backend)?))
+        } else {
+            Opened::Empty(backend)
+        })
+    }
+
+    fn read(mut backend: Box<dyn Backend>) -> Result<Self, Error> {
+        backend.begin(Access::Read)?;
+        let current = (|| {
+            let last = backend.last()?.ok_or_else(history::no_entries)?;
+            history::load(&mut *backend, &last, "")
+        })();
+        backend.rollback();
+        let current = current?;
+        Ok(Self {
+            backend,
+            demanded: None,
+            rules: current.tally.rules().clone(),
+            seen: current.head.clone(),
+            current: Some(current),
+        })
+    }
+
+    /// Charges what is about to run to the budget and to the analyst's share, for good. `question` is a digest by which the answer can be
+    /// found again.
+    ///
+    /// # Errors
+    /// When the budget or the share does not admit it, and nothing was spent. Also when the database did not confirm it: then nothing may
+    /// run, and it may count as spent.
+    pub fn charge(&mut self, analyst: &str, question: &str, charge: Charge) -> Result<Receipt, Refusal> {
+        let refused = |error: Error| Refusal::NotRecorded(in_one_line(&error));
+        let body = body_of(&charge).map_err(refused)?;
+        for text in [analyst, question, &charge.purpose] {
+            check_text(text).map_err(refused)?;
+        }
+        self.backend.begin(Access::Write).map_err(refused)?;
+        let appended = match self.admit(analyst, question, &charge, body) {
+            Ok(Ok(appended)) => Ok(appended),
+            Ok(Err(refusal)) => {
+                self.backend.rollback();
+                return Err(Refusal::Budget(refusal));
+            }
+            Err(error) => Err(error),
+        };
+        let number = self.finish(appended).map_err(refused)?;
+        Ok(Receipt { number, charge })
+    }
+
+    /// Inside a transaction: counts, and appends what was admitted.
+    fn admit(
+        &mut self,
+        analyst: &str,
+        question: &str,
+        charge: &Charge,
+        body: String,
+    ) -> Result<Result<Current, accounting::Error>, Error> {
+        self.load(analyst)?;
+        // Taken away, so that sums of which nobody knows whether they were committed are never used again.
+        let mut current = self.current.take().ok_or_else(history::no_entries)?;
+        if let Err(refusal) = current
+            .tally
+            .charge(analyst, &charge.event, charge.guarantee.unit())?
+        {
+            self.current = Some(current);
+            return Ok(Err(refusal));
+        }
+        let content = |tally| Content {
+            kind: Kind::Charge,
+            analyst,
+            question,
+            purpose: &charge.purpose,
+            body,
+            tally,
+        };
+        let head = append(&mut *self.backend, Some(&current.head), &current.tally, content)?;
+        Ok(Ok(Current {
+            head,
+            tally: current.tally,
+        }))
+    }
+
+    /// Ends the transaction: commits what was appended, and only then believes it.
+    fn finish(&mut self, appended: Result<Current, Error>) -> Result<u64, Error> {
+        let current = match appended {
+            Ok(current) => current,
+            Err(error) => {
+                self.backend.rollback();
+                return Err(error);
+            }
+        };
+        if let Err(error) = self.backend.commit() {
+            self.current = None;
+            // Where the commit failed for certain, this ends the transaction. Where it did not, nothing undoes it.
+            self.backend.rollback();
+            return Err(Error::unusable(
+                format!(
+                    "the database did not confirm what was written ({})",
+                    in_one_line(&error)
+                ),
+                "it may or may not be there; what was charged may count as spent",
+            ));
+        }
+        self.seen = current.head.clone();
+        self.rules = current.tally.rules().clone();
+        self.current = Some(current);
+        Ok(self.seen.number)
+    }
+
+    /// Whether `event` would be admitted now. Nothing is spent.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn fits(&mut self, analyst: &str, event: &Event) -> Result<bool, Error> {
+        self.refresh(analyst)?;
+        Ok(self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.tally.fits(analyst, event)))
+    }
+
+    /// The largest ε of one further release by this analyst.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn left(&mut self, analyst: &str) -> Result<Left, Error> {
+        self.refresh(analyst)?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        Ok(current.tally.left(analyst))
+    }
+
+    pub(crate) fn left_when_last_seen(&self, analyst: &str) -> Epsilon {
+        let current = self.current.as_ref();
+        current.map_or(Epsilon::ZERO, |current| current.tally.left(analyst).epsilon)
+    }
+
+    /// One question of one analyst, as [`mechanism::Account`] wants it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn session(&mut self, analyst: &str, question: &str) -> Result<Session<'_>, Error> {
+        Session::open(self, analyst, question)
+    }
+
+    /// Keeps the answer that an earlier charge paid for.
+    ///
+    /// # Errors
+    /// When there is no such charge for this question by this analyst, it has an answer, or the ledger cannot be used.
+    pub fn record_answer(
+        &mut self,
+        receipt_number: u64,
+        question: &str,
+        analyst: &str,
+        answer: &str,
+    ) -> Result<(), Error> {
+        self.backend.begin(Access::Write)?;
+        let appended = self.append_answer(receipt_number, question, analyst, answer);
+        self.finish(appended)?;
+        Ok(())
+    }
+
+    fn append_answer(
+        &mut self,
+        number: u64,
+        question: &str,
+        analyst: &str,
+        answer: &str,
+    ) -> Result<Current, Error> {
+        let refused = |what: &str| Error::NotAnswerable {
+            number,
+            what: what.to_owned(),
+        };
+        self.load(analyst)?;
+        let charge = self
+            .backend
+            .entry(number)?
+            .ok_or_else(|| refused("there is none"))?;
+        charge.check_itself()?;
+        if charge.kind()? != Kind::Charge {
+            return Err(refused("it is no charge"));
+        }
+        if charge.question != question || charge.analyst != analyst {
+            return Err(refused(
+                "it was charged for another question, or to another analyst",
+            ));
+        }
+        for earlier in self.backend.answers(question, u32::MAX)? {
+            if earlier.body::<AnswerBody>()?.charge == number {
+                return Err(refused("it has an answer"));
+            }
+        }
+        let last = self.backend.last()?.ok_or_else(history::no_entries)?;
+        let current = self.current.take().ok_or_else(history::no_entries)?;
+        let content = Content {
+            kind: Kind::Answer,
+            analyst,
+            question,
+            purpose: "",
+            body: json(&AnswerBody {
+                charge: number,
+                answer: answer.to_owned(),
+            })?,
+            tally: last.tally,
+        };
+        let record = Record::after(Some(&current.head), now(), content);
+        self.backend.append(&record)?;
+        self.backend
+            .move_snapshot(current.head.number, record.number, &record.hash)?;
+        Ok(Current {
+            head: record.head(),
+            tally: current.tally,
+        })
+    }
+
+    /// The newest answer that was kept for this question, whoever asked it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn stored_answer(&mut self, question: &str) -> Result<Option<StoredAnswer>, Error> {
+        let Some(record) = self.reading(|backend| backend.answers(question, 1))?.pop() else {
+            return Ok(None);
+        };
+        record.check_itself()?;
+        let AnswerBody { charge, answer } = record.body()?;
+        Ok(Some(StoredAnswer {
+            number: record.number,
+            time: record.time,
+            analyst: record.analyst,
+            answer,
+            charge_number: charge,
+        }))
+    }
+
+    /// Every charge, the oldest first.
+    ///
+    /// # Errors
+    /// When the chain is broken, or the ledger cannot be used.
+    pub fn charges(&mut self) -> Result<Vec<Entry>, Error> {
+        self.reading(history::charges)
+    }
+
+    /// Recomputes every hash and every sum from the first entry on.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: an entry, the kept sums, or an entry that was seen and is gone.
+    pub fn verify(&mut self) -> Result<Verified, Error> {
+        let verified = self.reading(history::verify)?;
+        self.backend.begin(Access::Read)?;
+        let checked = self.check_seen(&verified.head);
+        self.backend.rollback();
+        checked.map(|()| verified)
+    }
+
+    /// The last entry.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn head(&mut self) -> Result<Head, Error> {
+        self.refresh("")?;
+        Ok(self.seen.clone())
+    }
+
+    /// The hash of an entry, to compare with a [`Head`] that was kept elsewhere; `None` when there is no such entry. It stands for all entries
+    /// before it only after [`Store::verify`].
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn entry_hash(&mut self, number: u64) -> Result<Option<String>, Error> {
+        let record = self.reading(|backend| backend.entry(number))?;
+        Ok(record.map(|record| record.hash))
+    }
+
+    /// The rules in force when the ledger was last read.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    fn reading<T>(&mut self, work: impl FnOnce(&mut dyn Backend) -> Result<T, Error>) -> Result<T, Error> {
+        self.backend.begin(Access::Read)?;
+        let result = work(&mut *self.backend);
+        self.backend.rollback();
+        result
+    }
+
+    /// Looks at what others wrote since.
+    pub(crate) fn refresh(&mut self, analyst: &str) -> Result<(), Error> {
+        self.backend.begin(Access::Read)?;
+        let loaded = self.load(analyst);
+        self.backend.rollback();
+        loaded
+    }
+
+    /// Inside a transaction: makes `current` the sums after the last entry, with the filter of this analyst ready.
+    fn load(&mut self, analyst: &str) -> Result<(), Error> {
+        let last = self.backend.last()?.ok_or_else(|| Error::Rewound {
+            number: self.seen.number,
+        })?;
+        let known = match &mut self.current {
+            Some(current) => current.head == last.head() && current.tally.wake(analyst),
+            None => false,
+        };
+        if known {
+            return Ok(());
+        }
+        self.check_seen(&last.head())?;
+        let current = history::load(&mut *self.backend, &last, analyst)?;
+        self.check_rules(current.tally.rules())?;
+        self.rules = current.tally.rules().clone();
+        self.seen = current.head.clone();
+        self.current = Some(current);
+        Ok(())
+    }
+
+    /// Inside a transaction: the newest entry that was seen must still be there.
+    fn check_seen(&mut self, head: &Head) -> Result<(), Error> {
+        let number = self.seen.number;
+        if *head != self.seen {
+            let there = self.backend.entry(number)?;
+            if there.is_none_or(|record| record.hash != self.seen.hash) {
+                return Err(Error::Rewound { number });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rules(&self, stored: &Rules) -> Result<(), Error> {
+        match &self.demanded {
+            Some(given) if given != stored => Err(Error::OtherRules {
+                stored: Box::new(stored.clone()),
+                given: Box::new(given.clone()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Inside a transaction: appends other rules.
+    fn change_rules(&mut self, rules: &Rules) -> Result<Current, Error> {
+        let replay = history::replay(&mut *self.backend, Charges::AsTheyWere)?;
+        if replay.tally.rules() == rules {
+            return Ok(Current {
+                head: replay.head,
+                tally: replay.tally,
+            });
+        }
+        let tally = replay.under(rules)?;
+        let body = json(&RulesBody { rules: rules.clone() })?;
+        let content = |tally| Content {
+            kind: Kind::Rules,
+            analyst: "",
+            question: "",
+            purpose: "",
+            body,
+            tally,
+        };
+        let head = append(&mut *self.backend, Some(&replay.head), &tally, content)?;
+        Ok(Current { head, tally })
+    }
+}
+
+/// What is at a place.
+enum Opened {
+    Ledger(Box<Store>),
+    /// A database without a ledger.
+    Empty(Box<dyn Backend>),
+    Nothing,
+}
+
+/// Makes a ledger, unless another process just did.
+fn make(backend: &mut dyn Backend, rules: &Rules) -> Result<(), Error> {
+    backend.begin(Access::Create)?;
+    let made = (|| {
+        if backend.exists()? {
+            return Ok(());
+        }
+        backend.create()?;
+        let body = json(&OpenedBody {
+            format: FORMAT,
+            rules: rules.clone(),
+        })?;
+        let content = |tally| Content {
+            kind: Kind::Opened,
+            analyst: "",
+            question: "",
+            purpose: "",
+            body,
+            tally,
+        };
+        append(backend, None, &Tally::new(rules)?, content).map(|_| ())
+    })();
+    match made {
+        Ok(()) => backend.commit(),
+        Err(error) => {
+            backend.rollback();
+            Err(error)
+        }
+    }
+}
+
+/// Inside a transaction: an entry, and the sums after it.
+fn append<'a>(
+    backend: &mut dyn Backend,
+    head: Option<&Head>,
+    tally: &Tally,
+    content: impl FnOnce(String) -> Content<'a>,
+) -> Result<Head, Error> {
+    let (text, digest) = tally.write()?;
+    let record = Record::after(head, now(), content(digest));
+    backend.append(&record)?;
+    backend.keep_snapshot(&Snapshot {
+        number: record.number,
+        hash: record.hash.clone(),
+        tally: text,
+    })?;
+    Ok(record.head())
+}
+
+/// What is charged, as text that will certainly be read back: an entry that cannot be read stops the ledger for ever.
+fn body_of(charge: &Charge) -> Result<String, Error> {
+    let body = ChargeBody {
+        event: charge.event.clone(),
+        guarantee: charge.guarantee.clone(),
+    };
+    let text = json(&body)?;
+    match serde_json::from_str::<ChargeBody>(&text) {
+        Ok(read) if read == body => Ok(text),
+        _ => Err(Error::unusable(
+            "what is to run cannot be written so that it is read back",
+            "nest its events less deeply",
+        )),
+    }
+}
+
+/// PostgreSQL keeps no text with a zero character.
+fn check_text(text: &str) -> Result<(), Error> {
+    if text.contains('\0') {
+        return Err(Error::unusable(
+            "a name, question or purpose has a zero character in it",
+            "leave it out",
+        ));
+    }
+    Ok(())
+}
+
+fn json(body: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(body).map_err(|_| {
+        Error::unusable(
+            "an entry cannot be written as text",
+            "this is a mistake in the program; report it",
+        )
+    })
+}
+
+fn not_made() -> Error {
+    Error::unusable("it could not be made", "check that you may write there")
+}
+
+/// For a message inside a message.
+fn in_one_line(error: &Error) -> String {
+    error.to_string().replace("\nhint: ", "; ")
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,160 @@
+//! Where private rows become statistics: which numbers an aggregate needs, what bounds one unit's part in them, and how answers are made of them.
+
+mod call;
+mod groups;
+mod statistic;
+
+pub(crate) use call::{Output, Request};
+pub(crate) use groups::{Groups, Selection};
+pub(crate) use statistic::{Measure, Statistic, TREE_BRANCHES, TREE_LEAVES};
+
+use crate::Error;
+use crate::catalog::{Catalog, Limits};
+use crate::dialect::SelectOptions;
+use crate::expression::Typed;
+use crate::relation::{Rows, tighter};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{DFSchemaRef, TableReference};
+use datafusion::logical_expr::Expr;
+
+/// One private GROUP BY: everything that is known before a row is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregation {
+    /// Whose rows.
+    pub(crate) rows: Rows,
+    /// What they are grouped by.
+    pub(crate) keys: Vec<Typed>,
+    /// Which groups there will be, and in how many of them a unit counts.
+    pub(crate) groups: Groups,
+    /// The numbers that are released for each group.
+    pub(crate) statistics: Vec<Statistic>,
+    /// How the query's aggregates are made of them.
+    pub(crate) outputs: Vec<Output>,
+    /// The shape of the result: first the keys, then the outputs.
+    pub(crate) shape: Vec<Shape>,
+    /// What the SELECT itself asked for.
+    pub(crate) options: SelectOptions,
+}
+
+/// A column of the result.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) qualifier: Option<TableReference>,
+    pub(crate) name: String,
+    pub(crate) data_type: DataType,
+}
+
+impl Aggregation {
+    /// Reads `GROUP BY keys` with `aggregates` over rows.
+    pub(crate) fn new(
+        rows: Rows,
+        group_exprs: &[Expr],
+        aggregates: &[Expr],
+        schema: &DFSchemaRef,
+        selects: &[SelectOptions],
+        catalog: &Catalog,
+    ) -> Result<Self, Error> {
+        let options = options_of(&rows, selects, catalog)?;
+        if group_exprs.iter().any(|expr| rows.names_unit(expr)) {
+            let whose = &catalog.unit.whose;
+            return Err(Error::refused(
+                format!("this asks for a result for each {whose}, and groups of one are never shown"),
+                format!(
+                    "group by something that many share, or use this query as a subquery and aggregate over the {whose}s"
+                ),
+            ));
+        }
+        let keys = group_exprs
+            .iter()
+            .map(|expr| rows.accept(expr))
+            .collect::<Result<Vec<Typed>, Error>>()?;
+        let stated = Limits {
+            groups: options.max_groups_contributed,
+            rows_per_group: options.max_rows_contributed,
+        };
+        // The query may ask for less or more than the catalog's defaults: limits change accuracy and price, never privacy.
+        let declared = tighter(rows.limits, Limits::default());
+        let limits = Limits {
+            groups: stated.groups.or(declared.groups).or(catalog.limits.groups),
+            rows_per_group: stated
+                .rows_per_group
+                .or(declared.rows_per_group)
+                .or(catalog.limits.rows_per_group),
+        };
+        let groups = Groups::of(&keys, &rows, limits, &options, catalog)?;
+        let mut statistics = Vec::new();
+        let mut outputs = Vec::new();
+        let mut request = Request {
+            rows: &rows,
+            limits,
+            grouped: !keys.is_empty(),
+            catalog,
+            statistics: &mut statistics,
+        };
+        for expr in aggregates {
+            outputs.push(request.output(expr)?);
+        }
+        let one_row_per_unit = rows.rows_per_unit == Some(1);
+        call::share(&mut statistics, &mut outputs, one_row_per_unit);
+        if groups.selection == Selection::Threshold {
+            // Groups are chosen by their number of units. Where that is the number of rows, one statistic serves both.
+            let same = |statistic: &Statistic| match statistic.measure {
+                Measure::Units => true,
+                Measure::Rows { .. } => one_row_per_unit,
+                _ => false,
+            };
+            match statistics.iter_mut().find(|statistic| same(statistic)) {
+                Some(statistic) => statistic.measure = Measure::Units,
+                None => statistics.push(Statistic::units()),
+            }
+        }
+        let shape = schema
+            .iter()
+            .map(|(qualifier, field)| Shape {
+                qualifier: qualifier.cloned(),
+                name: field.name().clone(),
+                data_type: field.data_type().clone(),
+            })
+            .collect();
+        Ok(Self {
+            rows,
+            keys,
+            groups,
+            statistics,
+            outputs,
+            shape,
+            options,
+        })
+    }
+}
+
+/// The options of the SELECT that this aggregate belongs to, if it states any.
+fn options_of(rows: &Rows, selects: &[SelectOptions], catalog: &Catalog) -> Result<SelectOptions, Error> {
+    let mut stated = rows.selects.iter().filter_map(|place| selects.get(*place));
+    let options = stated.next().cloned().unwrap_or_default();
+    if stated.next().is_some() {
+        return Err(Error::refused(
+            "two SELECT WITH DIFFERENTIAL_PRIVACY are nested around the same rows",
+            "state the options once, in the SELECT that aggregates",
+        ));
+    }
+    if let Some(column) = &options.privacy_unit_column {
+        let known = rows
+            .unit_columns
+            .iter()
+            .any(|(_, name)| column.last() == Some(name));
+        if !known {
+            return Err(Error::refused(
+                format!(
+                    "privacy_unit_column = {} is not the column that the catalog declares",
+                    column.join(".")
+                ),
+                format!(
+                    "the catalog decides whose privacy is kept: {}. Leave the option out, or name that column",
+                    catalog.unit
+                ),
+            ));
+        }
+    }
+    Ok(options)
+}

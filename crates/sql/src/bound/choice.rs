@@ -1,0 +1,232 @@
+//! Which groups of a unit count: those of smallest keyed hash, the same whoever computes it.
+//!
+//! With `a`, `c` nine decimal digits each of MD5(secret, unit) and `b` nine of MD5(secret, group), the hash is
+//! (a·b + c) mod (2³¹ − 1): an affine map of the group, drawn afresh for each unit. Built-in functions express it, so a cluster or a database
+//! can choose the same groups, and the native operators compute a digest once a unit and once a group instead of once a row.
+//! MD5 is broken as a commitment; here it only has to spread, and privacy holds for any choice (see [`super`]).
+
+use crate::Kind;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, exec_err, plan_err};
+use datafusion::logical_expr::{Expr, cast, when};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::prelude::{character_length, concat, lit, md5, substring, translate};
+use std::sync::Arc;
+
+/// 2³¹ − 1, a prime.
+const MODULUS: i64 = 2_147_483_647;
+
+/// The key of a query's choices, in hexadecimal digits. Prints as `Secret(..)`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Secret {
+    digits: Arc<str>,
+    modulus: i64,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Secret(..)")
+    }
+}
+
+impl Secret {
+    /// The key that these hexadecimal digits spell.
+    pub fn new(digits: impl Into<String>) -> Result<Self> {
+        let digits = digits.into();
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return plan_err!(
+                "the key that chooses groups is not hexadecimal\nhint: pass 32 random hexadecimal digits"
+            );
+        }
+        Ok(Self {
+            digits: digits.into(),
+            modulus: MODULUS,
+        })
+    }
+
+    /// A hash of few values, so that ties are common.
+    #[cfg(test)]
+    pub(crate) fn with_ties(mut self, modulus: i64) -> Self {
+        self.modulus = modulus;
+        self
+    }
+
+    /// A number for hash tables.
+    pub(crate) fn key(&self) -> u64 {
+        let fold = |key: u64, byte: u8| (key ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let key = self.digits.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+        (key ^ (key >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    /// The digest of a unit.
+    pub(crate) fn of_unit(&self, unit: Expr, data_type: &DataType) -> Expr {
+        self.digest("u", vec![text(unit, data_type)])
+    }
+
+    /// The digest of a group, whose name is read without ambiguity: each part is preceded by its length, and NULL is not a length.
+    pub(crate) fn of_group(&self, keys: impl IntoIterator<Item = (Expr, DataType)>) -> Result<Expr> {
+        let parts: Result<Vec<Expr>> = keys
+            .into_iter()
+            .map(|(key, data_type)| {
+                let name = text(key.clone(), &data_type);
+                let length = cast(character_length(name.clone()), DataType::Utf8);
+                when(key.is_null(), lit("n")).otherwise(concat(vec![length, lit(":"), name]))
+            })
+            .collect();
+        Ok(self.digest("g", parts?))
+    }
+
+    /// The digest of a value that is not NULL.
+    pub(crate) fn of_value(&self, value: Expr, data_type: &DataType) -> Expr {
+        self.digest("v", vec![text(value, data_type)])
+    }
+
+    fn digest(&self, what: &str, mut parts: Vec<Expr>) -> Expr {
+        parts.insert(0, lit(format!("{}:{what}:", self.digits)));
+        md5(concat(parts))
+    }
+
+    /// The hash of a group (or of a value) for a unit, from their digests.
+    pub(crate) fn hash(&self, unit: &Expr, group: &Expr) -> Expr {
+        (digits(unit, 1) * digits(group, 1) + digits(unit, 10)) % lit(self.modulus)
+    }
+
+    /// The same on numbers.
+    #[inline]
+    pub(crate) fn mix(&self, unit: Affine, group: u32) -> u32 {
+        // Both factors are below 10⁹, so nothing overflows.
+        let sum = u64::from(unit.factor) * u64::from(group) + u64::from(unit.offset);
+        if self.modulus == MODULUS {
+            // A constant divisor is a multiplication.
+            (sum % (MODULUS as u64)) as u32
+        } else {
+            (sum % (self.modulus as u64)) as u32
+        }
+    }
+}
+
+/// The affine map of one unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Affine {
+    pub(crate) factor: u32,
+    pub(crate) offset: u32,
+}
+
+/// Nine decimal digits out of a digest: the letters a to f become 0 to 5, so every digest spells a number.
+fn digits(digest: &Expr, from: i64) -> Expr {
+    let letters = substring(digest.clone(), lit(from), lit(9i64));
+    cast(translate(letters, lit("abcdef"), lit("012345")), DataType::Int64)
+}
+
+/// The same on the digest itself, from a position counted from zero.
+fn number(digest: &[u8], from: usize) -> u32 {
+    digest[from..from + 9].iter().fold(0, |number, byte| {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            letter => letter - b'a',
+        };
+        number * 10 + u32::from(digit)
+    })
+}
+
+/// How a value is spelled. Days and moments go through their number, because no calendar names all of them.
+fn text(value: Expr, data_type: &DataType) -> Expr {
+    match data_type {
+        DataType::Utf8View => value,
+        DataType::Date32 => cast(cast(value, DataType::Int32), DataType::Utf8),
+        DataType::Timestamp(..) => cast(cast(value, DataType::Int64), DataType::Utf8),
+        _ => cast(value, DataType::Utf8),
+    }
+}
+
+/// One spelling a number: −0.0 is 0.0, and every NaN is the same. Comparisons order floats totally in the engine (and NaN last in databases).
+pub(crate) fn normalised(value: Expr, data_type: &DataType) -> Result<Expr> {
+    if *data_type != DataType::Float64 {
+        return Ok(value);
+    }
+    let infinite = |sign: f64| lit(f64::INFINITY * sign);
+    let nan = value
+        .clone()
+        .gt(infinite(1.0))
+        .or(value.clone().lt(infinite(-1.0)));
+    let zero = value
+        .clone()
+        .gt_eq(lit(-0.0f64))
+        .and(value.clone().lt_eq(lit(0.0f64)));
+    when(nan, lit(f64::NAN)).when(zero, lit(0.0f64)).otherwise(value)
+}
+
+/// The type of a column that may name units, groups or values: one of those that every column is read as.
+pub(crate) fn known_type(schema: &DFSchema, column: &Column) -> Result<DataType> {
+    let data_type = schema.field_from_column(column)?.data_type().clone();
+    match Kind::of(&data_type) {
+        Some(kind) if kind.data_type() == data_type => Ok(data_type),
+        _ => plan_err!(
+            "column {} is {data_type}, which cannot name a group or a person\nhint: cast it to int, float, text, bool, date or timestamp",
+            column.name
+        ),
+    }
+}
+
+/// A digest as the operators evaluate it: the very expression of the relational plan, over new units or groups alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Digest {
+    expression: Arc<dyn PhysicalExpr>,
+    schema: SchemaRef,
+}
+
+impl Digest {
+    pub(crate) fn new(expression: Arc<dyn PhysicalExpr>, schema: SchemaRef) -> Self {
+        Self { expression, schema }
+    }
+
+    /// The affine maps of units.
+    pub(crate) fn units(&self, unit: ArrayRef) -> Result<Vec<Affine>> {
+        self.map(vec![unit], |digest| Affine {
+            factor: number(digest, 0),
+            offset: number(digest, 9),
+        })
+    }
+
+    /// The numbers of groups.
+    pub(crate) fn groups(&self, keys: Vec<ArrayRef>) -> Result<Vec<u32>> {
+        self.map(keys, |digest| number(digest, 0))
+    }
+
+    fn map<T>(&self, columns: Vec<ArrayRef>, read: impl Fn(&[u8]) -> T) -> Result<Vec<T>> {
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        let digests = self.expression.evaluate(&batch)?.into_array(batch.num_rows())?;
+        match digests.as_string_view_opt() {
+            Some(digests) if digests.null_count() == 0 => Ok((0..digests.len())
+                .map(|row| read(digests.value(row).as_bytes()))
+                .collect()),
+            _ => exec_err!("a digest is missing\nhint: this is a defect of Deniable; please report it"),
+        }
+    }
+}
+
+/// NULL of an integer: what a clamp leaves where there is nothing to clamp.
+pub(crate) fn null_integer() -> Expr {
+    lit(ScalarValue::Int64(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_read_as_the_expression_reads_them() {
+        assert_eq!(number(b"0123456789abcdef0123456789abcdef", 0), 12_345_678);
+        assert_eq!(number(b"0123456789abcdef0123456789abcdef", 9), 901_234_501);
+        assert_eq!(number(b"ffffffffffffffffffffffffffffffff", 9), 555_555_555);
+    }
+
+    #[test]
+    fn a_secret_is_hexadecimal_and_does_not_print() {
+        assert!(Secret::new("").is_err());
+        assert!(Secret::new("x").is_err());
+        assert!(Secret::new("a'b").is_err());
+        assert_eq!(format!("{:?}", Secret::new("a1").unwrap()), "Secret(..)");
+    }
+}

@@ -1,0 +1,126 @@
+//! Integers numbered in the order in which they came: units are mostly integers, and there are many.
+//!
+//! The table is far larger than a processor's nearest memory, so what counts is how many places of it are fetched at once. A first pass looks
+//! at the one place where each row's integer most likely is, without a branch; a second deals with the few that were not there.
+
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, UInt32Array};
+use datafusion::arrow::datatypes::Int64Type;
+use std::sync::Arc;
+
+const EMPTY: u32 = u32::MAX;
+const FIRST_PLACES: usize = 1 << 10;
+
+#[derive(Clone, Copy)]
+struct Place {
+    value: i64,
+    number: u32,
+}
+
+const FREE: Place = Place {
+    value: 0,
+    number: EMPTY,
+};
+
+/// The table: at most half of its places are taken, and one is searched from where its hash points on.
+pub(crate) struct Integers {
+    places: Vec<Place>,
+    /// Hashes are keyed, so that nobody who chooses integers can choose them to collide.
+    key: u64,
+    /// The integers by number.
+    values: Vec<i64>,
+    numbers: Vec<usize>,
+    missed: Vec<u32>,
+}
+
+impl Integers {
+    pub(crate) fn new(key: u64) -> Self {
+        Self {
+            places: vec![FREE; FIRST_PLACES],
+            key: key | 1,
+            values: Vec::new(),
+            numbers: Vec::new(),
+            missed: Vec::new(),
+        }
+    }
+
+    /// Numbers the rows, and says for each new integer, in the order of their numbers, a row that has it. No row is NULL.
+    pub(crate) fn number(&mut self, column: &ArrayRef) -> UInt32Array {
+        let column = column.as_primitive::<Int64Type>().values();
+        let rows = column.len();
+        while (self.values.len() + rows) * 2 > self.places.len() {
+            self.grow();
+        }
+        self.numbers.clear();
+        self.numbers.resize(rows, 0);
+        self.missed.clear();
+        self.missed.resize(rows + 1, 0);
+        let (mut missed, shift, key) = (0, self.shift(), self.key);
+        for (row, (value, number)) in column.iter().zip(&mut self.numbers).enumerate() {
+            let place = self.places[hash(*value, key, shift)];
+            *number = place.number as usize;
+            self.missed[missed] = row as u32;
+            missed += usize::from(place.value != *value || place.number == EMPTY);
+        }
+        let mut firsts = Vec::new();
+        for row in &self.missed[..missed] {
+            let value = column[*row as usize];
+            let mut at = hash(value, key, shift);
+            while self.places[at].number != EMPTY && self.places[at].value != value {
+                at = (at + 1) & (self.places.len() - 1);
+            }
+            if self.places[at].number == EMPTY {
+                let number = self.values.len() as u32;
+                self.places[at] = Place { value, number };
+                self.values.push(value);
+                firsts.push(*row);
+            }
+            self.numbers[*row as usize] = self.places[at].number as usize;
+        }
+        UInt32Array::from(firsts)
+    }
+
+    /// The numbers of the rows that were numbered last.
+    pub(crate) fn numbers(&self) -> &[usize] {
+        &self.numbers
+    }
+
+    /// Forgets all integers, and says which they were, in the order of their numbers.
+    pub(crate) fn drain(&mut self) -> ArrayRef {
+        self.places = vec![FREE; FIRST_PLACES];
+        Arc::new(Int64Array::from(std::mem::take(&mut self.values)))
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.places.capacity() * size_of::<Place>()
+            + self.values.capacity() * size_of::<i64>()
+            + self.numbers.capacity() * size_of::<usize>()
+            + self.missed.capacity() * size_of::<u32>()
+    }
+
+    fn shift(&self) -> u32 {
+        64 - self.places.len().trailing_zeros()
+    }
+
+    fn grow(&mut self) {
+        let mut places = vec![FREE; self.places.len() * 2];
+        let shift = self.shift() - 1;
+        for (number, value) in self.values.iter().enumerate() {
+            let mut at = hash(*value, self.key, shift);
+            while places[at].number != EMPTY {
+                at = (at + 1) & (places.len() - 1);
+            }
+            places[at] = Place {
+                value: *value,
+                number: number as u32,
+            };
+        }
+        self.places = places;
+    }
+}
+
+/// The high bits of a product depend on all lower bits of its factors; folded over, a second product mixes all of them.
+#[inline]
+fn hash(value: i64, key: u64, shift: u32) -> usize {
+    let product = (value as u64 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((product ^ (product >> 32)).wrapping_mul(key) >> shift) as usize
+}

@@ -1,0 +1,260 @@
+//! Bounding what one privacy unit can do to a grouped result.
+//!
+//! A unit (a person) may have many rows in many groups. Before anything is summed, at most k of its groups are kept and what it adds to each is
+//! clamped; the integer totals then have a known sensitivity, whatever the data. Several plans do this, with the same result to the last bit:
+//! [`Form::Relational`] with built-in operators alone, for a cluster or a database, and native operators in one pass for the embedded engine.
+//!
+//! # Privacy
+//! Claim: let D and D′ differ in all rows of one unit. Then the exact outputs differ in at most k groups, and in each of them every partial
+//! result differs by at most its bound ([`Partial::bound`]); a group of one output that the other lacks counts as zeros there. Under
+//! [`RowBounding`] a histogram differs by at most r counted rows in each of at most k groups, and a distinct count by at most r in each.
+//!
+//! Proof: what a unit contributes is a function of its own rows (as a multiset) and of the query's key alone. The groups are ranked by a hash of
+//! key, unit and group, ties by the group's name: a total order on groups that neither other units, nor row order, nor the split into batches,
+//! files and threads enters; the first k that the unit has rows in are kept. Registers are sums modulo 2⁶⁴, which commute, so they too depend on
+//! the multiset alone. The output is the sum of contributions over units, modulo 2⁶⁴. So the outputs on D and D′ differ by one unit's
+//! contribution: it is nonzero in at most k groups, and each number in it lies within its clamp. A distinct count adds, per group, the values
+//! that this unit and no other kept: at most r.
+//! Nothing above used that the hash is random: a bad hash or a known key costs accuracy (which groups are dropped), never privacy.
+//!
+//! Assumes: the unit column names the person; arguments are per-row functions; [`Form::Plain`] is given only where the catalog promises one row
+//! a unit; totals stay below 2⁶³, so that the wrapped sum is the sum (a wrapped total still differs by at most its bound modulo 2⁶⁴).
+//! [`Form::Clustered`] checks its promise and fails rather than answer.
+//!
+//! Audited by: `one_unit_moves_at_most_its_bounds` and `all_forms_agree`.
+
+mod choice;
+mod clustered;
+mod grid;
+mod groups;
+mod integers;
+mod node;
+mod partitioned;
+mod planner;
+mod registers;
+mod relational;
+mod rows;
+mod runs;
+mod spill;
+mod totals;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+pub use choice::Secret;
+pub use grid::on_grid;
+pub use node::to_relational;
+pub use planner::session;
+pub use rows::RowBounding;
+
+use choice::{known_type, normalised};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Column, ExprSchema, Result, plan_err};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, col};
+use node::ContributionBound;
+use registers::{Registers, argument_name};
+
+/// One number per group, summed over units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Partial {
+    /// 1 for each unit in the group.
+    Units,
+    /// The unit's rows in the group, at most this many.
+    Rows {
+        /// The most that count.
+        most: i64,
+    },
+    /// The unit's rows in the group where the argument is not NULL, at most this many.
+    Present {
+        /// Which argument.
+        argument: usize,
+        /// The most that count.
+        most: i64,
+    },
+    /// The sum of the unit's arguments in the group, clamped; 0 if all are NULL.
+    Sum {
+        /// Which argument.
+        argument: usize,
+        /// The least a unit with a value adds.
+        low: i64,
+        /// The most it adds.
+        high: i64,
+    },
+    /// The sum for a mean: with n > `most` values it is scaled by `most`/n and floored, so that it fits a [`Partial::Present`] of the same
+    /// `most`; then clamped; 0 if all are NULL.
+    Mean {
+        /// Which argument.
+        argument: usize,
+        /// The most values that count.
+        most: i64,
+        /// The least a unit with a value adds.
+        low: i64,
+        /// The most it adds.
+        high: i64,
+    },
+}
+
+impl Partial {
+    /// How far one unit, added or removed, can move this number in one group.
+    pub fn bound(&self) -> u64 {
+        match *self {
+            Self::Units => 1,
+            Self::Rows { most } | Self::Present { most, .. } => most.unsigned_abs(),
+            Self::Sum { low, high, .. } | Self::Mean { low, high, .. } => {
+                low.unsigned_abs().max(high.unsigned_abs())
+            }
+        }
+    }
+
+    fn argument(&self) -> Option<usize> {
+        match *self {
+            Self::Units | Self::Rows { .. } => None,
+            Self::Present { argument, .. } | Self::Sum { argument, .. } | Self::Mean { argument, .. } => {
+                Some(argument)
+            }
+        }
+    }
+
+    fn makes_sense(&self) -> bool {
+        match *self {
+            Self::Units => true,
+            Self::Rows { most } | Self::Present { most, .. } => most >= 1,
+            Self::Sum { low, high, .. } => low <= high,
+            Self::Mean { most, low, high, .. } => most >= 1 && low <= high,
+        }
+    }
+}
+
+/// Which plan bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// The catalog promises one row a unit: a plain aggregate.
+    Plain,
+    /// The catalog promises that the file is sorted by the unit, ascending: rows of a unit lie next to each other, also across the boundary
+    /// between two parts of the file that are read at the same time. One pass, in memory of the size of the result. A broken promise is
+    /// noticed, and the query fails.
+    Clustered,
+    /// Rows anywhere: rows are sent to threads by unit, and each unit's few groups are held in memory, or on disk when that is full.
+    /// Where all groups count, or very many, this is [`Form::Relational`].
+    Partitioned,
+    /// Rows anywhere, built-in operators and functions alone.
+    Relational,
+}
+
+/// What is summed, and how much of one unit counts.
+#[derive(Clone, Debug)]
+pub struct Bounding {
+    /// The rows.
+    pub input: LogicalPlan,
+    /// Whose row it is. Rows where it is NULL are nobody's and are dropped.
+    pub unit: Column,
+    /// What groups are called. NULL is a name; so is NaN, and −0.0 is 0.0.
+    pub keys: Vec<Column>,
+    /// What is summed: integers, in steps of a grid; may be NULL.
+    pub arguments: Vec<Column>,
+    /// The numbers of each group.
+    pub partials: Vec<Partial>,
+    /// How many groups of a unit count. `None`: all of them.
+    pub groups: Option<u64>,
+    /// Chooses which. The same key chooses the same groups in every form.
+    pub secret: Secret,
+}
+
+/// How the rows of one unit are cut down, without the rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Rule {
+    pub(crate) unit: DataType,
+    pub(crate) keys: Vec<DataType>,
+    pub(crate) partials: Vec<Partial>,
+    pub(crate) groups: Option<u64>,
+    pub(crate) secret: Secret,
+}
+
+impl Rule {
+    pub(crate) fn registers(&self) -> Registers {
+        Registers::new(&self.partials)
+    }
+
+    /// How many groups of a unit count, where that can be fewer than there are.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        if self.keys.is_empty() { None } else { self.groups }
+    }
+}
+
+impl Bounding {
+    /// The plan: the key columns by their names, then `partial0`, `partial1`, … as 64-bit integers, one row a group, in no order; one row if
+    /// there are no keys. A group is there if it counts for at least one unit.
+    pub fn plan(self, form: Form) -> Result<LogicalPlan> {
+        let rule = self.rule()?;
+        let prepared = self.prepared(&rule)?;
+        let contributions = match form {
+            Form::Plain => return relational::one_row_per_unit(prepared, &rule, &self.keys),
+            Form::Relational => relational::contributions(prepared, &rule)?,
+            Form::Partitioned if !units::holds(&rule) => relational::contributions(prepared, &rule)?,
+            Form::Partitioned => ContributionBound::plan(prepared, rule, false)?,
+            Form::Clustered => ContributionBound::plan(prepared, rule, true)?,
+        };
+        relational::totals(contributions, &self.keys, self.partials.len())
+    }
+
+    fn rule(&self) -> Result<Rule> {
+        let schema = self.input.schema();
+        if self.groups == Some(0) {
+            return plan_err!("no group of a unit would count\nhint: let at least one group count");
+        }
+        for partial in &self.partials {
+            let argument = partial.argument();
+            if !partial.makes_sense() || argument.is_some_and(|place| place >= self.arguments.len()) {
+                return plan_err!(
+                    "{partial:?} has no meaning here\nhint: bounds are in order, at least one row counts, and the argument exists"
+                );
+            }
+        }
+        for argument in &self.arguments {
+            if schema.field_from_column(argument)?.data_type() != &DataType::Int64 {
+                return plan_err!(
+                    "argument {} is not a 64-bit integer\nhint: put it on a grid first",
+                    argument.name
+                );
+            }
+        }
+        let keys: Result<Vec<DataType>> = self.keys.iter().map(|key| known_type(schema, key)).collect();
+        Ok(Rule {
+            unit: known_type(schema, &self.unit)?,
+            keys: keys?,
+            partials: self.partials.clone(),
+            groups: self.groups,
+            secret: self.secret.clone(),
+        })
+    }
+
+    /// The rows as every form reads them: `unit`, `key0…`, `argument0…`.
+    fn prepared(&self, rule: &Rule) -> Result<LogicalPlan> {
+        let mut columns = named(&self.unit, &self.keys, rule)?;
+        columns.extend(
+            (self.arguments.iter().enumerate())
+                .map(|(place, argument)| Expr::Column(argument.clone()).alias(argument_name(place))),
+        );
+        LogicalPlanBuilder::from(self.input.clone())
+            .project(columns)?
+            .build()
+    }
+}
+
+/// The unit and the keys under our own names, each value with one spelling.
+pub(crate) fn named(unit: &Column, keys: &[Column], rule: &Rule) -> Result<Vec<Expr>> {
+    let mut columns = vec![normalised(Expr::Column(unit.clone()), &rule.unit)?.alias("unit")];
+    for (place, (key, data_type)) in keys.iter().zip(&rule.keys).enumerate() {
+        columns.push(normalised(Expr::Column(key.clone()), data_type)?.alias(key_name(place)));
+    }
+    Ok(columns)
+}
+
+pub(crate) fn key_name(place: usize) -> String {
+    format!("key{place}")
+}
+
+pub(crate) fn key_columns(rule: &Rule) -> Vec<Expr> {
+    (0..rule.keys.len()).map(|place| col(key_name(place))).collect()
+}

@@ -1,0 +1,103 @@
+//! The bounding step as one node of a logical plan.
+
+use super::totals::totals_schema;
+use super::{Rule, relational};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_err};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use std::cmp::Ordering;
+use std::fmt::Formatter;
+use std::sync::Arc;
+
+/// Reads `unit`, `key0…`, `argument0…` and gives `key0…`, `partial0…`: rows whose sums by key are the bounded totals. How far they are summed
+/// already is up to who executes it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ContributionBound {
+    pub(crate) input: LogicalPlan,
+    pub(crate) rule: Rule,
+    /// Whether the rows come sorted by unit.
+    pub(crate) clustered: bool,
+    schema: DFSchemaRef,
+}
+
+impl ContributionBound {
+    pub(crate) fn plan(input: LogicalPlan, rule: Rule, clustered: bool) -> Result<LogicalPlan> {
+        let node = Arc::new(Self::new(input, rule, clustered)?);
+        Ok(LogicalPlan::Extension(Extension { node }))
+    }
+
+    fn new(input: LogicalPlan, rule: Rule, clustered: bool) -> Result<Self> {
+        let totals = totals_schema(&rule, input.schema().as_arrow());
+        Ok(Self {
+            schema: Arc::new(DFSchema::try_from(totals)?),
+            input,
+            rule,
+            clustered,
+        })
+    }
+
+    /// The same with built-in operators and functions alone.
+    fn relational(&self) -> Result<LogicalPlan> {
+        relational::contributions(self.input.clone(), &self.rule)
+    }
+}
+
+/// The same plan with built-in operators and functions alone, for a cluster or a database.
+pub fn to_relational(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let lowered = plan.transform_up_with_subqueries(|plan| {
+        let node = match &plan {
+            LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref::<ContributionBound>(),
+            _ => None,
+        };
+        match node {
+            Some(node) => Ok(Transformed::yes(node.relational()?)),
+            None => Ok(Transformed::no(plan)),
+        }
+    })?;
+    Ok(lowered.data)
+}
+
+impl PartialOrd for ContributionBound {
+    /// Plans have no order that means anything.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (self == other).then_some(Ordering::Equal)
+    }
+}
+
+impl UserDefinedLogicalNodeCore for ContributionBound {
+    fn name(&self) -> &str {
+        "ContributionBound"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.input]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        &self.schema
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        Vec::new()
+    }
+
+    fn fmt_for_explain(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let form = if self.clustered {
+            "clustered"
+        } else {
+            "partitioned"
+        };
+        write!(formatter, "ContributionBound: {form}, ")?;
+        match self.rule.limit() {
+            Some(groups) => write!(formatter, "groups per unit: {groups}"),
+            None => write!(formatter, "groups per unit: all"),
+        }
+    }
+
+    fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
+        match <[LogicalPlan; 1]>::try_from(inputs) {
+            Ok([input]) => Self::new(input, self.rule.clone(), self.clustered),
+            Err(_) => internal_err!("bounding reads one input"),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How the engine learns of the native operators.
+
+use super::choice::Digest;
+use super::clustered::ClusteredExec;
+use super::node::ContributionBound;
+use super::partitioned::PartitionedExec;
+use super::totals::Shape;
+use super::{Rule, key_columns};
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::datasource::{MemTable, source_as_provider};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::{QueryPlanner, SessionState};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use datafusion::prelude::{SessionConfig, SessionContext, col};
+use std::sync::Arc;
+
+/// A session that can execute all plans of this module, and is otherwise the engine's own.
+pub fn session(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_default_features()
+        .with_query_planner(Arc::new(BoundPlanner))
+        .build();
+    SessionContext::new_with_state(state)
+}
+
+/// Plans queries as the engine does, with our operators.
+#[derive(Debug)]
+struct BoundPlanner;
+
+#[async_trait]
+impl QueryPlanner for BoundPlanner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(BoundExtension)]);
+        let reads = Reads::of(plan)?;
+        match session.as_any().downcast_ref::<SessionState>() {
+            Some(state) if reads.clustered => {
+                let mut state = state.clone();
+                let options = &mut state.config_mut().options_mut().optimizer;
+                // Dealing batches out to threads in turn would tear apart what lies next to each other. A file is cut into parts that follow
+                // each other; a table in memory would be cut into batches of equal size, in any order.
+                options.enable_round_robin_repartition = false;
+                options.repartition_file_scans &= !reads.memory;
+                planner.create_physical_plan(plan, &state).await
+            }
+            _ => planner.create_physical_plan(plan, session).await,
+        }
+    }
+}
+
+/// What a plan reads, as far as it matters how rows reach us.
+#[derive(Default)]
+struct Reads {
+    clustered: bool,
+    memory: bool,
+}
+
+impl Reads {
+    fn of(plan: &LogicalPlan) -> Result<Self> {
+        let mut reads = Self::default();
+        plan.apply_with_subqueries(|plan| {
+            match plan {
+                LogicalPlan::Extension(extension) => {
+                    let node = extension.node.as_any().downcast_ref::<ContributionBound>();
+                    reads.clustered |= node.is_some_and(|node| node.clustered);
+                }
+                LogicalPlan::TableScan(scan) => {
+                    let provider = source_as_provider(&scan.source);
+                    reads.memory |= provider.is_ok_and(|provider| provider.is::<MemTable>());
+                }
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(reads)
+    }
+}
+
+struct BoundExtension;
+
+#[async_trait]
+impl ExtensionPlanner for BoundExtension {
+    async fn plan_extension(
+        &self,
+        _: &dyn PhysicalPlanner,
+        node: &dyn UserDefinedLogicalNode,
+        _: &[&LogicalPlan],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        session: &dyn Session,
+        _: &PhysicalPlanningContext,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(node) = node.as_any().downcast_ref::<ContributionBound>() else {
+            return Ok(None);
+        };
+        let [input] = inputs else {
+            return internal_err!("bounding reads one input");
+        };
+        let schema = input.schema();
+        let digests = match node.rule.limit() {
+            Some(_) => Some(digests(&node.rule, &schema, session)?),
+            None => None,
+        };
+        let batch_size = session.config().batch_size();
+        let shape = Arc::new(Shape::new(&node.rule, &schema, digests, batch_size));
+        Ok(Some(match node.clustered {
+            true => Arc::new(ClusteredExec::new(Arc::clone(input), shape)),
+            false => Arc::new(PartitionedExec::new(Arc::clone(input), shape)?),
+        }))
+    }
+}
+
+/// The digests of units and of groups, from the expressions of the relational plan.
+fn digests(rule: &Rule, input: &Schema, session: &dyn Session) -> Result<(Digest, Digest)> {
+    let digest = |expression: Expr, columns: std::ops::Range<usize>| -> Result<Digest> {
+        let fields: Vec<_> = columns.map(|place| input.field(place).clone()).collect();
+        let schema: SchemaRef = Arc::new(Schema::new(fields));
+        let names = DFSchema::try_from(Arc::clone(&schema))?;
+        let expression = session.create_physical_expr(expression, &names)?;
+        Ok(Digest::new(expression, schema))
+    };
+    let keys = key_columns(rule).into_iter().zip(rule.keys.iter().cloned());
+    let unit = rule.secret.of_unit(col("unit"), &rule.unit);
+    Ok((
+        digest(unit, 0..1)?,
+        digest(rule.secret.of_group(keys)?, 1..1 + rule.keys.len())?,
+    ))
+}

@@ -1,0 +1,271 @@
+//! The few running numbers that the partial results of one unit in one group are made of.
+//!
+//! All of them add up, whatever the order and however the rows were split: that is why states merge. Additions wrap around, so they cannot fail.
+
+use super::{Partial, choice::null_integer};
+use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
+use datafusion::arrow::buffer::{NullBuffer, ScalarBuffer};
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::Result;
+use datafusion::functions_aggregate::expr_fn::{count, sum};
+use datafusion::logical_expr::{Expr, cast, when};
+use datafusion::prelude::{col, floor, greatest, least, lit};
+
+/// The floats between these are those that an `i64` can hold once they are floored.
+const LOWEST: f64 = -9_223_372_036_854_775_808.0;
+const HIGHEST: f64 = 9_223_372_036_854_774_784.0;
+
+/// One running number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Register {
+    /// Rows.
+    Rows,
+    /// Rows where the argument is not NULL.
+    Present(usize),
+    /// The sum of the argument.
+    Sum(usize),
+}
+
+/// A partial result, read from registers.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    One,
+    AtMost {
+        count: usize,
+        most: i64,
+    },
+    Clamped {
+        sum: usize,
+        present: Option<usize>,
+        low: i64,
+        high: i64,
+    },
+    Scaled {
+        sum: usize,
+        present: usize,
+        most: i64,
+        low: i64,
+        high: i64,
+    },
+}
+
+/// Which registers a query keeps, and how its partial results are read from them.
+#[derive(Clone, Debug)]
+pub(crate) struct Registers {
+    list: Vec<Register>,
+    readings: Vec<Reading>,
+}
+
+impl Registers {
+    pub(crate) fn new(partials: &[Partial]) -> Self {
+        let mut list: Vec<Register> = Vec::new();
+        let mut place = |register| match list.iter().position(|other| *other == register) {
+            Some(place) => place,
+            None => {
+                list.push(register);
+                list.len() - 1
+            }
+        };
+        let readings = partials
+            .iter()
+            .map(|partial| match *partial {
+                Partial::Units => Reading::One,
+                Partial::Rows { most } => Reading::AtMost {
+                    count: place(Register::Rows),
+                    most,
+                },
+                Partial::Present { argument, most } => Reading::AtMost {
+                    count: place(Register::Present(argument)),
+                    most,
+                },
+                Partial::Sum { argument, low, high } => Reading::Clamped {
+                    sum: place(Register::Sum(argument)),
+                    // Without a value the sum is zero, which only a range without zero tells from a unit without values.
+                    present: (low > 0 || high < 0).then(|| place(Register::Present(argument))),
+                    low,
+                    high,
+                },
+                Partial::Mean {
+                    argument,
+                    most,
+                    low,
+                    high,
+                } => Reading::Scaled {
+                    sum: place(Register::Sum(argument)),
+                    present: place(Register::Present(argument)),
+                    most,
+                    low,
+                    high,
+                },
+            })
+            .collect();
+        Self { list, readings }
+    }
+
+    /// How many registers a unit has in a group.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// How many partial results are read from them.
+    pub(crate) fn partials(&self) -> usize {
+        self.readings.len()
+    }
+
+    /// Adds what one unit's registers say to the totals of a group.
+    pub(crate) fn fold(&self, registers: &[i64], totals: &mut [i64]) {
+        for (reading, total) in self.readings.iter().zip(totals) {
+            *total = total.wrapping_add(reading.of(registers));
+        }
+    }
+
+    /// The registers as aggregates over a unit's rows in a group, named `register0…`.
+    pub(crate) fn aggregates(&self) -> Vec<Expr> {
+        let aggregate = |(place, register): (usize, &Register)| {
+            match *register {
+                Register::Rows => count(lit(1i64)),
+                Register::Present(argument) => count(col(argument_name(argument))),
+                Register::Sum(argument) => sum(col(argument_name(argument))),
+            }
+            .alias(register_name(place))
+        };
+        self.list.iter().enumerate().map(aggregate).collect()
+    }
+
+    /// What one unit adds to each partial result of a group, from the columns `register0…`. NULL adds nothing.
+    pub(crate) fn contributions(&self) -> Result<Vec<Expr>> {
+        self.readings.iter().map(Reading::expression).collect()
+    }
+
+    /// What a batch of rows adds to the registers, row by row.
+    pub(crate) fn of_rows(&self, batch: &RecordBatch, arguments_from: usize) -> Result<Vec<Addend>> {
+        let column = |argument: usize| batch.column(arguments_from + argument);
+        Ok(self
+            .list
+            .iter()
+            .map(|register| match *register {
+                Register::Rows => Addend::One,
+                Register::Present(argument) => match column(argument).nulls() {
+                    Some(nulls) if nulls.null_count() > 0 => Addend::Valid(nulls.clone()),
+                    _ => Addend::One,
+                },
+                Register::Sum(argument) => Addend::new(column(argument).as_primitive::<Int64Type>()),
+            })
+            .collect())
+    }
+
+    /// What a batch of states adds: the registers themselves.
+    pub(crate) fn of_states(&self, batch: &RecordBatch, registers_from: usize) -> Vec<Addend> {
+        (0..self.len())
+            .map(|place| Addend::new(batch.column(registers_from + place).as_primitive::<Int64Type>()))
+            .collect()
+    }
+}
+
+impl Reading {
+    fn of(self, registers: &[i64]) -> i64 {
+        match self {
+            Self::One => 1,
+            Self::AtMost { count, most } => registers[count].min(most),
+            Self::Clamped {
+                sum,
+                present,
+                low,
+                high,
+            } => match present {
+                Some(present) if registers[present] == 0 => 0,
+                _ => registers[sum].clamp(low, high),
+            },
+            Self::Scaled {
+                sum,
+                present,
+                most,
+                low,
+                high,
+            } => match (registers[present], registers[sum]) {
+                (0, _) => 0,
+                (rows, sum) if rows > most => {
+                    let scaled = (sum as f64 * (most as f64 / rows as f64)).floor();
+                    (scaled.clamp(LOWEST, HIGHEST) as i64).clamp(low, high)
+                }
+                (_, sum) => sum.clamp(low, high),
+            },
+        }
+    }
+
+    fn expression(&self) -> Result<Expr> {
+        let register = |place: usize| col(register_name(place));
+        match *self {
+            Self::One => Ok(lit(1i64)),
+            Self::AtMost { count, most } => {
+                when(register(count).gt(lit(most)), lit(most)).otherwise(register(count))
+            }
+            // The sum of no values is NULL.
+            Self::Clamped { sum, low, high, .. } => clamped(register(sum), low, high),
+            Self::Scaled {
+                sum,
+                present,
+                most,
+                low,
+                high,
+            } => {
+                let float = |place: usize| cast(register(place), DataType::Float64);
+                let scaled = floor(float(sum) * (lit(most as f64) / float(present)));
+                // Within what a cast can hold, so that it cannot fail wherever it is evaluated.
+                let held = least(vec![greatest(vec![scaled, lit(LOWEST)]), lit(HIGHEST)]);
+                let whole = when(register(present).gt(lit(most)), cast(held, DataType::Int64))
+                    .otherwise(register(sum))?;
+                when(register(present).gt(lit(0i64)), clamped(whole, low, high)?).otherwise(null_integer())
+            }
+        }
+    }
+}
+
+/// An integer cut to a range; NULL stays NULL.
+pub(crate) fn clamped(value: Expr, low: i64, high: i64) -> Result<Expr> {
+    when(value.clone().lt(lit(low)), lit(low))
+        .when(value.clone().gt(lit(high)), lit(high))
+        .otherwise(value)
+}
+
+pub(crate) fn register_name(place: usize) -> String {
+    format!("register{place}")
+}
+
+pub(crate) fn argument_name(place: usize) -> String {
+    format!("argument{place}")
+}
+
+/// What the rows of a batch add to one register.
+pub(crate) enum Addend {
+    One,
+    Valid(NullBuffer),
+    Value(ScalarBuffer<i64>),
+    Nullable(ScalarBuffer<i64>, NullBuffer),
+}
+
+impl Addend {
+    fn new(values: &Int64Array) -> Self {
+        match values.nulls() {
+            Some(nulls) if nulls.null_count() > 0 => Self::Nullable(values.values().clone(), nulls.clone()),
+            _ => Self::Value(values.values().clone()),
+        }
+    }
+
+    /// What this row adds.
+    #[inline]
+    pub(crate) fn of(&self, row: usize) -> i64 {
+        match self {
+            Self::One => 1,
+            Self::Valid(nulls) => i64::from(nulls.is_valid(row)),
+            Self::Value(values) => values[row],
+            Self::Nullable(values, nulls) => {
+                if nulls.is_valid(row) {
+                    values[row]
+                } else {
+                    0
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What can only be checked when all tables are known: that every private row leads to a unit.
+
+use super::table::Declared;
+use super::{Owner, Table};
+use crate::Error;
+use crate::facts::Kind;
+use std::collections::BTreeMap;
+
+/// That each chain of `unit_through` ends at a table that names its units, and that units are named alike everywhere.
+pub(super) fn units(tables: &BTreeMap<String, Declared>) -> Result<(), Error> {
+    for declared in tables.values() {
+        step(tables, declared)?;
+    }
+    for declared in tables.values() {
+        ends(tables, declared)?;
+    }
+    alike(tables)
+}
+
+fn kind(table: &Table, column: &str) -> Option<Kind> {
+    table.column(column).map(|facts| facts.kind)
+}
+
+/// One step of a chain.
+fn step(tables: &BTreeMap<String, Declared>, declared: &Declared) -> Result<(), Error> {
+    let Owner::Through { column, table, key } = &declared.table.owner else {
+        return Ok(());
+    };
+    let wrong = |what: &str, hint: &str| Err(declared.owner.wrong(what, hint));
+    let Some(next) = tables.get(table) else {
+        return wrong("there is no such table", "declare it under [tables]");
+    };
+    if next.table.owner == Owner::Public {
+        return wrong(
+            "that table is public, so its rows lead to nobody",
+            "name a private table, or the unit's own column with `unit`",
+        );
+    }
+    match kind(&next.table, key) {
+        None => wrong(
+            "that table declares no such key column",
+            "declare it there; names are compared as written, upper and lower case apart",
+        ),
+        Some(other) if kind(&declared.table, column) != Some(other) => wrong(
+            "the column and the key are of different kinds, so no row would match",
+            "declare both with the same kind",
+        ),
+        Some(_) => Ok(()),
+    }
+}
+
+/// That following a chain comes to an end.
+fn ends(tables: &BTreeMap<String, Declared>, start: &Declared) -> Result<(), Error> {
+    let mut current = start;
+    for _ in 0..tables.len() {
+        match &current.table.owner {
+            Owner::Through { table, .. } => match tables.get(table) {
+                Some(next) => current = next,
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
+        }
+    }
+    Err(start.owner.wrong(
+        "these tables lead to each other in a circle, and never to a unit",
+        "let one of them name the unit's own column with `unit`",
+    ))
+}
+
+/// The same person must be the same unit in every table: `7` in one and `"7"` in another would be two.
+fn alike(tables: &BTreeMap<String, Declared>) -> Result<(), Error> {
+    let mut first: Option<Kind> = None;
+    for declared in tables.values() {
+        let Owner::Column(column) = &declared.table.owner else {
+            continue;
+        };
+        let this = kind(&declared.table, column);
+        match (first, this) {
+            (Some(first), Some(this)) if first != this => {
+                return Err(declared.owner.wrong(
+                    "units are named by another kind of column here than in another table",
+                    "declare the unit column with the same kind in every table",
+                ));
+            }
+            (None, this) => first = this,
+            _ => {}
+        }
+    }
+    Ok(())
+}

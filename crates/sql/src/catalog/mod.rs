@@ -1,0 +1,183 @@
+//! What a curator declares once: tables, whose privacy, bounds, budgets.
+//!
+//! A catalog is read from a TOML file ([`Catalog::read`]); [`draft()`] writes the first one. Everything that decides whether a query is accepted, and
+//! what it costs, is in here and public, so neither tells anything about data.
+
+mod check;
+mod column;
+mod document;
+mod draft;
+mod file;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use draft::{DraftOptions, draft};
+
+use crate::facts::Facts;
+use accounting::{Delta, Epsilon, PrivacyUnit};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A dataset: everything that decides what may be asked and what it costs, before anybody looks at data.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// The dataset's name.
+    pub name: String,
+    /// Whose privacy.
+    pub unit: PrivacyUnit,
+    /// Its tables, by name in lower case.
+    pub tables: BTreeMap<String, Table>,
+    /// Limits that hold where a table or a query states none.
+    pub limits: Limits,
+    /// What may be spent.
+    pub budget: Budgets,
+    /// SHA-256 of the catalog's text, in hexadecimal: part of what makes two questions the same.
+    pub digest: String,
+}
+
+/// What may be spent, and where that is written down.
+#[derive(Clone, Debug)]
+pub struct Budgets {
+    /// In all, by everybody together.
+    pub epsilon: Epsilon,
+    /// In all; zero for pure differential privacy.
+    pub delta: Delta,
+    /// A query that states no ε takes this much.
+    pub query_epsilon: Option<Epsilon>,
+    /// A query that states no δ may take this much.
+    pub query_delta: Delta,
+    /// The share of each analyst, between 0 and 1. Analysts that are not listed may use all that is left.
+    pub shares: BTreeMap<String, exact::Rational>,
+    /// Where charges are kept.
+    pub ledger: LedgerPlace,
+}
+
+/// Where charges are kept. Printed without the connection string, which may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub enum LedgerPlace {
+    /// An SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL database, by its connection string.
+    Postgres(String),
+}
+
+/// How much one unit may contribute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Groups in which one unit counts, of a query that groups.
+    pub groups: Option<u64>,
+    /// Rows of one unit that count in one group.
+    pub rows_per_group: Option<u64>,
+}
+
+/// One table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Where its rows are.
+    pub source: Source,
+    /// Whose rows they are.
+    pub owner: Owner,
+    /// The curator's word that a unit has at most this many rows; with 1 no bounding step is needed.
+    pub rows_per_unit: Option<u64>,
+    /// The curator's word that the rows of a unit lie next to each other in the file.
+    pub clustered: bool,
+    /// Columns of which no two rows agree in all, each a key. For public tables, so that a join with them multiplies nothing.
+    pub keys: Vec<Vec<String>>,
+    /// Limits of this table.
+    pub limits: Limits,
+    /// Its columns, in order, by name.
+    pub columns: Vec<(String, Facts)>,
+    /// What the curator calls the present state of the data; part of what makes two questions the same.
+    pub version: Option<String>,
+}
+
+/// Where rows are. Printed without the connection string, which may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A CSV file, or a directory of them. The first line of each names the columns.
+    Csv(PathBuf),
+    /// A Parquet file, or a directory of them.
+    Parquet(PathBuf),
+    /// A table of a PostgreSQL database.
+    Postgres {
+        /// `postgres://…`
+        connection: String,
+        /// The table, possibly with its schema: `people`, `clinic.people`, `"Odd.Schema".people`. Names are taken as written; quotes are for dots.
+        table: String,
+    },
+}
+
+impl fmt::Debug for LedgerPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => formatter.debug_tuple("File").field(path).finish(),
+            Self::Postgres(_) => formatter.write_str("Postgres(..)"),
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Csv(path) => formatter.debug_tuple("Csv").field(path).finish(),
+            Self::Parquet(path) => formatter.debug_tuple("Parquet").field(path).finish(),
+            Self::Postgres { table, .. } => formatter
+                .debug_struct("Postgres")
+                .field("table", table)
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+impl Catalog {
+    /// The table of this name, in whatever case it is written.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.get(&name.to_lowercase())
+    }
+}
+
+impl Table {
+    /// A table of which nothing is declared but where it is: for reading a file before there is a catalog.
+    pub fn undeclared(source: Source) -> Self {
+        Self {
+            source,
+            owner: Owner::EachRow,
+            rows_per_unit: None,
+            clustered: false,
+            keys: Vec::new(),
+            limits: Limits::default(),
+            columns: Vec::new(),
+            version: None,
+        }
+    }
+
+    /// What is known of this column; its name exactly as declared.
+    pub fn column(&self, name: &str) -> Option<&Facts> {
+        self.columns
+            .iter()
+            .find(|(column, _)| column == name)
+            .map(|(_, facts)| facts)
+    }
+}
+
+/// Whose rows a table holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Nobody's: public.
+    Public,
+    /// Each row is a unit.
+    EachRow,
+    /// The unit that this column names. A row where it is NULL belongs to nobody and is left out.
+    Column(String),
+    /// The unit that owns the row of another private table, whose `key` equals `column` here. The curator's word: `key` is unique there.
+    Through {
+        /// The column here.
+        column: String,
+        /// The other table.
+        table: String,
+        /// Its key.
+        key: String,
+    },
+}

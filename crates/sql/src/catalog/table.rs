@@ -1,0 +1,283 @@
+//! What a curator declares of one table.
+
+use super::column::column;
+use super::document::{Node, Place, Section};
+use super::{Limits, Owner, Source, Table};
+use crate::Error;
+use crate::facts::{Facts, Kind};
+use std::path::Path;
+
+/// What surrounds a catalog: where relative paths start, and what `${NAME}` stands for.
+pub(super) struct Surroundings<'a> {
+    pub(super) directory: &'a Path,
+    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A table and the places that checks across tables may have to name.
+pub(super) struct Declared {
+    pub(super) table: Table,
+    /// Where its owner is declared.
+    pub(super) owner: Place,
+}
+
+pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<Declared, Error> {
+    let mut section = node.section()?;
+    let source = source(&mut section, surroundings)?;
+    let (owner, place) = owner(&mut section)?;
+    let public = owner == Owner::Public;
+    let columns = columns(&mut section, public)?;
+    let mut table = Table::undeclared(source);
+    table.owner = owner;
+    table.columns = columns;
+    owner_exists(&table, &place)?;
+    rows(&mut section, &mut table)?;
+    if let Some(node) = section.take("keys") {
+        table.keys = keys(&node, &table)?;
+    }
+    let limits_place = section.place().clone();
+    table.limits = limits(section.section("limits")?)?;
+    if public && table.limits != Limits::default() {
+        return Err(limits_place.wrong(
+            "limits on a public table",
+            "limits say how much one unit may contribute, and nobody's rows are in here; drop them",
+        ));
+    }
+    if let Some(node) = section.take("version") {
+        table.version = Some(node.name()?.to_owned());
+    }
+    section.finish()?;
+    Ok(Declared { table, owner: place })
+}
+
+/// Limits on what one unit contributes.
+pub(super) fn limits(mut section: Section<'_>) -> Result<Limits, Error> {
+    let mut count = |key| section.take(key).map(|node| node.count()).transpose();
+    let limits = Limits {
+        groups: count("groups")?,
+        rows_per_group: count("rows_per_group")?,
+    };
+    section.finish()?;
+    Ok(limits)
+}
+
+/// Whether this names a PostgreSQL database rather than a file.
+pub(super) fn is_postgres(text: &str) -> bool {
+    text.starts_with("postgres://") || text.starts_with("postgresql://")
+}
+
+/// A connection string with `${NAME}` replaced by the environment's value, so that passwords stay out of the file.
+pub(super) fn connection(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<String, Error> {
+    let mut rest = node.text()?;
+    let mut filled = String::new();
+    while let Some((before, after)) = rest.split_once("${") {
+        filled.push_str(before);
+        let Some((name, after)) = after.split_once('}') else {
+            return Err(node.wrong(
+                "`${` without `}`",
+                "write ${NAME} for the value of the environment variable NAME",
+            ));
+        };
+        let value = (surroundings.variable)(name).ok_or_else(|| {
+            node.wrong(
+                "an environment variable that is named here is not set",
+                "set it, or write the connection string out",
+            )
+        })?;
+        filled.push_str(&value);
+        rest = after;
+    }
+    filled.push_str(rest);
+    // What the parser would say may quote a password.
+    if filled.parse::<tokio_postgres::Config>().is_err() {
+        return Err(node.wrong(
+            "this is not a connection string of PostgreSQL",
+            "write postgres://user@host/database; characters such as @ and / in a password are written %40 and %2F",
+        ));
+    }
+    Ok(filled)
+}
+
+fn source(section: &mut Section<'_>, surroundings: &Surroundings<'_>) -> Result<Source, Error> {
+    const FORMAT: &str = "say format = \"csv\" or format = \"parquet\"";
+    let node = section.need(
+        "source",
+        "say where the rows are: a file, a directory, or postgres://user@host/database",
+    )?;
+    let format = section.take("format");
+    let named = section.take("table");
+    if is_postgres(node.text()?) {
+        if let Some(format) = format {
+            return Err(format.wrong("a database has no file format", "drop this key"));
+        }
+        let Some(named) = named else {
+            return Err(node.wrong(
+                "which table of the database?",
+                "say table = \"schema.name\" below",
+            ));
+        };
+        let table = named.name()?.to_owned();
+        if crate::sources::quoted_name(&table).is_none() {
+            return Err(named.wrong(
+                "this is not the name of a table",
+                "write it as name or schema.name; a part with a dot in it goes in double quotes",
+            ));
+        }
+        return Ok(Source::Postgres {
+            connection: connection(&node, surroundings)?,
+            table,
+        });
+    }
+    if let Some(named) = named {
+        return Err(named.wrong("a file has no tables inside", "drop this key"));
+    }
+    let path = surroundings.directory.join(node.name()?);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match format {
+        Some(format) => match format.text()? {
+            "csv" => Ok(Source::Csv(path)),
+            "parquet" => Ok(Source::Parquet(path)),
+            _ => Err(format.wrong("there is no such format", FORMAT)),
+        },
+        None => match extension {
+            Some("csv" | "tsv") => Ok(Source::Csv(path)),
+            Some("parquet") => Ok(Source::Parquet(path)),
+            _ => Err(node.wrong("what format is this in?", FORMAT)),
+        },
+    }
+}
+
+fn owner(section: &mut Section<'_>) -> Result<(Owner, Place), Error> {
+    const HINT: &str = "say one of: unit = \"column that names the person\", each_row = true, public = true, or unit_through = { column = \"…\", table = \"…\", key = \"…\" }";
+    let here = section.place().clone();
+    let mut found: Vec<(Owner, Place)> = Vec::new();
+    if let Some(node) = section.take("unit") {
+        found.push((Owner::Column(node.name()?.to_owned()), node.place().clone()));
+    }
+    for (key, owner) in [("each_row", Owner::EachRow), ("public", Owner::Public)] {
+        if let Some(node) = section.take(key)
+            && node.flag()?
+        {
+            found.push((owner, node.place().clone()));
+        }
+    }
+    if let Some(node) = section.take("unit_through") {
+        let mut through = node.section()?;
+        let mut part = |key| through.need(key, HINT)?.name().map(str::to_owned);
+        let owner = Owner::Through {
+            column: part("column")?,
+            table: part("table")?.to_lowercase(),
+            key: part("key")?,
+        };
+        through.finish()?;
+        found.push((owner, node.place().clone()));
+    }
+    match found.len() {
+        0 => Err(here.wrong("whose rows are these?", HINT)),
+        1 => Ok(found.remove(0)),
+        _ => Err(found[1].1.wrong("the owner of the rows is declared twice", HINT)),
+    }
+}
+
+fn owner_exists(table: &Table, place: &Place) -> Result<(), Error> {
+    let (Owner::Column(column) | Owner::Through { column, .. }) = &table.owner else {
+        return Ok(());
+    };
+    match table.column(column) {
+        None => Err(place.wrong(
+            "the column that is named here is not among `columns`",
+            "declare it there; names are compared as written, upper and lower case apart",
+        )),
+        Some(facts) if facts.kind == Kind::Float => Err(place.wrong(
+            "a unit cannot be named by floats, which may be equal and look different",
+            "declare the column as int or text",
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// How many rows a unit has, whether they lie together, and which columns are therefore the same in all of them.
+fn rows(section: &mut Section<'_>, table: &mut Table) -> Result<(), Error> {
+    if let Some(node) = section.take("rows_per_unit") {
+        let rows = node.count()?;
+        match table.owner {
+            Owner::Public => {
+                return Err(node.wrong("a public table has no units", "drop this key"));
+            }
+            Owner::EachRow if rows != 1 => {
+                return Err(node.wrong(
+                    "each row is a unit, so a unit has 1 row",
+                    "drop this key, or name the unit's column with `unit`",
+                ));
+            }
+            _ => table.rows_per_unit = Some(rows),
+        }
+    }
+    if table.owner == Owner::EachRow {
+        table.rows_per_unit = Some(1);
+    }
+    if let Some(node) = section.take("clustered") {
+        table.clustered = node.flag()?;
+        if table.clustered && !matches!(table.owner, Owner::Column(_)) {
+            return Err(node.wrong(
+                "rows can be clustered by a unit column only",
+                "name it with `unit`, or drop this key",
+            ));
+        }
+    }
+    for (name, facts) in &mut table.columns {
+        let names_unit = matches!(&table.owner, Owner::Column(column) if column == name);
+        facts.of_unit |= names_unit || table.rows_per_unit == Some(1);
+    }
+    Ok(())
+}
+
+fn keys(node: &Node<'_>, table: &Table) -> Result<Vec<Vec<String>>, Error> {
+    const HINT: &str = "write a list of lists of columns, as [[\"code\"]] or [[\"year\", \"region\"]]";
+    if table.owner != Owner::Public {
+        return Err(node.wrong(
+            "keys are for public tables",
+            "drop this key; how a unit's rows are bounded does not depend on it",
+        ));
+    }
+    let mut keys = Vec::new();
+    for key in node.array()? {
+        let mut columns = Vec::new();
+        for part in key.array()? {
+            let name = part.name()?;
+            if table.column(name).is_none() {
+                return Err(part.wrong("the column that is named here is not among `columns`", HINT));
+            }
+            columns.push(name.to_owned());
+        }
+        if columns.is_empty() {
+            return Err(key.wrong("a key without columns", HINT));
+        }
+        keys.push(columns);
+    }
+    Ok(keys)
+}
+
+fn columns(section: &mut Section<'_>, public: bool) -> Result<Vec<(String, Facts)>, Error> {
+    let node = section.need(
+        "columns",
+        "declare the columns that queries may use, as [tables.NAME.columns] with lines such as age = { kind = \"int\", bounds = [0, 120] }",
+    )?;
+    let mut seen = std::collections::BTreeSet::new();
+    let mut columns = Vec::new();
+    for (name, column_node) in node.section()?.named() {
+        if name.is_empty() {
+            return Err(column_node.wrong("a column without a name", "name it"));
+        }
+        if !seen.insert(name.to_lowercase()) {
+            return Err(column_node.wrong(
+                "another column differs from this one in upper and lower case only",
+                "SQL would confuse them: declare one of them",
+            ));
+        }
+        columns.push((name.to_owned(), column(&column_node, public)?));
+    }
+    if columns.is_empty() {
+        return Err(node.wrong("no columns", "declare at least one"));
+    }
+    Ok(columns)
+}

@@ -1,0 +1,229 @@
+//! A dataset that can be asked.
+
+use crate::answer::{Answer, Cost, answer};
+use crate::bound::Secret;
+use crate::catalog::{Catalog, LedgerPlace};
+use crate::engine::{ask as plan_of, form, measure};
+use crate::estimate::{CONFIDENCE, estimates};
+use crate::explain::{Explanation, explain};
+use crate::question::{Ask, Question};
+use crate::release::release;
+use crate::{Error, bound, post};
+use accounting::{Budget, Delta, Promise};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use exact::ratio;
+use ledger::{Place, Rules, Store};
+use mechanism::Account;
+use noise::{Entropy, OsEntropy};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// More memory than this is not used for one query; what does not fit goes to disk.
+const MEMORY: usize = 768 << 20;
+
+/// A catalog, its ledger and its engine.
+pub struct Dataset {
+    catalog: Catalog,
+    runtime: Runtime,
+    threads: usize,
+}
+
+impl std::fmt::Debug for Dataset {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Dataset({})", self.catalog.name)
+    }
+}
+
+/// An answer, and where it came from.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Answer,
+    /// Whether it had been given before, so that it cost nothing now.
+    pub repeated: bool,
+    /// What may still be spent by who asked, as an ε of one further release.
+    pub left: ledger::Left,
+}
+
+impl Dataset {
+    /// A dataset with this catalog.
+    pub fn new(catalog: Catalog) -> Result<Self, Error> {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::File {
+                what: "the engine's threads could not be started".to_owned(),
+                why: error.kind(),
+                hint: "does the system allow more threads?".to_owned(),
+            })?;
+        Ok(Self {
+            catalog,
+            runtime,
+            threads,
+        })
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Where the ledger is.
+    pub fn place(&self) -> Place {
+        match &self.catalog.budget.ledger {
+            LedgerPlace::File(path) => Place::File(path.clone()),
+            LedgerPlace::Postgres(connection) => Place::Postgres(connection.clone()),
+        }
+    }
+
+    /// The rules that the catalog states. Half of δ is set aside for groups whose names are private.
+    pub fn rules(&self) -> Result<Rules, Error> {
+        let budget = &self.catalog.budget;
+        let pure = budget.delta == Delta::ZERO;
+        let limit = if pure {
+            Promise::Pure(budget.epsilon.clone())
+        } else {
+            Promise::Approximate(budget.epsilon.clone(), budget.delta.clone())
+        };
+        let reserve = if pure {
+            Delta::ZERO
+        } else {
+            Delta::rounded_down(&(budget.delta.as_rational() * ratio(1, 2)))?
+        };
+        Ok(Rules {
+            budget: Budget::new(limit, self.catalog.unit.clone()),
+            reserve,
+            shares: budget.shares.clone(),
+        })
+    }
+
+    /// The ledger, made if it is not there yet.
+    pub fn ledger(&self) -> Result<Store, Error> {
+        Ok(Store::open(&self.place(), &self.rules()?)?)
+    }
+
+    /// What a query would do and cost. Spends nothing, reads no data.
+    pub fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
+        let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        explain(&question, &self.catalog, group_size)
+    }
+
+    /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
+    pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
+        let mut store = self.ledger()?;
+        self.query_with(ask, &mut store)
+    }
+
+    /// The same with a ledger that is open already.
+    pub fn query_with(&self, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
+        let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        let digest = question.digest(&self.catalog)?;
+        if let Some(stored) = store.stored_answer(&digest)?
+            && let Ok(answer) = serde_json::from_str::<Answer>(&stored.answer)
+        {
+            let left = store.left(&ask.analyst)?;
+            return Ok(Answered {
+                answer,
+                repeated: true,
+                left,
+            });
+        }
+        let answer = {
+            let session = store.session(&ask.analyst, &digest)?;
+            let mut account = Account::open(session)?;
+            self.answer(&question, &mut account)?
+        };
+        let text = serde_json::to_string(&answer).expect("an answer is plain data");
+        store.record_answer(answer.cost.charge, &digest, &ask.analyst, &text)?;
+        let left = store.left(&ask.analyst)?;
+        Ok(Answered {
+            answer,
+            repeated: false,
+            left,
+        })
+    }
+
+    /// Charges, measures, draws.
+    fn answer<L: mechanism::Ledger>(
+        &self,
+        question: &Question,
+        account: &mut Account<L>,
+    ) -> Result<Answer, Error> {
+        let session = self.session()?;
+        // Whatever can be refused is refused before the charge.
+        let mut asked = Vec::new();
+        for aggregation in &question.split.aggregations {
+            asked.push(plan_of(aggregation, form(&aggregation.rows), &secret()?)?);
+        }
+        let mut reservation =
+            account.reserve(&question.mechanisms(), &question.delta, &question.charge.purpose)?;
+        let mut tables = Vec::new();
+        for (place, aggregation) in question.split.aggregations.iter().enumerate() {
+            let price = &question.prices[place];
+            let measured = self.runtime.block_on(measure(
+                &asked[place],
+                &aggregation.statistics,
+                &session,
+                &self.catalog,
+            ))?;
+            let first = question.first(place);
+            let unit = &self.catalog.unit;
+            let released = release(
+                aggregation,
+                price,
+                measured,
+                account,
+                &mut reservation,
+                first,
+                unit,
+            )?;
+            let outputs: Vec<_> = aggregation
+                .outputs
+                .iter()
+                .map(|output| estimates(aggregation, price, &released, output))
+                .collect();
+            tables.push(post::table(aggregation, &released.groups, &outputs)?);
+        }
+        let finished = self.runtime.block_on(post::finish(
+            &question.split.post,
+            tables,
+            &session,
+            &self.catalog,
+        ))?;
+        let receipt = reservation.receipt();
+        let promise = receipt.charge.guarantee.promise();
+        let (epsilon, delta) = match promise {
+            Promise::Pure(epsilon) => (epsilon.to_string(), "0".to_owned()),
+            Promise::Approximate(epsilon, delta) => (epsilon.to_string(), delta.to_string()),
+            Promise::Concentrated(rho) => (format!("ρ = {rho}"), "0".to_owned()),
+        };
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.to_string(),
+            epsilon,
+            delta,
+            charge: receipt.number,
+        };
+        answer(&finished, question.notes(&self.catalog), cost, CONFIDENCE)
+    }
+
+    /// An engine with bounded memory that spills to disk.
+    fn session(&self) -> Result<SessionContext, Error> {
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(FairSpillPool::new(MEMORY)))
+            .build_arc()
+            .map_err(crate::relation::unplannable)?;
+        let config = SessionConfig::new().with_target_partitions(self.threads);
+        Ok(bound::session(config, runtime))
+    }
+}
+
+/// The key that chooses groups, new for every query.
+fn secret() -> Result<Secret, Error> {
+    let mut entropy = OsEntropy::new().map_err(mechanism::Error::from)?;
+    let digits: String = (0..4).map(|_| format!("{:08x}", entropy.bits(32))).collect();
+    Secret::new(digits).map_err(crate::relation::unplannable)
+}

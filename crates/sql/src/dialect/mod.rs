@@ -1,0 +1,149 @@
+//! Reading SQL: what the engine's parser knows, and the words that SQL for private answers adds to it.
+//!
+//! The dialect is the engine's own, a mix of PostgreSQL and its relatives (`::` casts, `ILIKE`, identifiers in double quotes or backticks).
+//! GoogleSQL's words for differential privacy are read too. The engine's planner knows none of them, so they are turned into
+//! *markers*: calls of functions that exist only between here and the private planner, which takes them out of the plan again.
+//! The planner needs [`marker_functions`] to resolve them; evaluating one is an error.
+//!
+//! | marker | stands for |
+//! |---|---|
+//! | `__deniable_select(n)` → bool, a conjunct of a `WHERE` | this `SELECT` has the options `selects[n]` |
+//! | `__deniable_per_group(x, low, high)` → type of x, the argument of an aggregate | `contribution_bounds_per_group => (low, high)`; for `COUNT(*)` x is 1 |
+//! | `__deniable_per_row(x, low, high)` → type of x, the same, and inside a per-group marker when both are given | `contribution_bounds_per_row => (low, high)` |
+//! | `__deniable_quantile(x, fraction)` → float, an aggregate | `PERCENTILE_CONT`, `PERCENTILE_DISC`, `QUANTILE`, `QUANTILE_CONT`, `APPROX_PERCENTILE_CONT`, `APPROX_QUANTILES`; the fraction is a literal in 0..=1 |
+//!
+//! Bounds and fractions are literals. `MIN`, `MAX` and `MEDIAN` stay as they are, because over released results they are the engine's.
+//! Some names become those of the engine: `ANON_SUM`, `ANON_AVG` and `ANON_COUNT` lose their prefix, `MEAN` is `avg`, `VARIANCE` is `var`,
+//! `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`. `width_bucket` is a function that the engine lacks; the one here is real.
+//!
+//! Nobody may write a name that starts with `__deniable`. Text that nests too deeply is refused before anything recurses over it.
+
+mod calls;
+mod depth;
+mod markers;
+mod options;
+mod rewrite;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use markers::{PER_GROUP, PER_ROW, QUANTILE, SELECT, WIDTH_BUCKET, marker_functions};
+pub(crate) use options::{GroupSelection, SelectOptions};
+
+use crate::Error;
+use datafusion::sql::sqlparser::ast::{Query, Statement};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+/// How deep the parser may recurse.
+const NESTING: usize = 50;
+
+/// How long a query may be, in bytes.
+const LENGTH: usize = 1 << 20;
+
+/// Every name that starts so is ours.
+pub(crate) const RESERVED: &str = "__deniable";
+
+/// A query as it was read: SQL that the engine's planner understands, and what it would not.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The query, with markers in it.
+    pub(crate) query: Box<Query>,
+    /// The options of each `SELECT WITH DIFFERENTIAL_PRIVACY`, in the order of the text.
+    pub(crate) selects: Vec<SelectOptions>,
+}
+
+/// Reads one query.
+///
+/// # Errors
+/// When the text is not one query, or uses a word of the private dialect where it has no meaning.
+pub(crate) fn read(sql: &str) -> Result<Read, Error> {
+    if sql.len() > LENGTH {
+        return Err(Error::refused(
+            "the query is longer than a mebibyte",
+            "put long lists of values into a public table",
+        ));
+    }
+    let tokens = Tokenizer::new(&GenericDialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| syntax(error.to_string()))?;
+    only_a_query(&tokens)?;
+    no_reserved_names(&tokens)?;
+    depth::check(&tokens)?;
+    let (tokens, clauses) = options::take(tokens)?;
+    let mut statements = Parser::new(&GenericDialect)
+        .with_recursion_limit(NESTING)
+        .with_tokens_with_locations(tokens)
+        .parse_statements()
+        .map_err(|error| match error {
+            ParserError::RecursionLimitExceeded => depth::too_deep(),
+            ParserError::ParserError(what) | ParserError::TokenizerError(what) => syntax(what),
+        })?;
+    if statements.len() > 1 {
+        return Err(Error::refused(
+            "there is more than one statement",
+            "ask one query at a time: each is charged on its own",
+        ));
+    }
+    match statements.pop() {
+        Some(Statement::Query(mut query)) => {
+            let selects = rewrite::rewrite(&mut query, clauses)?;
+            Ok(Read { query, selects })
+        }
+        Some(_) => Err(no_query("this statement")),
+        None => Err(nothing()),
+    }
+}
+
+/// Looks at the first word, which tells statements apart before the parser is confused by those it does not know.
+fn only_a_query(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+    let mut words = tokens.iter().map(|token| &token.token);
+    match words.find(|token| !matches!(token, Token::Whitespace(_) | Token::LParen | Token::SemiColon)) {
+        None | Some(Token::EOF) => Err(nothing()),
+        Some(Token::Word(word)) if word.quote_style.is_none() => match word.keyword {
+            Keyword::SELECT | Keyword::WITH | Keyword::FROM => Ok(()),
+            Keyword::EXPLAIN => Err(Error::refused(
+                "EXPLAIN is not part of a query",
+                "give the query itself to `deniable explain`, which charges nothing",
+            )),
+            Keyword::VALUES | Keyword::TABLE => Err(no_query(&word.value.to_uppercase())),
+            Keyword::NoKeyword => Ok(()),
+            _ => Err(no_query(&word.value.to_uppercase())),
+        },
+        Some(_) => Ok(()),
+    }
+}
+
+fn no_reserved_names(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+    for token in tokens {
+        if let Token::Word(word) = &token.token
+            && word.value.to_lowercase().starts_with(RESERVED)
+        {
+            return Err(Error::refused(
+                format!("the name {} belongs to Deniable", word.value),
+                format!("names that start with {RESERVED} are used inside; choose another one"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn nothing() -> Error {
+    syntax("there is no query".into())
+}
+
+fn no_query(what: &str) -> Error {
+    Error::refused(
+        format!("Deniable answers queries and does nothing else, and {what} is none"),
+        "write SELECT …, or WITH … SELECT …",
+    )
+}
+
+fn syntax(what: String) -> Error {
+    Error::Syntax {
+        what,
+        hint: "write one SELECT query, as for PostgreSQL".into(),
+    }
+}

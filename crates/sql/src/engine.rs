@@ -1,0 +1,334 @@
+//! Asking the engine for exact statistics. What comes back is private; it goes from here into `Sensitive` values and nowhere else.
+
+use crate::aggregation::{Aggregation, Measure, Statistic, TREE_LEAVES};
+use crate::bound::{Bounding, Form, RowBounding, Secret, on_grid};
+use crate::catalog::Catalog;
+use crate::facts::{Kind, Range, Value};
+use crate::group_name::encode;
+use crate::relation::{Rows, table_of, unplannable};
+use crate::steps::Steps;
+use crate::{Error, sources};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
+use datafusion::common::Column;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::prelude::SessionContext;
+use std::collections::{BTreeMap, HashMap};
+
+/// Exact statistics: private. No Debug, so that it cannot be printed by accident.
+pub(crate) struct Measured {
+    /// The groups that occur, by name, and where they are in the vectors below.
+    pub(crate) groups: HashMap<Vec<u8>, usize>,
+    /// For each statistic that is one number a group, its values; empty for the others.
+    pub(crate) numbers: Vec<Vec<i64>>,
+    /// For each statistic that is a tree, rows by (group, bin).
+    pub(crate) bins: Vec<BTreeMap<(usize, i64), i64>>,
+}
+
+/// How the bounding step is done, from what the catalog knows.
+pub(crate) fn form(rows: &Rows) -> Form {
+    if rows.rows_per_unit == Some(1) {
+        Form::Plain
+    } else if rows.clustered {
+        Form::Clustered
+    } else {
+        Form::Partitioned
+    }
+}
+
+/// The engine's plans for an aggregation, over scans that are not bound to data yet.
+pub(crate) struct Asked {
+    /// Groups and numbers, and which statistic each `partial…` is.
+    totals: (LogicalPlan, Vec<usize>),
+    /// One for each statistic that looks at single rows.
+    single: Vec<(LogicalPlan, usize)>,
+    keys: usize,
+}
+
+impl Asked {
+    /// The plans, for people.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = &LogicalPlan> {
+        std::iter::once(&self.totals.0).chain(self.single.iter().map(|(plan, _)| plan))
+    }
+}
+
+/// Plans an aggregation.
+pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Result<Asked, Error> {
+    let rows = &aggregation.rows;
+    let native = form != Form::Relational;
+    let keys = aggregation.keys.len();
+    let key_columns: Vec<Column> = (0..keys)
+        .map(|place| Column::from_name(format!("group{place}")))
+        .collect();
+    let base = || -> Vec<Expr> {
+        let unit = if rows.has_unit {
+            rows.unit_expr()
+        } else {
+            lit(1i64)
+        };
+        let mut columns = vec![unit.alias("owner")];
+        columns.extend(
+            aggregation
+                .keys
+                .iter()
+                .enumerate()
+                .map(|(place, key)| key.expr.clone().unalias().alias(format!("group{place}"))),
+        );
+        columns
+    };
+    let project = |columns: Vec<Expr>| {
+        LogicalPlanBuilder::from(rows.plan.clone())
+            .project(columns)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(unplannable)
+    };
+    let groups = (keys > 0).then_some(aggregation.groups.per_unit);
+    let mut columns = base();
+    let mut arguments: Vec<Expr> = Vec::new();
+    let mut partials = Vec::new();
+    let mut places = Vec::new();
+    for (place, statistic) in aggregation.statistics.iter().enumerate() {
+        let argument = statistic
+            .argument()
+            .map(|argument| argument.column(native))
+            .transpose()?;
+        let at = match argument {
+            Some(expr) => arguments
+                .iter()
+                .position(|other| *other == expr)
+                .unwrap_or_else(|| {
+                    arguments.push(expr);
+                    arguments.len() - 1
+                }),
+            None => 0,
+        };
+        if let Some(partial) = statistic.partial(at) {
+            partials.push(partial);
+            places.push(place);
+        }
+    }
+    if partials.is_empty() {
+        // Nothing but statistics of single rows: the totals then only tell which groups there are.
+        partials.push(crate::bound::Partial::Units);
+    }
+    columns.extend(
+        arguments
+            .iter()
+            .enumerate()
+            .map(|(place, expr)| expr.clone().alias(format!("argument{place}"))),
+    );
+    let bounding = Bounding {
+        input: project(columns)?,
+        unit: Column::from_name("owner"),
+        keys: key_columns.clone(),
+        arguments: (0..arguments.len())
+            .map(|place| Column::from_name(format!("argument{place}")))
+            .collect(),
+        partials,
+        groups,
+        secret: secret.clone(),
+    };
+    let totals = (bounding.plan(form).map_err(unplannable)?, places);
+    let mut single = Vec::new();
+    for (place, statistic) in aggregation.statistics.iter().enumerate() {
+        let (value, most) = match &statistic.measure {
+            Measure::Tree {
+                value,
+                kind,
+                range,
+                most,
+            } => (bin(value.clone(), *kind, *range, native)?, *most),
+            Measure::Distinct { value, most } => (value.clone(), *most),
+            _ => continue,
+        };
+        let mut columns = base();
+        columns.push(value.alias("single"));
+        let bounding = RowBounding {
+            input: project(columns)?,
+            unit: Column::from_name("owner"),
+            keys: key_columns.clone(),
+            value: Column::from_name("single"),
+            rows: most,
+            groups,
+            secret: secret.clone(),
+        };
+        let one = rows.rows_per_unit == Some(1);
+        let plan = match &statistic.measure {
+            Measure::Tree { .. } => bounding.histogram(one),
+            _ => bounding.distinct(one),
+        };
+        single.push((plan.map_err(unplannable)?, place));
+    }
+    Ok(Asked { totals, single, keys })
+}
+
+/// The leaf of the tree in which a value lies, from 0.
+fn bin(value: Expr, kind: Kind, range: Range, native: bool) -> Result<Expr, Error> {
+    let leaf = leaf_steps(kind, range);
+    let low = leaf.round(range.low);
+    let placed = on_grid(value, kind, leaf.exponent(), low, low + TREE_LEAVES - 1, native);
+    Ok(placed.map_err(unplannable)? - lit(low))
+}
+
+/// Leaves are a power of two wide, so that values fall into them exactly; integers at least 1.
+pub(crate) fn leaf_steps(kind: Kind, range: Range) -> Steps {
+    let width = (range.high - range.low) / (TREE_LEAVES - 2) as f64;
+    let exponent = if width > 0.0 {
+        width.log2().ceil() as i32
+    } else {
+        -900
+    };
+    Steps::of(if kind == Kind::Int {
+        exponent.max(0)
+    } else {
+        exponent.max(-900)
+    })
+}
+
+/// Runs the plans.
+pub(crate) async fn measure(
+    asked: &Asked,
+    statistics: &[Statistic],
+    session: &SessionContext,
+    catalog: &Catalog,
+) -> Result<Measured, Error> {
+    let mut measured = Measured {
+        groups: HashMap::new(),
+        numbers: vec![Vec::new(); statistics.len()],
+        bins: vec![BTreeMap::new(); statistics.len()],
+    };
+    let (plan, places) = &asked.totals;
+    for batch in collect(plan, session, catalog).await? {
+        let names = names(&batch, asked.keys)?;
+        for (row, name) in names.into_iter().enumerate() {
+            let group = measured.groups.len();
+            measured.groups.insert(name, group);
+            for (column, place) in places.iter().enumerate() {
+                let values = batch.column(asked.keys + column).as_primitive::<Int64Type>();
+                measured.numbers[*place].push(number(values, row));
+            }
+        }
+    }
+    for (plan, place) in &asked.single {
+        let tree = matches!(statistics[*place].measure, Measure::Tree { .. });
+        let known = measured.groups.len();
+        if !tree {
+            measured.numbers[*place] = vec![0; known];
+        }
+        for batch in collect(plan, session, catalog).await? {
+            for (row, name) in names(&batch, asked.keys)?.into_iter().enumerate() {
+                // Every group with a row is in the totals, which count units; a group that is not was cut.
+                let Some(group) = measured.groups.get(&name).copied() else {
+                    continue;
+                };
+                let column = |at: usize| batch.column(asked.keys + at).as_primitive::<Int64Type>();
+                if tree {
+                    measured.bins[*place].insert((group, number(column(0), row)), number(column(1), row));
+                } else {
+                    measured.numbers[*place][group] = number(column(0), row);
+                }
+            }
+        }
+    }
+    Ok(measured)
+}
+
+fn number(values: &datafusion::arrow::array::PrimitiveArray<Int64Type>, row: usize) -> i64 {
+    if values.is_null(row) { 0 } else { values.value(row) }
+}
+
+/// The names of a batch's groups.
+fn names(batch: &RecordBatch, keys: usize) -> Result<Vec<Vec<u8>>, Error> {
+    let columns: Vec<&ArrayRef> = batch.columns()[..keys].iter().collect();
+    (0..batch.num_rows())
+        .map(|row| {
+            let values = columns
+                .iter()
+                .map(|column| value(column, row))
+                .collect::<Result<Vec<Value>, Error>>()?;
+            Ok(encode(&values))
+        })
+        .collect()
+}
+
+/// One value of a column of a kind that we know.
+pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
+    use datafusion::arrow::datatypes::DataType;
+    if column.is_null(row) {
+        return Ok(Value::Null);
+    }
+    Ok(match column.data_type() {
+        DataType::Boolean => Value::Bool(column.as_boolean().value(row)),
+        DataType::Int64 => Value::Int(column.as_primitive::<Int64Type>().value(row)),
+        DataType::Float64 => Value::Float(column.as_primitive::<Float64Type>().value(row)),
+        DataType::Utf8View => Value::Text(column.as_string_view().value(row).to_owned()),
+        DataType::Utf8 => Value::Text(column.as_string::<i32>().value(row).to_owned()),
+        DataType::Date32 => Value::Date(column.as_primitive::<Date32Type>().value(row)),
+        DataType::Timestamp(datafusion::arrow::datatypes::TimeUnit::Microsecond, _) => {
+            Value::Timestamp(column.as_primitive::<TimestampMicrosecondType>().value(row))
+        }
+        _ => {
+            return Err(Error::refused(
+                "groups of this type are not understood",
+                "CAST the key to a number, text, a date or a timestamp",
+            ));
+        }
+    })
+}
+
+/// Runs a plan over the tables of the catalog.
+pub(crate) async fn collect(
+    plan: &LogicalPlan,
+    session: &SessionContext,
+    catalog: &Catalog,
+) -> Result<Vec<RecordBatch>, Error> {
+    let bound = over_data(plan, session, catalog).await?;
+    let tables = "the tables";
+    let frame = session
+        .execute_logical_plan(bound)
+        .await
+        .map_err(|error| sources::incident(tables, &error))?;
+    frame
+        .collect()
+        .await
+        .map_err(|error| sources::incident(tables, &error))
+}
+
+/// The plan with each scan of a declared table bound to the table's data.
+pub(crate) async fn over_data(
+    plan: &LogicalPlan,
+    session: &SessionContext,
+    catalog: &Catalog,
+) -> Result<LogicalPlan, Error> {
+    let mut scans = HashMap::new();
+    let mut names = Vec::new();
+    let _ = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            names.push(scan.table_name.clone());
+        }
+        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+    });
+    for name in names {
+        if let Some((declared, table)) = table_of(catalog, &name)
+            && !scans.contains_key(&name)
+        {
+            let scan = sources::typed_scan(&session.state(), declared, table).await?;
+            scans.insert(name, scan);
+        }
+    }
+    let bound = plan.clone().transform_down_with_subqueries(|node| {
+        Ok(match &node {
+            LogicalPlan::TableScan(scan) => match scans.get(&scan.table_name) {
+                Some(bound) => Transformed::new(
+                    bound.clone(),
+                    true,
+                    datafusion::common::tree_node::TreeNodeRecursion::Jump,
+                ),
+                None => Transformed::no(node),
+            },
+            _ => Transformed::no(node),
+        })
+    });
+    Ok(bound.map_err(unplannable)?.data)
+}

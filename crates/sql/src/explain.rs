@@ -1,0 +1,252 @@
+//! What a query would do and cost, before it does anything.
+
+use crate::aggregation::{Aggregation, Measure, Output, Selection};
+use crate::bound::{Form, Secret};
+use crate::catalog::Catalog;
+use crate::engine::{ask, form};
+use crate::estimate::{CONFIDENCE, half_width};
+use crate::price::Price;
+use crate::question::Question;
+use crate::{Error, Kind};
+use exact::to_f64_nearest;
+use serde::Serialize;
+
+/// A query's plan, sensitivities, costs and errors.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Whose privacy.
+    pub unit: String,
+    /// The private parts of the query.
+    pub parts: Vec<Part>,
+    /// What is done with the released results.
+    pub after: String,
+    /// What everything costs together.
+    pub guarantee: String,
+    /// The number of rows in a group for which errors are told.
+    pub group_size: u64,
+}
+
+/// One private GROUP BY.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// Where the rows come from, step by step, and who owns them.
+    pub rows: Vec<String>,
+    /// How one unit's part is bounded.
+    pub bounding: String,
+    /// Which groups there are.
+    pub groups: String,
+    /// What is released for each group.
+    pub statistics: Vec<StatisticLine>,
+    /// What the columns of the result will be.
+    pub outputs: Vec<OutputLine>,
+    /// ε of this part.
+    pub epsilon: String,
+    /// δ of this part.
+    pub delta: String,
+    /// The engine's plan.
+    pub plan: String,
+}
+
+/// A released statistic.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatisticLine {
+    /// What it is.
+    pub name: String,
+    /// One unit adds at least this to a group.
+    pub low: f64,
+    /// One unit adds at most this to a group.
+    pub high: f64,
+    /// How far one unit moves all groups together, in ℓ₁.
+    pub l1: f64,
+    /// The same in ℓ₂.
+    pub l2: f64,
+    /// In how many groups.
+    pub coordinates: u64,
+    /// Laplace or Gaussian.
+    pub noise: &'static str,
+    /// The standard deviation of the noise.
+    pub deviation: f64,
+    /// The part of the budget that it gets.
+    pub share: f64,
+}
+
+/// An output column.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputLine {
+    /// Its name.
+    pub name: String,
+    /// The expected error, where it does not depend on the data.
+    pub expected_error: Option<f64>,
+    /// Half of the width of its 95 % interval.
+    pub half_width: Option<f64>,
+    /// What the error is counted in.
+    pub error_in: &'static str,
+    /// The expected error over the largest value that a group of that size can have, for finding the ε of a wanted error.
+    pub relative: Option<f64>,
+}
+
+/// Explains a question.
+pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -> Result<Explanation, Error> {
+    let parts = question
+        .split
+        .aggregations
+        .iter()
+        .zip(&question.prices)
+        .map(|(aggregation, price)| part(aggregation, price, catalog, group_size.max(1)))
+        .collect::<Result<Vec<Part>, Error>>()?;
+    Ok(Explanation {
+        unit: catalog.unit.to_string(),
+        parts,
+        after: question.split.post.display_indent().to_string(),
+        guarantee: question.charge.guarantee.to_string(),
+        group_size,
+    })
+}
+
+fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size: u64) -> Result<Part, Error> {
+    let rows = &aggregation.rows;
+    let whose = &catalog.unit.whose;
+    let form = form(rows);
+    let bounding = match form {
+        Form::Plain => format!("none: one row a {whose}"),
+        Form::Clustered => "streaming: rows come sorted by owner".to_owned(),
+        Form::Partitioned => "in one pass, partitioned by owner".to_owned(),
+        Form::Relational => "by relational operators".to_owned(),
+    };
+    let groups = match &aggregation.groups.selection {
+        Selection::Listed(groups) if aggregation.keys.is_empty() => {
+            debug_assert_eq!(groups.len(), 1);
+            "one".to_owned()
+        }
+        Selection::Listed(groups) => format!(
+            "{} declared ones, empty ones included; a {whose} counts in at most {}",
+            groups.len(),
+            aggregation.groups.per_unit
+        ),
+        Selection::Threshold => {
+            let threshold = price.noise.iter().find_map(|noise| noise.threshold());
+            format!(
+                "those with about {} {whose}s or more (their names cost δ); a {whose} counts in at most {}",
+                threshold.unwrap_or_default(),
+                aggregation.groups.per_unit
+            )
+        }
+    };
+    let statistics = aggregation
+        .statistics
+        .iter()
+        .enumerate()
+        .map(|(place, statistic)| {
+            let size = statistic.steps.size();
+            let sensitivity = &price.sensitivities[place];
+            StatisticLine {
+                name: statistic.name.clone(),
+                low: statistic.low as f64 * size,
+                high: statistic.high as f64 * size,
+                l1: to_f64_nearest(sensitivity.l1()) * size,
+                l2: to_f64_nearest(sensitivity.l2_squared()).sqrt() * size,
+                coordinates: sensitivity.coordinates(),
+                noise: price.noise[place].name(),
+                deviation: price.noise[place].deviation() * size,
+                share: price.shares[place],
+            }
+        })
+        .collect();
+    let keys = aggregation.keys.len();
+    let outputs = aggregation
+        .outputs
+        .iter()
+        .zip(&aggregation.shape[keys..])
+        .map(|(output, shape)| line(output, shape.name.clone(), aggregation, price, group_size as f64))
+        .collect();
+    // The plan does not depend on the key; any key shows it.
+    let asked = ask(
+        aggregation,
+        form,
+        &Secret::new("0").map_err(crate::relation::unplannable)?,
+    )?;
+    let plan = asked
+        .plans()
+        .map(|plan| plan.display_indent().to_string())
+        .collect::<Vec<_>>()
+        .join("\n");
+    Ok(Part {
+        rows: rows.story.clone(),
+        bounding,
+        groups,
+        statistics,
+        outputs,
+        epsilon: price.epsilon.to_string(),
+        delta: price.delta.to_string(),
+        plan,
+    })
+}
+
+/// Expected errors for a group of so many rows.
+fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price, rows: f64) -> OutputLine {
+    let size = |statistic: usize| aggregation.statistics[statistic].steps.size();
+    let expected = |statistic: usize| {
+        let error = price.noise[statistic].accuracy().expected_absolute_error();
+        error.map(|error| error * size(statistic))
+    };
+    let half =
+        |statistic: usize, confidence: f64| half_width(&price.noise[statistic], confidence) * size(statistic);
+    let largest = |statistic: usize| {
+        let statistic = &aggregation.statistics[statistic];
+        statistic.low.unsigned_abs().max(statistic.high.unsigned_abs()) as f64 * statistic.steps.size()
+    };
+    let two = f64::midpoint(1.0, CONFIDENCE);
+    match output {
+        Output::Plain { statistic } => OutputLine {
+            expected_error: expected(*statistic),
+            half_width: Some(half(*statistic, CONFIDENCE)),
+            relative: expected(*statistic).map(|error| error / (largest(*statistic) * rows)),
+            error_in: "units of the value",
+            name,
+        },
+        Output::Average { sum, count, .. } => {
+            // An average is at most half a range from its centre, and that much of the count's error comes with it.
+            let spread = largest(*sum).max(f64::MIN_POSITIVE);
+            let error = expected(*sum)
+                .zip(expected(*count))
+                .map(|(sum, count)| (sum + spread * count) / rows);
+            OutputLine {
+                expected_error: error,
+                half_width: Some((half(*sum, two) + spread * half(*count, two)) / rows),
+                relative: error.map(|error| error / spread),
+                error_in: "units of the value",
+                name,
+            }
+        }
+        Output::Variance {
+            first, second, count, ..
+        } => {
+            let spread = largest(*second).max(f64::MIN_POSITIVE);
+            let farthest = largest(*first);
+            let error = expected(*first).zip(expected(*second)).zip(expected(*count)).map(
+                |((first, second), count)| (2.0 * farthest * first + second + 2.0 * spread * count) / rows,
+            );
+            OutputLine {
+                expected_error: error,
+                half_width: None,
+                relative: error.map(|error| error / spread),
+                error_in: "squared units of the value, before a root",
+                name,
+            }
+        }
+        Output::Quantile { tree, .. } => {
+            let blur = price.noise[*tree].deviation() * f64::from(45u8).sqrt();
+            let whole = matches!(
+                aggregation.statistics[*tree].measure,
+                Measure::Tree { kind: Kind::Int, .. }
+            );
+            OutputLine {
+                expected_error: Some(blur * 0.8),
+                half_width: Some(blur * 1.96),
+                relative: Some(blur * 0.8 / rows),
+                error_in: if whole { "ranks" } else { "ranks of the value" },
+                name,
+            }
+        }
+    }
+}

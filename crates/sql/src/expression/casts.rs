@@ -1,0 +1,165 @@
+//! From one kind to another: what is asked for, and what mixing kinds needs.
+
+use super::bounds::Bounds;
+use super::dates;
+use super::draft::{Draft, cast, try_cast};
+use crate::{Error, Kind};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+
+/// The kind that a cast names.
+pub(super) fn target(data_type: &DataType) -> Result<Kind, Error> {
+    match data_type {
+        DataType::Timestamp(_, Some(_)) => Err(Error::refused(
+            "casts to a time zone are not taken over private rows: which local time exists depends on rules that change",
+            "timestamps are read without a time zone; add a fixed INTERVAL, or convert the column where it is stored",
+        )),
+        DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => Err(Error::refused(
+            "unsigned integers are not a kind of private values",
+            "cast to BIGINT",
+        )),
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => Err(Error::refused(
+            "decimals are not a kind of private values",
+            "cast to DOUBLE, and use round(x, 2) to round",
+        )),
+        other => Kind::of(other).ok_or_else(|| {
+            Error::refused(
+                format!("{other} is not a kind of private values"),
+                "the kinds are BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE and TIMESTAMP",
+            )
+        }),
+    }
+}
+
+/// `CAST`: NULL for what cannot be read. A constant that cannot be read is refused.
+pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
+    if draft.untyped {
+        return Ok(Draft::null(kind));
+    }
+    if draft.kind == kind {
+        return Ok(draft);
+    }
+    allowed(draft.kind, kind)?;
+    if let Some(value) = &draft.literal {
+        return constant(value, kind);
+    }
+    let data_type = kind.data_type();
+    let above = |expr, draft: &Draft| Draft::above(expr, kind, &[draft]);
+    Ok(match (draft.kind, kind) {
+        (Kind::Bool, Kind::Int | Kind::Float) => {
+            let cast = above(cast(draft.expr.clone(), data_type), &draft);
+            Draft {
+                small: true,
+                integral: true,
+                ..cast.with_bounds(Bounds::new(0.0, 1.0))
+            }
+        }
+        (Kind::Int, Kind::Float) => Draft {
+            integral: true,
+            ..above(cast(draft.expr.clone(), data_type), &draft).with_bounds(draft.bounds)
+        },
+        (Kind::Bool, Kind::Text) | (Kind::Int, Kind::Bool | Kind::Text) => {
+            above(cast(draft.expr.clone(), data_type), &draft)
+        }
+        // What does not fit, NaN and infinity are NULL.
+        (Kind::Float, Kind::Int) => {
+            let bounds = draft.bounds.rising(f64::trunc);
+            above(try_cast(draft.expr.clone(), data_type), &draft)
+                .with_bounds(bounds)
+                .with_nulls()
+        }
+        (Kind::Text, Kind::Float) => {
+            let cast = above(try_cast(draft.expr.clone(), data_type), &draft).with_nulls();
+            Draft { loose: true, ..cast }
+        }
+        // The engine fails on days that its calendar does not have, even where it should give NULL.
+        (Kind::Date | Kind::Timestamp, Kind::Text) | (Kind::Timestamp, Kind::Date) => {
+            let draft = dates::in_calendar(draft);
+            above(try_cast(draft.expr.clone(), data_type), &draft)
+        }
+        _ => {
+            let draft = draft.settled();
+            above(try_cast(draft.expr.clone(), data_type), &draft).with_nulls()
+        }
+    })
+}
+
+fn allowed(from: Kind, to: Kind) -> Result<(), Error> {
+    let hint = match (from, to) {
+        (Kind::Float, Kind::Bool) => "write x <> 0",
+        (Kind::Date | Kind::Timestamp, Kind::Int | Kind::Float) => "write EXTRACT(EPOCH FROM x)",
+        (Kind::Int | Kind::Float, Kind::Date | Kind::Timestamp) => {
+            "write TIMESTAMP '1970-01-01' for a constant; columns of seconds are declared in the catalog"
+        }
+        (Kind::Bool, Kind::Date | Kind::Timestamp) | (Kind::Date | Kind::Timestamp, Kind::Bool) => {
+            "use CASE to say what is meant"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::refused(format!("{from} cannot be cast to {to}"), hint))
+}
+
+/// A constant as another kind.
+pub(super) fn constant(value: &ScalarValue, kind: Kind) -> Result<Draft, Error> {
+    if value.is_null() {
+        return Ok(Draft::null(kind));
+    }
+    match value.cast_to(&kind.data_type()) {
+        Ok(ScalarValue::Float64(Some(value))) if !value.is_finite() => Err(unreadable(kind)),
+        Ok(value) if !value.is_null() => Ok(Draft::constant(kind, value)),
+        _ => Err(unreadable(kind)),
+    }
+}
+
+fn unreadable(kind: Kind) -> Error {
+    let hint = match kind {
+        Kind::Date => "write DATE '2020-12-31'",
+        Kind::Timestamp => "write TIMESTAMP '2020-12-31 23:59:59'",
+        Kind::Bool => "write TRUE or FALSE",
+        _ => "compare values of the same kind, or CAST one of them",
+    };
+    Error::refused(format!("a constant in the query cannot be read as {kind}"), hint)
+}
+
+/// What mixing needs: integers become floats, days become moments, and constants become what they are compared with.
+pub(super) fn convert(draft: Draft, kind: Kind) -> Result<Draft, Error> {
+    match (draft.kind, kind) {
+        _ if draft.untyped || draft.kind == kind || draft.text_literal().is_some() => to(draft, kind),
+        (Kind::Int, Kind::Float) | (Kind::Date, Kind::Timestamp) => to(draft, kind),
+        (from, kind) => Err(mismatch(from, kind)),
+    }
+}
+
+/// One kind for all of them.
+pub(super) fn unify(drafts: Vec<Draft>) -> Result<(Kind, Vec<Draft>), Error> {
+    let mut common: Option<Kind> = None;
+    // Constants in quotes and NULLs adapt to the others.
+    for draft in drafts
+        .iter()
+        .filter(|draft| !draft.untyped && draft.text_literal().is_none())
+    {
+        common = Some(match (common, draft.kind) {
+            (None, kind) => kind,
+            (Some(one), other) if one == other => one,
+            (Some(Kind::Int | Kind::Float), Kind::Int | Kind::Float) => Kind::Float,
+            (Some(Kind::Date | Kind::Timestamp), Kind::Date | Kind::Timestamp) => Kind::Timestamp,
+            (Some(one), other) => return Err(mismatch(one, other)),
+        });
+    }
+    let kind = common.unwrap_or(Kind::Text);
+    let drafts = drafts
+        .into_iter()
+        .map(|draft| convert(draft.settled(), kind))
+        .collect::<Result<_, _>>()?;
+    Ok((kind, drafts))
+}
+
+fn mismatch(one: Kind, other: Kind) -> Error {
+    Error::refused(
+        format!("{one} and {other} do not mix"),
+        format!("CAST one of them: a cast to {other} that fails gives NULL"),
+    )
+}

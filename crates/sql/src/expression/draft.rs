@@ -1,0 +1,260 @@
+//! A part of an expression that was taken, with everything known of it.
+
+use super::bounds::Bounds;
+use super::values;
+use crate::{Error, Facts, Kind, Value};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::functions::core::{greatest, least, nullif};
+use datafusion::functions::math::nanvl;
+use datafusion::logical_expr::expr::{Cast, TryCast};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, ScalarUDF};
+use std::sync::Arc;
+
+/// Floats below this cannot overflow in one more sum or product that stays below it.
+const FAR_FROM_OVERFLOW: f64 = 1e300;
+
+/// How many nodes an expression may have once the engine has spread it out.
+pub(super) const WEIGHT: u64 = 20_000;
+
+/// How many times longer than its parts a text may become.
+pub(super) const GROWTH: u64 = 16;
+
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) expr: Expr,
+    pub(super) kind: Kind,
+    pub(super) bounds: Bounds,
+    pub(super) values: Option<Arc<[Value]>>,
+    pub(super) nullable: bool,
+    pub(super) of_unit: bool,
+    /// Whether every number is whole.
+    pub(super) integral: bool,
+    /// An integer that fits in 32 bits whatever the data are.
+    pub(super) small: bool,
+    /// May be NaN or infinite although its columns are not.
+    pub(super) loose: bool,
+    /// The number of nodes, counting what the engine's simplifier will write several times.
+    pub(super) weight: u64,
+    /// For text: how many times longer than a part it can be.
+    pub(super) growth: u64,
+    /// The constant that it is.
+    pub(super) literal: Option<ScalarValue>,
+    /// A NULL that nobody gave a kind.
+    pub(super) untyped: bool,
+}
+
+impl Draft {
+    /// A new node above `parts`: NULL where one of them is.
+    pub(super) fn above(expr: Expr, kind: Kind, parts: &[&Self]) -> Self {
+        Self {
+            expr,
+            kind,
+            bounds: Bounds::UNKNOWN,
+            values: None,
+            nullable: parts.iter().any(|part| part.nullable),
+            of_unit: parts.iter().all(|part| part.of_unit),
+            integral: kind == Kind::Int,
+            small: false,
+            loose: false,
+            weight: parts
+                .iter()
+                .fold(1, |sum: u64, part| sum.saturating_add(part.weight)),
+            growth: parts.iter().map(|part| part.growth).max().unwrap_or(1),
+            literal: None,
+            untyped: false,
+        }
+    }
+
+    pub(super) fn column(expr: Expr, facts: &Facts) -> Self {
+        let mut bounds = Bounds::of(facts.range);
+        if let (None, Some(values)) = (facts.range, &facts.values) {
+            bounds = values::bounds(values);
+        }
+        Self {
+            bounds: if facts.kind.is_number() {
+                bounds
+            } else {
+                Bounds::UNKNOWN
+            },
+            values: facts.values.clone(),
+            nullable: facts.nullable,
+            of_unit: facts.of_unit,
+            ..Self::above(expr, facts.kind, &[])
+        }
+    }
+
+    /// A constant of one of our kinds; its type must be that of the kind.
+    pub(super) fn constant(kind: Kind, value: ScalarValue) -> Self {
+        let public = values::value(&value);
+        let bounds = match public {
+            Some(Value::Int(value)) => Bounds::integer(value),
+            Some(Value::Float(value)) => Bounds::new(value, value),
+            _ => Bounds::UNKNOWN,
+        };
+        Self {
+            bounds,
+            integral: kind == Kind::Int
+                || matches!(public, Some(Value::Float(value)) if value.fract() == 0.0),
+            nullable: value.is_null(),
+            values: Some(public.into_iter().collect()),
+            literal: Some(value.clone()),
+            ..Self::above(Expr::Literal(value, None), kind, &[])
+        }
+    }
+
+    /// A NULL of a kind.
+    pub(super) fn null(kind: Kind) -> Self {
+        let value = ScalarValue::try_new_null(&kind.data_type()).unwrap_or(ScalarValue::Null);
+        Self::constant(kind, value)
+    }
+
+    /// A NULL that takes the kind of whatever it meets.
+    pub(super) fn untyped_null() -> Self {
+        Self {
+            untyped: true,
+            ..Self::null(Kind::Text)
+        }
+    }
+
+    pub(super) fn int(value: i64) -> Self {
+        Self::constant(Kind::Int, ScalarValue::Int64(Some(value)))
+    }
+
+    pub(super) fn text_literal(&self) -> Option<&str> {
+        match &self.literal {
+            Some(ScalarValue::Utf8View(Some(text))) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn int_literal(&self) -> Option<i64> {
+        match &self.literal {
+            Some(ScalarValue::Int64(Some(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn number_literal(&self) -> Option<f64> {
+        match &self.literal {
+            Some(ScalarValue::Int64(Some(value))) => Some(*value as f64),
+            Some(ScalarValue::Float64(Some(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Finite or NULL, unless a column brings something else.
+    pub(super) fn settled(self) -> Self {
+        if !self.loose {
+            return self;
+        }
+        let infinity = |sign: f64| float(sign * f64::INFINITY);
+        let expr = call(nanvl(), vec![self.expr, infinity(1.0)]);
+        let expr = call(nullif(), vec![expr, infinity(1.0)]);
+        let expr = call(nullif(), vec![expr, infinity(-1.0)]);
+        Self {
+            expr,
+            loose: false,
+            nullable: true,
+            weight: self.weight.saturating_add(6),
+            literal: None,
+            ..self
+        }
+    }
+
+    /// NULL unless strictly between two constants of its type.
+    ///
+    /// `least` and `greatest` pass over NULLs, so a NULL becomes an end, and both ends become NULL. What was written appears once, which `CASE` could not do.
+    pub(super) fn between(self, low: ScalarValue, high: ScalarValue) -> Self {
+        let constant = |value: &ScalarValue| Expr::Literal(value.clone(), None);
+        let expr = call(least(), vec![self.expr, constant(&high)]);
+        let expr = call(greatest(), vec![expr, constant(&low)]);
+        let expr = call(nullif(), vec![expr, constant(&low)]);
+        let expr = call(nullif(), vec![expr, constant(&high)]);
+        Self {
+            expr,
+            nullable: true,
+            weight: self.weight.saturating_add(8),
+            literal: None,
+            ..self
+        }
+    }
+
+    /// Marks sums and products that may leave the floats.
+    pub(super) fn maybe_loose(mut self, parts: &[&Self]) -> Self {
+        self.loose = parts.iter().any(|part| part.loose) || !self.bounds.within(FAR_FROM_OVERFLOW);
+        self
+    }
+
+    pub(super) fn with_bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
+    pub(super) fn with_nulls(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
+
+    pub(super) fn without_nulls(mut self) -> Self {
+        self.nullable = false;
+        self
+    }
+
+    /// Refuses what would be too much work, or too much text.
+    pub(super) fn checked(self) -> Result<Self, Error> {
+        if self.weight > WEIGHT {
+            return Err(Error::refused(
+                "the expression is too large",
+                "split it, or put long lists of values into a public table",
+            ));
+        }
+        if self.kind == Kind::Text && self.growth > GROWTH {
+            return Err(Error::refused(
+                format!("the expression could make text more than {GROWTH} times longer"),
+                "concatenate and replace less",
+            ));
+        }
+        Ok(self)
+    }
+
+    pub(super) fn facts(&self) -> Facts {
+        let mut values = self.values.clone();
+        if self.kind == Kind::Bool && values.is_none() {
+            values = Some([Value::Bool(false), Value::Bool(true)].into());
+        }
+        Facts {
+            kind: self.kind,
+            range: self.bounds.range().filter(|_| self.kind.is_number()),
+            values,
+            nullable: self.nullable,
+            of_unit: self.of_unit,
+        }
+    }
+}
+
+pub(super) fn call(function: Arc<ScalarUDF>, arguments: Vec<Expr>) -> Expr {
+    function.call(arguments)
+}
+
+pub(super) fn float(value: f64) -> Expr {
+    Expr::Literal(ScalarValue::Float64(Some(value)), None)
+}
+
+pub(super) fn integer(value: i64) -> Expr {
+    Expr::Literal(ScalarValue::Int64(Some(value)), None)
+}
+
+/// A cast that cannot fail.
+pub(super) fn cast(expr: Expr, to: DataType) -> Expr {
+    Expr::Cast(Cast::new(Box::new(expr), to))
+}
+
+/// A cast that gives NULL where it fails.
+pub(super) fn try_cast(expr: Expr, to: DataType) -> Expr {
+    Expr::TryCast(TryCast::new(Box::new(expr), to))
+}
+
+pub(super) fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right)))
+}

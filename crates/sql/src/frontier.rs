@@ -1,0 +1,220 @@
+//! Where a query crosses from private rows to public results: below, rows with owners; above, post-processing, which is free.
+
+use crate::Error;
+use crate::aggregation::{Aggregation, Shape};
+use crate::catalog::Catalog;
+use crate::dialect::SelectOptions;
+use crate::relation::{is_private, operator, rows, unplannable};
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::catalog::default_table_source::provider_as_source;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, TableReference};
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder};
+use std::sync::Arc;
+
+/// Released tables are called this and a number.
+pub(crate) const RELEASED: &str = "__deniable_release_";
+
+/// A query in two parts.
+#[derive(Debug)]
+pub(crate) struct Split {
+    /// What is asked of private rows.
+    pub(crate) aggregations: Vec<Aggregation>,
+    /// What is done with the answers: reads tables `__deniable_release_0` and so on, and public ones.
+    pub(crate) post: LogicalPlan,
+    /// The plan of each aggregation as the query wrote it, so that the same is asked once.
+    written: Vec<LogicalPlan>,
+}
+
+/// Splits a plan.
+pub(crate) fn split(
+    plan: &LogicalPlan,
+    selects: &[SelectOptions],
+    catalog: &Catalog,
+) -> Result<Split, Error> {
+    if !is_private(plan, catalog) {
+        return Err(Error::refused(
+            "this query asks about public tables only",
+            "name a private table; public ones may be joined to it",
+        ));
+    }
+    let mut split = Split {
+        aggregations: Vec::new(),
+        post: plan.clone(),
+        written: Vec::new(),
+    };
+    split.post = split.public(plan, selects, catalog)?;
+    Ok(split)
+}
+
+impl Split {
+    /// The plan over released results.
+    fn public(
+        &mut self,
+        plan: &LogicalPlan,
+        selects: &[SelectOptions],
+        catalog: &Catalog,
+    ) -> Result<LogicalPlan, Error> {
+        if !is_private(plan, catalog) {
+            return Ok(plan.clone());
+        }
+        match plan {
+            LogicalPlan::Aggregate(aggregate) if rows_below(&aggregate.input, catalog) => {
+                let rows = rows(&aggregate.input, catalog)?;
+                self.released(plan, || {
+                    Aggregation::new(
+                        rows,
+                        &aggregate.group_expr,
+                        &aggregate.aggr_expr,
+                        &aggregate.schema,
+                        selects,
+                        catalog,
+                    )
+                })
+            }
+            // SELECT DISTINCT is GROUP BY everything.
+            LogicalPlan::Distinct(Distinct::All(input)) if rows_below(input, catalog) => {
+                let rows = rows(input, catalog)?;
+                let keys: Vec<Expr> = rows
+                    .columns
+                    .iter()
+                    .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
+                    .collect();
+                self.released(plan, || {
+                    Aggregation::new(rows, &keys, &[], plan.schema(), selects, catalog)
+                })
+            }
+            LogicalPlan::Projection(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Sort(_)
+            | LogicalPlan::Limit(_)
+            | LogicalPlan::SubqueryAlias(_)
+            | LogicalPlan::Subquery(_)
+            | LogicalPlan::Join(_)
+            | LogicalPlan::Union(_)
+            | LogicalPlan::Distinct(_)
+            | LogicalPlan::Window(_)
+            | LogicalPlan::Aggregate(_) => {
+                let inputs = plan
+                    .inputs()
+                    .into_iter()
+                    .map(|input| self.public(input, selects, catalog))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let mut exprs = Vec::new();
+                for expr in plan.expressions() {
+                    exprs.push(self.subqueries(expr, selects, catalog)?);
+                }
+                plan.with_new_exprs(exprs, inputs).map_err(unplannable)
+            }
+            LogicalPlan::TableScan(scan) => Err(Error::refused(
+                format!("this would show rows of {} as they are", scan.table_name),
+                "ask for aggregates: COUNT(*), SUM, AVG, … with GROUP BY",
+            )),
+            other => Err(Error::refused(
+                format!("{} is refused: nobody proved what it does", operator(other)),
+                "use SELECT with filters, joins, GROUP BY, HAVING, ORDER BY and LIMIT",
+            )),
+        }
+    }
+
+    /// An expression over released results may contain whole queries.
+    fn subqueries(
+        &mut self,
+        expr: Expr,
+        selects: &[SelectOptions],
+        catalog: &Catalog,
+    ) -> Result<Expr, Error> {
+        let mut problem = None;
+        let changed = expr.transform_down(|expr| {
+            let mut replace = |subquery: &datafusion::logical_expr::Subquery| {
+                let plan = match self.public(&subquery.subquery, selects, catalog) {
+                    Ok(plan) => plan,
+                    Err(error) => {
+                        problem.get_or_insert(error);
+                        return subquery.clone();
+                    }
+                };
+                subquery.with_plan(Arc::new(plan))
+            };
+            Ok(match expr {
+                Expr::ScalarSubquery(subquery) => Transformed::yes(Expr::ScalarSubquery(replace(&subquery))),
+                Expr::InSubquery(mut inner) => {
+                    inner.subquery = replace(&inner.subquery);
+                    Transformed::yes(Expr::InSubquery(inner))
+                }
+                Expr::Exists(mut inner) => {
+                    inner.subquery = replace(&inner.subquery);
+                    Transformed::yes(Expr::Exists(inner))
+                }
+                other => Transformed::no(other),
+            })
+        });
+        match problem {
+            Some(problem) => Err(problem),
+            None => Ok(changed.map_err(unplannable)?.data),
+        }
+    }
+
+    /// A stand-in for an aggregation's result, with the same columns.
+    fn released(
+        &mut self,
+        written: &LogicalPlan,
+        aggregation: impl FnOnce() -> Result<Aggregation, Error>,
+    ) -> Result<LogicalPlan, Error> {
+        let place = match self.written.iter().position(|other| other == written) {
+            Some(place) => place,
+            None => {
+                self.aggregations.push(aggregation()?);
+                self.written.push(written.clone());
+                self.written.len() - 1
+            }
+        };
+        stand_in(place, &self.aggregations[place].shape)
+    }
+}
+
+/// Names of a released table's columns.
+pub(crate) fn column_name(place: usize) -> String {
+    format!("c{place}")
+}
+
+fn stand_in(place: usize, shape: &[Shape]) -> Result<LogicalPlan, Error> {
+    let fields: Vec<Field> = shape
+        .iter()
+        .enumerate()
+        .map(|(at, column)| Field::new(column_name(at), column.data_type.clone(), true))
+        .collect();
+    let name = TableReference::bare(format!("{RELEASED}{place}"));
+    let source = provider_as_source(Arc::new(EmptyTable::new(Arc::new(Schema::new(fields)))));
+    let shown: Vec<Expr> = shape
+        .iter()
+        .enumerate()
+        .map(|(at, column)| {
+            Expr::Column(Column::new(Some(name.clone()), column_name(at)))
+                .alias_qualified(column.qualifier.clone(), column.name.clone())
+        })
+        .collect();
+    LogicalPlanBuilder::scan(name, source, None)
+        .and_then(|plan| plan.project(shown))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)
+}
+
+/// Whether a plan is private rows, rather than results of aggregates over them: whether it, or any input, reaches a private table without
+/// passing an aggregate that ends ownership.
+fn rows_below(plan: &LogicalPlan, catalog: &Catalog) -> bool {
+    match plan {
+        LogicalPlan::TableScan(_) => is_private(plan, catalog),
+        // An aggregate that groups by the unit makes rows with owners; any other ends them.
+        LogicalPlan::Aggregate(aggregate) => {
+            rows_below(&aggregate.input, catalog)
+                && rows(&aggregate.input, catalog)
+                    .is_ok_and(|rows| aggregate.group_expr.iter().any(|expr| rows.names_unit(expr)))
+        }
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            rows_below(input, catalog) && rows(input, catalog).is_ok_and(|rows| !rows.unit_columns.is_empty())
+        }
+        other => other.inputs().into_iter().any(|input| rows_below(input, catalog)),
+    }
+}

@@ -1,0 +1,47 @@
+//! Private SQL: whose rows, which bounds, what it costs, and only then an answer.
+//!
+//! ```text
+//! SQL ─ dialect ─► plan ─ frontier ─► rows with owners (relation) ─► statistics (aggregation) ─ price ─► ledger
+//!                           │                                                                            │ charged
+//!                           │        engine: bound, exact integers ◄─────────────────────────────────────┘
+//!                           │           └─► release (noise) ─► estimate (intervals)
+//!                           └─ post: HAVING, ORDER BY, arithmetic ◄──┘          └─► answer
+//! ```
+//!
+//! Everything left of the engine depends on the query and the catalog alone: whether a query is accepted, what it costs, how far off it may be.
+//! The engine sees a plain relational plan whose expressions are total. What it returns is private until `release` has added noise to it.
+
+mod aggregation;
+mod answer;
+pub mod bound;
+pub mod catalog;
+mod dataset;
+mod dialect;
+mod engine;
+mod error;
+mod estimate;
+mod explain;
+mod expression;
+mod facts;
+mod frontier;
+mod group_name;
+mod planner;
+mod post;
+mod price;
+mod question;
+mod relation;
+mod release;
+pub mod sample;
+pub mod sources;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
+pub use catalog::Catalog;
+pub use dataset::{Answered, Dataset};
+pub use error::Error;
+pub use explain::{Explanation, OutputLine, Part, StatisticLine};
+pub use expression::allowed_functions;
+pub use facts::{Facts, Kind, Range, Value};
+pub use question::Ask;

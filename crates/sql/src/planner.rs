@@ -1,0 +1,79 @@
+//! From SQL to a logical plan, by the engine's own planner over tables that are not there: nothing is read.
+
+use crate::catalog::{Catalog, Table};
+use crate::dialect::{self, Read, SelectOptions};
+use crate::relation::unplannable;
+use crate::{Error, Kind};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::catalog::default_table_source::provider_as_source;
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+use std::sync::Arc;
+
+/// A query as the engine's planner understands it, and the options of its SELECTs.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: LogicalPlan,
+    pub(crate) selects: Vec<SelectOptions>,
+}
+
+/// The columns that a query may name.
+pub(crate) fn schema(table: &Table) -> SchemaRef {
+    let fields: Vec<Field> = table
+        .columns
+        .iter()
+        .map(|(name, facts)| Field::new(name, Kind::data_type(facts.kind), true))
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// The scan of a declared table, before anybody knows where its rows are.
+pub(crate) fn scan(name: &str, table: &Table) -> Result<LogicalPlan, Error> {
+    let source = provider_as_source(Arc::new(EmptyTable::new(schema(table))));
+    LogicalPlanBuilder::scan(name, source, None)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)
+}
+
+/// A session that knows the tables' shapes and no rows.
+fn session(catalog: &Catalog) -> Result<SessionContext, Error> {
+    let mut config = SessionConfig::new();
+    // Names as the catalog writes them, whatever the case in the query; see `lower_case`.
+    config.options_mut().sql_parser.enable_ident_normalization = true;
+    let session = SessionContext::new_with_config(config);
+    for (name, table) in &catalog.tables {
+        session
+            .register_table(
+                datafusion::common::TableReference::bare(name.clone()),
+                Arc::new(EmptyTable::new(schema(table))),
+            )
+            .map_err(unplannable)?;
+    }
+    let (scalar, aggregate) = dialect::marker_functions();
+    for function in scalar {
+        session.register_udf(function);
+    }
+    for function in aggregate {
+        session.register_udaf(function);
+    }
+    Ok(session)
+}
+
+/// Plans a query.
+pub(crate) async fn plan(sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
+    let Read { query, selects } = dialect::read(sql)?;
+    let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
+    let session = session(catalog)?;
+    let planned = session.state().statement_to_plan(statement).await;
+    let plan = planned.map_err(|error| Error::Syntax {
+        what: error.strip_backtrace(),
+        hint: format!(
+            "the tables are {}; their columns are in the catalog",
+            catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
+        ),
+    })?;
+    Ok(Planned { plan, selects })
+}

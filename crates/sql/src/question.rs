@@ -1,0 +1,227 @@
+//! A query, understood and priced, before anything is spent or read.
+
+use crate::aggregation::{Aggregation, Measure, Selection};
+use crate::catalog::Catalog;
+use crate::frontier::{self, Split};
+use crate::planner::{self, Planned};
+use crate::price::{Price, price};
+use crate::relation::table_of;
+use crate::{Error, sources};
+use accounting::{Delta, Epsilon};
+use datafusion::logical_expr::LogicalPlan;
+use exact::Rational;
+use mechanism::{Charge, Stated};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// What is asked, by whom, and for how much.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The SQL.
+    pub sql: String,
+    /// Who asks.
+    pub analyst: String,
+    /// What it may cost, where the SQL does not say; else the catalog's default.
+    pub epsilon: Option<Epsilon>,
+    /// Likewise.
+    pub delta: Option<Delta>,
+}
+
+impl Ask {
+    /// A question with nothing but its SQL, asked by `analyst`.
+    pub fn new(sql: impl Into<String>, analyst: impl Into<String>) -> Self {
+        Self {
+            sql: sql.into(),
+            analyst: analyst.into(),
+            epsilon: None,
+            delta: None,
+        }
+    }
+}
+
+/// A query, understood and priced.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// The plan as the query wrote it.
+    pub(crate) written: LogicalPlan,
+    pub(crate) split: Split,
+    pub(crate) prices: Vec<Price>,
+    /// What everything together will cost.
+    pub(crate) charge: Charge,
+    /// The δ of the charge.
+    pub(crate) delta: Delta,
+}
+
+impl Question {
+    /// Understands and prices. Reads no data, and depends on none.
+    pub(crate) async fn new(ask: &Ask, catalog: &Catalog) -> Result<Self, Error> {
+        let Planned { plan, selects } = planner::plan(&ask.sql, catalog).await?;
+        let split = frontier::split(&plan, &selects, catalog)?;
+        let (prices, delta) = prices(&split.aggregations, ask, catalog)?;
+        let mechanisms: Vec<&dyn Stated> = prices
+            .iter()
+            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
+            .collect();
+        let purpose = ask.sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        let charge = Charge::for_all(&mechanisms, &catalog.unit, &delta, &purpose)?;
+        Ok(Self {
+            written: plan,
+            split,
+            prices,
+            charge,
+            delta,
+        })
+    }
+
+    /// The mechanisms, in the order of the reservation.
+    pub(crate) fn mechanisms(&self) -> Vec<&dyn Stated> {
+        self.prices
+            .iter()
+            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
+            .collect()
+    }
+
+    /// Where an aggregation's mechanisms begin.
+    pub(crate) fn first(&self, aggregation: usize) -> usize {
+        self.prices[..aggregation]
+            .iter()
+            .map(|price| price.noise.len())
+            .sum()
+    }
+
+    /// The declared tables that it reads.
+    pub(crate) fn tables(&self, catalog: &Catalog) -> BTreeSet<String> {
+        let mut tables = BTreeSet::new();
+        let _ = self.written.apply_with_subqueries(|node| {
+            if let LogicalPlan::TableScan(scan) = node
+                && let Some((name, _)) = table_of(catalog, &scan.table_name)
+            {
+                tables.insert(name.to_owned());
+            }
+            Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+        });
+        tables
+    }
+
+    /// What makes two questions the same: the plan, the price, the catalog and the state of the data. Not who asks.
+    pub(crate) fn digest(&self, catalog: &Catalog) -> Result<String, Error> {
+        let mut hasher = Sha256::new();
+        let mut add = |part: &str| {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part.as_bytes());
+        };
+        add(&catalog.digest);
+        for name in self.tables(catalog) {
+            add(&name);
+            add(&sources::version(&catalog.tables[&name])?);
+        }
+        add(&self.written.display_indent().to_string());
+        for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
+            add(&format!("{:?}", aggregation.options));
+            add(&price.epsilon.to_string());
+            add(&price.delta.to_string());
+        }
+        Ok(hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect())
+    }
+
+    /// What the intervals do not cover, for people.
+    pub(crate) fn notes(&self, catalog: &Catalog) -> Vec<String> {
+        let whose = &catalog.unit.whose;
+        let mut notes = Vec::new();
+        for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
+            let groups = &aggregation.groups;
+            if groups.sampled {
+                notes.push(format!(
+                    "a {whose} in more than {} groups counts in {} of them, chosen by chance: totals may be too low",
+                    groups.per_unit, groups.per_unit
+                ));
+            }
+            if let Some(threshold) = price.noise.iter().find_map(|noise| noise.threshold()) {
+                notes.push(format!(
+                    "groups of fewer than about {threshold} {whose}s do not appear: their names are private"
+                ));
+            } else if !aggregation.keys.is_empty() && matches!(groups.selection, Selection::Listed(_)) {
+                notes.push(
+                    "all declared groups appear, empty ones included; values that are not declared do not"
+                        .to_owned(),
+                );
+            }
+            for statistic in &aggregation.statistics {
+                if let Some(note) = clamped(&statistic.measure, whose, aggregation) {
+                    notes.push(note);
+                }
+            }
+        }
+        let mut seen = BTreeSet::new();
+        notes.retain(|note| seen.insert(note.clone()));
+        notes
+    }
+}
+
+fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<String> {
+    let many = aggregation.rows.rows_per_unit != Some(1);
+    match measure {
+        Measure::Sum { argument, .. } | Measure::Mean { argument, .. } => {
+            let size = argument.steps.size();
+            let (low, high) = (argument.low as f64 * size, argument.high as f64 * size);
+            Some(format!("values are clamped to {low}..{high} before they count"))
+        }
+        Measure::Tree { range, .. } => Some(format!(
+            "quantiles are read from a tree over {}..{}; values outside count at its ends",
+            range.low, range.high
+        )),
+        Measure::Rows { most } | Measure::Present { most, .. } if many => {
+            Some(format!("at most {most} rows of one {whose} count in a group"))
+        }
+        Measure::Distinct { most, .. } if many => Some(format!(
+            "at most {most} different values of one {whose} count in a group"
+        )),
+        _ => None,
+    }
+}
+
+/// The price of each aggregation, and the δ of all.
+fn prices(aggregations: &[Aggregation], ask: &Ask, catalog: &Catalog) -> Result<(Vec<Price>, Delta), Error> {
+    let silent = aggregations
+        .iter()
+        .filter(|one| one.options.epsilon.is_none())
+        .count()
+        .max(1);
+    let part = Rational::ONE / Rational::from(silent as u64);
+    let default_epsilon = ask
+        .epsilon
+        .clone()
+        .or_else(|| catalog.budget.query_epsilon.clone());
+    let default_delta = match &ask.delta {
+        Some(delta) => delta.clone(),
+        None if catalog.budget.delta == Delta::ZERO => Delta::ZERO,
+        None => catalog.budget.query_delta.clone(),
+    };
+    let parts = Rational::ONE / Rational::from(aggregations.len().max(1) as u64);
+    let shared_delta = Delta::rounded_down(&(default_delta.as_rational() * parts))?;
+    let mut prices = Vec::new();
+    let mut total = Delta::ZERO;
+    for aggregation in aggregations {
+        let epsilon = match (&aggregation.options.epsilon, &default_epsilon) {
+            (Some(stated), _) => Epsilon::parse(stated)?,
+            (None, Some(default)) => Epsilon::rounded_down(&(default.as_rational() * &part))?,
+            (None, None) => {
+                return Err(Error::refused(
+                    "nothing says how much this query may cost",
+                    "pass --epsilon 0.5, write OPTIONS(epsilon = 0.5), or set `epsilon` under [budget.query] in the catalog",
+                ));
+            }
+        };
+        let delta = match &aggregation.options.delta {
+            Some(stated) => Delta::parse(stated)?,
+            None => shared_delta.clone(),
+        };
+        total = total.plus(&delta)?;
+        prices.push(price(aggregation, &epsilon, &delta, &catalog.unit)?);
+    }
+    Ok((prices, total))
+}

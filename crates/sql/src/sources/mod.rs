@@ -1,0 +1,133 @@
+//! Where rows come from: files of CSV or Parquet, and PostgreSQL; all of them as plain relations whose columns are of six kinds.
+//!
+//! Nothing here decides about privacy. What it owes to privacy is that no value can raise an error, and that what an engine says about a failure, which may
+//! quote data, is not told.
+
+mod cluster;
+mod delimited;
+mod files;
+mod incident;
+mod postgres;
+mod records;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod tests_support;
+mod typed;
+
+pub use cluster::{Progress, cluster};
+pub use incident::incident;
+
+pub(crate) use postgres::{quoted_name, table_names};
+
+use crate::Error;
+use crate::catalog::{Source, Table};
+use crate::facts::Kind;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, TableReference};
+use datafusion::datasource::provider_as_source;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The rows of a table, with the columns and types that they have where they lie. `name` is what errors call the table.
+///
+/// # Errors
+/// When there is no such file or table, or it has no schema that can be used.
+pub async fn provider(
+    state: &SessionState,
+    name: &str,
+    table: &Table,
+) -> Result<Arc<dyn TableProvider>, Error> {
+    let what = format!("table `{name}`");
+    match &table.source {
+        Source::Csv(path) => delimited::delimited(&what, path, table),
+        Source::Parquet(path) => files::parquet(state, &what, path).await,
+        Source::Postgres {
+            connection,
+            table: named,
+        } => postgres::provider(&what, connection, named, table).await,
+    }
+}
+
+/// The rows of a table as a plan with exactly the declared columns, in the declared order, each as its [`Kind::data_type`] and qualified by `name`.
+///
+/// A value that does not fit its kind is NULL; none can raise an error. Days and moments are of the years 1 to 9999. Values outside of declared bounds and lists are
+/// left as they are.
+///
+/// # Errors
+/// When the table cannot be opened, lacks a declared column, or has it in a type from which the kind cannot be made. That depends on its
+/// schema alone.
+pub async fn typed_scan(state: &SessionState, name: &str, table: &Table) -> Result<LogicalPlan, Error> {
+    let what = format!("table `{name}`");
+    let engine = |error| incident(what.as_str(), error);
+    let provider = provider(state, name, table).await?;
+    let schema = provider.schema();
+    let relation = TableReference::bare(name);
+    let mut projected = Vec::with_capacity(table.columns.len());
+    let mut expressions = Vec::with_capacity(table.columns.len());
+    for (column, facts) in &table.columns {
+        let Ok(index) = schema.index_of(column) else {
+            return Err(Error::catalog(
+                format!("{what} has no column `{column}`"),
+                "names are compared as written, upper and lower case apart; drop it from the catalog, or rename it there",
+            ));
+        };
+        projected.push(index);
+        expressions.push(converted(&what, &schema, index, facts.kind, &relation)?);
+    }
+    LogicalPlanBuilder::scan(relation, provider_as_source(provider), Some(projected))
+        .and_then(|plan| plan.project(expressions))
+        .and_then(|plan| plan.build())
+        .map_err(engine)
+}
+
+/// The column at `index`, as a value of this kind, under its own name.
+fn converted(
+    what: &str,
+    schema: &SchemaRef,
+    index: usize,
+    kind: Kind,
+    relation: &TableReference,
+) -> Result<Expr, Error> {
+    let field = schema.field(index);
+    let column = Expr::Column(Column::new(Some(relation.clone()), field.name()));
+    match typed::converted(column.clone(), field.data_type(), kind) {
+        Err(error) => Err(incident(what, error)),
+        Ok(Some(expression)) if expression == column => Ok(column),
+        Ok(Some(expression)) => Ok(expression.alias_qualified(Some(relation.clone()), field.name())),
+        Ok(None) => Err(Error::catalog(
+            format!(
+                "{what}: column `{}` holds values of type {}, which cannot be read as {kind}",
+                field.name(),
+                field.data_type()
+            ),
+            "declare another kind, or leave the column out",
+        )),
+    }
+}
+
+/// Names the present state of a table's data without reading it, as part of what makes two questions the same: what the curator calls it; else names, lengths
+/// and times of its files; and `undeclared` for a database, whose state has no name.
+///
+/// # Errors
+/// When the files are not there.
+pub fn version(table: &Table) -> Result<String, Error> {
+    if let Some(version) = &table.version {
+        return Ok(version.clone());
+    }
+    Ok(files::state(&table.source)?.unwrap_or_else(|| "undeclared".to_owned()))
+}
+
+/// Whether a directory holds Parquet or CSV files, by their names.
+pub(crate) fn in_directory(path: &Path) -> Option<Source> {
+    if files::files(path, &["parquet"]).is_ok() {
+        Some(Source::Parquet(path.to_owned()))
+    } else if files::files(path, &delimited::EXTENSIONS).is_ok() {
+        Some(Source::Csv(path.to_owned()))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,214 @@
+//! These need a PostgreSQL server.
+
+use super::{count, rows, run, shown, table};
+use crate::catalog::{Catalog, DraftOptions, Owner, Source, draft};
+use crate::facts::Kind;
+use tokio_postgres::NoTls;
+
+fn connection() -> String {
+    std::env::var("DENIABLE_TEST_POSTGRES").expect(
+        "DENIABLE_TEST_POSTGRES is not set: run the tests as `scripts/with-postgres cargo nextest run -p deniable-sql`",
+    )
+}
+
+fn execute(statements: &str) {
+    execute_in(&connection(), statements);
+}
+
+fn execute_in(connection: &str, statements: &str) {
+    run(async {
+        let (client, task) = tokio_postgres::connect(connection, NoTls).await.unwrap();
+        tokio::spawn(task);
+        client.batch_execute(statements).await.unwrap();
+    });
+}
+
+fn source(name: &str) -> Source {
+    Source::Postgres {
+        connection: connection(),
+        table: name.to_owned(),
+    }
+}
+
+#[test]
+fn every_type_is_read_and_no_value_raises_an_error() {
+    execute(
+        r#"
+        DROP SCHEMA IF EXISTS "Types.test" CASCADE; CREATE SCHEMA "Types.test";
+        CREATE TYPE "Types.test".mood AS ENUM ('sad', 'glad');
+        CREATE DOMAIN "Types.test".positive AS int CHECK (value > 0);
+        CREATE TABLE "Types.test"."Odd ""name""" (
+            "b" bool, i2 int2, i4 int4, i8 int8, f4 float4, f8 float8, n numeric, ni numeric, nt numeric, t text, v varchar(9), c char(5),
+            u uuid, m "Types.test".mood, p "Types.test".positive, d date, ts timestamp, tz timestamptz, digits text, "Upper Case" int, bytes bytea);
+        INSERT INTO "Types.test"."Odd ""name""" VALUES
+            (true, 1, 2, 3, 0.5, 1.25, 12.5, 12.9, 1.10, 'x', 'y', 'z', '00000000-0000-0000-0000-000000000001', 'glad', 5,
+             '2000-01-01', '2000-01-01 00:00:01', '2020-01-01 02:00:00+02', '7', 8, '\xff'),
+            (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+            (false, -1, -2, -9223372036854775808, 'NaN', '-Infinity', '1e400', '1e400', '1e40', '', '', '', NULL, 'sad', NULL,
+             'infinity', 'infinity', '-infinity', 'seven', NULL, NULL),
+            (false, 0, 0, 9223372036854775807, 'Infinity', 5e-324, '1e-400', 'NaN', 'NaN', 'é', 'é', 'é', NULL, NULL, NULL,
+             '5874897-12-31', '294276-12-31 23:59:59', '4713-01-01 BC', '99999999999999999999', NULL, NULL),
+            (NULL, NULL, NULL, NULL, NULL, NULL, '-1.5e308', '-9223372036854775808.5', 'Infinity', NULL, NULL, NULL, NULL, NULL, NULL,
+             '0001-01-01 BC', '0001-01-01', '1969-12-31 23:59:59.999999+00', NULL, NULL, NULL),
+            (NULL, NULL, NULL, NULL, NULL, NULL, '0', '-9223372036854775808', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+        "#,
+    );
+    let declared = table(
+        source(r#""Types.test"."Odd ""name""""#),
+        &[
+            ("Upper Case", Kind::Int),
+            ("b", Kind::Bool),
+            ("i2", Kind::Int),
+            ("i4", Kind::Float),
+            ("i8", Kind::Int),
+            ("f4", Kind::Float),
+            ("f8", Kind::Float),
+            ("n", Kind::Float),
+            ("ni", Kind::Int),
+            ("nt", Kind::Text),
+            ("t", Kind::Text),
+            ("v", Kind::Text),
+            ("c", Kind::Text),
+            ("u", Kind::Text),
+            ("m", Kind::Text),
+            ("p", Kind::Int),
+            ("d", Kind::Date),
+            ("ts", Kind::Timestamp),
+            ("tz", Kind::Timestamp),
+            ("digits", Kind::Int),
+        ],
+    );
+    let found = shown(&rows(&declared).unwrap());
+    assert_eq!(
+        found,
+        [
+            "8 true 1 2.0 3 0.5 1.25 12.5 12 1.10 x y z 00000000-0000-0000-0000-000000000001 glad 5 2000-01-01 2000-01-01T00:00:01 2020-01-01T00:00:00 7",
+            "- - - - - - - - - - - - - - - - - - - -",
+            "- false -1 -2.0 -9223372036854775808 NaN -inf - - 10000000000000000000000000000000000000000    - sad - - - - -",
+            "- false 0 0.0 9223372036854775807 inf 5e-324 0.0 - NaN é é é - - - - - - -",
+            "- - - - - - - - - Infinity - - - - - - - 0001-01-01T00:00:00 1969-12-31T23:59:59.999999 -",
+            "- - - - - - - 0.0 -9223372036854775808 - - - - - - - - - - -",
+        ]
+    );
+    assert!(count(&declared).contains("| 6 "), "{}", count(&declared));
+    let mut moments = declared.clone();
+    moments.columns.clear();
+    for name in ["d", "ts", "tz"] {
+        moments
+            .columns
+            .push((name.to_owned(), crate::Facts::unknown(Kind::Date)));
+    }
+    rows(&moments).unwrap();
+}
+
+#[test]
+fn many_rows_are_streamed() {
+    execute(
+        "DROP SCHEMA IF EXISTS many CASCADE; CREATE SCHEMA many;
+         CREATE TABLE many.rows AS SELECT g AS a, 'row ' || g AS b FROM generate_series(1, 20000) g;",
+    );
+    let declared = table(source("many.rows"), &[("b", Kind::Text), ("a", Kind::Int)]);
+    let found = shown(&rows(&declared).unwrap());
+    assert_eq!(found.len(), 20_000);
+    assert_eq!(found[12_345], "row 12346 12346");
+    assert!(count(&declared).contains("| 20000 "), "{}", count(&declared));
+}
+
+#[test]
+fn a_scan_cannot_write() {
+    execute(
+        "DROP SCHEMA IF EXISTS writing CASCADE; CREATE SCHEMA writing;
+         CREATE TABLE writing.log (x int);
+         CREATE FUNCTION writing.note() RETURNS int LANGUAGE plpgsql AS
+           $$ BEGIN INSERT INTO writing.log VALUES (1); RETURN 1; END $$;
+         CREATE VIEW writing.trap AS SELECT writing.note() AS a;",
+    );
+    let declared = table(source("writing.trap"), &[("a", Kind::Int)]);
+    let failed = run(async {
+        let session = datafusion::prelude::SessionContext::new();
+        let plan = crate::sources::typed_scan(&session.state(), "t", &declared)
+            .await
+            .unwrap();
+        datafusion::dataframe::DataFrame::new(session.state(), plan)
+            .collect()
+            .await
+    });
+    assert!(failed.unwrap_err().to_string().contains("read-only transaction"));
+}
+
+#[test]
+fn what_is_missing_is_told_without_secrets() {
+    let asks = |source: Source| {
+        let error = rows(&table(source, &[("a", Kind::Int)])).unwrap_err();
+        let said = format!("{error} {error:?}");
+        assert!(!said.contains("hunter2"), "{said}");
+        error.to_string()
+    };
+    let missing = asks(source("no_such_table"));
+    assert!(
+        missing.contains("the database has no table \"no_such_table\""),
+        "{missing}"
+    );
+    let schema = asks(source("no_such_schema.x"));
+    assert!(schema.contains("the database has no table"), "{schema}");
+    let elsewhere = |connection: &str| Source::Postgres {
+        connection: connection.to_owned(),
+        table: "x".to_owned(),
+    };
+    let nowhere = asks(elsewhere("postgres://reader:hunter2@127.0.0.1:1/bank"));
+    assert!(nowhere.contains("cannot be reached"), "{nowhere}");
+    let (_, host) = connection()
+        .rsplit_once('@')
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    let stranger = asks(elsewhere(&format!("postgres://stranger:hunter2@{host}")));
+    assert!(stranger.contains("does not let us in"), "{stranger}");
+}
+
+#[test]
+fn a_database_is_drafted_from_its_schema() {
+    execute(
+        "DROP SCHEMA IF EXISTS drafted CASCADE; CREATE SCHEMA drafted;
+         CREATE TABLE drafted.patients (id int, name text, weight numeric, seen timestamptz);
+         INSERT INTO drafted.patients VALUES (424242, 'Ada Lovelace', 424242, now());",
+    );
+    let password = connection()
+        .split(':')
+        .nth(2)
+        .and_then(|rest| rest.split('@').next())
+        .unwrap()
+        .to_owned();
+    let text = run(draft(
+        &[format!("{}#drafted.patients", connection())],
+        &DraftOptions::default(),
+    ))
+    .unwrap();
+    assert!(!text.contains("Lovelace") && !text.contains("424242"), "{text}");
+    assert!(
+        !text.contains(&password) && text.contains("${PGPASSWORD}"),
+        "{text}"
+    );
+    let filled = text.replace("${PGPASSWORD}", &password);
+    let catalog = Catalog::parse(&filled, std::path::Path::new("/")).unwrap();
+    let patients = catalog.table("patients").unwrap();
+    assert_eq!(patients.owner, Owner::Column("id".to_owned()));
+    let kinds: Vec<_> = patients.columns.iter().map(|(_, facts)| facts.kind).collect();
+    assert_eq!(kinds, [Kind::Int, Kind::Text, Kind::Float, Kind::Timestamp]);
+    assert_eq!(shown(&rows(patients).unwrap()).len(), 1);
+
+    // All tables of a database: one of its own, because other tests come and go in this one.
+    execute("DROP DATABASE IF EXISTS drafted_whole");
+    execute("CREATE DATABASE drafted_whole");
+    let server = connection();
+    let whole = format!("{}/drafted_whole", server.rsplit_once('/').unwrap().0);
+    execute_in(
+        &whole,
+        "CREATE TABLE users (id int); CREATE SCHEMA \"a.b\"; CREATE VIEW \"a.b\".v AS SELECT 1 AS user_id",
+    );
+    let all = run(draft(&[whole], &DraftOptions::default())).unwrap();
+    let filled = all.replace("${PGPASSWORD}", &password);
+    let catalog = Catalog::parse(&filled, std::path::Path::new("/")).unwrap();
+    let names: Vec<_> = catalog.tables.keys().map(String::as_str).collect();
+    assert_eq!(names, ["users", "v"]);
+    assert_eq!(shown(&rows(catalog.table("v").unwrap()).unwrap()), ["1"]);
+}

@@ -1,0 +1,5 @@
+//! The whole way of a query under attack: what the exact numbers before the noise do when one unit comes, goes or changes.
+
+mod movement;
+mod neighbours;
+mod regressions;

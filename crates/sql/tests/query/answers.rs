@@ -1,0 +1,75 @@
+//! With a huge ε the private answer is the plain one.
+
+use crate::harness::{Bench, NEARLY_EXACT, PEOPLE};
+
+#[track_caller]
+fn close(actual: f64, expected: f64) {
+    assert!(
+        (actual - expected).abs() <= 1e-2 + expected.abs() * 1e-3,
+        "{actual} is not {expected}"
+    );
+}
+
+#[test]
+fn counts_sums_and_averages_of_all() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let rows = bench.numbers("SELECT COUNT(*), COUNT(income), SUM(age), AVG(age), AVG(income) FROM people");
+    close(rows[0][0], PEOPLE as f64);
+    close(rows[0][1], 392.0);
+    let ages: Vec<f64> = (0..PEOPLE)
+        .map(|person| (18 + (person * 7) % 70) as f64)
+        .collect();
+    close(rows[0][2], ages.iter().sum());
+    close(rows[0][3], ages.iter().sum::<f64>() / PEOPLE as f64);
+    let incomes: Vec<f64> = (0..PEOPLE)
+        .filter(|person| person % 50 != 49)
+        .map(|person| 1000.0 + (person * 37 % 900) as f64 * 100.0)
+        .collect();
+    close(rows[0][4], incomes.iter().sum::<f64>() / incomes.len() as f64);
+}
+
+#[test]
+fn declared_groups_appear_even_empty() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let answer = bench
+        .ask("SELECT education, COUNT(*) AS n FROM people GROUP BY education ORDER BY education")
+        .unwrap();
+    let names: Vec<_> = answer
+        .rows
+        .iter()
+        .map(|row| row[0].value.as_str().map(str::to_owned))
+        .collect();
+    let expected = ["bachelor", "doctor", "master", "none", "school"];
+    assert_eq!(names[..5], expected.map(|name| Some(name.to_owned())));
+    let counts: Vec<f64> = answer
+        .rows
+        .iter()
+        .map(|row| row[1].value.as_f64().unwrap())
+        .collect();
+    for (count, expected) in counts.iter().zip([100.0, 0.0, 100.0, 100.0, 100.0, 0.0]) {
+        close(*count, expected);
+    }
+    assert!(answer.columns[1].noisy && !answer.columns[0].noisy);
+}
+
+#[test]
+fn undeclared_groups_are_selected() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let rows = bench.numbers("SELECT region, COUNT(*) FROM people GROUP BY region");
+    assert_eq!(rows.len(), 4);
+    close(rows.iter().map(|row| row[0]).sum(), PEOPLE as f64);
+}
+
+#[test]
+fn several_rows_a_person() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let rows = bench.numbers("SELECT COUNT(*), COUNT(DISTINCT person), SUM(minutes), AVG(cost) FROM visits");
+    close(rows[0][0], 800.0);
+    close(rows[0][1], 320.0);
+    let minutes: f64 = (0..PEOPLE)
+        .flat_map(|person| (0..person % 5).map(|visit| (10 + visit * 5) as f64))
+        .sum();
+    close(rows[0][2], minutes);
+    let by_department = bench.numbers("SELECT department, COUNT(*) FROM visits GROUP BY department");
+    close(by_department.iter().map(|row| row[0]).sum(), 800.0);
+}
