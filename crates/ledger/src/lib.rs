@@ -75,6 +75,7 @@ mod rules;
 mod session;
 mod store;
 mod tally;
+mod writing;
 
 pub use chain::Head;
 pub use error::Error;

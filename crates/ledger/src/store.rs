@@ -1,20 +1,18 @@
 //! The ledger itself.
 
-use crate::backend::{self, Access, Backend, Snapshot};
-use crate::chain::{AnswerBody, ChargeBody, Content, FORMAT, Head, Kind, OpenedBody, Record, RulesBody};
+use crate::backend::{self, Access, Backend};
+use crate::chain::{AnswerBody, Content, Head, Kind, Record, RulesBody};
 use crate::history::{self, Charges, Current};
-use crate::tally::Tally;
+use crate::writing::{append, body_of, check_text, in_one_line, json, make, now};
 use crate::{Entry, Error, Left, Place, Rules, Session, StoredAnswer, Verified};
 use accounting::{Epsilon, Event};
 use mechanism::{Charge, Receipt, Refusal};
-use serde::Serialize;
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 #[cfg(test)]
 mod tests;
 
-/// A budget that outlives the process. See the [crate](crate) for what it promises.
+/// A budget that outlives the process. See the [crate] for what it promises.
 ///
 /// Any number of stores, in any number of processes, may be open on one ledger. With PostgreSQL, calls block on a runtime of their own:
 /// make them where blocking is allowed, not inside an asynchronous task.
@@ -461,101 +459,6 @@ enum Opened {
     Nothing,
 }
 
-/// Makes a ledger, unless another process just did.
-fn make(backend: &mut dyn Backend, rules: &Rules) -> Result<(), Error> {
-    backend.begin(Access::Create)?;
-    let made = (|| {
-        if backend.exists()? {
-            return Ok(());
-        }
-        backend.create()?;
-        let body = json(&OpenedBody {
-            format: FORMAT,
-            rules: rules.clone(),
-        })?;
-        let content = |tally| Content {
-            kind: Kind::Opened,
-            analyst: "",
-            question: "",
-            purpose: "",
-            body,
-            tally,
-        };
-        append(backend, None, &Tally::new(rules)?, content).map(|_| ())
-    })();
-    match made {
-        Ok(()) => backend.commit(),
-        Err(error) => {
-            backend.rollback();
-            Err(error)
-        }
-    }
-}
-
-/// Inside a transaction: an entry, and the sums after it.
-fn append<'a>(
-    backend: &mut dyn Backend,
-    head: Option<&Head>,
-    tally: &Tally,
-    content: impl FnOnce(String) -> Content<'a>,
-) -> Result<Head, Error> {
-    let (text, digest) = tally.write()?;
-    let record = Record::after(head, now(), content(digest));
-    backend.append(&record)?;
-    backend.keep_snapshot(&Snapshot {
-        number: record.number,
-        hash: record.hash.clone(),
-        tally: text,
-    })?;
-    Ok(record.head())
-}
-
-/// What is charged, as text that will certainly be read back: an entry that cannot be read stops the ledger for ever.
-fn body_of(charge: &Charge) -> Result<String, Error> {
-    let body = ChargeBody {
-        event: charge.event.clone(),
-        guarantee: charge.guarantee.clone(),
-    };
-    let text = json(&body)?;
-    match serde_json::from_str::<ChargeBody>(&text) {
-        Ok(read) if read == body => Ok(text),
-        _ => Err(Error::unusable(
-            "what is to run cannot be written so that it is read back",
-            "nest its events less deeply",
-        )),
-    }
-}
-
-/// PostgreSQL keeps no text with a zero character.
-fn check_text(text: &str) -> Result<(), Error> {
-    if text.contains('\0') {
-        return Err(Error::unusable(
-            "a name, question or purpose has a zero character in it",
-            "leave it out",
-        ));
-    }
-    Ok(())
-}
-
-fn json(body: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string(body).map_err(|_| {
-        Error::unusable(
-            "an entry cannot be written as text",
-            "this is a mistake in the program; report it",
-        )
-    })
-}
-
 fn not_made() -> Error {
     Error::unusable("it could not be made", "check that you may write there")
-}
-
-/// For a message inside a message.
-fn in_one_line(error: &Error) -> String {
-    error.to_string().replace("\nhint: ", "; ")
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

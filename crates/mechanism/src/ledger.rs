@@ -29,7 +29,7 @@ pub enum Refusal {
     Budget(accounting::Error),
     /// The ledger could not be written; nothing may be drawn.
     #[error(
-        "the charge could not be recorded: {0}\nhint: nothing was released and nothing was spent; try again"
+        "the charge could not be recorded: {0}\nhint: nothing was released; whether it counts as spent, the ledger tells when it can be read again"
     )]
     NotRecorded(String),
 }

@@ -159,6 +159,7 @@ impl Dataset {
         for aggregation in &question.split.aggregations {
             asked.push(plan_of(aggregation, form(&aggregation.rows), &secret()?)?);
         }
+        self.rehearse(question, &session)?;
         let mut reservation =
             account.reserve(&question.mechanisms(), &question.delta, &question.charge.purpose)?;
         let mut tables = Vec::new();
@@ -188,12 +189,15 @@ impl Dataset {
                 .collect();
             tables.push(post::table(aggregation, &released.groups, &outputs)?);
         }
-        let finished = self.runtime.block_on(post::finish(
-            &question.split.post,
-            tables,
-            &session,
-            &self.catalog,
-        ))?;
+        let mut notes = question.notes(&self.catalog);
+        let finishing = post::finish(&question.split.post, tables.clone(), &session, &self.catalog);
+        let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
+            // What was paid for is not lost because an outer query stumbled over it, by dividing by zero for instance.
+            notes.push(
+                "the rest of the query failed on the released values; these are the released values themselves".to_owned(),
+            );
+            post::unfinished(&question.split.aggregations[0], &tables[0])
+        });
         let receipt = reservation.receipt();
         let promise = receipt.charge.guarantee.promise();
         let (epsilon, delta) = match promise {
@@ -207,7 +211,24 @@ impl Dataset {
             delta,
             charge: receipt.number,
         };
-        answer(&finished, question.notes(&self.catalog), cost, CONFIDENCE)
+        answer(&finished, notes, cost, CONFIDENCE)
+    }
+
+    /// Runs what comes after the noise over made-up releases, so that what cannot work is refused before it is paid for.
+    fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<(), Error> {
+        let tables = question
+            .split
+            .aggregations
+            .iter()
+            .map(post::made_up)
+            .collect::<Result<Vec<_>, Error>>()?;
+        let finishing = post::finish(&question.split.post, tables, session, &self.catalog);
+        self.runtime.block_on(finishing).map(|_| ()).map_err(|_| {
+            Error::refused(
+                "what this query does with its results does not work",
+                "ask for the aggregates alone first, and add the rest step by step; nothing was charged",
+            )
+        })
     }
 
     /// An engine with bounded memory that spills to disk.

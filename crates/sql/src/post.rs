@@ -84,6 +84,36 @@ pub(crate) fn table(
         .map_err(|error| unplannable(error.into()))
 }
 
+/// A release of one group that nobody drew: for trying out a plan.
+pub(crate) fn made_up(aggregation: &Aggregation) -> Result<RecordBatch, Error> {
+    let one = Estimate {
+        value: Some(1.0),
+        interval: Some((1.0, 1.0)),
+        wide: Some((1.0, 1.0)),
+    };
+    let group = vec![Value::Null; aggregation.keys.len()];
+    let outputs = vec![vec![one]; aggregation.outputs.len()];
+    table(aggregation, &[group], &outputs)
+}
+
+/// A released table as it is, without the rest of the query.
+pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Finished {
+    let shown = aggregation.shape.len();
+    let place = |name: String| table.schema().index_of(&name).ok();
+    Finished {
+        batches: vec![table.clone()],
+        shown,
+        intervals: (0..shown)
+            .map(|at| place(format!("low{at}")).zip(place(format!("high{at}"))))
+            .collect(),
+        names: aggregation
+            .shape
+            .iter()
+            .map(|column| column.name.clone())
+            .collect(),
+    }
+}
+
 fn scalar(value: &Value, data_type: &DataType) -> ScalarValue {
     let native = match value {
         Value::Null => return ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null),

@@ -65,7 +65,12 @@ pub(crate) fn release<L: Ledger>(
                     .into_value(),
                 _ => return Err(mechanism::Error::NotReserved.into()),
             };
-            let (names, counts) = kept.into_iter().unzip();
+            // A query may ask for larger groups than privacy does; the counts are public now.
+            let least = aggregation.options.min_privacy_units_per_group.unwrap_or(0);
+            let (names, counts) = kept
+                .into_iter()
+                .filter(|(_, count)| u64::try_from(*count).is_ok_and(|count| count >= least))
+                .unzip();
             numbers[place] = counts;
             names
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::backend::Sqlite;
+use crate::backend::{Snapshot, Sqlite};
 use accounting::{Budget, Delta, Guarantee, Neighbors, PrivacyUnit, Promise};
 use std::path::Path;
 

@@ -51,6 +51,16 @@ impl Groups {
             (_, Some(groups)) => Selection::Listed(groups),
             (_, None) => Selection::Threshold,
         };
+        let selection = match options.min_privacy_units_per_group {
+            Some(_) if options.group_selection_strategy == Some(GroupSelection::PublicGroups) => {
+                return Err(Error::refused(
+                    "public groups all appear, so a least number of units cannot be asked for",
+                    "leave out min_privacy_units_per_group, or PUBLIC_GROUPS; or filter the result with HAVING, which is free",
+                ));
+            }
+            Some(_) if !keys.is_empty() => Selection::Threshold,
+            _ => selection,
+        };
         if selection == Selection::Threshold && catalog.unit.neighbors == Neighbors::ChangeOne {
             return Err(Error::refused(
                 "groups whose names are private are released only where a unit is added or removed, and the catalog says change_one",

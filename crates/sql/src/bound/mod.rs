@@ -138,7 +138,7 @@ pub enum Form {
     /// Rows anywhere: rows are sent to threads by unit, and each unit's few groups are held in memory, or on disk when that is full.
     /// Where all groups count, or very many, this is [`Form::Relational`].
     Partitioned,
-    /// Rows anywhere, built-in operators and functions alone.
+    /// Rows anywhere, built-in operators and functions alone. Whoever executes it sees the key.
     Relational,
 }
 
@@ -157,7 +157,8 @@ pub struct Bounding {
     pub partials: Vec<Partial>,
     /// How many groups of a unit count. `None`: all of them.
     pub groups: Option<u64>,
-    /// Chooses which. The same key chooses the same groups in every form.
+    /// Chooses which: fresh for each query, so that it is not always the same groups of a unit that are dropped. The same key chooses the same
+    /// groups in every form.
     pub secret: Secret,
 }
 

@@ -149,6 +149,8 @@ impl Worker {
         mut input: SendableRecordBatchStream,
     ) -> Result<impl Stream<Item = Result<RecordBatch>>> {
         let elapsed = self.metrics.elapsed_compute().clone();
+        // Before anybody has states, so that there is some.
+        self.spill.set_aside();
         while let Some(batch) = input.next().await {
             let _timer = elapsed.timer();
             self.push(somebodys(batch?)?)?;

@@ -48,7 +48,7 @@ impl Spill {
         self.runs.is_empty()
     }
 
-    /// Sets memory aside for the merge, as much as there is. To be called when states were just written.
+    /// Sets memory aside for the merge, as much as there is.
     pub(crate) fn set_aside(&mut self) {
         let mut bytes = self.set_aside.saturating_sub(self.reservation.size());
         while bytes > 0 && self.reservation.try_grow(bytes).is_err() {

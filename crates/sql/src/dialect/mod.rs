@@ -118,11 +118,15 @@ fn only_a_query(tokens: &[TokenWithSpan]) -> Result<(), Error> {
 
 fn no_reserved_names(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     for token in tokens {
-        if let Token::Word(word) = &token.token
-            && word.value.to_lowercase().starts_with(RESERVED)
-        {
+        // A string can be a name too: SELECT x AS 'name'.
+        let name = match &token.token {
+            Token::Word(word) => &word.value,
+            Token::SingleQuotedString(text) | Token::DoubleQuotedString(text) => text,
+            _ => continue,
+        };
+        if name.to_lowercase().starts_with(RESERVED) {
             return Err(Error::refused(
-                format!("the name {} belongs to Deniable", word.value),
+                format!("the name {name} belongs to Deniable"),
                 format!("names that start with {RESERVED} are used inside; choose another one"),
             ));
         }

@@ -6,8 +6,8 @@ use super::markers::SELECT;
 use super::options::{Clause, SelectOptions};
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement,
-    VisitMut, VisitorMut,
+    BinaryOperator, DataType, Distinct, Expr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TimezoneInfo, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 use std::ops::ControlFlow;
@@ -141,6 +141,23 @@ impl Walk {
     }
 }
 
+/// The engine's planner drops the time zone of a cast silently.
+fn without_time_zone(expression: &Expr) -> Result<(), Error> {
+    let data_type = match expression {
+        Expr::Cast { data_type, .. } => data_type,
+        Expr::TypedString(typed) => &typed.data_type,
+        _ => return Ok(()),
+    };
+    match data_type {
+        DataType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz)
+        | DataType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => Err(Error::refused(
+            "types with a time zone are not read",
+            "write TIMESTAMP: timestamps are read without a time zone",
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn flow(result: Result<(), Error>) -> ControlFlow<Error> {
     match result {
         Ok(()) => ControlFlow::Continue(()),
@@ -174,6 +191,6 @@ impl VisitorMut for Walk {
     }
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<Error> {
-        flow(calls::rewrite(expression))
+        flow(without_time_zone(expression).and_then(|()| calls::rewrite(expression)))
     }
 }

@@ -2,10 +2,11 @@
 
 use super::bounds::Bounds;
 use super::dates;
-use super::draft::{Draft, cast, try_cast};
+use super::draft::{Draft, binary, cast, integer, try_cast};
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Operator;
 
 /// The kind that a cast names.
 pub(super) fn target(data_type: &DataType) -> Result<Kind, Error> {
@@ -61,9 +62,9 @@ pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
             integral: true,
             ..above(cast(draft.expr.clone(), data_type), &draft).with_bounds(draft.bounds)
         },
-        (Kind::Bool, Kind::Text) | (Kind::Int, Kind::Bool | Kind::Text) => {
-            above(cast(draft.expr.clone(), data_type), &draft)
-        }
+        (Kind::Bool | Kind::Int, Kind::Text) => above(cast(draft.expr.clone(), data_type), &draft),
+        // As a cast it is not monotone, which the engine believes of all casts when it has read the statistics of a file.
+        (Kind::Int, Kind::Bool) => above(binary(draft.expr.clone(), Operator::NotEq, integer(0)), &draft),
         // What does not fit, NaN and infinity are NULL.
         (Kind::Float, Kind::Int) => {
             let bounds = draft.bounds.rising(f64::trunc);

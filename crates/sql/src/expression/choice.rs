@@ -122,7 +122,10 @@ pub(super) fn smallest(call_: Call) -> Result<Draft, Error> {
 
 /// Bounds of the largest of several, some of which may be NULL: at least the low end of each that never is.
 fn largest_bounds(parts: &[Draft], turned: impl Fn(Bounds) -> Bounds) -> Bounds {
-    let all = parts.iter().map(|part| turned(part.bounds));
+    let all = parts
+        .iter()
+        .filter(|part| !is_null(part))
+        .map(|part| turned(part.bounds));
     let hull = all.reduce(Bounds::hull).unwrap_or(Bounds::UNKNOWN);
     let present = parts.iter().filter(|part| !part.nullable);
     let low = present
@@ -131,14 +134,16 @@ fn largest_bounds(parts: &[Draft], turned: impl Fn(Bounds) -> Bounds) -> Bounds 
     Bounds::new(low, hull.high)
 }
 
+/// A NULL constant says nothing about numbers.
+fn is_null(draft: &Draft) -> bool {
+    draft.literal.as_ref().is_some_and(|value| value.is_null())
+}
+
 /// A value that is one of several.
 fn one_of(expr: Expr, kind: Kind, branches: &[Draft]) -> Draft {
     let parts: Vec<&Draft> = branches.iter().collect();
     let result = Draft::above(expr, kind, &parts);
-    // A NULL constant says nothing about numbers.
-    let numbers = branches
-        .iter()
-        .filter(|branch| branch.literal.as_ref().is_none_or(|value| !value.is_null()));
+    let numbers = branches.iter().filter(|branch| !is_null(branch));
     let bounds = numbers.map(|branch| branch.bounds).reduce(Bounds::hull);
     let mut all: Option<Vec<Value>> = Some(Vec::new());
     for branch in branches {

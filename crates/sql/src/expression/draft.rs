@@ -233,6 +233,25 @@ impl Draft {
     }
 }
 
+/// Joins parts pairwise, so that many of them do not make a deep tree. There is at least one.
+pub(super) fn balanced(
+    mut parts: Vec<Draft>,
+    join: impl Fn(Draft, Draft) -> Result<Draft, Error>,
+) -> Result<Draft, Error> {
+    while parts.len() > 1 {
+        let mut joined = Vec::with_capacity(parts.len().div_ceil(2));
+        let mut rest = parts.into_iter();
+        while let Some(left) = rest.next() {
+            joined.push(match rest.next() {
+                Some(right) => join(left, right)?,
+                None => left,
+            });
+        }
+        parts = joined;
+    }
+    Ok(parts.pop().unwrap_or_else(Draft::untyped_null))
+}
+
 pub(super) fn call(function: Arc<ScalarUDF>, arguments: Vec<Expr>) -> Expr {
     function.call(arguments)
 }

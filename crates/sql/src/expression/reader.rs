@@ -3,7 +3,7 @@
 use super::draft::{Draft, binary};
 use super::functions;
 use super::scope::Scope;
-use super::{arithmetic, casts, choice, dates, logic, refuse};
+use super::{arithmetic, casts, choice, dates, draft, logic, refuse};
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::ScalarValue;
@@ -37,7 +37,7 @@ impl Reader<'_> {
         };
         // Arms are small, because each level of nesting pays for the largest.
         match expr {
-            Expr::Alias(alias) => return self.read(&alias.expr),
+            Expr::Alias(alias) => inner.read(&alias.expr),
             Expr::Column(_) => inner.column(expr),
             Expr::Literal(value, _) => literal(value),
             Expr::BinaryExpr(binary) => match binary.op {
@@ -124,19 +124,10 @@ impl Reader<'_> {
                 link => links.push(logic::truth(self.read(link)?)?),
             }
         }
-        while links.len() > 1 {
-            links = links
-                .chunks(2)
-                .map(|pair| match pair {
-                    [left, right] => {
-                        let expr = binary(left.expr.clone(), operator, right.expr.clone());
-                        Draft::above(expr, Kind::Bool, &[left, right])
-                    }
-                    rest => rest[0].clone(),
-                })
-                .collect();
-        }
-        links.pop().ok_or_else(|| refuse::expression(expr))
+        draft::balanced(links, |left, right| {
+            let expr = binary(left.expr.clone(), operator, right.expr.clone());
+            Ok(Draft::above(expr, Kind::Bool, &[&left, &right]))
+        })
     }
 
     fn between(self, expr: &Expr) -> Result<Draft, Error> {

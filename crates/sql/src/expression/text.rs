@@ -3,7 +3,7 @@
 use super::bounds::Bounds;
 use super::draft::{Draft, binary, call, cast, integer};
 use super::functions::Call;
-use super::{casts, choice};
+use super::{casts, choice, draft};
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -181,22 +181,20 @@ pub(super) fn join(left: Draft, right: Draft) -> Result<Draft, Error> {
 
 /// `concat(a, b, …)` passes over NULLs. It is written with `||`, because the engine's own loses all its arguments when it finds them empty.
 pub(super) fn concat(call_: Call) -> Result<Draft, Error> {
-    let mut whole: Option<Draft> = None;
-    for part in call_.some()? {
+    let present = |part: Draft| {
         let part = written(part)?;
-        let part = match part.nullable {
-            true => {
-                let empty = Draft::constant(Kind::Text, ScalarValue::Utf8View(Some(String::new())));
-                choice::coalesce_all(vec![part, empty])?
-            }
-            false => part,
-        };
-        whole = Some(match whole {
-            None => part,
-            Some(whole) => join(whole, part)?,
-        });
-    }
-    whole.ok_or_else(|| constants("concat"))
+        if !part.nullable {
+            return Ok(part);
+        }
+        let empty = Draft::constant(Kind::Text, ScalarValue::Utf8View(Some(String::new())));
+        choice::coalesce_all(vec![part, empty])
+    };
+    let parts: Vec<Draft> = call_
+        .some()?
+        .into_iter()
+        .map(present)
+        .collect::<Result<_, Error>>()?;
+    draft::balanced(parts, join)
 }
 
 /// Anything, as text.

@@ -133,14 +133,11 @@ pub(super) fn deduce(draft: &mut Draft, scope: &Scope) {
     let Some(results) = compute(draft, inputs) else {
         return;
     };
-    let mut found = Vec::new();
-    draft.nullable = false;
-    for result in &results {
-        match value(result) {
-            Some(value) => found = union(found, &[value]).unwrap_or_default(),
-            None => draft.nullable = true,
-        }
-    }
+    let found: Vec<Value> = results.iter().filter_map(value).collect();
+    draft.nullable = found.len() < results.len();
+    let Some(found) = union(Vec::new(), &found) else {
+        return;
+    };
     if draft.kind.is_number() && !found.is_empty() {
         draft.bounds = bounds(&found);
     }

@@ -1,4 +1,8 @@
 //! Queries from end to end: parsed, priced, charged, run, noised and answered.
 
+mod afterwards;
 mod answers;
+mod budgets;
 mod harness;
+mod intervals;
+mod refusals;

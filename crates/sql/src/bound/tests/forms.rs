@@ -1,5 +1,6 @@
 use super::*;
 use crate::bound::to_relational;
+use datafusion::physical_plan::displayable;
 
 /// The answer, computed without an engine, where all groups count.
 fn by_hand(table: &Table, partials: &[Partial]) -> Answer {
@@ -198,7 +199,7 @@ fn count_of_units() -> Question {
 }
 
 /// Asks for the clustered form without sorting first.
-async fn ask_unsorted(table: &Table, cuts: &[(usize, bool)]) -> Result<Answer> {
+async fn ask_unsorted(table: &Table, cuts: &[Cut]) -> Result<Answer> {
     let run = Run {
         threads: 2,
         batch_size: 8192,
@@ -219,7 +220,7 @@ async fn ask_unsorted(table: &Table, cuts: &[(usize, bool)]) -> Result<Answer> {
 fn a_broken_promise_of_sorted_rows_is_noticed() {
     wait(async {
         // In one batch, from batch to batch, from part to part; and a part inside another.
-        let cases: [(&[u8], &[(usize, bool)]); 5] = [
+        let cases: [(&[u8], &[Cut]); 5] = [
             (&[1, 2, 1], &[]),
             (&[2, 1], &[(1, false)]),
             (&[1, 3, 2, 4], &[(2, true)]),
@@ -281,6 +282,37 @@ fn output_has_the_names_and_types_of_the_keys() {
                 .map(|column| column.data_type().clone())
                 .collect();
             assert_eq!(types, [Kind::Text, Kind::Float, Kind::Int].map(Kind::data_type));
+        }
+    });
+}
+
+#[test]
+fn native_plans_do_not_print_the_key() {
+    wait(async {
+        let table = small(&[1]);
+        let run = Run {
+            threads: 2,
+            batch_size: 8192,
+            cuts: Vec::new(),
+        };
+        let context = table.context(&run, Arc::default());
+        let input = input(&context).await;
+        for form in [Form::Clustered, Form::Partitioned] {
+            let secret = Secret::new("5ec2e75ec2e7").unwrap();
+            let bounding = table.bounding(input.clone(), &[Partial::Units], Some(1), secret);
+            assert!(!format!("{bounding:?}").contains("5ec2e7"));
+            let plan = bounding.plan(form).unwrap();
+            assert!(!format!("{plan:?} {}", plan.display_indent()).contains("5ec2e7"));
+            let plan = context
+                .execute_logical_plan(plan)
+                .await
+                .unwrap()
+                .create_physical_plan()
+                .await
+                .unwrap();
+            let shown = displayable(plan.as_ref()).indent(true).to_string();
+            assert!(shown.contains("groups per unit"));
+            assert!(!format!("{plan:?} {shown}").contains("5ec2e7"));
         }
     });
 }

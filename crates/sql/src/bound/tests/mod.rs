@@ -1,5 +1,6 @@
 //! Random tables, made to be unpleasant, and what the plans say about them.
 
+mod files;
 mod forms;
 mod grid;
 mod memory;
@@ -164,13 +165,15 @@ fn groups() -> impl Strategy<Value = Option<u64>> {
     prop_oneof![1 => Just(None), 4 => (1u64..5).prop_map(Some), 1 => (5u64..70).prop_map(Some)]
 }
 
+/// Where rows are cut into batches, and whether a part begins there that is read by a thread of its own.
+type Cut = (usize, bool);
+
 /// How a query is run: none of it may change the answer.
 #[derive(Clone, Debug)]
 struct Run {
     threads: usize,
     batch_size: usize,
-    /// Where rows are cut into batches, and which of these begin a part that is read by a thread of its own.
-    cuts: Vec<(usize, bool)>,
+    cuts: Vec<Cut>,
 }
 
 fn run() -> impl Strategy<Value = Run> {
@@ -222,7 +225,7 @@ impl Table {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
     }
 
-    fn parts(&self, cuts: &[(usize, bool)]) -> Vec<Vec<RecordBatch>> {
+    fn parts(&self, cuts: &[Cut]) -> Vec<Vec<RecordBatch>> {
         let mut parts = vec![Vec::new()];
         let mut from = 0;
         for (cut, new_part) in cuts {

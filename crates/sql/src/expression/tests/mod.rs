@@ -2,13 +2,15 @@
 
 mod functions;
 mod generated;
+mod known;
 mod refusals;
+mod seeded;
 
 use super::{Scope, Typed, accept};
 use crate::{Error, Facts, Kind, Range, Value};
 use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringViewArray,
-    TimestampMicrosecondArray,
+    TimestampMicrosecondArray, new_null_array,
 };
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::arrow::util::display::array_value_to_string;
@@ -265,6 +267,16 @@ fn best() -> RecordBatch {
         ],
         600,
     )
+}
+
+/// One column with these values, and all others NULL.
+fn alone(column: &str, values: &ArrayRef) -> RecordBatch {
+    let schema = schema();
+    let arrays = schema.fields().iter().map(|field| match field.name() == column {
+        true => values.clone(),
+        false => new_null_array(field.data_type(), values.len()),
+    });
+    RecordBatch::try_new(schema.clone(), arrays.collect()).unwrap()
 }
 
 fn runtime() -> tokio::runtime::Runtime {
