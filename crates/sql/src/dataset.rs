@@ -237,7 +237,10 @@ impl Dataset {
             .with_memory_pool(Arc::new(FairSpillPool::new(MEMORY)))
             .build_arc()
             .map_err(crate::relation::unplannable)?;
-        let config = SessionConfig::new().with_target_partitions(self.threads);
+        // Statistics of files are read before rows are, by code that does not know that expressions must not raise.
+        let config = SessionConfig::new()
+            .with_target_partitions(self.threads)
+            .with_collect_statistics(false);
         Ok(bound::session(config, runtime))
     }
 }

@@ -26,7 +26,7 @@ impl Steps {
                 "declare tighter bounds, or a smaller limit of rows",
             )
         };
-        if !(largest < 1e250) {
+        if largest.is_nan() || largest >= 1e250 {
             return Err(too_wide());
         }
         if largest == 0.0 {

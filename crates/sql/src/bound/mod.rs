@@ -25,6 +25,7 @@
 
 mod choice;
 mod clustered;
+mod exec;
 mod grid;
 mod groups;
 mod integers;

@@ -1,137 +1,84 @@
-//! The native operator for rows in any order: the engine sends all rows of a unit to one thread, which keeps the unit's few groups.
+//! Rows in any order: all rows of a unit are sent to one thread, which keeps the unit's few groups.
+//!
+//! Whoever reads sends rows to whoever keeps states and never waits for anything else; who keeps states waits for rows alone, and goes to disk
+//! when memory is full. So nobody waits in a circle.
 
+use super::exec::{BoundExec, Output, somebodys};
 use super::runs::Runs;
 use super::spill::Spill;
 use super::totals::Shape;
 use super::units::Units;
-use datafusion::arrow::array::{Array, RecordBatch};
-use datafusion::arrow::compute::{filter_record_batch, is_not_null};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::common::Result;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{Distribution, EquivalenceProperties, Partitioning, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
-    PlanProperties,
-};
-use futures::{Stream, StreamExt, TryStreamExt, stream};
-use std::fmt::Formatter;
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::physical_plan::metrics::Time;
+use datafusion::physical_plan::repartition::BatchPartitioner;
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use futures::StreamExt;
 use std::sync::Arc;
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// Bounds rows that come partitioned by unit.
-#[derive(Debug)]
-pub(crate) struct PartitionedExec {
-    input: Arc<dyn ExecutionPlan>,
-    shape: Arc<Shape>,
-    properties: Arc<PlanProperties>,
-    metrics: ExecutionPlanMetricsSet,
-}
+/// How many batches may wait for a thread.
+const WAITING: usize = 4;
 
-impl PartitionedExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, shape: Arc<Shape>) -> Result<Self> {
-        let partitions = input.output_partitioning().partition_count();
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&shape.totals)),
-            Partitioning::UnknownPartitioning(partitions),
-            EmissionType::Final,
-            Boundedness::Bounded,
-        );
-        Ok(Self {
-            input,
-            shape,
-            properties: Arc::new(properties),
-            metrics: ExecutionPlanMetricsSet::new(),
-        })
-    }
-}
-
-impl DisplayAs for PartitionedExec {
-    fn fmt_as(&self, _: DisplayFormatType, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "PartitionedExec: groups per unit: {:?}",
-            self.shape.limit
-        )
-    }
-}
-
-impl ExecutionPlan for PartitionedExec {
-    fn name(&self) -> &str {
-        "PartitionedExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        let unit: Arc<dyn PhysicalExpr> = Arc::new(Column::new("unit", 0));
-        InputDistributionRequirements::new(vec![Distribution::KeyPartitioned(vec![unit])])
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = only_child(children)?;
-        Ok(Arc::new(Self::new(input, Arc::clone(&self.shape))?))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, Arc::clone(&context))?;
-        let reservation = MemoryConsumer::new(format!("PartitionedExec[{partition}]"))
+/// A task for each part of the input, which deals rows out, and a task for each thread, which keeps the states of the units it is dealt.
+pub(crate) fn spawn(
+    exec: &BoundExec,
+    context: Arc<TaskContext>,
+    output: Output,
+    tasks: &mut RecordBatchReceiverStreamBuilder,
+) -> Result<()> {
+    let mut senders = Vec::new();
+    for thread in 0..exec.threads {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        senders.push(sender);
+        let reservation = MemoryConsumer::new(format!("ContributionBoundExec[{thread}]"))
             .with_can_spill(true)
             .register(context.memory_pool());
         let merge = reservation.new_empty();
         let worker = Worker {
-            shape: Arc::clone(&self.shape),
-            units: Units::new(&self.shape)?,
-            spill: Spill::new(&self.shape, &context, &self.metrics, partition, merge),
+            shape: Arc::clone(&exec.shape),
+            units: Units::new(&exec.shape)?,
+            spill: Spill::new(&exec.shape, &context, &exec.metrics, thread, merge),
             reservation,
-            metrics: BaselineMetrics::new(&self.metrics, partition),
+            output: output.clone(),
         };
-        let batches = stream::once(worker.run(input)).try_flatten();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            Arc::clone(&self.shape.totals),
-            batches,
-        )))
+        tasks.spawn(worker.run(receiver));
     }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    for part in 0..exec.input.output_partitioning().partition_count() {
+        let input = exec.input.execute(part, Arc::clone(&context))?;
+        let elapsed = output.metrics.elapsed_compute().clone();
+        tasks.spawn(deal(input, senders.clone(), elapsed));
     }
+    Ok(())
 }
 
-/// The only child of an operator.
-pub(crate) fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-    match (children.pop(), children.is_empty()) {
-        (Some(child), true) => Ok(child),
-        _ => datafusion::common::internal_err!("bounding reads one input"),
+/// Sends each row to the thread of its unit.
+async fn deal(
+    mut input: SendableRecordBatchStream,
+    senders: Vec<Sender<RecordBatch>>,
+    elapsed: Time,
+) -> Result<()> {
+    let unit: Arc<dyn PhysicalExpr> = Arc::new(Column::new("unit", 0));
+    let mut partitioner = BatchPartitioner::new_hash_partitioner(vec![unit], senders.len(), elapsed)?;
+    while let Some(batch) = input.next().await {
+        let batch = somebodys(batch?)?;
+        let dealt = match senders.len() {
+            1 => vec![(0, batch)],
+            _ => partitioner.partition_iter(batch)?.collect::<Result<Vec<_>>>()?,
+        };
+        for (thread, batch) in dealt {
+            if senders[thread].send(batch).await.is_err() {
+                // That thread failed, and says why.
+                return Ok(());
+            }
+        }
     }
-}
-
-/// The rows that are somebody's.
-pub(crate) fn somebodys(batch: RecordBatch) -> Result<RecordBatch> {
-    if batch.column(0).null_count() == 0 {
-        return Ok(batch);
-    }
-    Ok(filter_record_batch(&batch, &is_not_null(batch.column(0))?)?)
+    Ok(())
 }
 
 /// One thread.
@@ -140,35 +87,26 @@ struct Worker {
     units: Units,
     spill: Spill,
     reservation: MemoryReservation,
-    metrics: BaselineMetrics,
+    output: Output,
 }
 
 impl Worker {
-    async fn run(
-        mut self,
-        mut input: SendableRecordBatchStream,
-    ) -> Result<impl Stream<Item = Result<RecordBatch>>> {
-        let elapsed = self.metrics.elapsed_compute().clone();
-        // Before anybody has states, so that there is some.
-        self.spill.set_aside();
-        while let Some(batch) = input.next().await {
+    async fn run(mut self, mut input: Receiver<RecordBatch>) -> Result<()> {
+        let elapsed = self.output.metrics.elapsed_compute().clone();
+        while let Some(batch) = input.recv().await {
             let _timer = elapsed.timer();
-            self.push(somebodys(batch?)?)?;
+            self.push(batch)?;
         }
-        drop(input);
-        let _timer = elapsed.timer();
         if self.spill.is_empty() {
             let batches = self.units.totals(&self.shape)?;
-            return Ok(stream::iter(batches.into_iter().map(Ok)).boxed());
+            self.output.send(batches).await;
+            return Ok(());
         }
         self.write()?;
-        let merge = Merge {
-            runs: Runs::new(Arc::clone(&self.shape), true)?,
-            states: self.spill.merged(&self.shape, self.metrics.clone())?,
-            reservation: self.reservation,
-            shape: self.shape,
-        };
-        Ok(merge.batches().boxed())
+        let (states, _memory) = self
+            .spill
+            .merged(&self.shape, self.output.metrics.intermediate())?;
+        merge(&self.shape, states, &self.reservation, &self.output).await
     }
 
     fn push(&mut self, batch: RecordBatch) -> Result<()> {
@@ -190,40 +128,25 @@ impl Worker {
         }
         // Nothing is left that could be given up.
         self.reservation.resize(self.units.size());
-        self.spill.set_aside();
         Ok(())
     }
 }
 
 /// The totals of states that come sorted by unit. Totals are handed on early when memory is full: whoever reads them sums them anyway.
-struct Merge {
-    shape: Arc<Shape>,
-    runs: Runs,
-    states: SendableRecordBatchStream,
-    reservation: MemoryReservation,
-}
-
-impl Merge {
-    fn batches(self) -> impl Stream<Item = Result<RecordBatch>> {
-        let steps = stream::try_unfold(Some(self), Self::step);
-        steps
-            .map_ok(|batches: Vec<RecordBatch>| stream::iter(batches.into_iter().map(Ok)))
-            .try_flatten()
+async fn merge(
+    shape: &Arc<Shape>,
+    mut states: SendableRecordBatchStream,
+    reservation: &MemoryReservation,
+    output: &Output,
+) -> Result<()> {
+    let mut runs = Runs::new(Arc::clone(shape), true)?;
+    let keys = shape.keys.fields().len();
+    while let Some(batch) = states.next().await {
+        let batch = batch?;
+        let addends = shape.registers.of_states(&batch, 1 + keys);
+        runs.push(batch.column(0), &batch.columns()[1..1 + keys], &addends)?;
+        output.send(runs.within(reservation)?).await;
     }
-
-    /// The totals to hand on after one more batch of states, and what is left to do.
-    async fn step(merge: Option<Self>) -> Result<Option<(Vec<RecordBatch>, Option<Self>)>> {
-        let Some(mut merge) = merge else {
-            return Ok(None);
-        };
-        let Some(batch) = merge.states.next().await.transpose()? else {
-            return Ok(Some((merge.runs.finish()?.0, None)));
-        };
-        let keys = merge.shape.keys.fields().len();
-        let addends = merge.shape.registers.of_states(&batch, 1 + keys);
-        merge
-            .runs
-            .push(batch.column(0), &batch.columns()[1..1 + keys], &addends)?;
-        Ok(Some((merge.runs.within(&merge.reservation)?, Some(merge))))
-    }
+    output.send(runs.finish()?.0).await;
+    Ok(())
 }

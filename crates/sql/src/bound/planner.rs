@@ -1,9 +1,8 @@
 //! How the engine learns of the native operators.
 
 use super::choice::Digest;
-use super::clustered::ClusteredExec;
+use super::exec::BoundExec;
 use super::node::ContributionBound;
-use super::partitioned::PartitionedExec;
 use super::totals::Shape;
 use super::{Rule, key_columns};
 use async_trait::async_trait;
@@ -47,13 +46,13 @@ impl QueryPlanner for BoundPlanner {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(BoundExtension)]);
         let reads = Reads::of(plan)?;
         match session.as_any().downcast_ref::<SessionState>() {
-            Some(state) if reads.clustered => {
+            Some(state) if reads.bounded => {
                 let mut state = state.clone();
                 let options = &mut state.config_mut().options_mut().optimizer;
-                // Dealing batches out to threads in turn would tear apart what lies next to each other. A file is cut into parts that follow
-                // each other; a table in memory would be cut into batches of equal size, in any order.
+                // Dealing batches out to threads in turn would tear apart what lies next to each other, and needs memory that we take. A file
+                // is cut into parts that follow each other; a table in memory would be cut into batches of equal size, in any order.
                 options.enable_round_robin_repartition = false;
-                options.repartition_file_scans &= !reads.memory;
+                options.repartition_file_scans &= !(reads.clustered && reads.memory);
                 planner.create_physical_plan(plan, &state).await
             }
             _ => planner.create_physical_plan(plan, session).await,
@@ -64,6 +63,7 @@ impl QueryPlanner for BoundPlanner {
 /// What a plan reads, as far as it matters how rows reach us.
 #[derive(Default)]
 struct Reads {
+    bounded: bool,
     clustered: bool,
     memory: bool,
 }
@@ -75,6 +75,7 @@ impl Reads {
             match plan {
                 LogicalPlan::Extension(extension) => {
                     let node = extension.node.as_any().downcast_ref::<ContributionBound>();
+                    reads.bounded |= node.is_some();
                     reads.clustered |= node.is_some_and(|node| node.clustered);
                 }
                 LogicalPlan::TableScan(scan) => {
@@ -115,10 +116,13 @@ impl ExtensionPlanner for BoundExtension {
         };
         let batch_size = session.config().batch_size();
         let shape = Arc::new(Shape::new(&node.rule, &schema, digests, batch_size));
-        Ok(Some(match node.clustered {
-            true => Arc::new(ClusteredExec::new(Arc::clone(input), shape)),
-            false => Arc::new(PartitionedExec::new(Arc::clone(input), shape)?),
-        }))
+        let threads = session.config().target_partitions();
+        Ok(Some(Arc::new(BoundExec::new(
+            Arc::clone(input),
+            shape,
+            node.clustered,
+            threads,
+        ))))
     }
 }
 

@@ -62,8 +62,9 @@ pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
             integral: true,
             ..above(cast(draft.expr.clone(), data_type), &draft).with_bounds(draft.bounds)
         },
-        (Kind::Bool | Kind::Int, Kind::Text) => above(cast(draft.expr.clone(), data_type), &draft),
-        // As a cast it is not monotone, which the engine believes of all casts when it has read the statistics of a file.
+        // With the statistics of a file the engine computes filters on the least and the largest value, and believes that every cast
+        // keeps them in order. Of casts that may fail it believes nothing.
+        (Kind::Bool | Kind::Int, Kind::Text) => above(try_cast(draft.expr.clone(), data_type), &draft),
         (Kind::Int, Kind::Bool) => above(binary(draft.expr.clone(), Operator::NotEq, integer(0)), &draft),
         // What does not fit, NaN and infinity are NULL.
         (Kind::Float, Kind::Int) => {

@@ -24,13 +24,8 @@ const COMPUTED: u64 = 1000;
 /// Whole numbers are listed up to this many.
 const LISTED: f64 = 10_000.0;
 
-/// All values (without NULL) of something of which this is known, if they are few and public.
-pub(crate) fn enumerable(facts: &Facts) -> Option<Vec<Value>> {
-    enumerable_if(facts, false)
-}
-
-/// The same, where it is known whether floats are whole.
-pub(super) fn enumerable_if(facts: &Facts, integral: bool) -> Option<Vec<Value>> {
+/// All values (without NULL) of something of which this is known, and whether its floats are whole, if they are few and public.
+pub(super) fn enumerable(facts: &Facts, integral: bool) -> Option<Vec<Value>> {
     if let Some(values) = &facts.values {
         return Some(values.to_vec());
     }

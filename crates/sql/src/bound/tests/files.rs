@@ -77,7 +77,7 @@ async fn ask_files(directory: &Path, threads: usize, cut: bool, form: Form) -> (
         .await
         .unwrap();
     let plan = plan.create_physical_plan().await.unwrap();
-    let parts = operator(&plan, "ClusteredExec").map_or(0, |exec| {
+    let parts = operator(&plan, "ContributionBoundExec").map_or(0, |exec| {
         exec.children()[0].output_partitioning().partition_count()
     });
     let batches = run_plan(plan, context.task_ctx()).await.unwrap();

@@ -48,7 +48,7 @@ async fn plan_within(limit: Option<usize>, form: Form) -> Result<(Arc<dyn Execut
     let mut config = SessionConfig::new()
         .with_target_partitions(2)
         .with_batch_size(512);
-    config.options_mut().execution.sort_spill_reservation_bytes = 128 << 10;
+    config.options_mut().execution.sort_spill_reservation_bytes = 32 << 10;
     let context = session(config, runtime.build_arc()?);
     let parts = batches(form == Form::Clustered);
     let table = MemTable::try_new(parts[0][0].schema(), parts)?;
@@ -78,14 +78,14 @@ async fn plan_within(limit: Option<usize>, form: Form) -> Result<(Arc<dyn Execut
 async fn partitioned(limit: Option<usize>) -> Result<(Answer, usize)> {
     let (plan, context) = plan_within(limit, Form::Partitioned).await?;
     let batches = run_plan(Arc::clone(&plan), context).await?;
-    let spills = operator(&plan, "PartitionedExec").and_then(|exec| exec.metrics()?.spill_count());
+    let spills = operator(&plan, "ContributionBoundExec").and_then(|exec| exec.metrics()?.spill_count());
     Ok((answer(&batches, 3), spills.unwrap()))
 }
 
 /// The answer, and how many rows the operator handed on for it.
 async fn clustered(limit: Option<usize>) -> Result<(Answer, usize)> {
     let (plan, context) = plan_within(limit, Form::Clustered).await?;
-    let batches = run_plan(operator(&plan, "ClusteredExec").unwrap(), context).await?;
+    let batches = run_plan(operator(&plan, "ContributionBoundExec").unwrap(), context).await?;
     let mut sums = Answer::new();
     for batch in &batches {
         for row in 0..batch.num_rows() {
@@ -110,7 +110,7 @@ fn states_on_disk_give_the_same_answer() {
             expected.values().map(|numbers| numbers[0]).sum::<i64>(),
             UNITS * 3
         );
-        for limit in [600 << 10, 1 << 20] {
+        for limit in [300 << 10, 1 << 20] {
             let (limited, spills) = partitioned(Some(limit)).await.unwrap();
             assert!(spills > 2, "{limit} bytes were enough");
             assert_eq!(limited, expected);
