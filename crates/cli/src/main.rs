@@ -2,10 +2,15 @@
 
 mod account;
 mod audit;
+mod budget;
+mod dataset;
 mod described;
+mod explain;
 mod html;
+mod init;
 mod markup;
 mod plot;
+mod query;
 mod reproduce;
 mod survey;
 mod terminal;
@@ -22,6 +27,12 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  deniable query \"SELECT region, COUNT(*) FROM people GROUP BY region\"
+                                        a private answer with error bars, of sample data if there is no catalog
+  deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
+                                        what would it cost? spends nothing
+  deniable budget                       who spent what, and what is left
+  deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable account --help               what do all these releases cost together?
   deniable audit exact --help           is this privacy claim true? by proof
   deniable audit run --help             … or by experiment on any program
@@ -37,6 +48,10 @@ Exit codes: 0 done, 1 a check ran and failed, 2 the input cannot be used.";
 enum Command {
     Account(Box<account::Arguments>),
     Audit(audit::Arguments),
+    Budget(budget::Arguments),
+    Explain(explain::Arguments),
+    Init(init::Arguments),
+    Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
@@ -51,6 +66,10 @@ fn main() -> std::process::ExitCode {
     terminal::exit(match arguments.command {
         Command::Account(arguments) => account::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
+        Command::Budget(arguments) => budget::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),
     })

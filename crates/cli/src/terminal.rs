@@ -6,7 +6,7 @@ mod file;
 mod table;
 
 pub(crate) use file::write_file_atomically;
-pub(crate) use table::{Column, Table};
+pub(crate) use table::{Column, DynamicTable, Heading, Table, cut};
 
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -114,6 +114,13 @@ fn print_to(mut output: impl Write, bytes: &[u8]) -> Result<(), CliError> {
     }
 }
 
+/// Columns that a person sees of standard output; where nobody looks, enough for most lines.
+pub(crate) fn width() -> usize {
+    const NOBODY: usize = 160;
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(NOBODY, |(width, _)| usize::from(width.0))
+}
+
 /// A progress bar on standard error that leaves no trace when it ends.
 ///
 /// It shows only to a person: never when standard error is not a terminal.
@@ -138,6 +145,22 @@ impl Progress {
         }
         bar.set_message(label.into());
         // The clock moves during a long step too, so that it does not look stuck.
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+
+    /// A count of steps of which nobody knows how many there will be.
+    pub(crate) fn counting(label: impl Into<String>) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self {
+                bar: ProgressBar::hidden(),
+            };
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {pos} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(label.into());
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
     }

@@ -114,13 +114,18 @@ impl Dataset {
 
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
     pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
-        let mut store = self.ledger()?;
-        self.query_with(ask, &mut store)
+        // What is refused leaves no trace, not even an empty ledger.
+        let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        self.answered(ask, &question, &mut self.ledger()?)
     }
 
     /// The same with a ledger that is open already.
     pub fn query_with(&self, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
         let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        self.answered(ask, &question, store)
+    }
+
+    fn answered(&self, ask: &Ask, question: &Question, store: &mut Store) -> Result<Answered, Error> {
         let digest = question.digest(&self.catalog)?;
         if let Some(stored) = store.stored_answer(&digest)?
             && let Ok(answer) = serde_json::from_str::<Answer>(&stored.answer)
@@ -135,7 +140,7 @@ impl Dataset {
         let answer = {
             let session = store.session(&ask.analyst, &digest)?;
             let mut account = Account::open(session)?;
-            self.answer(&question, &mut account)?
+            self.answer(question, &mut account)?
         };
         let text = serde_json::to_string(&answer).expect("an answer is plain data");
         store.record_answer(answer.cost.charge, &digest, &ask.analyst, &text)?;

@@ -195,12 +195,22 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
         let statistic = &aggregation.statistics[statistic];
         statistic.low.unsigned_abs().max(statistic.high.unsigned_abs()) as f64 * statistic.steps.size()
     };
+    // What one row can add: 1 to a count, the larger bound to a sum.
+    let of_a_row = |place: usize| match &aggregation.statistics[place].measure {
+        Measure::Sum { argument, .. } => {
+            let bound = argument.low.unsigned_abs().max(argument.high.unsigned_abs());
+            (bound as f64 * argument.steps.size())
+                .min(largest(place))
+                .max(f64::MIN_POSITIVE)
+        }
+        _ => 1.0,
+    };
     let two = f64::midpoint(1.0, CONFIDENCE);
     match output {
         Output::Plain { statistic } => OutputLine {
             expected_error: expected(*statistic),
             half_width: Some(half(*statistic, CONFIDENCE)),
-            relative: expected(*statistic).map(|error| error / (largest(*statistic) * rows)),
+            relative: expected(*statistic).map(|error| error / (of_a_row(*statistic) * rows)),
             error_in: "units of the value",
             name,
         },

@@ -224,16 +224,15 @@ impl Split {
             .map(|place| part(weights[place], l1[place], l2[place]))
             .collect();
         let whole: f64 = parts.iter().sum();
-        const UNITS: f64 = (1u64 << 30) as f64;
-        let shares = parts
+        // In millionths, so that shares of a decimal are decimals; what rounding down leaves goes to the first. Together they are the whole.
+        const UNITS: i64 = 1_000_000;
+        let mut units: Vec<i64> = parts
             .iter()
-            .map(|part| {
-                // Rounded down, so that together they are no more than the whole. One alone is the whole.
-                let units = (part / whole * UNITS * (1.0 - 1e-12)).floor().max(1.0);
-                let units = if parts.len() == 1 { UNITS } else { units };
-                ratio(units as i64, 1 << 30)
-            })
+            .map(|part| ((part / whole * UNITS as f64) as i64).clamp(1, UNITS))
             .collect();
+        let given: i64 = units[1..].iter().sum();
+        units[0] = (UNITS - given).max(1);
+        let shares = units.iter().map(|units| ratio(*units, UNITS as u64)).collect();
         Self {
             shares,
             weights,

@@ -151,7 +151,9 @@ impl Question {
                 );
             }
             for statistic in &aggregation.statistics {
-                if let Some(note) = clamped(&statistic.measure, whose, aggregation) {
+                // Squares are an inner matter of variances.
+                let inner = statistic.name.contains("squares of");
+                if let Some(note) = clamped(&statistic.measure, whose, aggregation).filter(|_| !inner) {
                     notes.push(note);
                 }
             }

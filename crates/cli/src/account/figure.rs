@@ -97,7 +97,7 @@ impl Drawing<'_> {
 }
 
 /// Whole numbers from 1 to `most`, evenly in their logarithm.
-fn counts(most: u64) -> Vec<u64> {
+pub(crate) fn counts(most: u64) -> Vec<u64> {
     let end = (most as f64).ln();
     let mut counts: Vec<u64> = (0..POINTS)
         .map(|step| (end * f64::from(step) / f64::from(POINTS - 1)).exp().round() as u64)
@@ -109,7 +109,7 @@ fn counts(most: u64) -> Vec<u64> {
 }
 
 /// Refuses a place where no figure can be put, before anything is computed for it.
-pub(super) fn check(path: Option<&Path>) -> Result<(), CliError> {
+pub(crate) fn check(path: Option<&Path>) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
     if !path
         .extension()
@@ -128,7 +128,7 @@ pub(super) fn check(path: Option<&Path>) -> Result<(), CliError> {
 }
 
 /// Writes the figure whole or not at all, and says so.
-pub(super) fn save(path: &Path, figure: &Figure) -> Result<(), CliError> {
+pub(crate) fn save(path: &Path, figure: &Figure) -> Result<(), CliError> {
     terminal::write_file_atomically(path, figure.to_svg().as_bytes())?;
     eprintln!("wrote {}", path.display());
     Ok(())

@@ -7,12 +7,12 @@
 //! Which bound holds is decided in the crate `accounting`. Here plans are read, asked about and told.
 
 mod answers;
-mod figure;
+pub(crate) mod figure;
 mod file;
 mod plan;
 mod question;
 mod releases;
-mod report;
+pub(crate) mod report;
 mod sgd;
 
 use crate::terminal::{self, CliError, explained, fail};

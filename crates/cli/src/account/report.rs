@@ -370,7 +370,7 @@ impl Report {
 }
 
 /// What people call an accountant.
-fn full_name(accountant: Accountant) -> &'static str {
+pub(crate) fn full_name(accountant: Accountant) -> &'static str {
     match accountant {
         Accountant::Basic => "basic: sums",
         Accountant::Advanced => "advanced composition",
@@ -396,7 +396,7 @@ fn found_words<T: Quantity>(found: &Found<T>) -> String {
 }
 
 /// A promise with the digits that people read, rounded up.
-fn short_promise(promise: &Promise) -> String {
+pub(crate) fn short_promise(promise: &Promise) -> String {
     let up = |value: &Rational| format_decimal(&decimal_at_least(value, DIGITS));
     match promise {
         Promise::Pure(epsilon) => format!("ε = {}", up(epsilon.as_rational())),
@@ -431,7 +431,7 @@ fn money(value: &Rational) -> String {
 }
 
 /// What an error says, without its hint.
-fn first_line(error: &Error) -> String {
+pub(crate) fn first_line(error: &Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }

@@ -11,6 +11,7 @@ mod laplace;
 mod local;
 mod repairs;
 mod response;
+mod sql;
 mod training;
 mod verifier;
 
@@ -97,6 +98,7 @@ fn claims() -> Vec<Claim> {
         gaussian::CLAIMS,
         training::CLAIMS,
         repairs::CLAIMS,
+        sql::CLAIMS,
         verifier::CLAIMS,
     ]
     .into_iter()
@@ -246,7 +248,9 @@ mod tests {
     #[test]
     fn every_claim_that_must_run_is_here() {
         let ids: Vec<&str> = claims().iter().map(|claim| claim.id).collect();
-        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L7 E1 E2 G1 G2 G3 P2 S2 S3 V1 V2 V3".split(' ') {
+        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L3 L4 L5 L6 L7 E1 E2 G1 G2 G3 P2 S1 S2 S3 A3 V1 V2 V3"
+            .split(' ')
+        {
             assert!(ids.contains(&id), "{id}");
         }
     }

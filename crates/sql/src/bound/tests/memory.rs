@@ -74,18 +74,11 @@ async fn plan_within(limit: Option<usize>, form: Form) -> Result<(Arc<dyn Execut
     Ok((plan.create_physical_plan().await?, context.task_ctx()))
 }
 
-/// The answer, and how often states were written to disk.
-async fn partitioned(limit: Option<usize>) -> Result<(Answer, usize)> {
-    let (plan, context) = plan_within(limit, Form::Partitioned).await?;
-    let batches = run_plan(Arc::clone(&plan), context).await?;
-    let spills = operator(&plan, "ContributionBoundExec").and_then(|exec| exec.metrics()?.spill_count());
-    Ok((answer(&batches, 3), spills.unwrap()))
-}
-
-/// The answer, and how many rows the operator handed on for it.
-async fn clustered(limit: Option<usize>) -> Result<(Answer, usize)> {
-    let (plan, context) = plan_within(limit, Form::Clustered).await?;
-    let batches = run_plan(operator(&plan, "ContributionBoundExec").unwrap(), context).await?;
+/// The answer, how many rows the operator handed on for it, and how often it wrote states to disk. It runs alone, so it has all memory.
+async fn bounded(limit: Option<usize>, form: Form) -> Result<(Answer, usize, usize)> {
+    let (plan, context) = plan_within(limit, form).await?;
+    let operator = operator(&plan, "ContributionBoundExec").unwrap();
+    let batches = run_plan(Arc::clone(&operator), context).await?;
     let mut sums = Answer::new();
     for batch in &batches {
         for row in 0..batch.num_rows() {
@@ -97,36 +90,48 @@ async fn clustered(limit: Option<usize>) -> Result<(Answer, usize)> {
             }
         }
     }
-    Ok((sums, batches.iter().map(RecordBatch::num_rows).sum()))
+    let spills = operator.metrics().and_then(|metrics| metrics.spill_count());
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    Ok((sums, rows, spills.unwrap_or(0)))
 }
 
 #[test]
 fn states_on_disk_give_the_same_answer() {
     wait(async {
-        let (expected, spills) = partitioned(None).await.unwrap();
-        assert_eq!(spills, 0);
+        let (expected, rows, spills) = bounded(None, Form::Partitioned).await.unwrap();
+        // Two threads, both with all groups.
+        assert_eq!((rows, spills), (400, 0));
         assert_eq!(expected.len(), 200);
         assert_eq!(
             expected.values().map(|numbers| numbers[0]).sum::<i64>(),
             UNITS * 3
         );
-        for limit in [300 << 10, 1 << 20] {
-            let (limited, spills) = partitioned(Some(limit)).await.unwrap();
+        for limit in [1, 300 << 10, 1 << 20] {
+            let (limited, _, spills) = bounded(Some(limit), Form::Partitioned).await.unwrap();
             assert!(spills > 2, "{limit} bytes were enough");
             assert_eq!(limited, expected);
         }
+        // The whole plan, with an aggregate that wants memory too.
+        let (plan, context) = plan_within(Some(2 << 20), Form::Partitioned).await.unwrap();
+        let batches = run_plan(Arc::clone(&plan), context).await.unwrap();
+        assert_eq!(answer(&batches, 3), expected);
+        let metrics = operator(&plan, "ContributionBoundExec")
+            .unwrap()
+            .metrics()
+            .unwrap();
+        assert!(metrics.spill_count() > Some(0));
     });
 }
 
 #[test]
 fn totals_handed_on_early_give_the_same_answer() {
     wait(async {
-        let (expected, _) = partitioned(None).await.unwrap();
-        let (unlimited, rows) = clustered(None).await.unwrap();
+        let (expected, _, _) = bounded(None, Form::Partitioned).await.unwrap();
+        let (unlimited, rows, _) = bounded(None, Form::Clustered).await.unwrap();
         assert_eq!(unlimited, expected);
         // Two parts with all groups, and at most five groups of the units at their ends.
         assert!((400..=420).contains(&rows));
-        let (limited, rows) = clustered(Some(1)).await.unwrap();
+        let (limited, rows, _) = bounded(Some(1), Form::Clustered).await.unwrap();
         assert!(rows > 10_000, "{rows} rows were handed on");
         assert_eq!(limited, expected);
     });

@@ -1,0 +1,200 @@
+//! `deniable budget`: who spent what, what it guarantees together, and what is left.
+//!
+//! ```text
+//! ledger ──► Spent: charges, every accountant, the odometer ──► tables, an object, a figure
+//!    └── verify: every hash and sum anew      └── adopt: the catalog's rules from now on
+//! ```
+
+mod figure;
+mod moment;
+mod report;
+mod spent;
+
+use crate::account::figure as account_figure;
+use crate::dataset::{AnalystArguments, CatalogArguments};
+use crate::terminal::{self, CliError, explained, fail};
+use clap::{Args, Subcommand};
+use ledger::{Head, Store};
+use serde_json::json;
+use spent::Spent;
+use sql::Dataset;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  Who spent what, and what is left
+    deniable budget
+    deniable budget --catalog clinic.toml --plot spending.svg
+  Is the ledger what was written? Exit code 1 if not
+    deniable budget verify
+    deniable budget verify --head \"12 9f86d081884c7d65…\"
+  The catalog's budget was changed on purpose: let it hold from now on
+    deniable budget adopt
+
+Everybody shares one budget. What was charged stays charged, answered or not; a repeated question is free.
+Sums of ε are what each charge promises alone, added up. What is in force is the filter of the ledger, which counts less than that
+where it can prove it, and holds for questions chosen after seeing earlier answers. The accountants beside it say what the same
+charges would guarantee had they all been fixed in advance.
+Of --json, ε and δ are decimals as text.";
+
+/// Who spent what, what all of it guarantees, and what is left
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    #[command(flatten)]
+    analyst: AnalystArguments,
+    /// Draw what was spent, charge by charge
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Print one object for a program to read
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check every entry of the ledger and every sum; exit code 1 if anything is wrong
+    Verify {
+        #[command(flatten)]
+        catalog: CatalogArguments,
+        /// An entry's number and hash as printed before: everything up to it must still be the same
+        #[arg(long, value_name = "NUMBER HASH")]
+        head: Option<String>,
+        /// Print one object for a program to read
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let the budget that the catalog states hold from now on; everything ever charged counts under it
+    Adopt {
+        #[command(flatten)]
+        catalog: CatalogArguments,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    match &arguments.command {
+        None => show(arguments),
+        Some(Command::Verify { catalog, head, json }) => {
+            verify(&catalog.open(*json)?, head.as_deref(), *json)
+        }
+        Some(Command::Adopt { catalog }) => adopt(&catalog.open(false)?),
+    }
+}
+
+fn show(arguments: &Arguments) -> Result<(), CliError> {
+    account_figure::check(arguments.plot.as_deref())?;
+    let dataset = arguments.catalog.open(arguments.json)?;
+    let spent = Spent::of(&dataset, &arguments.analyst.name())?;
+    terminal::print(&if arguments.json {
+        format!("{}\n", report::json(&spent))
+    } else {
+        report::text(&spent, terminal::width())
+    })?;
+    match &arguments.plot {
+        Some(path) => account_figure::save(path, &figure::of(&spent, arguments.json)?),
+        None => Ok(()),
+    }
+}
+
+fn verify(dataset: &Dataset, head: Option<&str>, as_json: bool) -> Result<(), CliError> {
+    let kept = head.map(kept_head).transpose()?;
+    let Some(mut store) = Store::open_existing(&dataset.place()).map_err(broken)? else {
+        return fail(
+            "there is no ledger, so there is nothing to verify",
+            "the first query makes it; if there was one, restore it before anything else is asked",
+        );
+    };
+    let verified = store.verify().map_err(broken)?;
+    if let Some(kept) = &kept {
+        let there = store.entry_hash(kept.number).map_err(broken)?;
+        if there.as_deref() != Some(kept.hash.as_str()) {
+            return Err(CliError::check_failed(format!(
+                "the ledger is whole in itself, but entry {} is not the one that was kept",
+                kept.number
+            ))
+            .with_hint("release nothing: the ledger was cut or written anew; restore it from a copy"));
+        }
+    }
+    let ledger::Verified {
+        entries,
+        charges,
+        head,
+    } = verified;
+    terminal::print(&if as_json {
+        format!(
+            "{}\n",
+            json!({ "entries": entries, "charges": charges, "head": head })
+        )
+    } else {
+        format!("the ledger is whole\n  entries  {entries}\n  charges  {charges}\n  head     {head}\n")
+    })?;
+    if kept.is_none() && !as_json {
+        eprintln!("keep the head elsewhere: --head with it shows later that nothing before it was taken out");
+    }
+    Ok(())
+}
+
+fn kept_head(text: &str) -> Result<Head, CliError> {
+    let head = text.split_once(|character: char| character == ':' || character.is_whitespace());
+    let head = head.and_then(|(number, hash)| {
+        let hash = hash.trim().to_lowercase();
+        let hexadecimal = hash.len() == 64 && hash.chars().all(|digit| digit.is_ascii_hexdigit());
+        Some(Head {
+            number: number.trim().parse().ok()?,
+            hash: hexadecimal.then_some(hash)?,
+        })
+    });
+    match head {
+        Some(head) => Ok(head),
+        None => fail(
+            "--head is not an entry's number and hash",
+            "give it what `deniable budget verify` printed after `head`, in quotes",
+        ),
+    }
+}
+
+/// A ledger that is not what was written is a check that failed; one that cannot be read is input that cannot be used.
+fn broken(error: ledger::Error) -> CliError {
+    let failed = matches!(
+        error,
+        ledger::Error::Broken { .. } | ledger::Error::Snapshot { .. } | ledger::Error::Rewound { .. }
+    );
+    let told = explained(error);
+    if failed {
+        CliError {
+            code: CliError::check_failed("").code,
+            ..told
+        }
+    } else {
+        told
+    }
+}
+
+fn adopt(dataset: &Dataset) -> Result<(), CliError> {
+    let rules = dataset.rules().map_err(explained)?;
+    let Some(store) = Store::open_existing(&dataset.place()).map_err(explained)? else {
+        return terminal::print(&format!(
+            "there is no ledger yet; the first query makes it with these rules: {rules}\n"
+        ));
+    };
+    let before = store.rules().clone();
+    drop(store);
+    if before == rules {
+        return terminal::print(&format!("nothing to change: {rules}\n"));
+    }
+    terminal::print(&format!("before: {before}\nfrom now on: {rules}\n"))?;
+    let mut store = Store::adopt(&dataset.place(), &rules).map_err(explained)?;
+    let left = store.left("").map_err(explained)?;
+    terminal::print(&format!(
+        "everything charged so far counts under them; left for one further release: ε = {}\n",
+        left.dataset
+    ))
+}
+
+#[cfg(test)]
+mod tests;

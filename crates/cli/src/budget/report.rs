@@ -1,0 +1,221 @@
+//! What was spent, told to a person or to a program.
+
+use super::moment::utc;
+use super::spent::{Spent, epsilon_of};
+use crate::account::report::{first_line, full_name, short_promise};
+use crate::terminal::{Column, Table, cut, significant};
+use accounting::{Accountant, Delta, Epsilon, Promise};
+use exact::{decimal_at_least, format_decimal, to_f64_nearest};
+use serde_json::{Value, json};
+
+/// Significant digits that people read; rounded up, so that the words stay true.
+const DIGITS: u32 = 5;
+/// Purposes are told in at least so many columns.
+const LEAST_PURPOSE: usize = 20;
+
+/// Tables as wide as the terminal.
+pub(super) fn text(spent: &Spent, width: usize) -> String {
+    let mut text = format!("{}: {}\n", spent.dataset, spent.rules);
+    if let Some(other) = &spent.other_rules {
+        text += &format!(
+            "warning: the catalog states other rules, and no query is answered until they agree: {other}\nhint: if the change is meant: deniable budget adopt\n"
+        );
+    }
+    text += &left_words(spent);
+    if spent.charges.is_empty() {
+        return text + "nothing was charged yet\n";
+    }
+    text += &format!("\n{}", guarantees(spent));
+    text += &format!("\n{}", analysts(spent));
+    text += &format!("\n{}", charges(spent, width));
+    text
+}
+
+fn left_words(spent: &Spent) -> String {
+    let left = &spent.left;
+    match &left.share {
+        Some(share) => format!(
+            "left: one further release by {} may cost ε = {} (their share admits ε = {share}, the budget of all ε = {})\n",
+            spent.analyst, left.epsilon, left.dataset
+        ),
+        None => format!(
+            "left: one further release by {} may cost ε = {}\n",
+            spent.analyst, left.epsilon
+        ),
+    }
+}
+
+/// What everything together guarantees.
+fn guarantees(spent: &Spent) -> String {
+    let delta = spent.delta();
+    let at = if delta == Delta::ZERO {
+        String::new()
+    } else {
+        format!(" at δ = {delta}")
+    };
+    let mut table = Table::new([Column::Left("everything so far"), Column::Right("ε")]);
+    let sum = spent.sum().as_ref().and_then(epsilon_of).map(up);
+    if let Some(sum) = &sum {
+        table.row(["sums of what each promised".to_owned(), sum.clone()]);
+    }
+    // An accountant with nothing to say about what ran is left out: another one has. So is one that says the same as the sums.
+    for (accountant, epsilon) in &spent.accountants {
+        if let Ok(epsilon) = epsilon
+            && !(*accountant == Accountant::Basic && sum.as_ref() == Some(&up(epsilon)))
+        {
+            table.row([full_name(*accountant).to_owned(), up(epsilon)]);
+        }
+    }
+    if let Ok(epsilon) = &spent.odometer {
+        table.row(["odometer: whenever one stops".to_owned(), up(epsilon)]);
+    }
+    format!("what {} charges guarantee{at}:\n{table}", spent.charges.len())
+}
+
+fn analysts(spent: &Spent) -> String {
+    let mut table = Table::new([
+        Column::Left("analyst"),
+        Column::Right("charges"),
+        Column::Right("sum of ε"),
+        Column::Right("of what was spent"),
+        Column::Right("may spend"),
+    ]);
+    let all = spent.sum();
+    let all = all.as_ref().and_then(epsilon_of);
+    for (name, analyst) in spent.analysts() {
+        let epsilon = analyst.sum.as_ref().and_then(epsilon_of);
+        let part = epsilon
+            .zip(all)
+            .filter(|(_, all)| **all > Epsilon::ZERO)
+            .map(|(epsilon, all)| {
+                let part = to_f64_nearest(&(epsilon.as_rational() / all.as_rational()));
+                format!("{} %", significant(part * 100.0, 3))
+            });
+        let share = spent.rules.shares.get(name);
+        table.row([
+            name.to_owned(),
+            analyst.charges.to_string(),
+            epsilon.map_or("—".to_owned(), up),
+            part.unwrap_or_default(),
+            share.map_or("what is left".to_owned(), |share| {
+                format!("{} of the budget", format_decimal(share))
+            }),
+        ]);
+    }
+    table.to_string()
+}
+
+fn charges(spent: &Spent, width: usize) -> String {
+    let rows: Vec<[String; 6]> = spent
+        .charges
+        .iter()
+        .map(|charge| {
+            [
+                charge.number.to_string(),
+                utc(charge.time),
+                charge.analyst.clone(),
+                short_promise(charge.guarantee.promise()),
+                if charge.answered { "yes" } else { "no" }.to_owned(),
+                charge.purpose.clone(),
+            ]
+        })
+        .collect();
+    // What the other columns leave, with two spaces between each.
+    let columns: usize = (0..5)
+        .map(|place| {
+            rows.iter()
+                .map(|row| row[place].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .zip([6, 16, 7, 8, 8])
+        .map(|(cells, heading)| cells.max(heading) + 2)
+        .sum();
+    let room = width.saturating_sub(columns).max(LEAST_PURPOSE);
+    let mut table = Table::new([
+        Column::Right("charge"),
+        Column::Left("when (UTC)"),
+        Column::Left("analyst"),
+        Column::Left("promises"),
+        Column::Left("answered"),
+        Column::Left("what for"),
+    ]);
+    for mut row in rows {
+        row[5] = cut(&row[5], room);
+        table.row(row);
+    }
+    table.to_string()
+}
+
+fn up(epsilon: &Epsilon) -> String {
+    format_decimal(&decimal_at_least(epsilon.as_rational(), DIGITS))
+}
+
+/// One object with everything.
+pub(super) fn json(spent: &Spent) -> Value {
+    let numbers = |promise: Option<&Promise>| match promise {
+        Some(Promise::Pure(epsilon)) => json!({ "epsilon": epsilon, "delta": Delta::ZERO }),
+        Some(Promise::Approximate(epsilon, delta)) => json!({ "epsilon": epsilon, "delta": delta }),
+        Some(Promise::Concentrated(rho)) => json!({ "rho": rho }),
+        None => Value::Null,
+    };
+    let accountants: Vec<Value> = spent
+        .accountants
+        .iter()
+        .map(|(accountant, epsilon)| {
+            json!({
+                "name": accountant.name(),
+                "epsilon": epsilon.as_ref().ok(),
+                "why_no_epsilon": epsilon.as_ref().err().map(first_line),
+            })
+        })
+        .collect();
+    let analysts: Vec<Value> = spent
+        .analysts()
+        .into_iter()
+        .map(|(name, analyst)| {
+            json!({
+                "name": name,
+                "charges": analyst.charges,
+                "sum": numbers(analyst.sum.as_ref()),
+                "share": spent.rules.shares.get(name).map(format_decimal),
+            })
+        })
+        .collect();
+    let charges: Vec<Value> = spent
+        .charges
+        .iter()
+        .map(|charge| {
+            json!({
+                "number": charge.number,
+                "milliseconds": charge.time,
+                "time": utc(charge.time),
+                "analyst": charge.analyst,
+                "promise": numbers(Some(charge.guarantee.promise())),
+                "answered": charge.answered,
+                "purpose": charge.purpose,
+                "event": charge.event,
+            })
+        })
+        .collect();
+    json!({
+        "dataset": spent.dataset,
+        "rules": spent.rules,
+        "catalog_states_other_rules": spent.other_rules,
+        "analyst": spent.analyst,
+        "left": {
+            "epsilon": spent.left.epsilon,
+            "dataset": spent.left.dataset,
+            "share": spent.left.share,
+        },
+        "delta": spent.delta(),
+        "sum": numbers(spent.sum().as_ref()),
+        "accountants": accountants,
+        "odometer": {
+            "epsilon": spent.odometer.as_ref().ok(),
+            "why_no_epsilon": spent.odometer.as_ref().err().map(first_line),
+        },
+        "analysts": analysts,
+        "charges": charges,
+    })
+}

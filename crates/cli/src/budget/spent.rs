@@ -1,0 +1,143 @@
+//! What a ledger says was spent, by every way of counting.
+
+use crate::terminal::{CliError, explained};
+use accounting::{
+    Accountant, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders,
+};
+use ledger::{Entry, Left, Place, Rules, Store};
+use sql::Dataset;
+use std::collections::BTreeMap;
+
+/// Everything that was spent.
+#[derive(Debug)]
+pub(super) struct Spent {
+    /// The dataset's name.
+    pub(super) dataset: String,
+    /// The rules in force.
+    pub(super) rules: Rules,
+    /// The catalog's, where they are others.
+    pub(super) other_rules: Option<Rules>,
+    pub(super) charges: Vec<Entry>,
+    /// Who asks, and what they may spend.
+    pub(super) analyst: String,
+    pub(super) left: Left,
+    /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing to say.
+    pub(super) accountants: Vec<(Accountant, Result<Epsilon, Error>)>,
+    /// The same for questions chosen after seeing answers, without a limit fixed in advance.
+    pub(super) odometer: Result<Epsilon, Error>,
+}
+
+/// What one analyst spent.
+#[derive(Debug, PartialEq)]
+pub(super) struct Analyst {
+    pub(super) charges: u64,
+    /// Sums; `None` where promises of different kinds do not add up.
+    pub(super) sum: Option<Promise>,
+}
+
+impl Spent {
+    /// Reads the ledger, which is not made if it is not there.
+    pub(super) fn of(dataset: &Dataset, analyst: &str) -> Result<Self, CliError> {
+        let stated = dataset.rules().map_err(explained)?;
+        let (rules, charges, left) = match Store::open_existing(&dataset.place()).map_err(explained)? {
+            Some(mut store) => {
+                let charges = store.charges().map_err(explained)?;
+                let left = store.left(analyst).map_err(explained)?;
+                (store.rules().clone(), charges, left)
+            }
+            None => (stated.clone(), Vec::new(), untouched(&stated, analyst)?),
+        };
+        let delta = delta_of(&rules);
+        let unit = rules.budget.unit().clone();
+        let events: Vec<&Event> = charges.iter().map(|charge| &charge.event).collect();
+        let all = composed(&events);
+        let accountants = Accountant::ALL
+            .into_iter()
+            .map(|accountant| (accountant, accountant.epsilon(&all, &unit, &delta)))
+            .collect();
+        let odometer = odometer(&events, &rules, &delta, &unit);
+        Ok(Self {
+            dataset: dataset.catalog().name.clone(),
+            other_rules: (stated != rules).then_some(stated),
+            rules,
+            charges,
+            analyst: analyst.to_owned(),
+            left,
+            accountants,
+            odometer,
+        })
+    }
+
+    /// The δ at which everything is told.
+    pub(super) fn delta(&self) -> Delta {
+        delta_of(&self.rules)
+    }
+
+    /// What each analyst spent, by name.
+    pub(super) fn analysts(&self) -> BTreeMap<&str, Analyst> {
+        let mut analysts = BTreeMap::new();
+        for charge in &self.charges {
+            let analyst = analysts.entry(charge.analyst.as_str()).or_insert(Analyst {
+                charges: 0,
+                sum: Some(Promise::Pure(Epsilon::ZERO)),
+            });
+            analyst.charges += 1;
+            analyst.sum = analyst.sum.take().and_then(|sum| plus(&sum, charge));
+        }
+        analysts
+    }
+
+    /// Everything spent, by sums.
+    pub(super) fn sum(&self) -> Option<Promise> {
+        let nothing = Promise::Pure(Epsilon::ZERO);
+        self.charges
+            .iter()
+            .try_fold(nothing, |sum, charge| plus(&sum, charge))
+    }
+}
+
+pub(super) fn plus(sum: &Promise, charge: &Entry) -> Option<Promise> {
+    sum.compose(charge.guarantee.promise()).ok()
+}
+
+/// The ε of a promise that has one.
+pub(super) fn epsilon_of(promise: &Promise) -> Option<&Epsilon> {
+    match promise {
+        Promise::Pure(epsilon) | Promise::Approximate(epsilon, _) => Some(epsilon),
+        Promise::Concentrated(_) => None,
+    }
+}
+
+pub(super) fn composed(events: &[&Event]) -> Event {
+    Event::Composed(events.iter().map(|event| (*event).clone()).collect())
+}
+
+fn delta_of(rules: &Rules) -> Delta {
+    match rules.budget.limit() {
+        Promise::Approximate(_, delta) => delta.clone(),
+        Promise::Pure(_) | Promise::Concentrated(_) => Delta::ZERO,
+    }
+}
+
+fn odometer(events: &[&Event], rules: &Rules, delta: &Delta, unit: &PrivacyUnit) -> Result<Epsilon, Error> {
+    let Some(target) = epsilon_of(rules.budget.limit()) else {
+        return Err(Error::NeedsDelta);
+    };
+    let orders = RenyiOrders::suited_to(target, delta)?;
+    let mut odometer = RenyiOdometer::new(delta.clone(), unit.clone(), orders);
+    for event in events {
+        odometer.charge(event)?;
+    }
+    Ok(odometer.epsilon())
+}
+
+/// What may be spent before anything was: asked of a ledger of its own, because the real one is made by the first query.
+fn untouched(rules: &Rules, analyst: &str) -> Result<Left, CliError> {
+    let folder = tempfile::tempdir().map_err(|cause| {
+        CliError::bad_input(format!("there is no place for temporary files: {}", cause.kind()))
+            .with_hint("set TMPDIR to a folder that you may write to")
+    })?;
+    let place = Place::File(folder.path().join("ledger"));
+    let mut store = Store::open(&place, rules).map_err(explained)?;
+    store.left(analyst).map_err(explained)
+}

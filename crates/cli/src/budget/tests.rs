@@ -1,0 +1,160 @@
+//! What was spent as people and programs read it.
+
+use super::spent::Spent;
+use super::{broken, figure, kept_head, report};
+use accounting::{
+    Accountant, Budget, Delta, Epsilon, Error, Event, Guarantee, Neighbors, PrivacyUnit, Promise,
+};
+use ledger::{Entry, Left, Rules};
+
+fn epsilon(text: &str) -> Epsilon {
+    Epsilon::parse(text).unwrap()
+}
+
+fn entry(number: u64, analyst: &str, price: &str, answered: bool, purpose: &str) -> Entry {
+    let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
+    Entry {
+        number,
+        time: 1_700_000_000_000 + number as i64 * 60_000,
+        analyst: analyst.to_owned(),
+        question: String::new(),
+        purpose: purpose.to_owned(),
+        event: Event::Pure {
+            epsilon: epsilon(price),
+        },
+        guarantee: Guarantee::new(Promise::Pure(epsilon(price)), unit),
+        answered,
+    }
+}
+
+fn spent() -> Spent {
+    let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
+    let limit = Promise::Approximate(epsilon("2"), Delta::parse("1e-6").unwrap());
+    let mut rules = Rules::new(Budget::new(limit, unit));
+    rules.shares.insert("ann".to_owned(), exact::ratio(1, 2));
+    Spent {
+        dataset: "clinic".to_owned(),
+        rules,
+        other_rules: None,
+        charges: vec![
+            entry(2, "ann", "0.25", true, "SELECT COUNT(*) FROM people"),
+            entry(
+                4,
+                "bob",
+                "0.5",
+                false,
+                "SELECT region, AVG(income) FROM people WHERE age >= 40 GROUP BY region",
+            ),
+            entry(5, "ann", "0.25", true, "SELECT COUNT(*) FROM visits"),
+        ],
+        analyst: "ann".to_owned(),
+        left: Left {
+            epsilon: epsilon("0.5"),
+            dataset: epsilon("1"),
+            share: Some(epsilon("0.5")),
+        },
+        accountants: vec![
+            (Accountant::Basic, Ok(epsilon("1"))),
+            (Accountant::Gaussian, Err(Error::NeedsDelta)),
+            (Accountant::Numerical, Ok(epsilon("0.987654321"))),
+        ],
+        odometer: Ok(epsilon("1")),
+    }
+}
+
+#[test]
+fn what_was_spent_is_readable() {
+    insta::assert_snapshot!(report::text(&spent(), 100), @r#"
+    clinic: at most ε = 2, δ = 0.000001 for each person, added or removed; 0.5 of it for "ann"
+    left: one further release by ann may cost ε = 0.5 (their share admits ε = 0.5, the budget of all ε = 1)
+
+    what 3 charges guarantee at δ = 0.000001:
+    everything so far                   ε
+    ────────────────────────────  ───────
+    sums of what each promised          1
+    certified                     0.98766
+    odometer: whenever one stops        1
+
+    analyst  charges  sum of ε  of what was spent          may spend
+    ───────  ───────  ────────  ─────────────────  ─────────────────
+    ann            2       0.5             50.0 %  0.5 of the budget
+    bob            1       0.5             50.0 %       what is left
+
+    charge  when (UTC)        analyst  promises  answered  what for
+    ──────  ────────────────  ───────  ────────  ────────  ─────────────────────────────────────────────
+         2  2023-11-14 22:15  ann      ε = 0.25  yes       SELECT COUNT(*) FROM people
+         4  2023-11-14 22:17  bob      ε = 0.5   no        SELECT region, AVG(income) FROM people WHERE…
+         5  2023-11-14 22:18  ann      ε = 0.25  yes       SELECT COUNT(*) FROM visits
+    "#);
+}
+
+#[test]
+fn nothing_spent_and_other_rules_are_said() {
+    let mut spent = spent();
+    spent.charges.clear();
+    let mut other = spent.rules.clone();
+    other.shares.clear();
+    spent.other_rules = Some(other);
+    let text = report::text(&spent, 100);
+    assert!(text.contains("nothing was charged yet"), "{text}");
+    assert!(
+        text.contains("warning: the catalog states other rules") && text.contains("budget adopt"),
+        "{text}"
+    );
+    assert!(figure::of(&spent, true).is_err());
+}
+
+#[test]
+fn a_program_gets_decimals() {
+    let told = report::json(&spent());
+    assert_eq!(told["sum"]["epsilon"], "1");
+    assert_eq!(told["accountants"][1]["epsilon"], serde_json::Value::Null);
+    assert!(told["accountants"][1]["why_no_epsilon"].is_string());
+    let analysts = told["analysts"].as_array().unwrap();
+    assert_eq!(
+        (&analysts[0]["name"], &analysts[0]["sum"]["epsilon"]),
+        (&"ann".into(), &"0.5".into())
+    );
+    assert_eq!(
+        (&analysts[0]["charges"], &analysts[0]["share"]),
+        (&2.into(), &"0.5".into())
+    );
+    assert_eq!(analysts[1]["share"], serde_json::Value::Null);
+    assert_eq!(told["charges"][1]["answered"], false);
+    assert_eq!(told["left"]["share"], "0.5");
+}
+
+#[test]
+fn spending_is_drawn() {
+    let svg = figure::of(&spent(), true).unwrap().to_svg();
+    for word in ["charges", "sums", "certified", "budget"] {
+        assert!(svg.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_broken_ledger_is_a_failed_check() {
+    let error = broken(ledger::Error::Broken {
+        number: 3,
+        what: "its hash is not the hash of what it says".to_owned(),
+    });
+    assert_eq!(error.code, 1);
+    assert!(error.message.contains("entry 3") && error.hint.is_some());
+    let unusable = broken(ledger::Error::Unusable {
+        what: "it is locked".to_owned(),
+        hint: "wait".to_owned(),
+    });
+    assert_eq!(unusable.code, 2);
+}
+
+#[test]
+fn a_head_is_read_as_it_was_printed() {
+    let hash = "0123456789abcdef".repeat(4);
+    let head = kept_head(&format!("12 {hash}")).unwrap();
+    assert_eq!((head.number, &head.hash), (12, &hash));
+    assert_eq!(kept_head(&head.to_string()).unwrap(), head);
+    assert_eq!(kept_head(&format!("12:{}", hash.to_uppercase())).unwrap(), head);
+    for text in ["", "12", "12 abc", &format!("x {hash}"), &hash] {
+        assert_eq!(kept_head(text).unwrap_err().code, 2, "{text}");
+    }
+}

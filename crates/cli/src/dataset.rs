@@ -1,0 +1,265 @@
+//! What `query`, `explain` and `budget` share: which catalog is meant, who asks, and what is asked.
+
+use crate::terminal::{CliError, Progress, explained, fail};
+use accounting::{Delta, Epsilon};
+use clap::Args;
+use sql::{Ask, Catalog, Dataset};
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A longer query is refused anyway.
+const LONGEST: u64 = 2 << 20;
+/// The catalog that is meant when none is named, if it is there.
+const HERE: &str = "deniable.toml";
+
+/// Where the catalog is.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CatalogArguments {
+    /// The catalog [default: $DENIABLE_CATALOG, else ./deniable.toml, else the built-in sample data]
+    #[arg(long, value_name = "FILE")]
+    catalog: Option<PathBuf>,
+}
+
+/// Which catalog is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Chosen {
+    /// This one.
+    File(PathBuf),
+    /// None was named and none is here: the built-in sample.
+    Sample,
+}
+
+impl CatalogArguments {
+    /// Opens the dataset; the sample is made when it is first used. `quiet` says nothing about that.
+    pub(crate) fn open(&self, quiet: bool) -> Result<Dataset, CliError> {
+        let named = std::env::var_os("DENIABLE_CATALOG");
+        let path = match chosen(self.catalog.clone(), named, Path::new(HERE).exists()) {
+            Chosen::File(path) => path,
+            Chosen::Sample => sample(quiet)?,
+        };
+        let catalog = Catalog::read(&path).map_err(explained)?;
+        Dataset::new(catalog).map_err(explained)
+    }
+}
+
+fn chosen(flag: Option<PathBuf>, variable: Option<OsString>, one_is_here: bool) -> Chosen {
+    // An empty variable is how a shell unsets one for a single command.
+    let variable = variable.filter(|name| !name.is_empty()).map(PathBuf::from);
+    match flag.or(variable) {
+        Some(path) => Chosen::File(path),
+        None if one_is_here => Chosen::File(PathBuf::from(HERE)),
+        None => Chosen::Sample,
+    }
+}
+
+/// The catalog of the sample, which is made if it is not there yet.
+fn sample(quiet: bool) -> Result<PathBuf, CliError> {
+    let directory = sample_directory(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?;
+    if !quiet {
+        eprintln!(
+            "no catalog is named and there is no {HERE} here: using the built-in sample in {}",
+            directory.display()
+        );
+    }
+    let mut bar: Option<Progress> = None;
+    let mut before = 0;
+    sql::sample::ensure(&directory, |done, all| {
+        let bar = bar.get_or_insert_with(|| Progress::new("making the sample", all, quiet));
+        bar.advance(done.saturating_sub(before));
+        before = done;
+    })
+    .map_err(explained)
+}
+
+fn sample_directory(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, CliError> {
+    // What is not absolute is to be ignored, by the specification of these variables.
+    let absolute = |name: OsString| Some(PathBuf::from(name)).filter(|path| path.is_absolute());
+    let data = data_home
+        .and_then(absolute)
+        .or_else(|| Some(home.and_then(absolute)?.join(".local/share")));
+    match data {
+        Some(data) => Ok(data.join("deniable").join("sample")),
+        None => fail(
+            "there is no place for the built-in sample: neither XDG_DATA_HOME nor HOME is set",
+            "name a catalog with --catalog, or set one of them",
+        ),
+    }
+}
+
+/// Who asks, as the ledger will call them.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AnalystArguments {
+    /// Who asks, as the ledger calls them [default: $DENIABLE_ANALYST, else the login name]
+    #[arg(long, value_name = "NAME")]
+    analyst: Option<String>,
+}
+
+impl AnalystArguments {
+    /// The name.
+    pub(crate) fn name(&self) -> String {
+        let variables = ["DENIABLE_ANALYST", "USER", "LOGNAME"];
+        named(
+            self.analyst.clone(),
+            variables.map(|variable| std::env::var(variable).ok()),
+        )
+    }
+}
+
+fn named(flag: Option<String>, variables: [Option<String>; 3]) -> String {
+    std::iter::once(flag)
+        .chain(variables)
+        .flatten()
+        .map(|name| name.trim().to_owned())
+        .find(|name| !name.is_empty())
+        .unwrap_or_else(|| "analyst".to_owned())
+}
+
+/// What is asked, and for how much.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AskArguments {
+    /// The query; `-` reads it from standard input
+    #[arg(value_name = "SQL", required_unless_present = "file")]
+    sql: Option<String>,
+    /// Read the query from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "sql")]
+    file: Option<PathBuf>,
+    /// What the query may cost, where it does not say itself [default: the catalog's]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    epsilon: Option<String>,
+    /// The δ that the query may take, where it does not say itself [default: the catalog's]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    delta: Option<String>,
+}
+
+impl AskArguments {
+    /// The question, asked by `analyst`.
+    pub(crate) fn ask(&self, analyst: String) -> Result<Ask, CliError> {
+        let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose();
+        let delta = self.delta.as_deref().map(Delta::parse).transpose();
+        let (epsilon, delta) = (epsilon.map_err(explained)?, delta.map_err(explained)?);
+        let sql = match (&self.sql, &self.file) {
+            (Some(text), _) if text == "-" => read(std::io::stdin().lock(), "standard input")?,
+            (Some(text), _) => text.clone(),
+            (None, Some(path)) => {
+                let name = format!("`{}`", path.display());
+                let file = std::fs::File::open(path).map_err(|cause| {
+                    CliError::bad_input(format!("cannot read {name}: {}", cause.kind()))
+                        .with_hint("name a file that holds one SELECT query")
+                })?;
+                read(file, &name)?
+            }
+            (None, None) => String::new(),
+        };
+        Ok(Ask {
+            epsilon,
+            delta,
+            ..Ask::new(sql, analyst)
+        })
+    }
+}
+
+fn read(input: impl Read, name: &str) -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    let cannot = |what: String| CliError::bad_input(what).with_hint("give it one SELECT query as text");
+    input
+        .take(LONGEST)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| cannot(format!("cannot read {name}: {}", cause.kind())))?;
+    String::from_utf8(bytes).map_err(|_| cannot(format!("{name} is not text")))
+}
+
+/// Significant digits of ε and δ that people read.
+const DIGITS: u32 = 6;
+
+/// A guarantee's words with numbers as people read them, rounded up, so that the words stay true.
+pub(crate) fn readable(guarantee: &str) -> String {
+    let words: Vec<String> = guarantee
+        .split(' ')
+        .scan("", |before, word| Some((std::mem::replace(before, word), word)))
+        .map(|(before, word)| {
+            let (digits, comma) = match word.strip_suffix(',') {
+                Some(digits) => (digits, ","),
+                None => (word, ""),
+            };
+            match exact::parse_decimal(digits) {
+                Ok(value) if before == "=" => {
+                    let shorter = exact::decimal_at_least(&value, DIGITS);
+                    format!("{}{comma}", exact::format_decimal(&shorter))
+                }
+                _ => word.to_owned(),
+            }
+        })
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalog_that_is_meant() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let variable = |text: &str| Some(OsString::from(text));
+        let file = |text: &str| Chosen::File(PathBuf::from(text));
+        assert_eq!(chosen(path("a.toml"), variable("b.toml"), true), file("a.toml"));
+        assert_eq!(chosen(None, variable("b.toml"), true), file("b.toml"));
+        assert_eq!(chosen(None, variable(""), true), file("deniable.toml"));
+        assert_eq!(chosen(None, None, true), file("deniable.toml"));
+        assert_eq!(chosen(None, None, false), Chosen::Sample);
+    }
+
+    #[test]
+    fn the_sample_lies_where_data_lies() {
+        let text = |text: &str| Some(OsString::from(text));
+        let directory = |data, home| sample_directory(data, home).map(|path| path.display().to_string());
+        assert_eq!(
+            directory(text("/data"), text("/home/ann")).unwrap(),
+            "/data/deniable/sample"
+        );
+        let at_home = "/home/ann/.local/share/deniable/sample";
+        assert_eq!(directory(None, text("/home/ann")).unwrap(), at_home);
+        assert_eq!(directory(text("relative"), text("/home/ann")).unwrap(), at_home);
+        assert_eq!(directory(text(""), text("")).unwrap_err().code, 2);
+    }
+
+    #[test]
+    fn who_asks() {
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(named(text("ann"), [text("bob"), None, None]), "ann");
+        assert_eq!(named(None, [text(" bob "), text("root"), None]), "bob");
+        assert_eq!(named(None, [text(""), None, text("root")]), "root");
+        assert_eq!(named(None, [None, None, None]), "analyst");
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_without_a_word_of_it() {
+        let error = read([0xff, 0xfe].as_slice(), "standard input").unwrap_err();
+        assert_eq!(
+            (error.message.as_str(), error.code),
+            ("standard input is not text", 2)
+        );
+    }
+
+    #[test]
+    fn a_guarantee_is_shortened_upwards() {
+        for (exact, short) in [
+            (
+                "ε = 0.5 for each person, added or removed",
+                "ε = 0.5 for each person, added or removed",
+            ),
+            (
+                "ε = 0.499999999534338 for each person, added",
+                "ε = 0.5 for each person, added",
+            ),
+            (
+                "ε = 1.0000001, δ = 1.5e-9 for each 7 rows",
+                "ε = 1.00001, δ = 1.5e-9 for each 7 rows",
+            ),
+            ("ρ = 2 for each person", "ρ = 2 for each person"),
+        ] {
+            assert_eq!(readable(exact), short);
+        }
+    }
+}

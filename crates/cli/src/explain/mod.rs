@@ -1,0 +1,95 @@
+//! `deniable explain`: what a query would do and cost, and how far off its answer would be. Nothing is spent, no data is read.
+
+mod report;
+mod search;
+
+use crate::dataset::{AskArguments, CatalogArguments};
+use crate::terminal::{self, CliError, explained, fail};
+use clap::Args;
+use search::Wanted;
+use serde_json::json;
+use sql::{Ask, Dataset, Explanation};
+
+const EXAMPLES: &str = "\
+Examples:
+  What would this cost, and how far off would it be?
+    deniable explain \"SELECT region, AVG(income) FROM people GROUP BY region\"
+  For groups of about 200 rows
+    deniable explain --group-size 200 \"SELECT region, AVG(income) FROM people GROUP BY region\"
+  How much must be paid for an error of 2 %, or of 50?
+    deniable explain --error 2% \"SELECT department, COUNT(*) FROM visits GROUP BY department\"
+    deniable explain --error 50 \"SELECT COUNT(*) FROM visits\"
+  What the engine will be asked to do
+    deniable explain --verbose \"SELECT COUNT(*) FROM visits\"
+
+Nothing is spent and no data is read: everything told here follows from the query and the catalog.
+The expected error is the mean distance between the answer and the truth of the data within its bounds. Where it depends on
+how many rows a group has, it is told for --group-size rows. An error in per cent is a part of the largest value that such a
+group can have.";
+
+/// What would a query do and cost, and how far off would its answer be? Spends nothing
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    ask: AskArguments,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    /// How many rows a group is taken to have
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    group_size: u64,
+    /// Find the smallest ε whose expected error is at most this: `2%`, or `50` in units of the answer
+    #[arg(long, value_name = "ERROR", conflicts_with = "epsilon")]
+    error: Option<Wanted>,
+    /// Also show the engine's plan
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print one object for a program to read
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let mut ask = arguments.ask.ask(String::new())?;
+    let dataset = arguments.catalog.open(arguments.json)?;
+    let found = match arguments.error {
+        None => None,
+        Some(wanted) => Some(cheapest(&dataset, &mut ask, wanted, arguments.group_size)?),
+    };
+    let explanation = dataset.explain(&ask, arguments.group_size).map_err(explained)?;
+    if arguments.json {
+        let mut told = json!(explanation);
+        if let (Some(found), Some(told)) = (&found, told.as_object_mut()) {
+            told.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
+            told.insert("epsilon".to_owned(), json!(found.epsilon));
+        }
+        return terminal::print(&format!("{told}\n"));
+    }
+    let mut text = report::text(&explanation, arguments.verbose);
+    if let Some(found) = &found {
+        text += &format!("\n{}", report::found(found, arguments.group_size));
+    }
+    terminal::print(&text)
+}
+
+/// Finds the smallest ε for an error, and asks for it from then on.
+fn cheapest(
+    dataset: &Dataset,
+    ask: &mut Ask,
+    wanted: Wanted,
+    group_size: u64,
+) -> Result<search::Found, CliError> {
+    let found = search::cheapest(wanted, |epsilon| {
+        let ask = Ask {
+            epsilon: Some(epsilon.clone()),
+            ..ask.clone()
+        };
+        dataset.explain(&ask, group_size).map_err(explained)
+    })?;
+    ask.epsilon = Some(found.epsilon.clone());
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

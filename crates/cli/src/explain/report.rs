@@ -1,0 +1,142 @@
+//! An explanation, told to a person.
+
+use super::Explanation;
+use super::search::{Found, Wanted};
+use crate::dataset::readable;
+use crate::terminal::{Column, Table, significant};
+use sql::{Part, StatisticLine};
+
+/// Significant digits of an error: it is an expectation, not a measurement.
+const DIGITS: usize = 3;
+
+/// Everything, part by part.
+pub(super) fn text(explanation: &Explanation, verbose: bool) -> String {
+    let mut text = format!("protects {}\n", explanation.unit);
+    let several = explanation.parts.len() > 1;
+    for (place, part) in explanation.parts.iter().enumerate() {
+        text += "\n";
+        if several {
+            text += &format!("part {} of {}\n", place + 1, explanation.parts.len());
+        }
+        text += &part_text(part, explanation.group_size);
+        if verbose {
+            text += &format!("\nwhat the engine is asked:\n{}", indented(&part.plan));
+        }
+    }
+    if verbose {
+        text += &format!(
+            "\nwhat is done with the released results, which is free:\n{}",
+            indented(&explanation.after)
+        );
+    }
+    text += &format!("\ncost: {}\n", readable(&explanation.guarantee));
+    text
+}
+
+fn part_text(part: &Part, group_size: u64) -> String {
+    let mut text = "rows:\n".to_owned();
+    for step in &part.rows {
+        text += &format!("  {step}\n");
+    }
+    text += &format!("bounding: {}\ngroups: {}\n", part.bounding, part.groups);
+    let delta = if part.delta == "0" {
+        String::new()
+    } else {
+        format!(", δ = {}", part.delta)
+    };
+    text += &format!(
+        "\nreleased for each group, for ε = {}{delta}:\n{}",
+        part.epsilon,
+        statistics(&part.statistics)
+    );
+    if !part.outputs.is_empty() {
+        text += &format!("\nin a group of {group_size} rows:\n{}", outputs(part));
+    }
+    text
+}
+
+fn statistics(lines: &[StatisticLine]) -> String {
+    let mut table = Table::new([
+        Column::Left("statistic"),
+        Column::Right("one adds"),
+        Column::Right("to groups"),
+        Column::Right("Δ ℓ1"),
+        Column::Right("Δ ℓ2"),
+        Column::Left("noise"),
+        Column::Right("deviation"),
+        Column::Right("of the budget"),
+    ]);
+    for line in lines {
+        table.row([
+            line.name.clone(),
+            format!("{} … {}", number(line.low), number(line.high)),
+            line.coordinates.to_string(),
+            number(line.l1),
+            number(line.l2),
+            line.noise.to_owned(),
+            significant(line.deviation, DIGITS),
+            percent(line.share),
+        ]);
+    }
+    table.to_string()
+}
+
+fn outputs(part: &Part) -> String {
+    let mut table = Table::new([
+        Column::Left("column"),
+        Column::Right("expected error"),
+        Column::Right("95 % within ±"),
+        Column::Right("of the largest"),
+        Column::Left("in"),
+    ]);
+    let told = |number: Option<f64>| {
+        number.map_or("depends on the data".to_owned(), |number| {
+            significant(number, DIGITS)
+        })
+    };
+    for line in &part.outputs {
+        table.row([
+            // What the engine makes of a star.
+            line.name.replace("count(Int64(1))", "count(*)"),
+            told(line.expected_error),
+            told(line.half_width),
+            line.relative.map_or(String::new(), percent),
+            line.error_in.to_owned(),
+        ]);
+    }
+    table.to_string()
+}
+
+/// The ε that was found, and what it rests on.
+pub(super) fn found(found: &Found, group_size: u64) -> String {
+    let (what, of) = match found.wanted {
+        Wanted::Relative(_) => (
+            found.wanted.to_string(),
+            " of the largest value that a group can have",
+        ),
+        Wanted::Absolute(_) => (found.wanted.to_string(), ""),
+    };
+    format!(
+        "ε = {} is the smallest, to three digits, for which every expected error is at most {what}{of},\nif a group has {group_size} rows \
+         (--group-size); ask with: deniable query --epsilon {} …\n",
+        found.epsilon, found.epsilon
+    )
+}
+
+/// A bound or sensitivity: exact where it is short.
+fn number(value: f64) -> String {
+    let short = format!("{value}");
+    if short.len() <= 9 {
+        short
+    } else {
+        significant(value, 6)
+    }
+}
+
+fn percent(part: f64) -> String {
+    format!("{} %", significant(part * 100.0, DIGITS))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}

@@ -1,0 +1,172 @@
+//! `deniable init`: the first draft of a catalog, written from schemas alone.
+
+mod sorting;
+
+use crate::terminal::{self, CliError, explained, fail, write_file_atomically};
+use clap::Args;
+use sql::catalog::{DraftOptions, draft};
+use std::path::{Path, PathBuf};
+use tokio::runtime::Runtime;
+
+const EXAMPLES: &str = "\
+Examples:
+  deniable init people.csv visits.parquet          a draft of ./deniable.toml, to be filled in
+  deniable init visits.parquet --unit patient_id   say which column tells whose row it is
+  deniable init visits.csv --cluster               also write visits.clustered.parquet, sorted by it: faster queries
+  deniable init regions.csv --public               nobody's data: read, and described with bounds and values
+  deniable init postgres://ann@localhost/clinic    all tables of a database; …/clinic#visits for one
+
+Private data is not looked at: names and types of columns are read, and nothing else, because bounds taken from private data tell
+about it. What only you can know is marked FILL IN, and what was guessed from names CHECK.
+A table name is the name of its file. Nothing is overwritten without --force.";
+
+/// Write the first draft of a catalog for these files
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// CSV or Parquet files, directories of them, or postgres://…/database[#table]
+    #[arg(required = true, value_name = "PATH")]
+    sources: Vec<String>,
+    /// The data is public: look at it, and write down what is seen
+    #[arg(long)]
+    public: bool,
+    /// Also write each table sorted by its unit, as NAME.clustered.parquet beside the catalog
+    #[arg(long, conflicts_with = "public")]
+    cluster: bool,
+    /// The column that tells whose row it is [default: guessed from names]
+    #[arg(long, value_name = "COLUMN")]
+    unit: Option<String>,
+    /// What the dataset is called [default: after its first table]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Where the catalog is written
+    #[arg(long, short, value_name = "FILE", default_value = "deniable.toml")]
+    output: PathBuf,
+    /// Overwrite what is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    refuse_to_overwrite(&arguments.output, arguments.force)?;
+    let folder = match arguments.output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    if !folder.is_dir() {
+        return fail(
+            "the folder of --output does not exist",
+            "make it first, or name another",
+        );
+    }
+    let runtime = runtime()?;
+    let options = DraftOptions {
+        name: arguments.name.clone(),
+        directory: folder.clone(),
+        public: arguments.public,
+        unit: arguments.unit.clone(),
+        clustered: arguments.cluster,
+    };
+    let text = if arguments.cluster {
+        sorting::clustered(&runtime, &arguments.sources, &options, &folder, arguments.force)?
+    } else {
+        runtime
+            .block_on(draft(&arguments.sources, &options))
+            .map_err(explained)?
+    };
+    write_file_atomically(&arguments.output, text.as_bytes())?;
+    eprintln!("wrote {}", arguments.output.display());
+    terminal::print(&next(&arguments.output, &text))
+}
+
+fn runtime() -> Result<Runtime, CliError> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|cause| {
+        CliError::bad_input(format!("no threads could be started: {}", cause.kind()))
+            .with_hint("does the system allow more threads?")
+    })
+}
+
+fn refuse_to_overwrite(path: &Path, force: bool) -> Result<(), CliError> {
+    if path.exists() && !force {
+        return fail(
+            format!("`{}` is there already", path.display()),
+            "name another with --output, or overwrite it with --force",
+        );
+    }
+    Ok(())
+}
+
+/// What is to be done next, with the lines where it is to be done.
+fn next(path: &Path, text: &str) -> String {
+    let mut told = String::new();
+    for (mark, what) in [("FILL IN", "only you can know"), ("CHECK", "guessed from names")] {
+        let lines: Vec<(usize, &str)> = text
+            .lines()
+            .enumerate()
+            // The lines that explain the marks are no places to be filled in.
+            .filter(|(_, line)| {
+                line.contains(mark) && !(line.contains("CHECK marks") && line.contains("FILL IN marks"))
+            })
+            .collect();
+        if lines.is_empty() {
+            continue;
+        }
+        told += &format!("{mark} ({what}):\n");
+        for (place, line) in lines {
+            told += &format!(
+                "  {}:{}: {}\n",
+                path.display(),
+                place + 1,
+                terminal::cut(line.trim(), 100)
+            );
+        }
+    }
+    let here = path == Path::new("deniable.toml");
+    let catalog = if here {
+        String::new()
+    } else {
+        format!(" --catalog {}", path.display())
+    };
+    told + &format!(
+        "then: deniable explain{catalog} \"SELECT COUNT(*) FROM {}\"\n",
+        first_table(text)
+    )
+}
+
+/// The first table of a draft.
+fn first_table(text: &str) -> String {
+    let header = text.lines().find_map(|line| line.strip_prefix("[tables."));
+    let name = header.and_then(|rest| rest.strip_suffix(']')).unwrap_or("…");
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRAFT: &str = "\
+# CHECK marks guesses, made from names alone. FILL IN marks what only you can know.
+name = \"people\"
+[unit]
+whose = \"person\"  # CHECK
+[tables.people]
+source = \"people.csv\"
+unit = \"id\"
+[tables.people.columns]
+age = { kind = \"text\" }  # FILL IN bounds = [low, high] to sum it
+";
+
+    #[test]
+    fn what_is_next_is_said_with_its_lines() {
+        insta::assert_snapshot!(next(Path::new("deniable.toml"), DRAFT), @r#"
+        FILL IN (only you can know):
+          deniable.toml:9: age = { kind = "text" }  # FILL IN bounds = [low, high] to sum it
+        CHECK (guessed from names):
+          deniable.toml:4: whose = "person"  # CHECK
+        then: deniable explain "SELECT COUNT(*) FROM people"
+        "#);
+        assert!(next(Path::new("a/b.toml"), DRAFT).contains("deniable explain --catalog a/b.toml "));
+    }
+}

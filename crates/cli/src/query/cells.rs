@@ -1,0 +1,133 @@
+//! An answer as a table that people read: as many digits as the noise leaves, and how far off each number may be.
+
+use crate::terminal::{DynamicTable, Heading, significant};
+use serde_json::Value;
+use sql::{Answer, Cell, CellKind};
+
+/// What a NULL looks like.
+const NOTHING: &str = "∅";
+/// Half of an interval's width is shown to so many digits; digits of the value beyond them are noise.
+const DIGITS: i32 = 2;
+/// Ends whose distances from the value differ from their mean by no more than this part of it are told as one number.
+const NEARLY: f64 = 0.05;
+/// Floats from here on are shown with an exponent.
+const PLAIN: f64 = 1e15;
+
+/// The answer, each noisy column followed by how far off it may be.
+pub(super) fn table(answer: &Answer) -> DynamicTable {
+    let mut headings = Vec::new();
+    for column in &answer.columns {
+        let number = matches!(column.kind, CellKind::Int | CellKind::Float);
+        headings.push(if number {
+            Heading::right(&column.name)
+        } else {
+            Heading::left(&column.name)
+        });
+        if column.noisy {
+            headings.push(Heading::right("±"));
+        }
+    }
+    let mut table = DynamicTable::new(headings);
+    for row in &answer.rows {
+        let mut cells = Vec::new();
+        for (column, cell) in answer.columns.iter().zip(row) {
+            let (value, off) = shown(cell, column.kind);
+            cells.push(value);
+            if column.noisy {
+                cells.push(off);
+            }
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// A value, and how far off it may be.
+fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
+    let value = match &cell.value {
+        Value::Null => return (NOTHING.to_owned(), ends(cell, 0).unwrap_or_default()),
+        Value::String(text) => return (text.clone(), String::new()),
+        Value::Number(number) => number,
+        other => return (other.to_string(), String::new()),
+    };
+    let near = value.as_f64().unwrap_or(f64::NAN);
+    let (Some(low), Some(high)) = (cell.low, cell.high) else {
+        return (plain(value, near), ends(cell, 0).unwrap_or_default());
+    };
+    let half = (high - low) / 2.0;
+    let decimals = decimals(half, kind);
+    let text = if kind == CellKind::Int {
+        value.to_string()
+    } else {
+        fixed(near, decimals)
+    };
+    let farthest = (high - near).max(near - low);
+    // As far as the digits that are shown can tell, or nearly so: then ± is the farther end, and the interval around the value holds both.
+    let visible = 0.5 * 10f64.powi(-decimals);
+    let off = if farthest - half <= visible.max(NEARLY * half) {
+        fixed(rounded_up(farthest, decimals), decimals)
+    } else {
+        ends(cell, decimals).unwrap_or_default()
+    };
+    (text, off)
+}
+
+/// Decimal places that leave the half width its digits. Whole numbers have none unless the interval is narrower than one.
+fn decimals(half: f64, kind: CellKind) -> i32 {
+    if !half.is_finite() || half <= 0.0 {
+        return 0;
+    }
+    if kind == CellKind::Int && half >= 1.0 {
+        return 0;
+    }
+    (DIGITS - 1 - half.log10().floor() as i32).clamp(0, 15)
+}
+
+/// At least `half`, at so many places: the interval that is shown holds the one that was found.
+fn rounded_up(half: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    let rounded = (half * scale).ceil() / scale;
+    // A width such as 0.3 is not to become 0.31 because of its last bit.
+    let nearest = (half * scale).round() / scale;
+    if (nearest - half).abs() <= half.abs() * 1e-9 {
+        nearest
+    } else {
+        rounded
+    }
+}
+
+fn fixed(value: f64, decimals: i32) -> String {
+    if value.abs() >= PLAIN {
+        return significant(value, 6);
+    }
+    let text = format!("{value:.*}", decimals.unsigned_abs() as usize);
+    // What rounds to zero has no sign.
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|digit| matches!(digit, '0' | '.')) => rest.to_owned(),
+        _ => text,
+    }
+}
+
+/// A number of which no interval says how many digits mean something: as it is.
+fn plain(value: &serde_json::Number, near: f64) -> String {
+    if value.is_f64() && near.abs() < PLAIN && (near == 0.0 || near.abs() >= 1e-4) {
+        format!("{near}")
+    } else {
+        value.to_string()
+    }
+}
+
+/// The ends that are there; rounded outward.
+fn ends(cell: &Cell, decimals: i32) -> Option<String> {
+    let scale = 10f64.powi(decimals);
+    let low = cell.low.map(|low| fixed((low * scale).floor() / scale, decimals));
+    let high = cell
+        .high
+        .map(|high| fixed((high * scale).ceil() / scale, decimals));
+    Some(match (low, high) {
+        (Some(low), Some(high)) => format!("{low} … {high}"),
+        (Some(low), None) => format!("≥ {low}"),
+        (None, Some(high)) => format!("≤ {high}"),
+        (None, None) => return None,
+    })
+}

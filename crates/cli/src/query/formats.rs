@@ -1,0 +1,78 @@
+//! An answer for spreadsheets and programs.
+
+use crate::terminal::{CliError, fail};
+use serde_json::{Map, Value, json};
+use sql::{Answer, Answered};
+
+/// CSV: a header, then rows; each noisy column is followed by the ends of its interval. NULL is an empty field.
+///
+/// Text is quoted where CSV needs it, and otherwise left as it is: a cell that starts with `=` stays what the data says.
+pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header = Vec::new();
+    for column in &answer.columns {
+        header.push(column.name.clone());
+        if column.noisy {
+            header.push(format!("{}_low", column.name));
+            header.push(format!("{}_high", column.name));
+        }
+    }
+    let mut rows = vec![header];
+    for row in &answer.rows {
+        let mut fields = Vec::new();
+        for (column, cell) in answer.columns.iter().zip(row) {
+            fields.push(match &cell.value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            if column.noisy {
+                let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+                fields.extend([end(cell.low), end(cell.high)]);
+            }
+        }
+        rows.push(fields);
+    }
+    let written = rows.iter().try_for_each(|row| writer.write_record(row));
+    match (written, writer.into_inner()) {
+        (Ok(()), Ok(bytes)) => Ok(bytes),
+        _ => fail(
+            "the answer cannot be written as CSV",
+            "the same question is free: ask again with --format json",
+        ),
+    }
+}
+
+/// One object with everything.
+pub(super) fn json(answered: &Answered) -> Value {
+    let answer = &answered.answer;
+    let rows: Vec<Value> = answer
+        .rows
+        .iter()
+        .map(|row| {
+            let cells = answer.columns.iter().zip(row).map(|(column, cell)| {
+                let mut told = Map::new();
+                told.insert("value".to_owned(), cell.value.clone());
+                if column.noisy {
+                    told.insert("low".to_owned(), json!(cell.low));
+                    told.insert("high".to_owned(), json!(cell.high));
+                }
+                (column.name.clone(), Value::Object(told))
+            });
+            Value::Object(cells.collect())
+        })
+        .collect();
+    json!({
+        "columns": answer.columns,
+        "rows": rows,
+        "confidence": answer.confidence,
+        "cost": answer.cost,
+        "repeated": answered.repeated,
+        "left": {
+            "epsilon": answered.left.epsilon,
+            "dataset": answered.left.dataset,
+            "share": answered.left.share,
+        },
+        "notes": answer.notes,
+    })
+}

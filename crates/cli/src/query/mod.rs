@@ -1,0 +1,139 @@
+//! `deniable query`: a private answer, with error bars and what it cost.
+
+mod cells;
+mod formats;
+mod summary;
+
+use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments};
+use crate::terminal::{self, CliError, explained, fail};
+use clap::{Args, ValueEnum};
+use sql::Answered;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  A count by group, of the built-in sample when there is no catalog here
+    deniable query \"SELECT region, COUNT(*) AS people FROM people GROUP BY region\"
+  For so much of the budget, and no more
+    deniable query --epsilon 0.2 \"SELECT AVG(age) FROM people\"
+  The query may say it itself
+    deniable query \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2) COUNT(*) FROM people\"
+  For a spreadsheet, a program, a notebook
+    deniable query --file visits.sql --format csv --output visits.csv
+    echo \"SELECT COUNT(*) FROM people\" | deniable query - --json
+    deniable query --file visits.sql --format parquet --output visits.parquet
+
+What a query costs depends on the query and the catalog, never on the data: `deniable explain` tells it beforehand.
+The cost is written down for good before the data is read. Whatever happens then (Ctrl-C, a crash, a full disk), what was
+charged stays charged; and once answered, the same question is answered again for nothing, for everybody.
+
+A column of noisy numbers has its interval beside it, which holds the truth with 95 % confidence: half of its width after ±, or
+both ends. It is about the noise; what clamping and dropped groups may add is told below the table. ∅ is NULL.
+In CSV and Parquet the ends are columns of their own, NAME_low and NAME_high. In JSON each value has them, and ε and δ are
+decimals as text.";
+
+/// Ask a question in SQL; the answer is noisy enough that anyone in the data can deny being in it
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    ask: AskArguments,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    #[command(flatten)]
+    analyst: AnalystArguments,
+    /// How the answer is written
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the answer to a file, whole or not at all
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Say nothing besides the answer
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For spreadsheets
+    Csv,
+    /// For programs: one object with everything
+    Json,
+    /// For data frames; needs --output
+    Parquet,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        arguments.format
+    };
+    // Whatever can be refused is refused before anything is spent.
+    check_output(format, arguments.output.as_deref())?;
+    let ask = arguments.ask.ask(arguments.analyst.name())?;
+    let dataset = arguments.catalog.open(arguments.quiet)?;
+    let answered = dataset.query(&ask).map_err(explained)?;
+    let written = written(&answered, format)?;
+    match &arguments.output {
+        Some(path) => terminal::write_file_atomically(path, &written)?,
+        None => terminal::print_bytes(&written)?,
+    }
+    if !arguments.quiet {
+        // The object has it all.
+        if format != Format::Json {
+            eprint!("{}", summary::text(&answered, &ask.analyst));
+        }
+        if let Some(path) = &arguments.output {
+            eprintln!("wrote {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+fn check_output(format: Format, output: Option<&Path>) -> Result<(), CliError> {
+    let Some(path) = output else {
+        if format == Format::Parquet {
+            return fail(
+                "Parquet is not for a terminal",
+                "name a file with --output answer.parquet, or choose --format csv",
+            );
+        }
+        return Ok(());
+    };
+    if path.is_dir() {
+        return fail("--output names a folder", "name a file in it");
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return fail(
+            "the folder of --output does not exist",
+            "make it first, or name another; nothing was asked",
+        );
+    }
+    Ok(())
+}
+
+fn written(answered: &Answered, format: Format) -> Result<Vec<u8>, CliError> {
+    let answer = &answered.answer;
+    match format {
+        Format::Table => Ok(cells::table(answer).to_string().into_bytes()),
+        Format::Csv => formats::csv(answer),
+        Format::Json => Ok(format!("{}\n", formats::json(answered)).into_bytes()),
+        Format::Parquet => {
+            let mut bytes = Vec::new();
+            answer.write_parquet(&mut bytes).map_err(explained)?;
+            Ok(bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! What people and programs see of an answer.
+
+use super::{Format, cells, check_output, formats, summary};
+use accounting::Epsilon;
+use serde_json::{Value, json};
+use sql::{Answer, AnswerColumn, Answered, Cell, CellKind, Cost};
+use std::path::Path;
+
+fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
+    AnswerColumn {
+        name: name.to_owned(),
+        kind,
+        noisy,
+    }
+}
+
+fn cell(value: Value, low: Option<f64>, high: Option<f64>) -> Cell {
+    Cell { value, low, high }
+}
+
+fn near(value: Value, half: f64) -> Cell {
+    let middle = value.as_f64().unwrap();
+    cell(value, Some(middle - half), Some(middle + half))
+}
+
+fn answer() -> Answer {
+    Answer {
+        columns: vec![
+            column("region", CellKind::Text, false),
+            column("people", CellKind::Int, true),
+            column("average, age", CellKind::Float, true),
+        ],
+        rows: vec![
+            vec![
+                cell(json!("Ashford"), None, None),
+                near(json!(25_031), 5.99),
+                near(json!(41.237_91), 0.031_7),
+            ],
+            vec![
+                cell(json!("=1+1, \"quoted\""), None, None),
+                near(json!(-3), 5.99),
+                cell(json!(99.2), Some(12.0), Some(100.0)),
+            ],
+            vec![
+                cell(Value::Null, None, None),
+                near(json!(12), 5.99),
+                cell(Value::Null, None, None),
+            ],
+        ],
+        confidence: 0.95,
+        notes: vec!["values are clamped to 0..100 before they count".to_owned()],
+        cost: Cost {
+            guarantee: "ε = 0.5 for each person, added or removed".to_owned(),
+            epsilon: "0.5".to_owned(),
+            delta: "0".to_owned(),
+            charge: 2,
+        },
+    }
+}
+
+fn answered(repeated: bool, share: Option<&str>) -> Answered {
+    let epsilon = |text: &str| Epsilon::parse(text).unwrap();
+    Answered {
+        answer: answer(),
+        repeated,
+        left: ledger::Left {
+            epsilon: epsilon(share.unwrap_or("9.5")),
+            dataset: epsilon("9.5"),
+            share: share.map(epsilon),
+        },
+    }
+}
+
+#[test]
+fn a_table_shows_the_digits_that_noise_leaves() {
+    insta::assert_snapshot!(cells::table(&answer()), @r#"
+    region          people  ±  average, age         ±
+    ──────────────  ──────  ─  ────────────  ────────
+    Ashford          25031  6        41.238     0.032
+    =1+1, "quoted"      -3  6            99  12 … 100
+    ∅                   12  6             ∅
+    "#);
+}
+
+/// One cell as it is shown.
+fn shown(kind: CellKind, value: Cell) -> String {
+    let answer = Answer {
+        columns: vec![column("x", kind, true)],
+        rows: vec![vec![value]],
+        ..answer()
+    };
+    let text = cells::table(&answer).to_string();
+    let line = text.lines().last().unwrap();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn digits_follow_the_interval() {
+    let float = |value: f64, half: f64| shown(CellKind::Float, near(json!(value), half));
+    assert_eq!(float(1_234_567.89, 12_345.6), "1234568 12346");
+    assert_eq!(float(123.456, 12.01), "123 13");
+    assert_eq!(float(123.456, 1.201), "123.5 1.3");
+    assert_eq!(float(0.5, 0.3), "0.50 0.30");
+    assert_eq!(float(-0.000_1, 0.5), "0.00 0.50");
+    assert_eq!(float(2.5e20, 1e18), "2.50000e20 1.00000e18");
+    assert_eq!(float(3.0, 0.0), "3 0");
+    let whole = |value: i64, half: f64| shown(CellKind::Int, near(json!(value), half));
+    assert_eq!(whole(1_234_567, 2.1), "1234567 3");
+    assert_eq!(whole(7, 0.69), "7 0.69");
+    let ends = |low, high| shown(CellKind::Float, cell(json!(5.25), low, high));
+    assert_eq!(ends(Some(-3.21), Some(60.01)), "5 -4 … 61");
+    // Nearly the same on both sides: the farther one holds both.
+    assert_eq!(ends(Some(-94.0), Some(107.25)), "5 102");
+    assert_eq!(ends(Some(1.0), None), "5.25 ≥ 1");
+    assert_eq!(ends(None, Some(8.5)), "5.25 ≤ 9");
+    assert_eq!(ends(None, None), "5.25");
+}
+
+#[test]
+fn csv_is_quoted_and_otherwise_left_as_it_is() {
+    let text = String::from_utf8(formats::csv(&answer()).unwrap()).unwrap();
+    insta::assert_snapshot!(text, @r#"
+    region,people,people_low,people_high,"average, age","average, age_low","average, age_high"
+    Ashford,25031,25025.01,25036.99,41.23791,41.20621,41.26961
+    "=1+1, ""quoted""",-3,-8.99,2.99,99.2,12,100
+    ,12,6.01,17.990000000000002,,,
+    "#);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let first: Vec<String> = reader
+        .records()
+        .map(|record| record.unwrap()[0].to_owned())
+        .collect();
+    assert_eq!(first, ["Ashford", "=1+1, \"quoted\"", ""]);
+}
+
+#[test]
+fn a_program_gets_everything() {
+    let told = formats::json(&answered(false, Some("0.25")));
+    let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "columns",
+            "rows",
+            "confidence",
+            "cost",
+            "repeated",
+            "left",
+            "notes"
+        ]
+    );
+    assert_eq!(told["rows"][0]["region"], json!({ "value": "Ashford" }));
+    assert_eq!(
+        told["rows"][1]["people"],
+        json!({ "value": -3, "low": -8.99, "high": 2.99 })
+    );
+    assert_eq!(
+        told["rows"][2]["average, age"],
+        json!({ "value": null, "low": null, "high": null })
+    );
+    assert_eq!(
+        told["left"],
+        json!({ "epsilon": "0.25", "dataset": "9.5", "share": "0.25" })
+    );
+    assert_eq!(
+        told["columns"][1],
+        json!({ "name": "people", "kind": "int", "noisy": true })
+    );
+}
+
+#[test]
+fn what_it_cost_is_said() {
+    insta::assert_snapshot!(summary::text(&answered(false, None), "ann"), @r"
+    cost: ε = 0.5 for each person, added or removed (charge 2); the same question again is free
+    left: ann may spend ε = 9.5 on one further release
+    ±: each interval holds the truth with 95 % confidence, as far as noise goes
+    note: values are clamped to 0..100 before they count
+    ");
+    let repeated = summary::text(&answered(true, Some("0.25")), "ann");
+    assert!(
+        repeated.starts_with("free: this was answered before, for ε = 0.5 "),
+        "{repeated}"
+    );
+    assert!(
+        repeated.contains("ε = 0.25 on one further release by their share, everybody together ε = 9.5"),
+        "{repeated}"
+    );
+}
+
+#[test]
+fn parquet_needs_a_file() {
+    assert_eq!(check_output(Format::Parquet, None).unwrap_err().code, 2);
+    assert_eq!(check_output(Format::Table, None), Ok(()));
+    assert_eq!(
+        check_output(Format::Parquet, Some(Path::new("a.parquet"))),
+        Ok(())
+    );
+    let nowhere = Path::new("/no/such/folder/a.csv");
+    assert_eq!(check_output(Format::Csv, Some(nowhere)).unwrap_err().code, 2);
+    assert_eq!(
+        check_output(Format::Csv, Some(Path::new("/"))).unwrap_err().code,
+        2
+    );
+}

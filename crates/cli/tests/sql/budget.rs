@@ -1,0 +1,127 @@
+//! Who spent what, and whether the ledger is what was written.
+
+use super::{Folder, stderr};
+use std::process::Output;
+
+fn ask(folder: &Folder, analyst: &str, age: u32) -> Output {
+    let query = format!("SELECT COUNT(*) FROM people WHERE age > {age}");
+    folder.run(&["query", "--quiet", "--analyst", analyst, &query])
+}
+
+#[test]
+fn nothing_is_made_by_looking() {
+    let folder = Folder::new();
+    let before = folder.names();
+    let told = folder.stdout(&["budget"]);
+    assert!(
+        told.contains("at most ε = 2 for each person, added or removed"),
+        "{told}"
+    );
+    assert!(
+        told.contains("left: one further release by ann may cost ε = 2"),
+        "{told}"
+    );
+    assert!(told.contains("nothing was charged yet"), "{told}");
+    let share = folder.object(&["budget", "--json", "--analyst", "bob"]);
+    assert_eq!(share["left"]["epsilon"], "0.5");
+    assert_eq!(folder.names(), before);
+    let refusal = folder.refused(&["budget", "verify"], 2);
+    assert!(refusal.contains("there is no ledger"), "{refusal}");
+}
+
+#[test]
+fn who_spent_what() {
+    let folder = Folder::new();
+    assert!(ask(&folder, "ann", 1).status.success());
+    assert!(ask(&folder, "bob", 2).status.success());
+    let told = folder.stdout(&["budget"]);
+    for word in [
+        "what 2 charges guarantee",
+        "sums of what each promised",
+        "analyst",
+        "bob",
+        "0.25 of the budget",
+        "50.0 %",
+        "WHERE age > 2",
+    ] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    let object = folder.object(&["budget", "--json"]);
+    assert_eq!(object["sum"]["epsilon"], "1");
+    assert_eq!(object["left"]["epsilon"], "1");
+    assert_eq!(object["accountants"][0]["epsilon"], "1");
+    assert_eq!(object["charges"][1]["analyst"], "bob");
+    assert_eq!(object["charges"][1]["answered"], true);
+    let output = folder.run(&["budget", "--plot", "spent.svg"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let svg = std::fs::read_to_string(folder.path("spent.svg")).expect("drawn");
+    assert!(
+        svg.starts_with("<svg") && svg.contains("budget") && svg.contains("charges"),
+        "{svg}"
+    );
+    folder.refused(&["budget", "--plot", "spent.png"], 2);
+}
+
+#[test]
+fn a_whole_ledger_verifies_and_a_changed_one_does_not() {
+    let folder = Folder::new();
+    assert!(ask(&folder, "ann", 1).status.success());
+    let verified = folder.object(&["budget", "verify", "--json"]);
+    assert_eq!(verified["charges"], 1);
+    let head = format!(
+        "{} {}",
+        verified["head"]["number"],
+        verified["head"]["hash"].as_str().expect("text")
+    );
+    assert!(ask(&folder, "ann", 2).status.success());
+    let told = folder.stdout(&["budget", "verify", "--head", &head]);
+    assert!(
+        told.contains("the ledger is whole") && told.contains("charges  2"),
+        "{told}"
+    );
+    let other = format!("2 {}", "0".repeat(64));
+    let said = folder.refused(&["budget", "verify", "--head", &other], 1);
+    assert!(said.contains("not the one that was kept"), "{said}");
+    // Somebody writes to the file.
+    let file = rusqlite::Connection::open(folder.path("clinic.ledger")).expect("a database");
+    file.execute_batch(
+        "DROP TRIGGER deniable_never_updated;
+         UPDATE deniable_entries SET analyst = 'eve' WHERE kind = 'charge' AND number = 2;",
+    )
+    .expect("changed");
+    drop(file);
+    let said = folder.refused(&["budget", "verify"], 1);
+    assert!(said.contains("entry 2 of the ledger is wrong"), "{said}");
+}
+
+#[test]
+fn a_changed_budget_is_adopted_on_purpose() {
+    let folder = Folder::new();
+    assert!(ask(&folder, "ann", 1).status.success());
+    folder.write(
+        "deniable.toml",
+        &super::CATALOG.replace("epsilon = 2\n", "epsilon = 3\n"),
+    );
+    let refusal = ask(&folder, "ann", 2);
+    assert_eq!(refusal.status.code(), Some(2));
+    assert!(
+        stderr(&refusal).contains("deniable budget adopt"),
+        "{}",
+        stderr(&refusal)
+    );
+    let told = folder.stdout(&["budget"]);
+    assert!(told.contains("warning: the catalog states other rules"), "{told}");
+    let adopted = folder.stdout(&["budget", "adopt"]);
+    assert!(
+        adopted.contains("before: at most ε = 2 ") && adopted.contains("from now on: at most ε = 3 "),
+        "{adopted}"
+    );
+    assert!(adopted.contains("ε = 2.5"), "{adopted}");
+    assert!(
+        folder
+            .stdout(&["budget", "adopt"])
+            .starts_with("nothing to change")
+    );
+    assert!(ask(&folder, "ann", 2).status.success());
+    assert_eq!(folder.object(&["budget", "--json"])["left"]["epsilon"], "2");
+}

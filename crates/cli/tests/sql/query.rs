@@ -1,0 +1,226 @@
+//! Questions and answers.
+
+use super::{Folder, command, stderr, text};
+use std::io::Write;
+use std::process::Stdio;
+
+const BY_CITY: &str = "SELECT city, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY city ORDER BY city";
+
+#[test]
+fn a_table_for_people() {
+    let folder = Folder::new();
+    let output = folder.run(&["query", BY_CITY]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = text(&output.stdout);
+    let lines: Vec<&str> = table.lines().collect();
+    let heading: Vec<&str> = lines[0].split_whitespace().collect();
+    assert_eq!(heading, ["city", "n", "±", "age", "±"], "{table}");
+    assert!(
+        table.contains("\n=Bree, \"old\"") && table.contains("\nAsh"),
+        "{table}"
+    );
+    let said = stderr(&output);
+    assert!(
+        said.contains("cost: ε = 0.5 for each person, added or removed (charge "),
+        "{said}"
+    );
+    assert!(said.contains("left: ann may spend ε = 1.5 "), "{said}");
+    assert!(said.contains("note: values are clamped to 0..100"), "{said}");
+    let quiet = folder.run(&["query", "--quiet", BY_CITY]);
+    assert_eq!((text(&quiet.stdout), stderr(&quiet)), (table, String::new()));
+}
+
+#[test]
+fn a_program_gets_values_intervals_and_cost_and_a_repetition_is_free() {
+    let folder = Folder::new();
+    let first = folder.object(&["query", "--json", BY_CITY]);
+    assert_eq!(first["repeated"], false);
+    // The price is split in small parts, and none is rounded up.
+    let price: f64 = first["cost"]["epsilon"]
+        .as_str()
+        .expect("text")
+        .parse()
+        .expect("a number");
+    assert!(price <= 0.5 && price > 0.499_999, "{price}");
+    assert_eq!(first["left"]["epsilon"], "1.5");
+    let rows = first["rows"].as_array().expect("rows");
+    let cities: Vec<Option<&str>> = rows.iter().map(|row| row["city"]["value"].as_str()).collect();
+    // What is not declared is read as NULL, and has a group of its own.
+    assert_eq!(cities, [Some("=Bree, \"old\""), Some("Ash"), None]);
+    for row in rows {
+        let number = |end: &str| row["n"][end].as_f64().expect("a number");
+        assert!(
+            number("low") < number("value") && number("value") < number("high"),
+            "{row}"
+        );
+    }
+    // 200 of 300: a third of ε is for it, so that it is off by more than 150 with probability e^-25.
+    let most = rows[1]["n"]["value"].as_f64().expect("a number");
+    assert!((most - 200.0).abs() < 150.0, "{most}");
+    // Somebody else asks the same.
+    let again = folder.object(&["query", "--format", "json", "--analyst", "bob", BY_CITY]);
+    assert_eq!(again["repeated"], true);
+    assert_eq!(again["rows"], first["rows"]);
+    assert_eq!(again["cost"], first["cost"]);
+    let said = stderr(&folder.run(&["query", BY_CITY]));
+    assert!(said.contains("free: this was answered before"), "{said}");
+    let budget = folder.object(&["budget", "--json"]);
+    assert_eq!(budget["charges"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn files_in_every_format() {
+    let folder = Folder::new();
+    let csv = folder.stdout(&["query", "--format", "csv", BY_CITY]);
+    assert!(
+        csv.starts_with("city,n,n_low,n_high,age,age_low,age_high\n\"=Bree, \"\"old\"\"\","),
+        "{csv}"
+    );
+    folder.stdout(&["query", "--format", "csv", "--output", "answer.csv", BY_CITY]);
+    let written = std::fs::read_to_string(folder.path("answer.csv")).expect("written");
+    assert_eq!(written, csv, "the same answer, for nothing");
+    folder.stdout(&[
+        "query",
+        "--format",
+        "parquet",
+        "--output",
+        "answer.parquet",
+        BY_CITY,
+    ]);
+    let parquet = std::fs::read(folder.path("answer.parquet")).expect("written");
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    // What is public may be described: the columns are those of the answer.
+    folder.stdout(&["init", "answer.parquet", "--public", "--output", "answer.toml"]);
+    let described = std::fs::read_to_string(folder.path("answer.toml")).expect("written");
+    for column in ["city", "n", "n_low", "n_high", "age", "age_low", "age_high"] {
+        assert!(
+            described.contains(&format!("\n{column} = {{ kind = ")),
+            "{described}"
+        );
+    }
+    let refusal = folder.refused(&["query", "--format", "parquet", BY_CITY], 2);
+    assert!(refusal.contains("--output"), "{refusal}");
+    folder.refused(&["query", "--output", "no/such/folder.csv", BY_CITY], 2);
+    assert!(
+        !folder.names().iter().any(|name| name.contains("partial")),
+        "{:?}",
+        folder.names()
+    );
+}
+
+#[test]
+fn the_query_may_come_from_a_file_or_a_pipe() {
+    let folder = Folder::new();
+    folder.write("ages.sql", "SELECT AVG(age)\nFROM people\n");
+    let from_file = folder.object(&["query", "--json", "--file", "ages.sql"]);
+    let mut child = command(&folder.path(""))
+        .args(["query", "--json", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(b"SELECT AVG(age) FROM people").expect("written");
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    let piped: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(piped["repeated"], true);
+    assert_eq!(piped["rows"], from_file["rows"]);
+    folder.refused(&["query", "--file", "no.sql"], 2);
+    folder.refused(&["query"], 2);
+}
+
+#[test]
+fn a_budget_ends() {
+    let folder = Folder::new();
+    let ask = |analyst: &str, age: u32| {
+        let query = format!("SELECT COUNT(*) FROM people WHERE age > {age}");
+        folder.run(&["query", "--analyst", analyst, &query])
+    };
+    // A quarter of ε = 2 is one question; the rest is for everybody.
+    assert_eq!(ask("bob", 1).status.code(), Some(0));
+    let refusal = ask("bob", 2);
+    assert_eq!(refusal.status.code(), Some(2), "{}", stderr(&refusal));
+    assert!(
+        stderr(&refusal).contains("share of this analyst"),
+        "{}",
+        stderr(&refusal)
+    );
+    for age in 3..6 {
+        assert_eq!(ask("ann", age).status.code(), Some(0));
+    }
+    for analyst in ["ann", "bob", "eve"] {
+        let refusal = ask(analyst, 7);
+        let said = stderr(&refusal);
+        assert_eq!(refusal.status.code(), Some(2), "{said}");
+        assert!(
+            said.starts_with("error: ") && said.contains("does not fit"),
+            "{said}"
+        );
+        assert!(said.contains("\nhint: ") && refusal.stdout.is_empty(), "{said}");
+    }
+    // What was answered is still answered.
+    assert_eq!(ask("eve", 1).status.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_and_costs_nothing() {
+    let folder = Folder::new();
+    let questions = [
+        ("SELEC COUNT(*) FROM people", "not"),
+        ("SELECT COUNT(*) FROM nobody", "nobody"),
+        ("SELECT AVG(shoe_size) FROM people", "shoe_size"),
+        ("SELECT * FROM people", "rows"),
+        ("SELECT SUM(weight) FROM people", "unbounded"),
+        ("DELETE FROM people", "DELETE"),
+        ("", "query"),
+    ];
+    for (query, expected) in questions {
+        let said = folder.refused(&["query", query], 2);
+        assert!(said.contains(expected), "{query}: {said}");
+    }
+    let said = folder.refused(&["query", "SELECT SUM(weight) FROM people"], 2);
+    assert!(said.contains("hint: declare `bounds`"), "{said}");
+    folder.refused(&["query", "--epsilon", "much", "SELECT COUNT(*) FROM people"], 2);
+    folder.refused(
+        &["query", "--catalog", "no.toml", "SELECT COUNT(*) FROM people"],
+        2,
+    );
+    let budget = folder.object(&["budget", "--json"]);
+    assert_eq!(budget["charges"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn help_teaches() {
+    let folder = Folder::new();
+    for name in ["query", "explain", "budget", "init"] {
+        let help = folder.stdout(&[name, "--help"]);
+        assert!(
+            help.contains("Examples:") && help.contains(&format!("deniable {name}")),
+            "{help}"
+        );
+    }
+    let help = folder.stdout(&["query", "--help"]);
+    assert!(help.contains("stays charged"), "{help}");
+}
+
+/// Without a catalog the built-in sample is asked, which is made once.
+#[test]
+fn the_sample_is_there_when_nothing_else_is() {
+    let folder = Folder::new();
+    std::fs::remove_file(folder.path("deniable.toml")).expect("removed");
+    let ask = ["query", "SELECT COUNT(*) FROM people WHERE age >= 40"];
+    let output = folder.run(&ask);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("using the built-in sample in "), "{said}");
+    assert!(folder.path("data/deniable/sample/deniable.toml").is_file());
+    let again = folder.run(&ask);
+    assert!(
+        stderr(&again).contains("free: this was answered before"),
+        "{}",
+        stderr(&again)
+    );
+    assert_eq!(text(&again.stdout), text(&output.stdout));
+}
