@@ -224,8 +224,8 @@ impl Split {
             .map(|place| part(weights[place], l1[place], l2[place]))
             .collect();
         let whole: f64 = parts.iter().sum();
-        // In millionths, so that shares of a decimal are decimals; what rounding down leaves goes to the first. Together they are the whole.
-        const UNITS: i64 = 1_000_000;
+        // In billionths, so that shares of a decimal are decimals; what rounding down leaves goes to the first. Together they are the whole.
+        const UNITS: i64 = 1_000_000_000;
         let mut units: Vec<i64> = parts
             .iter()
             .map(|part| ((part / whole * UNITS as f64) as i64).clamp(1, UNITS))

@@ -61,6 +61,26 @@ pub(crate) struct Read {
 /// # Errors
 /// When the text is not one query, or uses a word of the private dialect where it has no meaning.
 pub(crate) fn read(sql: &str) -> Result<Read, Error> {
+    // A parser recurses with its text, and how deep a stack takes it depends on how it was built; a thread of its own has plenty.
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, || read_here(sql));
+        match reader.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(read)) => read,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Error::refused(
+                "the system allows no further thread to read the query with",
+                "try again when it is less busy",
+            )),
+        }
+    })
+}
+
+/// Bytes of stack for reading a query.
+const STACK: usize = 64 << 20;
+
+fn read_here(sql: &str) -> Result<Read, Error> {
     if sql.len() > LENGTH {
         return Err(Error::refused(
             "the query is longer than a mebibyte",

@@ -5,7 +5,7 @@ use crate::sources::typed_scan;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::dataframe::DataFrame;
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{SessionConfig, SessionContext};
 use sha2::{Digest, Sha256};
 
 fn digest(path: &Path) -> String {
@@ -17,7 +17,8 @@ fn digest(path: &Path) -> String {
 fn answer(directory: &Path, query: &str) -> RecordBatch {
     run(async {
         let catalog = Catalog::read(directory.join("deniable.toml")).unwrap();
-        let session = SessionContext::new();
+        // One thread, so that rows come in the order of the file.
+        let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
         for (name, table) in &catalog.tables {
             let plan = typed_scan(&session.state(), name, table).await.unwrap();
             let rows = DataFrame::new(session.state(), plan);
