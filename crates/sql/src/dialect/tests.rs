@@ -326,6 +326,15 @@ fn what_makes_no_sense_is_refused() {
 /// Whatever is read is walked, planned and dropped on a small stack.
 #[test]
 fn depth_does_not_overflow_the_stack() {
+    // Unoptimised frames are several times larger than those of a release, so this thread has several times a main thread's stack.
+    let body = std::thread::Builder::new()
+        .stack_size(32 << 20)
+        .spawn(deep_queries)
+        .unwrap();
+    body.join().unwrap();
+}
+
+fn deep_queries() {
     let repeated =
         |start: &str, link: &str, end: &str, times: usize| format!("{start}{}{end}", link.repeat(times));
     let shapes = |times| {
