@@ -15,6 +15,7 @@ const LEVELS: &[(&str, u8)] = &[
     (AUDIT, 1),
     ("deniable-mechanism", 2),
     ("deniable-ledger", 3),
+    ("deniable-bound", 3),
     ("deniable-sql", 4),
     ("deniable-train", 4),
     ("deniable-attack", 4),
@@ -236,7 +237,7 @@ mod tests {
         let summary = check(&picture).unwrap();
         assert_eq!(
             summary,
-            "arrows: 12 crates, 10 dependencies between them, all pointing down"
+            "arrows: 13 crates, 10 dependencies between them, all pointing down"
         );
     }
 

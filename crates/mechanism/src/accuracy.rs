@@ -82,8 +82,12 @@ impl Accuracy {
 
 /// A z that a standard normal exceeds with probability at most `tail` < ½, by bisection on the bound below.
 fn normal_quantile(tail: f64) -> f64 {
-    let (mut low, mut high) = (0.0f64, 40.0f64);
-    for _ in 0..100 {
+    // The tail is at most e^(−z²/2)/2, and 60 halvings leave nothing of a float.
+    let (mut low, mut high) = (
+        0.0f64,
+        (-2.0 * (2.0 * tail).ln()).max(0.0).sqrt().clamp(1.0, 40.0),
+    );
+    for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if normal_tail_at_most(middle) <= tail {
             high = middle
@@ -106,8 +110,11 @@ fn normal_tail_at_most(z: f64) -> f64 {
             .sum();
         return (0.5 - width / 3.0 * (density(0.0) + inner + density(z))) * (1.0 + 1e-9);
     }
-    // An even number of levels bounds from above.
-    let fraction = (1..=400).rev().fold(z, |rest, level| z + f64::from(level) / rest);
+    // What n levels leave falls as e^(−2z√(2n)): below 1e-12 here. An even number of levels bounds from above.
+    let levels = 2 * (49.0 / (z * z)).ceil().max(4.0) as u32;
+    let fraction = (1..=levels)
+        .rev()
+        .fold(z, |rest, level| z + f64::from(level) / rest);
     density(z) / fraction * (1.0 + 1e-6)
 }
 

@@ -1,15 +1,16 @@
 //! A dataset that can be asked.
 
 use crate::answer::{Answer, Cost, answer};
-use crate::bound::Secret;
 use crate::catalog::{Catalog, LedgerPlace};
 use crate::engine::{ask as plan_of, form, measure};
 use crate::estimate::{CONFIDENCE, estimates};
 use crate::explain::{Explanation, explain};
+use crate::publics::Publics;
 use crate::question::{Ask, Question};
 use crate::release::release;
-use crate::{Error, bound, post};
+use crate::{Error, post};
 use accounting::{Budget, Delta, Promise};
+use bound::Secret;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -165,6 +166,9 @@ impl Dataset {
             asked.push(plan_of(aggregation, form(&aggregation.rows), &secret()?)?);
         }
         self.rehearse(question, &session)?;
+        let publics = self
+            .runtime
+            .block_on(Publics::read(&question.split, &session, &self.catalog))?;
         let mut reservation =
             account.reserve(&question.mechanisms(), &question.delta, &question.charge.purpose)?;
         let mut tables = Vec::new();
@@ -173,6 +177,7 @@ impl Dataset {
             let measured = self.runtime.block_on(measure(
                 &asked[place],
                 &aggregation.statistics,
+                &publics,
                 &session,
                 &self.catalog,
             ))?;

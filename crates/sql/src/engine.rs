@@ -1,13 +1,14 @@
 //! Asking the engine for exact statistics. What comes back is private; it goes from here into `Sensitive` values and nowhere else.
 
 use crate::aggregation::{Aggregation, Measure, Statistic, TREE_LEAVES};
-use crate::bound::{Bounding, Form, RowBounding, Secret, on_grid};
 use crate::catalog::Catalog;
 use crate::facts::{Kind, Range, Value};
 use crate::group_name::encode;
+use crate::publics::Publics;
 use crate::relation::{Rows, table_of, unplannable};
 use crate::steps::Steps;
 use crate::{Error, sources};
+use bound::{Bounding, Form, RowBounding, Secret, on_grid};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::common::Column;
@@ -26,9 +27,9 @@ pub(crate) struct Measured {
     pub(crate) bins: Vec<BTreeMap<(usize, i64), i64>>,
 }
 
-/// How the bounding step is done, from what the catalog knows.
+/// How the bounding step is done, from what the catalog knows. There is none only where the catalog itself promises one row a unit.
 pub(crate) fn form(rows: &Rows) -> Form {
-    if rows.rows_per_unit == Some(1) {
+    if !rows.has_unit || (rows.promised && rows.rows_per_unit == Some(1)) {
         Form::Plain
     } else if rows.clustered {
         Form::Clustered
@@ -110,7 +111,7 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
     }
     if partials.is_empty() {
         // Nothing but statistics of single rows: the totals then only tell which groups there are.
-        partials.push(crate::bound::Partial::Units);
+        partials.push(bound::Partial::Units);
     }
     columns.extend(
         arguments
@@ -153,7 +154,7 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
             groups,
             secret: secret.clone(),
         };
-        let one = rows.rows_per_unit == Some(1);
+        let one = self::form(rows) == Form::Plain;
         let plan = match &statistic.measure {
             Measure::Tree { .. } => bounding.histogram(one),
             _ => bounding.distinct(one),
@@ -190,6 +191,7 @@ pub(crate) fn leaf_steps(kind: Kind, range: Range) -> Steps {
 pub(crate) async fn measure(
     asked: &Asked,
     statistics: &[Statistic],
+    publics: &Publics,
     session: &SessionContext,
     catalog: &Catalog,
 ) -> Result<Measured, Error> {
@@ -199,7 +201,7 @@ pub(crate) async fn measure(
         bins: vec![BTreeMap::new(); statistics.len()],
     };
     let (plan, places) = &asked.totals;
-    for batch in collect(plan, session, catalog).await? {
+    for batch in collect(plan, publics, session, catalog).await? {
         let names = names(&batch, asked.keys)?;
         for (row, name) in names.into_iter().enumerate() {
             let group = measured.groups.len();
@@ -216,7 +218,7 @@ pub(crate) async fn measure(
         if !tree {
             measured.numbers[*place] = vec![0; known];
         }
-        for batch in collect(plan, session, catalog).await? {
+        for batch in collect(plan, publics, session, catalog).await? {
             for (row, name) in names(&batch, asked.keys)?.into_iter().enumerate() {
                 // Every group with a row is in the totals, which count units; a group that is not was cut.
                 let Some(group) = measured.groups.get(&name).copied() else {
@@ -278,12 +280,13 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
 }
 
 /// Runs a plan over the tables of the catalog.
-pub(crate) async fn collect(
+async fn collect(
     plan: &LogicalPlan,
+    publics: &Publics,
     session: &SessionContext,
     catalog: &Catalog,
 ) -> Result<Vec<RecordBatch>, Error> {
-    let bound = over_data(plan, session, catalog).await?;
+    let bound = over_data(&publics.put_into(plan)?, session, catalog).await?;
     let tables = "the tables";
     let frame = session
         .execute_logical_plan(bound)

@@ -5,6 +5,8 @@ use crate::engine::leaf_steps;
 use crate::facts::{Kind, Range};
 use crate::price::{Noise, Price};
 use crate::release::{Released, TREE_NODES};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// How sure an interval is.
 pub(crate) const CONFIDENCE: f64 = 0.95;
@@ -31,6 +33,7 @@ pub(crate) fn estimates(
         aggregation,
         price,
         released,
+        widths: RefCell::default(),
     };
     (0..released.groups.len())
         .map(|group| {
@@ -49,6 +52,8 @@ struct Reader<'a> {
     aggregation: &'a Aggregation,
     price: &'a Price,
     released: &'a Released,
+    /// Half-widths that were needed before, by statistic and the bits of the confidence: they are the same for all groups.
+    widths: RefCell<BTreeMap<(usize, u64), f64>>,
 }
 
 type Reading = (Option<f64>, Option<(f64, f64)>);
@@ -58,7 +63,12 @@ impl Reader<'_> {
     fn number(&self, statistic: usize, group: usize, confidence: f64) -> (f64, f64) {
         let size = self.aggregation.statistics[statistic].steps.size();
         let value = self.released.numbers[statistic][group] as f64 * size;
-        (value, half_width(&self.price.noise[statistic], confidence) * size)
+        let half = *self
+            .widths
+            .borrow_mut()
+            .entry((statistic, confidence.to_bits()))
+            .or_insert_with(|| half_width(&self.price.noise[statistic], confidence));
+        (value, half * size)
     }
 
     fn read(&self, output: &Output, group: usize, confidence: f64) -> Reading {

@@ -1,13 +1,13 @@
 //! What a query would do and cost, before it does anything.
 
 use crate::aggregation::{Aggregation, Measure, Output, Selection};
-use crate::bound::{Form, Secret};
 use crate::catalog::Catalog;
 use crate::engine::{ask, form};
 use crate::estimate::{CONFIDENCE, half_width};
 use crate::price::Price;
 use crate::question::Question;
 use crate::{Error, Kind};
+use bound::{Form, Secret};
 use exact::to_f64_nearest;
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use crate::dialect::SelectOptions;
 use crate::relation::{is_private, operator, rows, unplannable};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder};
@@ -45,6 +45,13 @@ pub(crate) fn split(
         written: Vec::new(),
     };
     split.post = split.public(plan, selects, catalog)?;
+    // Whatever the walk did not see, nothing after the noise reads private rows.
+    if reads_rows(&split.post, catalog) || split.aggregations.is_empty() {
+        return Err(Error::refused(
+            "a part of this query would show private rows as they are",
+            "compare with the results of aggregates, or join them",
+        ));
+    }
     Ok(split)
 }
 
@@ -147,6 +154,10 @@ impl Split {
                     inner.subquery = replace(&inner.subquery);
                     Transformed::yes(Expr::Exists(inner))
                 }
+                Expr::SetComparison(mut inner) => {
+                    inner.subquery = replace(&inner.subquery);
+                    Transformed::yes(Expr::SetComparison(inner))
+                }
                 other => Transformed::no(other),
             })
         });
@@ -172,6 +183,18 @@ impl Split {
         };
         stand_in(place, &self.aggregations[place].shape)
     }
+}
+
+/// Whether a plan reads a table that is neither public nor released, in subqueries of its expressions too.
+pub(crate) fn reads_rows(plan: &LogicalPlan, catalog: &Catalog) -> bool {
+    let mut found = false;
+    let walked = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            found |= !scan.table_name.table().starts_with(RELEASED) && is_private(node, catalog);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found || walked.is_err()
 }
 
 /// Names of a released table's columns.

@@ -13,7 +13,6 @@
 
 mod aggregation;
 mod answer;
-pub mod bound;
 pub mod catalog;
 mod dataset;
 mod dialect;
@@ -28,6 +27,7 @@ mod group_name;
 mod planner;
 mod post;
 mod price;
+mod publics;
 mod question;
 mod relation;
 mod release;

@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::engine::over_data;
 use crate::estimate::Estimate;
 use crate::facts::Value;
-use crate::frontier::{RELEASED, column_name};
+use crate::frontier::{RELEASED, column_name, reads_rows};
 use crate::relation::unplannable;
 use crate::{Error, sources};
 use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch};
@@ -163,6 +163,12 @@ pub(crate) async fn finish(
             Some((place(&ends.columns[0])?, place(&ends.columns[1])?))
         })
         .collect();
+    if reads_rows(&extended.plan, catalog) {
+        return Err(Error::refused(
+            "what comes after the noise would read private rows",
+            "this is a defect of Deniable; please report it",
+        ));
+    }
     let plan = over_data(&extended.plan, session, catalog).await?;
     let frame = session
         .execute_logical_plan(plan)

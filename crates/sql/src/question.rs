@@ -8,6 +8,7 @@ use crate::price::{Price, price};
 use crate::relation::table_of;
 use crate::{Error, sources};
 use accounting::{Delta, Epsilon};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
 use exact::Rational;
 use mechanism::{Charge, Stated};
@@ -89,17 +90,24 @@ impl Question {
             .sum()
     }
 
-    /// The declared tables that it reads.
+    /// The declared tables that it reads, also those through which it reaches owners.
     pub(crate) fn tables(&self, catalog: &Catalog) -> BTreeSet<String> {
         let mut tables = BTreeSet::new();
-        let _ = self.written.apply_with_subqueries(|node| {
-            if let LogicalPlan::TableScan(scan) = node
-                && let Some((name, _)) = table_of(catalog, &scan.table_name)
-            {
-                tables.insert(name.to_owned());
-            }
-            Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
-        });
+        let read = self
+            .split
+            .aggregations
+            .iter()
+            .map(|aggregation| &aggregation.rows.plan);
+        for plan in read.chain([&self.written]) {
+            let _ = plan.apply_with_subqueries(|node| {
+                if let LogicalPlan::TableScan(scan) = node
+                    && let Some((name, _)) = table_of(catalog, &scan.table_name)
+                {
+                    tables.insert(name.to_owned());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+        }
         tables
     }
 
@@ -115,7 +123,7 @@ impl Question {
             add(&name);
             add(&sources::version(&catalog.tables[&name])?);
         }
-        add(&self.written.display_indent().to_string());
+        spell(&self.written, &mut add);
         for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
             add(&format!("{:?}", aggregation.options));
             add(&price.epsilon.to_string());
@@ -162,6 +170,29 @@ impl Question {
         notes.retain(|note| seen.insert(note.clone()));
         notes
     }
+}
+
+/// Spells a plan so that no two plans are spelled alike. What the engine prints of a plan is for people: it cuts long lists, and does not
+/// escape texts. So operators and expressions are told one by one, each with how many follow below it, and literals by what they hold.
+fn spell(plan: &LogicalPlan, add: &mut impl FnMut(&str)) {
+    let _ = plan.apply_with_subqueries(|node| {
+        add(&node.display().to_string());
+        add(&node.inputs().len().to_string());
+        add(&node.expressions().len().to_string());
+        node.apply_expressions(|expr| {
+            expr.apply(|part| {
+                add(part.variant_name());
+                add(&part.to_string());
+                let mut below = 0u64;
+                part.apply_children(|_| {
+                    below += 1;
+                    Ok(TreeNodeRecursion::Continue)
+                })?;
+                add(&below.to_string());
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
 }
 
 fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<String> {

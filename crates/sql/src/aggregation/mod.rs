@@ -98,14 +98,16 @@ impl Aggregation {
         call::share(&mut statistics, &mut outputs, one_row_per_unit);
         if groups.selection == Selection::Threshold {
             // Groups are chosen by their number of units. Where that is the number of rows, one statistic serves both.
-            let same = |statistic: &Statistic| match statistic.measure {
-                Measure::Units => true,
-                Measure::Rows { .. } => one_row_per_unit,
-                _ => false,
-            };
-            match statistics.iter_mut().find(|statistic| same(statistic)) {
-                Some(statistic) => statistic.measure = Measure::Units,
-                None => statistics.push(Statistic::units()),
+            let units = |statistic: &Statistic| statistic.measure == Measure::Units;
+            let rows = |statistic: &Statistic| matches!(statistic.measure, Measure::Rows { .. });
+            if !statistics.iter().any(units) {
+                match statistics
+                    .iter_mut()
+                    .find(|statistic| one_row_per_unit && rows(statistic))
+                {
+                    Some(statistic) => statistic.measure = Measure::Units,
+                    None => statistics.push(Statistic::units()),
+                }
             }
         }
         let shape = schema

@@ -1,11 +1,11 @@
 //! The numbers that are released: what one unit adds to each, at most.
 
-use crate::bound::{Partial, on_grid};
 use crate::facts::Kind;
 use crate::relation::unplannable;
 use crate::steps::Steps;
 use crate::{Error, Range};
 use accounting::Neighbors;
+use bound::{Partial, on_grid};
 use datafusion::logical_expr::{Expr, lit};
 use exact::{Integer, Rational};
 use mechanism::Sensitivity;

@@ -160,7 +160,7 @@ pub(super) const FUNCTIONS: [Function; 39] = [
     function("concat", "texts one after the other, without NULLs", text::concat),
     function(
         "replace",
-        "replace(x, 'old', 'new') in the first 10,000 characters",
+        "replace(x, 'old', 'new') in the first 1,000 characters",
         text::replace,
     ),
     function(

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, Operator, ScalarUDF};
 use std::sync::Arc;
 
 /// `replace` reads this many characters: the engine gathers its results where texts of a batch must fit in two gigabytes together.
-const REPLACED: i64 = 10_000;
+const REPLACED: i64 = 1_000;
 
 /// Text, or a refusal; constants and NULL are text.
 fn text(draft: Draft, name: &str) -> Result<Draft, Error> {

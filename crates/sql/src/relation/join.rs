@@ -1,10 +1,11 @@
 //! Joins: with public tables freely, between private ones on the unit only.
 
-use super::{Name, Rows, UNIT, is_private, resolve, rows, table_of, tighter, unplannable};
+use super::{Name, PublicSide, Rows, UNIT, is_private, resolve, rows, table_of, tighter, unplannable};
 use crate::Error;
 use crate::catalog::{Catalog, Owner};
 use crate::expression::{Scope, accept};
 use crate::facts::{Facts, Kind};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator};
@@ -46,6 +47,12 @@ fn with_public(
             "use an inner join, or an outer join that keeps the private table's rows",
         ));
     }
+    if depends_on_outside(public) {
+        return Err(Error::refused(
+            "a LATERAL subquery over private rows is refused: nobody proved what it does to one person's rows",
+            "join the public table itself, and put the conditions into ON",
+        ));
+    }
     let mine = rows(private, catalog)?;
     let theirs = public_columns(public, catalog);
     let optional = join.join_type == outer;
@@ -71,11 +78,13 @@ fn with_public(
         by_unit &=
             typed.facts.of_unit || equality(&condition).is_some_and(|(a, b)| unit_side(&mine, &theirs, a, b));
         if let Some((a, b)) = equality(&condition) {
-            matched.extend([a, b].into_iter().filter_map(|side| column_of(&theirs, side)));
+            matched.extend(determined(&mine, &theirs, a, b));
+            matched.extend(determined(&mine, &theirs, b, a));
         }
         accepted.push(typed.expr);
     }
-    let unique = has_key(public, &matched, catalog);
+    let key = key_among(public, &matched, catalog);
+    let unique = key.is_some();
     let rows_per_unit = mine.rows_per_unit.filter(|_| unique);
     if !mine.has_unit && rows_per_unit.is_none() {
         return Err(Error::refused(
@@ -91,28 +100,60 @@ fn with_public(
     for (_, _, facts) in &mut columns[from..] {
         facts.of_unit = unique && by_unit;
     }
-    let (left, right) = match outer {
-        JoinType::Left => (mine.plan.clone(), public.clone()),
-        _ => (public.clone(), mine.plan.clone()),
+    // The engine holds the left side of a join in memory. That is the public one, so that what it takes tells nothing of private rows.
+    let side = match join.join_type {
+        JoinType::Inner => JoinType::Inner,
+        _ => JoinType::Right,
     };
-    let plan = LogicalPlanBuilder::from(left)
-        .join_on(right, join.join_type, accepted)
+    let plan = LogicalPlanBuilder::from(public.clone())
+        .join_on(mine.plan.clone(), side, accepted)
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
     let mut joined = Rows {
         plan,
         columns,
         rows_per_unit,
+        promised: mine.promised && unique,
         clustered: false,
         whole: false,
         ..mine
     };
+    joined.publics.push(PublicSide {
+        plan: public.clone(),
+        key,
+    });
     joined.story.push(if unique {
         "each row joined to at most one public row".to_owned()
     } else {
         "each row joined to any number of public rows".to_owned()
     });
     in_order_of(join, joined)
+}
+
+/// Whether a plan reads columns of a query around it. A subquery inside of it that does is taken for one as well: nobody needs it.
+fn depends_on_outside(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    let walked = plan.apply_with_subqueries(|node| {
+        found |= matches!(node, LogicalPlan::Subquery(subquery) if !subquery.outer_ref_columns.is_empty());
+        node.apply_expressions(|expr| {
+            found |= expr.contains_outer();
+            Ok(TreeNodeRecursion::Continue)
+        })
+    });
+    found || walked.is_err()
+}
+
+/// The public column that one side of an equality is, if the other side is made of private columns and constants, and of the same kind: then
+/// a private row determines what the column holds. Converted values, and floats, may be equal without being the same.
+fn determined(mine: &Rows, theirs: &Columns, public: &Expr, private: &Expr) -> Option<String> {
+    let Expr::Column(column) = public else { return None };
+    let (qualifier, name) = resolve(theirs, column)?;
+    let found = theirs
+        .iter()
+        .find(|(table, other, _)| *table == qualifier && *other == name);
+    let kind = found?.2.kind;
+    let same = mine.accept(private).is_ok_and(|typed| typed.facts.kind == kind);
+    (same && kind != Kind::Float).then_some(name)
 }
 
 /// The columns in the order of the original join, the hidden one last.
@@ -166,17 +207,18 @@ fn declared(plan: &LogicalPlan, catalog: &Catalog) -> Option<Vec<Facts>> {
     }
 }
 
-/// Whether at most one row of a public plan agrees with given values in these columns.
-fn has_key(plan: &LogicalPlan, columns: &[String], catalog: &Catalog) -> bool {
+/// A key of a public plan that is among these columns: at most one row agrees with given values in it.
+fn key_among(plan: &LogicalPlan, columns: &[String], catalog: &Catalog) -> Option<Vec<String>> {
     match plan {
-        LogicalPlan::TableScan(scan) => table_of(catalog, &scan.table_name).is_some_and(|(_, table)| {
+        LogicalPlan::TableScan(scan) => {
+            let (_, table) = table_of(catalog, &scan.table_name)?;
             let has =
-                |key: &Vec<String>| !key.is_empty() && key.iter().all(|column| columns.contains(column));
-            table.keys.iter().any(has)
-        }),
-        LogicalPlan::SubqueryAlias(alias) => has_key(&alias.input, columns, catalog),
-        LogicalPlan::Filter(filter) => has_key(&filter.input, columns, catalog),
-        _ => false,
+                |key: &&Vec<String>| !key.is_empty() && key.iter().all(|column| columns.contains(column));
+            table.keys.iter().find(has).cloned()
+        }
+        LogicalPlan::SubqueryAlias(alias) => key_among(&alias.input, columns, catalog),
+        LogicalPlan::Filter(filter) => key_among(&filter.input, columns, catalog),
+        _ => None,
     }
 }
 
@@ -239,6 +281,7 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         columns: columns.clone(),
     };
     let mut accepted = Vec::new();
+    let mut by_unit = true;
     for condition in &conditions {
         let typed = accept(condition, &scope)?;
         if typed.facts.kind != Kind::Bool {
@@ -247,7 +290,14 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
                 "compare two columns",
             ));
         }
+        by_unit &= typed.facts.of_unit;
         accepted.push(typed.expr);
+    }
+    if join.join_type == JoinType::Left && !by_unit {
+        // Some rows of a unit may find a partner and others not: what the right side adds is NULL in these alone.
+        for (_, _, facts) in &mut columns[left.columns.len()..] {
+            facts.of_unit = false;
+        }
     }
     // The right side's hidden column gets another name, and goes. That owners agree is said once more in terms of the hidden columns: were the
     // catalog's columns converted on the way, equality of what is shown must not join different owners.
@@ -283,12 +333,16 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
     }
     let mut selects = left.selects.clone();
     selects.extend(&right.selects);
+    let mut publics = left.publics.clone();
+    publics.extend(right.publics.clone());
     let joined = Rows {
         plan,
         columns,
         unit_columns,
         has_unit: true,
         rows_per_unit,
+        promised: false,
+        publics,
         clustered: false,
         whole: false,
         limits: tighter(left.limits, right.limits),
@@ -339,6 +393,7 @@ pub(super) fn through(
     let mut rows = Rows {
         plan,
         has_unit: true,
+        promised: false,
         clustered: false,
         ..mine
     };

@@ -33,8 +33,12 @@ pub(crate) struct Rows {
     pub(crate) unit_columns: Vec<Name>,
     /// Whether there is a hidden column; if not, each row is a unit.
     pub(crate) has_unit: bool,
-    /// One unit has at most so many rows.
+    /// One unit has at most so many rows. Derived, so it is enforced by the bounding step: a mistake costs accuracy.
     pub(crate) rows_per_unit: Option<u64>,
+    /// The catalog itself promises what `rows_per_unit` says, and no step since could repeat a row: no bounding step is needed.
+    pub(crate) promised: bool,
+    /// The public sides of joins.
+    pub(crate) publics: Vec<PublicSide>,
     /// The rows come sorted by owner.
     pub(crate) clustered: bool,
     /// Every unit of the table is in it, whatever its values: no filter, no join.
@@ -45,6 +49,15 @@ pub(crate) struct Rows {
     pub(crate) selects: Vec<usize>,
     /// What was done, for people.
     pub(crate) story: Vec<String>,
+}
+
+/// The public side of a join.
+#[derive(Clone, Debug)]
+pub(crate) struct PublicSide {
+    /// How to get it.
+    pub(crate) plan: LogicalPlan,
+    /// Columns that the join matches and in which no two rows may agree; `None` where a private row may find any number of partners.
+    pub(crate) key: Option<Vec<String>>,
 }
 
 impl Rows {
@@ -200,6 +213,8 @@ fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
         unit_columns: Vec::new(),
         has_unit: false,
         rows_per_unit: table.rows_per_unit,
+        promised: true,
+        publics: Vec::new(),
         clustered: table.clustered,
         whole: true,
         limits: table.limits,
@@ -362,8 +377,19 @@ fn distinct(input: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error> {
             "use COUNT(DISTINCT …), GROUP BY, or keep the privacy unit among the columns",
         ));
     }
+    // Which of two equal floats stays would depend on the order of rows, so that each value gets one spelling.
+    let mut exprs = Vec::new();
+    for (qualifier, name, facts) in &rows.columns {
+        let column = Expr::Column(Column::new(qualifier.clone(), name.clone()));
+        let spelled = bound::one_spelling(column, facts.kind).map_err(unplannable)?;
+        exprs.push(spelled.alias_qualified(qualifier.clone(), name.clone()));
+    }
+    if rows.has_unit {
+        exprs.push(rows.unit_expr());
+    }
     rows.plan = LogicalPlanBuilder::from(rows.plan)
-        .distinct()
+        .project(exprs)
+        .and_then(LogicalPlanBuilder::distinct)
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
     rows.clustered = false;
@@ -489,6 +515,8 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
         columns,
         has_unit,
         rows_per_unit,
+        promised: false,
+        publics: parts.iter().flat_map(|part| part.publics.clone()).collect(),
         clustered: false,
         whole: false,
         limits,

@@ -2,11 +2,11 @@
 
 use super::{Name, Rows, UNIT, rows, unplannable};
 use crate::Error;
-use crate::bound::on_grid;
 use crate::catalog::Catalog;
 use crate::expression::Typed;
 use crate::facts::{Facts, Kind, Range};
 use crate::steps::Steps;
+use bound::{number_or_null, on_grid, one_spelling};
 use datafusion::common::ScalarValue;
 use datafusion::functions_aggregate::expr_fn;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -40,7 +40,9 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
             unit_columns.push(names[place].clone());
         }
         one_each &= key.facts.of_unit;
-        keys.push(key.expr.unalias().alias(format!("__key{place}")));
+        // Which of two equal floats names a group would depend on the order of rows.
+        let spelled = one_spelling(key.expr.unalias(), key.facts.kind).map_err(unplannable)?;
+        keys.push(spelled.alias(format!("__key{place}")));
         columns.push((names[place].0.clone(), names[place].1.clone(), key.facts));
     }
     keys.push(input.unit_expr().alias(UNIT));
@@ -77,6 +79,7 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
         columns,
         unit_columns,
         rows_per_unit: if one_each { Some(1) } else { input.rows_per_unit },
+        promised: false,
         clustered: false,
         whole: input.whole && one_each,
         story,
@@ -151,10 +154,12 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
         }
         "min" | "max" if unordered => {
             let value = argument(0)?;
+            // The engine keeps the first of two equal floats, and whatever comes after a NaN: both would depend on the order of rows.
+            let spelled = number_or_null(value.expr, value.facts.kind).map_err(unplannable)?;
             let measure = if func.name() == "min" {
-                expr_fn::min(value.expr)
+                expr_fn::min(spelled)
             } else {
-                expr_fn::max(value.expr)
+                expr_fn::max(spelled)
             };
             let facts = known(value.facts.kind, value.facts.range, true);
             Ok((vec![measure.alias(named(""))], super::bare(&named("")), facts))

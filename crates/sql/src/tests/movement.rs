@@ -2,10 +2,11 @@
 
 use crate::Error;
 use crate::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
-use crate::bound::{Form, Secret, session};
 use crate::catalog::Catalog;
 use crate::engine::{Measured, ask, form, measure};
+use crate::publics::Publics;
 use crate::question::{Ask, Question};
+use bound::{Form, Secret, session};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionConfig;
 use exact::{Integer, Rational};
@@ -52,6 +53,9 @@ fn exact(
         .with_batch_size(database.batch);
     let session = session(config, Arc::new(RuntimeEnv::default()));
     let secret = Secret::new("0123456789abcdef").unwrap();
+    let publics = runtime()
+        .block_on(Publics::read(&question.split, &session, catalog))
+        .unwrap();
     let mut all = Vec::new();
     for aggregation in &question.split.aggregations {
         let chosen = match form(&aggregation.rows) {
@@ -61,7 +65,13 @@ fn exact(
         };
         let asked = ask(aggregation, chosen, &secret).unwrap();
         let measured = runtime()
-            .block_on(measure(&asked, &aggregation.statistics, &session, catalog))
+            .block_on(measure(
+                &asked,
+                &aggregation.statistics,
+                &publics,
+                &session,
+                catalog,
+            ))
             .unwrap();
         all.push(vectors(aggregation, &measured));
     }

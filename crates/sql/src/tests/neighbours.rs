@@ -132,6 +132,12 @@ public = true
 [tables.many.columns]
 g = { kind = "text" }
 w = { kind = "int", bounds = [0, 9] }
+[tables.numbered]
+source = "numbered.csv"
+public = true
+keys = [["n"]]
+[tables.numbered.columns]
+n = { kind = "int" }
 "#;
 
 /// Writes a database: the rows in the order of `shuffle`, in several files.
@@ -164,6 +170,11 @@ pub(super) fn write(directory: &Path, units: &[(usize, &Unit)], shuffle: usize, 
     }
     std::fs::write(directory.join("own.csv"), own).unwrap();
     std::fs::write(directory.join("keyed.csv"), "g,c\na,p\nb,q\nc,p\n").unwrap();
+    std::fs::write(
+        directory.join("numbered.csv"),
+        "n\n0\n1\n9007199254740992\n9007199254740993\n",
+    )
+    .unwrap();
     std::fs::write(directory.join("many.csv"), "g,w\na,1\na,2\na,3\nb,4\nb,5\n").unwrap();
 }
 
@@ -204,6 +215,12 @@ const QUERIES: &[&str] = &[
     "SELECT upper(g) AS k, COUNT(*) FILTER (WHERE x > 1), SUM(x) FILTER (WHERE g = 'a') FROM t GROUP BY upper(g)",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, delta = 1e-9, max_groups_contributed = 1) g, COUNT(*) FROM t GROUP BY g",
     "SELECT x, COUNT(*) FROM t GROUP BY x",
+    "SELECT COUNT(*), SUM(own.x) FROM own JOIN keyed ON keyed.g = keyed.g",
+    "SELECT COUNT(*) FROM own JOIN numbered ON numbered.n = own.x",
+    "SELECT keyed.c, COUNT(*) FROM own LEFT JOIN keyed ON keyed.g = own.g GROUP BY keyed.c",
+    "SELECT c, COUNT(*) FROM (SELECT t.u AS u, own.g AS c FROM t LEFT JOIN own ON t.u = own.u AND t.x < 5) AS e GROUP BY c",
+    "SELECT COUNT(*) FROM (SELECT u, c, COUNT(*) AS k FROM (SELECT t.u AS u, own.g AS c FROM t LEFT JOIN own ON t.u = own.u AND t.x < 5) AS e GROUP BY u, c) AS s",
+    "SELECT SUM(m, contribution_bounds_per_row => (-10, 50)), COUNT(DISTINCT l) FROM (SELECT u, MAX(x) AS m, MIN(x) AS l FROM t GROUP BY u) AS s",
 ];
 
 pub(super) fn catalog(directory: &Path, neighbors: &str) -> Catalog {

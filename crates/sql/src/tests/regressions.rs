@@ -3,6 +3,7 @@
 use super::movement::{Database, check, question};
 use super::neighbours::{Row, Unit, catalog, write};
 use crate::{Ask, Dataset};
+use bound::Form;
 
 fn row(group: &'static str, x: &'static str, y: &'static str) -> Row {
     Row {
@@ -305,4 +306,227 @@ fn what_is_not_understood_is_refused() {
     ] {
         refused(sql, "hint");
     }
+}
+
+/// `ANY`, `ALL` and `SOME` hold whole queries, as `IN` does.
+#[test]
+fn rows_compared_with_any_and_all() {
+    refused(
+        "SELECT a FROM (VALUES (1), (2)) AS w(a) WHERE a = ANY (SELECT y FROM t WHERE u = 3)",
+        "rows of t",
+    );
+    refused("SELECT w FROM many WHERE w >= ALL (SELECT y FROM t)", "rows of t");
+    refused(
+        "SELECT g, COUNT(*) FROM t GROUP BY g HAVING COUNT(*) > ANY (SELECT y FROM t)",
+        "rows of t",
+    );
+    // Over results of aggregates they are post-processing.
+    let sql = "SELECT w FROM many WHERE w > ALL (SELECT COUNT(*) FROM own WHERE x > 10) ORDER BY w";
+    assert_eq!(answers(sql, vec![]).len(), 5);
+}
+
+/// A key is used where a private row determines it, not where a public column is compared with itself or with another public one.
+#[test]
+fn a_key_that_no_private_value_determines() {
+    let one = Unit {
+        rows: vec![row("a", "1", "1")],
+        own: Some(("a", "0.5")),
+    };
+    for condition in [
+        "keyed.g = keyed.g",
+        "keyed.g = keyed.c",
+        "keyed.g = keyed.g || own.g",
+        "keyed.g >= own.g",
+        "keyed.g = keyed.c AND own.g = own.g",
+    ] {
+        withstands(
+            &format!("SELECT COUNT(*), SUM(own.x) FROM own JOIN keyed ON {condition}"),
+            one.clone(),
+        );
+        withstands(
+            &format!("SELECT own.g, COUNT(*) FROM own LEFT JOIN keyed ON {condition} GROUP BY own.g"),
+            one.clone(),
+        );
+    }
+}
+
+#[test]
+fn an_integer_key_compared_as_a_float_is_none() {
+    let here = tempfile::tempdir().unwrap();
+    let catalog = catalog(here.path(), "add_remove");
+    let form = |sql: &str| crate::engine::form(&question(sql, &catalog).unwrap().split.aggregations[0].rows);
+    assert_eq!(
+        form("SELECT COUNT(*) FROM own JOIN keyed ON keyed.g = own.g"),
+        Form::Plain
+    );
+    for condition in ["keyed.g = CAST(own.x AS TEXT) || keyed.g", "numbered.n = own.x"] {
+        let table = condition.split('.').next().unwrap();
+        let sql = format!("SELECT COUNT(*) FROM own JOIN {table} ON {condition}");
+        assert_eq!(form(&sql), Form::Partitioned, "{sql}");
+    }
+}
+
+/// Only the catalog's own promise spares the bounding step: what was derived is enforced.
+#[test]
+fn derived_facts_are_enforced() {
+    let here = tempfile::tempdir().unwrap();
+    let catalog = catalog(here.path(), "add_remove");
+    for (sql, expected) in [
+        ("SELECT COUNT(*) FROM own WHERE x > 0", Form::Plain),
+        (
+            "SELECT COUNT(*) FROM (SELECT u, MAX(x) AS m FROM t GROUP BY u) AS s",
+            Form::Partitioned,
+        ),
+        (
+            "SELECT COUNT(*) FROM own AS a JOIN own AS b ON a.u = b.u",
+            Form::Partitioned,
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT u FROM own UNION ALL SELECT u FROM own) AS s",
+            Form::Partitioned,
+        ),
+    ] {
+        let question = question(sql, &catalog).unwrap();
+        assert_eq!(
+            crate::engine::form(&question.split.aggregations[0].rows),
+            expected,
+            "{sql}"
+        );
+    }
+}
+
+/// Of two equal floats the engine keeps the one that comes first, and whatever comes after a NaN.
+#[test]
+fn the_largest_of_a_units_floats_in_any_order() {
+    let zeros = "SELECT COUNT(*) FROM (SELECT u, MAX(CASE WHEN x > 2 THEN 0.0 ELSE -0.0 END) AS m FROM t GROUP BY u) AS s WHERE CAST(m AS TEXT) LIKE '-%'";
+    withstands(zeros, unit(vec![row("a", "5", "1"), row("b", "1", "1")]));
+    assert_eq!(answers(zeros, vec![])[0][0], 0);
+    let largest = "SELECT SUM(m, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, MAX(x) AS m, MIN(x) AS l FROM t GROUP BY u) AS s";
+    withstands(
+        largest,
+        unit(vec![
+            row("a", "NaN", "1"),
+            row("b", "40", "1"),
+            row("c", "NaN", "1"),
+        ]),
+    );
+    let with = |rows: Vec<Row>| answers(largest, vec![unit(rows)])[0][0].as_f64().unwrap();
+    let several = [row("a", "NaN", "1"), row("b", "40", "1"), row("c", "3", "1")];
+    for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]] {
+        let found = with(order.iter().map(|place| several[*place].clone()).collect());
+        assert!((found - (12.0 * 2.5 + 40.0)).abs() < 0.1, "{found}");
+    }
+    let distinct = "SELECT COUNT(*) FROM (SELECT DISTINCT u, x FROM t) AS s WHERE CAST(x AS TEXT) LIKE '-%'";
+    withstands(distinct, unit(vec![row("a", "-0", "1"), row("a", "0", "1")]));
+}
+
+/// A left join whose condition looks at the row gives some of a unit's rows a partner and others none.
+#[test]
+fn left_joins_that_match_some_rows_of_a_unit() {
+    let mixed = Unit {
+        rows: vec![row("a", "1", "1"), row("b", "30", "1"), row("c", "2", "1")],
+        own: Some(("a", "1")),
+    };
+    let sql = "SELECT c, COUNT(*) FROM (SELECT t.u AS u, own.g AS c FROM t LEFT JOIN own ON t.u = own.u AND t.x < 5) AS e GROUP BY c";
+    withstands(sql, mixed.clone());
+    let pairs = "WITH e AS (SELECT t.u AS u, own.g AS c FROM t LEFT JOIN own ON t.u = own.u AND t.x < 5), g AS (SELECT u, c, COUNT(*) AS k FROM e GROUP BY u, c) SELECT COUNT(*) FROM g";
+    withstands(pairs, mixed);
+}
+
+/// What a query says of private rows inside a LATERAL subquery would reach the engine as it is.
+#[test]
+fn lateral_subqueries() {
+    refused(
+        "SELECT COUNT(*) FROM t CROSS JOIN LATERAL (SELECT many.w FROM many WHERE many.w = 100 / (t.y - 5)) AS q",
+        "LATERAL",
+    );
+    refused(
+        "SELECT COUNT(*) FROM t, LATERAL (SELECT many.w FROM many WHERE many.g = t.g) AS q",
+        "LATERAL",
+    );
+}
+
+/// Whether the engine looks at a public side at all depends on whether there are private rows.
+#[test]
+fn a_public_side_that_fails() {
+    let here = tempfile::tempdir().unwrap();
+    let numbered = ordinary();
+    let numbered: Vec<(usize, &Unit)> = numbered.iter().enumerate().collect();
+    write(here.path(), &numbered, 7, 2);
+    let dataset = Dataset::new(catalog(here.path(), "add_remove")).unwrap();
+    let ask = |who: &str| Ask {
+        epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
+        ..Ask::new(
+            format!(
+                "SELECT COUNT(*) FROM (SELECT u, g FROM t WHERE u = {who}) AS v JOIN (SELECT g, 1 / (w - 1) AS q FROM many) AS q ON q.g = v.g AND q.q >= 0"
+            ),
+            "tester",
+        )
+    };
+    // Somebody who is there, and nobody.
+    for who in ["3", "777"] {
+        let message = dataset.query(&ask(who)).unwrap_err().to_string();
+        assert!(message.contains("public side"), "{message}");
+    }
+    assert!(dataset.ledger().unwrap().charges().unwrap().is_empty());
+}
+
+/// One row must not become so many that what they take tells that it was there.
+#[test]
+fn one_row_does_not_become_millions() {
+    let here = tempfile::tempdir().unwrap();
+    let numbered = ordinary();
+    let numbered: Vec<(usize, &Unit)> = numbered.iter().enumerate().collect();
+    write(here.path(), &numbered, 7, 2);
+    let dataset = Dataset::new(catalog(here.path(), "add_remove")).unwrap();
+    let many: Vec<String> = (0..150).map(|value| format!("({value})")).collect();
+    let many = many.join(", ");
+    let ask = Ask {
+        epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
+        ..Ask::new(
+            format!(
+                "SELECT COUNT(*) FROM t CROSS JOIN (VALUES {many}) AS a(n) CROSS JOIN (VALUES {many}) AS b(m)"
+            ),
+            "tester",
+        )
+    };
+    let message = dataset.query(&ask).unwrap_err().to_string();
+    assert!(message.contains("one private row"), "{message}");
+}
+
+/// Two questions are the same only if nothing in them differs, however they print.
+#[test]
+fn different_questions_have_different_digests() {
+    let here = tempfile::tempdir().unwrap();
+    let numbered = ordinary();
+    let numbered: Vec<(usize, &Unit)> = numbered.iter().enumerate().collect();
+    write(here.path(), &numbered, 7, 2);
+    let catalog = catalog(here.path(), "add_remove");
+    let digest = |sql: &str| question(sql, &catalog).unwrap().digest(&catalog).unwrap();
+    let list = |last: &str| {
+        format!(
+            "SELECT COUNT(*) FROM t JOIN (VALUES (1), (2), (3), (4), (5), (6), (7), ({last})) AS v(n) ON t.y = v.n"
+        )
+    };
+    assert_ne!(digest(&list("8")), digest(&list("9")));
+    assert_eq!(digest(&list("8")), digest(&list("8").to_lowercase()));
+    assert_ne!(
+        digest(r#"SELECT COUNT(*) FROM own WHERE g = 'a") OR own.g = Utf8("b'"#),
+        digest("SELECT COUNT(*) FROM own WHERE g = 'a' OR g = 'b'"),
+    );
+}
+
+#[test]
+fn counting_rows_and_people_at_once() {
+    let here = tempfile::tempdir().unwrap();
+    let sql = "SELECT x, COUNT(*), COUNT(DISTINCT u) FROM own GROUP BY x";
+    let question = question(sql, &catalog(here.path(), "add_remove")).unwrap();
+    assert_eq!(
+        question.prices[0]
+            .noise
+            .iter()
+            .filter(|noise| noise.threshold().is_some())
+            .count(),
+        1
+    );
 }

@@ -13,7 +13,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::dataframe::DataFrame;
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 
 /// A table with these columns.
@@ -30,7 +30,8 @@ fn table(source: Source, columns: &[(&str, Kind)]) -> Table {
 /// All rows of a table, typed.
 fn rows(table: &Table) -> Result<RecordBatch, Error> {
     run(async {
-        let session = SessionContext::new();
+        // One thread, so that rows come in the order of the file.
+        let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
         let plan = typed_scan(&session.state(), "t", table).await?;
         let schema = Arc::clone(plan.schema().inner());
         for ((name, facts), (relation, field)) in table.columns.iter().zip(plan.schema().iter()) {

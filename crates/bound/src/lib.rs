@@ -29,6 +29,8 @@ mod exec;
 mod grid;
 mod groups;
 mod integers;
+mod kind;
+mod md5;
 mod node;
 mod partitioned;
 mod planner;
@@ -36,6 +38,7 @@ mod registers;
 mod relational;
 mod rows;
 mod runs;
+mod single;
 mod spill;
 mod totals;
 mod units;
@@ -43,8 +46,9 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use choice::Secret;
+pub use choice::{Secret, number_or_null, one_spelling};
 pub use grid::on_grid;
+pub use kind::Kind;
 pub use node::to_relational;
 pub use planner::session;
 pub use rows::RowBounding;
@@ -53,7 +57,7 @@ use choice::{known_type, normalised};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ExprSchema, Result, plan_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, col};
-use node::ContributionBound;
+use node::{ContributionBound, Native};
 use registers::{Registers, argument_name};
 
 /// One number per group, summed over units.
@@ -130,7 +134,7 @@ impl Partial {
 /// Which plan bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// The catalog promises one row a unit: a plain aggregate.
+    /// The catalog promises one row a unit: nothing to bound but the values.
     Plain,
     /// The catalog promises that the file is sorted by the unit, ascending: rows of a unit lie next to each other, also across the boundary
     /// between two parts of the file that are read at the same time. One pass, in memory of the size of the result. A broken promise is
@@ -191,11 +195,11 @@ impl Bounding {
         let rule = self.rule()?;
         let prepared = self.prepared(&rule)?;
         let contributions = match form {
-            Form::Plain => return relational::one_row_per_unit(prepared, &rule, &self.keys),
+            Form::Plain => ContributionBound::plan(prepared, rule, Native::Single)?,
             Form::Relational => relational::contributions(prepared, &rule)?,
             Form::Partitioned if !units::holds(&rule) => relational::contributions(prepared, &rule)?,
-            Form::Partitioned => ContributionBound::plan(prepared, rule, false)?,
-            Form::Clustered => ContributionBound::plan(prepared, rule, true)?,
+            Form::Partitioned => ContributionBound::plan(prepared, rule, Native::Partitioned)?,
+            Form::Clustered => ContributionBound::plan(prepared, rule, Native::Clustered)?,
         };
         relational::totals(contributions, &self.keys, self.partials.len())
     }

@@ -3,9 +3,9 @@
 use super::registers::{argument_name, clamped};
 use super::{Partial, Rule, key_columns, key_name};
 use datafusion::common::{Column, Result};
-use datafusion::functions_aggregate::expr_fn::{count, sum};
+use datafusion::functions_aggregate::expr_fn::sum;
 use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, SortExpr, when};
 use datafusion::prelude::{coalesce, col, lit};
 
 /// What each unit adds to each group it counts in: `key0…`, `partial0…`.
@@ -82,21 +82,33 @@ pub(crate) fn totals(contributions: LogicalPlan, keys: &[Column], partials: usiz
     renamed(contributions, keys, sums)
 }
 
-/// The totals where each unit has one row: nothing to bound but the values.
-pub(crate) fn one_row_per_unit(prepared: LogicalPlan, rule: &Rule, keys: &[Column]) -> Result<LogicalPlan> {
-    let total = |(place, partial): (usize, &Partial)| {
-        let total = match *partial {
-            Partial::Units | Partial::Rows { .. } => count(lit(1i64)),
-            Partial::Present { argument, .. } => count(col(argument_name(argument))),
-            Partial::Sum { argument, low, high }
+/// What each row adds to its group where each unit has one row: nothing to bound but the values.
+pub(crate) fn of_single_rows(prepared: LogicalPlan, rule: &Rule) -> Result<LogicalPlan> {
+    let mut columns = key_columns(rule);
+    for (place, partial) in rule.partials.iter().enumerate() {
+        let argument = |argument: usize| col(argument_name(argument));
+        let added = match *partial {
+            Partial::Units | Partial::Rows { .. } => lit(1i64),
+            Partial::Present { argument: at, .. } => {
+                when(argument(at).is_null(), lit(0i64)).otherwise(lit(1i64))?
+            }
+            Partial::Sum {
+                argument: at,
+                low,
+                high,
+            }
             | Partial::Mean {
-                argument, low, high, ..
-            } => sum(clamped(col(argument_name(argument)), low, high)?),
+                argument: at,
+                low,
+                high,
+                ..
+            } => clamped(argument(at), low, high)?,
         };
-        Ok(total.alias(partial_name(place)))
-    };
-    let totals: Result<Vec<Expr>> = rule.partials.iter().enumerate().map(total).collect();
-    renamed(somebody(prepared)?, keys, totals?)
+        columns.push(added.alias(partial_name(place)));
+    }
+    LogicalPlanBuilder::from(somebody(prepared)?)
+        .project(columns)?
+        .build()
 }
 
 /// Aggregates by `key0…` and gives the keys their own names back. Without rows there is one row of zeros if there are no keys.

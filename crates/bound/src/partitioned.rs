@@ -4,13 +4,16 @@
 //! when memory is full. So nobody waits in a circle.
 
 use super::exec::{BoundExec, Output, somebodys};
+use super::integers::spread;
 use super::runs::Runs;
 use super::spill::Spill;
 use super::totals::Shape;
 use super::units::Units;
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{AsArray, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::take_record_batch;
+use datafusion::arrow::datatypes::Int64Type;
 use datafusion::common::Result;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -24,6 +27,8 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// How many batches may wait for a thread.
 const WAITING: usize = 4;
+/// One part in so many of the memory is left to others: merging, and summing totals.
+const OTHERS: usize = 4;
 
 /// A task for each part of the input, which deals rows out, and a task for each thread, which keeps the states of the units it is dealt.
 pub(crate) fn spawn(
@@ -32,19 +37,24 @@ pub(crate) fn spawn(
     output: Output,
     tasks: &mut RecordBatchReceiverStreamBuilder,
 ) -> Result<()> {
+    let most_bytes = match context.memory_pool().memory_limit() {
+        MemoryLimit::Finite(bytes) => bytes / OTHERS * (OTHERS - 1) / exec.threads,
+        _ => usize::MAX,
+    };
     let mut senders = Vec::new();
     for thread in 0..exec.threads {
         let (sender, receiver) = mpsc::channel(WAITING);
         senders.push(sender);
-        let reservation = MemoryConsumer::new(format!("ContributionBoundExec[{thread}]"))
-            .with_can_spill(true)
-            .register(context.memory_pool());
+        // Not as one of those that spill, among which the pool divides memory evenly: the others here hold next to nothing.
+        let reservation =
+            MemoryConsumer::new(format!("ContributionBoundExec[{thread}]")).register(context.memory_pool());
         let merge = reservation.new_empty();
         let worker = Worker {
             shape: Arc::clone(&exec.shape),
             units: Units::new(&exec.shape)?,
             spill: Spill::new(&exec.shape, &context, &exec.metrics, thread, merge),
             reservation,
+            most_bytes,
             output: output.clone(),
         };
         tasks.spawn(worker.run(receiver));
@@ -52,7 +62,7 @@ pub(crate) fn spawn(
     for part in 0..exec.input.output_partitioning().partition_count() {
         let input = exec.input.execute(part, Arc::clone(&context))?;
         let elapsed = output.metrics.elapsed_compute().clone();
-        tasks.spawn(deal(input, senders.clone(), elapsed));
+        tasks.spawn(deal(input, senders.clone(), exec.shape.secret.key(), elapsed));
     }
     Ok(())
 }
@@ -61,15 +71,21 @@ pub(crate) fn spawn(
 async fn deal(
     mut input: SendableRecordBatchStream,
     senders: Vec<Sender<RecordBatch>>,
+    key: u64,
     elapsed: Time,
 ) -> Result<()> {
     let unit: Arc<dyn PhysicalExpr> = Arc::new(Column::new("unit", 0));
-    let mut partitioner = BatchPartitioner::new_hash_partitioner(vec![unit], senders.len(), elapsed)?;
+    let mut partitioner = BatchPartitioner::new_hash_partitioner(vec![unit], senders.len(), elapsed.clone())?;
     while let Some(batch) = input.next().await {
         let batch = somebodys(batch?)?;
-        let dealt = match senders.len() {
-            1 => vec![(0, batch)],
-            _ => partitioner.partition_iter(batch)?.collect::<Result<Vec<_>>>()?,
+        let integers = batch.column(0).as_primitive_opt::<Int64Type>().cloned();
+        let dealt = match integers {
+            _ if senders.len() == 1 => vec![(0, batch)],
+            Some(units) => {
+                let _timer = elapsed.timer();
+                by_integer(&batch, units.values(), senders.len(), key)?
+            }
+            None => partitioner.partition_iter(batch)?.collect::<Result<Vec<_>>>()?,
         };
         for (thread, batch) in dealt {
             if senders[thread].send(batch).await.is_err() {
@@ -81,12 +97,34 @@ async fn deal(
     Ok(())
 }
 
+/// The rows of each thread.
+fn by_integer(
+    batch: &RecordBatch,
+    units: &[i64],
+    threads: usize,
+    key: u64,
+) -> Result<Vec<(usize, RecordBatch)>> {
+    let mut rows = vec![Vec::with_capacity(units.len() / threads * 2); threads];
+    for (row, unit) in units.iter().enumerate() {
+        // Lower bits than those that say in which part of a thread the unit is.
+        let thread = (u64::from(spread(*unit, key) & 0xffff) * threads as u64) >> 16;
+        rows[thread as usize].push(row as u32);
+    }
+    rows.into_iter()
+        .enumerate()
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(thread, rows)| Ok((thread, take_record_batch(batch, &UInt32Array::from(rows))?)))
+        .collect()
+}
+
 /// One thread.
 struct Worker {
     shape: Arc<Shape>,
     units: Units,
     spill: Spill,
     reservation: MemoryReservation,
+    /// More memory is not taken, even if there is.
+    most_bytes: usize,
     output: Output,
 }
 
@@ -114,8 +152,8 @@ impl Worker {
         let addends = self.shape.registers.of_rows(&batch, 1 + keys)?;
         self.units
             .push(batch.column(0), &batch.columns()[1..1 + keys], &addends)?;
-        let reserved = self.reservation.try_resize(self.units.size());
-        if reserved.is_err() || self.units.is_full() {
+        let size = self.units.size();
+        if size > self.most_bytes || self.reservation.try_resize(size).is_err() || self.units.is_full() {
             self.write()?;
         }
         Ok(())

@@ -1,5 +1,5 @@
 use super::*;
-use crate::bound::RowBounding;
+use crate::RowBounding;
 use std::collections::BTreeSet;
 
 /// The value that is counted is the first argument.

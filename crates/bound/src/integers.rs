@@ -1,14 +1,10 @@
 //! Integers numbered in the order in which they came: units are mostly integers, and there are many.
 //!
-//! The table is far larger than a processor's nearest memory, so what counts is how many places of it are fetched at once. A first pass looks
+//! The table is larger than a processor's nearest memory, so what counts is how many places of it are fetched at once. A first pass looks
 //! at the one place where each row's integer most likely is, without a branch; a second deals with the few that were not there.
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, UInt32Array};
-use datafusion::arrow::datatypes::Int64Type;
-use std::sync::Arc;
-
 const EMPTY: u32 = u32::MAX;
-const FIRST_PLACES: usize = 1 << 10;
+const FIRST_PLACES: usize = 1 << 8;
 
 #[derive(Clone, Copy)]
 struct Place {
@@ -28,7 +24,7 @@ pub(crate) struct Integers {
     key: u64,
     /// The integers by number.
     values: Vec<i64>,
-    numbers: Vec<usize>,
+    numbers: Vec<u32>,
     missed: Vec<u32>,
 }
 
@@ -43,9 +39,9 @@ impl Integers {
         }
     }
 
-    /// Numbers the rows, and says for each new integer, in the order of their numbers, a row that has it. No row is NULL.
-    pub(crate) fn number(&mut self, column: &ArrayRef) -> UInt32Array {
-        let column = column.as_primitive::<Int64Type>().values();
+    /// Numbers the rows, and says how many integers were known before: new ones have the numbers from there on.
+    pub(crate) fn number(&mut self, column: &[i64]) -> usize {
+        let known = self.values.len();
         let rows = column.len();
         while (self.values.len() + rows) * 2 > self.places.len() {
             self.grow();
@@ -57,11 +53,10 @@ impl Integers {
         let (mut missed, shift, key) = (0, self.shift(), self.key);
         for (row, (value, number)) in column.iter().zip(&mut self.numbers).enumerate() {
             let place = self.places[hash(*value, key, shift)];
-            *number = place.number as usize;
+            *number = place.number;
             self.missed[missed] = row as u32;
             missed += usize::from(place.value != *value || place.number == EMPTY);
         }
-        let mut firsts = Vec::new();
         for row in &self.missed[..missed] {
             let value = column[*row as usize];
             let mut at = hash(value, key, shift);
@@ -72,29 +67,26 @@ impl Integers {
                 let number = self.values.len() as u32;
                 self.places[at] = Place { value, number };
                 self.values.push(value);
-                firsts.push(*row);
             }
-            self.numbers[*row as usize] = self.places[at].number as usize;
+            self.numbers[*row as usize] = self.places[at].number;
         }
-        UInt32Array::from(firsts)
+        known
     }
 
     /// The numbers of the rows that were numbered last.
-    pub(crate) fn numbers(&self) -> &[usize] {
+    pub(crate) fn numbers(&self) -> &[u32] {
         &self.numbers
     }
 
-    /// Forgets all integers, and says which they were, in the order of their numbers.
-    pub(crate) fn drain(&mut self) -> ArrayRef {
-        self.places = vec![FREE; FIRST_PLACES];
-        Arc::new(Int64Array::from(std::mem::take(&mut self.values)))
+    /// The integers, in the order of their numbers.
+    pub(crate) fn values(&self) -> &[i64] {
+        &self.values
     }
 
     pub(crate) fn size(&self) -> usize {
         self.places.capacity() * size_of::<Place>()
             + self.values.capacity() * size_of::<i64>()
-            + self.numbers.capacity() * size_of::<usize>()
-            + self.missed.capacity() * size_of::<u32>()
+            + (self.numbers.capacity() + self.missed.capacity()) * size_of::<u32>()
     }
 
     fn shift(&self) -> u32 {
@@ -123,4 +115,11 @@ impl Integers {
 fn hash(value: i64, key: u64, shift: u32) -> usize {
     let product = (value as u64 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((product ^ (product >> 32)).wrapping_mul(key) >> shift) as usize
+}
+
+/// Thirty-two bits that say where an integer is dealt with: others than those that say where it is in a table.
+#[inline]
+pub(crate) fn spread(value: i64, key: u64) -> u32 {
+    let product = (value as u64 ^ key.rotate_left(29)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    ((product ^ (product >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32
 }

@@ -15,30 +15,53 @@ use std::sync::Arc;
 pub(crate) struct ContributionBound {
     pub(crate) input: LogicalPlan,
     pub(crate) rule: Rule,
-    /// Whether the rows come sorted by unit.
-    pub(crate) clustered: bool,
+    pub(crate) native: Native,
     schema: DFSchemaRef,
 }
 
+/// How the native operator bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Native {
+    /// Each unit has one row: nothing to bound but the values.
+    Single,
+    /// The rows come sorted by unit.
+    Clustered,
+    /// Rows come in any order.
+    Partitioned,
+}
+
+impl std::fmt::Display for Native {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Single => "one row a unit",
+            Self::Clustered => "clustered",
+            Self::Partitioned => "partitioned",
+        })
+    }
+}
+
 impl ContributionBound {
-    pub(crate) fn plan(input: LogicalPlan, rule: Rule, clustered: bool) -> Result<LogicalPlan> {
-        let node = Arc::new(Self::new(input, rule, clustered)?);
+    pub(crate) fn plan(input: LogicalPlan, rule: Rule, native: Native) -> Result<LogicalPlan> {
+        let node = Arc::new(Self::new(input, rule, native)?);
         Ok(LogicalPlan::Extension(Extension { node }))
     }
 
-    fn new(input: LogicalPlan, rule: Rule, clustered: bool) -> Result<Self> {
+    fn new(input: LogicalPlan, rule: Rule, native: Native) -> Result<Self> {
         let totals = totals_schema(&rule, input.schema().as_arrow());
         Ok(Self {
             schema: Arc::new(DFSchema::try_from(totals)?),
             input,
             rule,
-            clustered,
+            native,
         })
     }
 
     /// The same with built-in operators and functions alone.
     fn relational(&self) -> Result<LogicalPlan> {
-        relational::contributions(self.input.clone(), &self.rule)
+        match self.native {
+            Native::Single => relational::of_single_rows(self.input.clone(), &self.rule),
+            _ => relational::contributions(self.input.clone(), &self.rule),
+        }
     }
 }
 
@@ -82,12 +105,7 @@ impl UserDefinedLogicalNodeCore for ContributionBound {
     }
 
     fn fmt_for_explain(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        let form = if self.clustered {
-            "clustered"
-        } else {
-            "partitioned"
-        };
-        write!(formatter, "ContributionBound: {form}, ")?;
+        write!(formatter, "ContributionBound: {}, ", self.native)?;
         match self.rule.limit() {
             Some(groups) => write!(formatter, "groups per unit: {groups}"),
             None => write!(formatter, "groups per unit: all"),
@@ -96,7 +114,7 @@ impl UserDefinedLogicalNodeCore for ContributionBound {
 
     fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
         match <[LogicalPlan; 1]>::try_from(inputs) {
-            Ok([input]) => Self::new(input, self.rule.clone(), self.clustered),
+            Ok([input]) => Self::new(input, self.rule.clone(), self.native),
             Err(_) => internal_err!("bounding reads one input"),
         }
     }

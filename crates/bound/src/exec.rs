@@ -1,7 +1,8 @@
 //! The native operator: it reads all parts of its input at once and gives one stream of totals, which whoever reads them sums.
 
+use super::node::Native;
 use super::totals::Shape;
-use super::{clustered, partitioned};
+use super::{clustered, partitioned, single};
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::compute::{filter_record_batch, is_not_null};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -21,8 +22,7 @@ use tokio::sync::mpsc::Sender;
 pub(crate) struct BoundExec {
     pub(crate) input: Arc<dyn ExecutionPlan>,
     pub(crate) shape: Arc<Shape>,
-    /// Whether the rows come sorted by unit.
-    clustered: bool,
+    native: Native,
     /// How many threads work, if rows can be dealt out.
     pub(crate) threads: usize,
     properties: Arc<PlanProperties>,
@@ -33,7 +33,7 @@ impl BoundExec {
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
         shape: Arc<Shape>,
-        clustered: bool,
+        native: Native,
         threads: usize,
     ) -> Self {
         let properties = PlanProperties::new(
@@ -45,7 +45,7 @@ impl BoundExec {
         Self {
             input,
             shape,
-            clustered,
+            native,
             threads: threads.max(1),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -55,15 +55,11 @@ impl BoundExec {
 
 impl DisplayAs for BoundExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        let form = if self.clustered {
-            "clustered"
-        } else {
-            "partitioned"
-        };
         write!(
             formatter,
-            "{}: {form}, groups per unit: {:?}",
+            "{}: {}, groups per unit: {:?}",
             self.name(),
+            self.native,
             self.shape.limit
         )
     }
@@ -101,7 +97,7 @@ impl ExecutionPlan for BoundExec {
         match (children.pop(), children.is_empty()) {
             (Some(input), true) => {
                 let shape = Arc::clone(&self.shape);
-                Ok(Arc::new(Self::new(input, shape, self.clustered, self.threads)))
+                Ok(Arc::new(Self::new(input, shape, self.native, self.threads)))
             }
             _ => internal_err!("bounding reads one input"),
         }
@@ -116,9 +112,10 @@ impl ExecutionPlan for BoundExec {
             sender: tasks.tx(),
             metrics: BaselineMetrics::new(&self.metrics, 0),
         };
-        match self.clustered {
-            true => clustered::spawn(self, context, output, &mut tasks)?,
-            false => partitioned::spawn(self, context, output, &mut tasks)?,
+        match self.native {
+            Native::Single => single::spawn(self, &context, &output, &mut tasks)?,
+            Native::Clustered => clustered::spawn(self, context, output, &mut tasks)?,
+            Native::Partitioned => partitioned::spawn(self, context, output, &mut tasks)?,
         }
         Ok(tasks.build())
     }

@@ -9,27 +9,39 @@ use datafusion::arrow::compute::{SortOptions, partition, take};
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
+/// Where more groups of a unit count than this, rows are not sifted.
+const SIFTED: usize = 8;
+
 /// Rows sorted by unit, folded into the totals of their groups as soon as the next unit starts.
+///
+/// As in [`super::units`], a unit keeps the groups of smallest hash among those seen so far, and one that was dropped never comes back.
 pub(crate) struct Runs {
     shape: Arc<Shape>,
     digest: Option<Digest>,
     groups: Groups,
     totals: Totals,
-    /// The unit whose rows are coming, in an array of one.
-    unit: Option<ArrayRef>,
+    /// The unit whose rows are coming: its place in a batch of units.
+    unit: Option<(ArrayRef, usize)>,
     affine: Affine,
-    /// The unit's groups, and its registers in each of them.
-    slots: Vec<u32>,
+    /// The groups that the unit keeps with their hashes, and its registers in each of them.
+    slots: Vec<(u32, u32)>,
     values: Vec<i64>,
+    /// A larger hash is not kept: the largest that is, once no more groups are.
+    most: u32,
+    /// How many groups a unit keeps.
+    limit: usize,
+    /// The hashes of a run's rows, and the rows that may matter.
+    hashed: Vec<u32>,
+    left: Vec<u32>,
     /// For each group, in which run it was seen last (they are numbered from one), and its slot there.
     seen: Vec<(u64, u32)>,
     run: u64,
     /// The first unit of the stream may have begun in another stream, and the last may go on there: their states are held back. `None` where
     /// there is one stream.
     ends: Option<Ends>,
-    ranked: Vec<(u32, u32)>,
 }
 
 /// Where a stream begins and ends.
@@ -52,10 +64,15 @@ impl Runs {
             affine: Affine::default(),
             slots: Vec::new(),
             values: Vec::new(),
+            most: u32::MAX,
+            limit: shape
+                .limit
+                .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+            hashed: Vec::new(),
+            left: Vec::new(),
             seen: Vec::new(),
             run: 1,
             ends: (!alone).then(Ends::default),
-            ranked: Vec::new(),
             shape,
         })
     }
@@ -70,26 +87,62 @@ impl Runs {
         let starts = UInt32Array::from_iter_values(runs.iter().map(|run| run.start as u32));
         let units = take(unit, &starts, None)?;
         let affines = match &self.digest {
-            Some(digest) => digest.units(Arc::clone(&units))?,
+            Some(digest) => digest.units(Arc::clone(&units), &self.shape.secret)?,
             None => Vec::new(),
         };
         self.check_order(&units)?;
         let mut goes_on = match &self.unit {
-            Some(current) => order(current, 0, &units, 0)?.is_eq(),
+            Some((current, at)) => order(current, *at, &units, 0)?.is_eq(),
             None => false,
         };
         for (place, run) in runs.into_iter().enumerate() {
             if !goes_on {
                 self.close()?;
-                self.unit = Some(units.slice(place, 1));
+                self.unit = Some((Arc::clone(&units), place));
                 self.affine = affines.get(place).copied().unwrap_or_default();
             }
             goes_on = false;
-            for row in run {
-                self.add(row, addends);
+            if self.limit <= SIFTED && self.digest.is_some() && run.len() > self.limit {
+                self.sift(run);
+                for place in 0..self.left.len() {
+                    self.add(self.left[place] as usize, addends);
+                }
+            } else {
+                for row in run {
+                    self.add(row, addends);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Finds the rows of a run that may matter: those whose hash is among the smallest, as many as groups count. Most rows do not, and which
+    /// ones cannot be foreseen, so that there are no branches here.
+    fn sift(&mut self, run: Range<usize>) {
+        let (numbers, hashes) = (self.groups.numbers(), self.groups.hashes());
+        let secret = &self.shape.secret;
+        self.hashed.clear();
+        let hash = |group: &usize| secret.mix(self.affine, hashes[*group]);
+        self.hashed.extend(numbers[run.clone()].iter().map(hash));
+        let most = match self.limit {
+            1 => smallest::<1>(&self.hashed),
+            2 => smallest::<2>(&self.hashed),
+            3 => smallest::<3>(&self.hashed),
+            4 => smallest::<4>(&self.hashed),
+            5 => smallest::<5>(&self.hashed),
+            6 => smallest::<6>(&self.hashed),
+            7 => smallest::<7>(&self.hashed),
+            _ => smallest::<SIFTED>(&self.hashed),
+        };
+        let most = most.min(self.most);
+        self.left.clear();
+        self.left.resize(run.len() + 1, 0);
+        let mut left = 0;
+        for (row, hash) in run.zip(&self.hashed) {
+            self.left[left] = row as u32;
+            left += usize::from(*hash <= most);
+        }
+        self.left.truncate(left);
     }
 
     fn make_known(&mut self, rows: usize, keys: &[ArrayRef]) -> Result<()> {
@@ -106,7 +159,7 @@ impl Runs {
         let compare = make_comparator(units, units, ascending())?;
         let sorted = (1..units.len()).all(|place| compare(place - 1, place).is_lt());
         let follows = match &self.unit {
-            Some(current) => order(current, 0, units, 0)?.is_le(),
+            Some((current, at)) => order(current, *at, units, 0)?.is_le(),
             None => true,
         };
         if sorted && follows { Ok(()) } else { not_sorted() }
@@ -115,26 +168,73 @@ impl Runs {
     #[inline]
     fn add(&mut self, row: usize, addends: &[Addend]) {
         let group = self.groups.numbers()[row];
-        let (run, slot) = &mut self.seen[group];
-        if *run != self.run {
-            *run = self.run;
-            *slot = self.slots.len() as u32;
-            self.slots.push(group as u32);
-            self.values.resize(self.values.len() + addends.len(), 0);
+        // Where all groups count there is no hash.
+        let hash = match self.groups.hashes().get(group) {
+            Some(hash) => self.shape.secret.mix(self.affine, *hash),
+            None => 0,
+        };
+        if hash > self.most {
+            return;
         }
-        let from = *slot as usize * addends.len();
+        let (run, slot) = self.seen[group];
+        let slot = if run == self.run {
+            slot as usize
+        } else {
+            match self.slot_for(group as u32, hash) {
+                Some(slot) => slot,
+                None => return,
+            }
+        };
+        let from = slot * addends.len();
         for (value, addend) in self.values[from..from + addends.len()].iter_mut().zip(addends) {
             *value = value.wrapping_add(addend.of(row));
         }
     }
 
+    /// An empty slot for a group that the unit does not keep; `None` if all it keeps come first.
+    fn slot_for(&mut self, group: u32, hash: u32) -> Option<usize> {
+        let width = self.shape.registers.len();
+        let slot = if self.slots.len() < self.limit {
+            self.slots.push((hash, group));
+            self.values.resize(self.values.len() + width, 0);
+            self.slots.len() - 1
+        } else {
+            let worst = self.worst()?;
+            if self.compare(&(hash, group), &self.slots[worst]).is_ge() {
+                return None;
+            }
+            let (_, dropped) = std::mem::replace(&mut self.slots[worst], (hash, group));
+            self.seen[dropped as usize].0 = 0;
+            self.values[worst * width..(worst + 1) * width].fill(0);
+            worst
+        };
+        self.seen[group as usize] = (self.run, slot as u32);
+        if self.slots.len() == self.limit {
+            self.most = self.slots.iter().map(|(hash, _)| *hash).max().unwrap_or_default();
+        }
+        Some(slot)
+    }
+
+    /// The slot of the group that is dropped first.
+    fn worst(&self) -> Option<usize> {
+        (0..self.slots.len()).max_by(|one, other| self.compare(&self.slots[*one], &self.slots[*other]))
+    }
+
+    /// By hash, ties by name.
+    fn compare(&self, one: &(u32, u32), other: &(u32, u32)) -> Ordering {
+        one.0
+            .cmp(&other.0)
+            .then_with(|| self.groups.compare(one.1, other.1))
+    }
+
     /// The current unit has no more rows here.
     fn close(&mut self) -> Result<()> {
-        let Some(unit) = self.unit.take() else {
+        let Some((units, place)) = self.unit.take() else {
             return Ok(());
         };
         match &self.ends {
             Some(ends) if ends.units.is_none() => {
+                let unit = units.slice(place, 1);
                 let states = self.states(&unit)?;
                 if let Some(ends) = &mut self.ends {
                     ends.states.push(states);
@@ -147,46 +247,21 @@ impl Runs {
         Ok(())
     }
 
-    /// Adds the current unit to the totals of its groups that count.
+    /// Adds the current unit to the totals of the groups it keeps.
     fn fold(&mut self) {
         let registers = &self.shape.registers;
         let width = registers.len();
-        let values = |slot: u32| &self.values[slot as usize * width..(slot as usize + 1) * width];
-        let limit = self.shape.limit.unwrap_or(u64::MAX);
-        if self.slots.len() as u64 <= limit {
-            for (slot, group) in self.slots.iter().enumerate() {
-                self.totals.fold(registers, *group, values(slot as u32));
-            }
-            return;
-        }
-        let hash = |group: u32| {
-            self.shape
-                .secret
-                .mix(self.affine, self.groups.hashes()[group as usize])
-        };
-        self.ranked.clear();
-        self.ranked
-            .extend((self.slots.iter().enumerate()).map(|(slot, group)| (hash(*group), slot as u32)));
-        let compare = |one: &(u32, u32), other: &(u32, u32)| -> Ordering {
-            let names = || {
-                let group = |slot: u32| self.slots[slot as usize];
-                self.groups.compare(group(one.1), group(other.1))
-            };
-            one.0.cmp(&other.0).then_with(names)
-        };
-        // `limit` is below the number of slots.
-        self.ranked.select_nth_unstable_by(limit as usize, compare);
-        for (_, slot) in &self.ranked[..limit as usize] {
-            self.totals
-                .fold(registers, self.slots[*slot as usize], values(*slot));
+        for (slot, (_, group)) in self.slots.iter().enumerate() {
+            let values = &self.values[slot * width..(slot + 1) * width];
+            self.totals.fold(registers, *group, values);
         }
     }
 
-    /// The state of the current unit in all its groups.
+    /// The state of the current unit in the groups it keeps.
     fn states(&self, unit: &ArrayRef) -> Result<RecordBatch> {
         let rows = self.slots.len();
         let mut columns = vec![take(unit, &UInt32Array::from(vec![0; rows]), None)?];
-        columns.extend(self.groups.keys(self.slots.iter().copied())?);
+        columns.extend(self.groups.keys(self.slots.iter().map(|(_, group)| *group))?);
         let width = self.shape.registers.len();
         for place in 0..width {
             let values = (0..rows).map(|slot| self.values[slot * width + place]);
@@ -198,13 +273,14 @@ impl Runs {
     fn forget(&mut self) {
         self.slots.clear();
         self.values.clear();
+        self.most = u32::MAX;
         self.run += 1;
     }
 
     /// The totals so far, to make room. The current unit stays.
     fn flush(&mut self) -> Result<Vec<RecordBatch>> {
         let current = match &self.unit {
-            Some(unit) => Some(self.states(unit)?),
+            Some((units, place)) => Some(self.states(&units.slice(*place, 1))?),
             None => None,
         };
         let batches = self.totals.drain(&self.shape, &self.groups)?;
@@ -240,10 +316,11 @@ impl Runs {
 
     /// There are no more rows: the totals, and what was held back.
     pub(crate) fn finish(mut self) -> Result<(Vec<RecordBatch>, Ends)> {
-        if let Some(unit) = self.unit.clone() {
+        if let Some((units, place)) = self.unit.clone() {
             match &self.ends {
                 None => self.close()?,
                 Some(_) => {
+                    let unit = units.slice(place, 1);
                     let states = self.states(&unit)?;
                     if let Some(ends) = &mut self.ends {
                         let first = match ends.units.take() {
@@ -265,10 +342,30 @@ impl Runs {
         self.groups.size()
             + self.totals.size()
             + self.seen.capacity() * size_of::<(u64, u32)>()
-            + self.slots.capacity() * size_of::<u32>()
+            + self.slots.capacity() * size_of::<(u32, u32)>()
+            + (self.hashed.capacity() + self.left.capacity()) * size_of::<u32>()
             + self.values.capacity() * size_of::<i64>()
-            + self.ranked.capacity() * size_of::<(u32, u32)>()
     }
+}
+
+/// The `COUNT`-th smallest of the different numbers, or the largest there is if they are fewer.
+#[inline]
+fn smallest<const COUNT: usize>(numbers: &[u32]) -> u32 {
+    let mut sorted = [u32::MAX; COUNT];
+    for number in numbers {
+        let mut carried = *number;
+        for place in &mut sorted {
+            let held = *place;
+            *place = held.min(carried);
+            // What is there already is not carried on.
+            carried = if held == carried {
+                u32::MAX
+            } else {
+                held.max(carried)
+            };
+        }
+    }
+    sorted[COUNT - 1]
 }
 
 /// Checks that no two streams share a unit but where one ends and the next begins, and gives the held back states, sorted by unit.
@@ -309,4 +406,22 @@ fn not_sorted<T>() -> Result<T> {
     exec_err!(
         "the rows are not sorted by the unit, as the catalog promises, so nothing is answered\nhint: sort the file by the unit, ascending, or remove the promise from the catalog"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::smallest;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn the_smallest_of_different_numbers(numbers in prop::collection::vec(0u32..9, 0..20)) {
+            let different: Vec<u32> = BTreeSet::from_iter(numbers.iter().copied()).into_iter().collect();
+            let expected = |count: usize| different.get(count - 1).copied().unwrap_or(u32::MAX);
+            prop_assert_eq!(smallest::<1>(&numbers), expected(1));
+            prop_assert_eq!(smallest::<4>(&numbers), expected(4));
+            prop_assert_eq!(smallest::<8>(&numbers), expected(8));
+        }
+    }
 }

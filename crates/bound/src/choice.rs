@@ -5,15 +5,18 @@
 //! can choose the same groups, and the native operators compute a digest once a unit and once a group instead of once a row.
 //! MD5 is broken as a commitment; here it only has to spread, and privacy holds for any choice (see [`super`]).
 
+use super::md5::{Digests, MOST_BYTES};
 use crate::Kind;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, exec_err, plan_err};
 use datafusion::logical_expr::{Expr, cast, when};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::prelude::{character_length, concat, lit, md5, substring, translate};
 use std::sync::Arc;
 
+/// −2⁶³ in decimal.
+const LONGEST_INTEGER: usize = 20;
 /// 2³¹ − 1, a prime.
 const MODULUS: i64 = 2_147_483_647;
 
@@ -83,8 +86,18 @@ impl Secret {
     }
 
     fn digest(&self, what: &str, mut parts: Vec<Expr>) -> Expr {
-        parts.insert(0, lit(format!("{}:{what}:", self.digits)));
+        parts.insert(0, lit(self.prefix(what)));
         md5(concat(parts))
+    }
+
+    /// What precedes whatever is digested.
+    fn prefix(&self, what: &str) -> String {
+        format!("{}:{what}:", self.digits)
+    }
+
+    /// What precedes a unit that is digested.
+    pub(crate) fn unit_prefix(&self) -> String {
+        self.prefix("u")
     }
 
     /// The hash of a group (or of a value) for a unit, from their digests.
@@ -98,12 +111,23 @@ impl Secret {
         // Both factors are below 10⁹, so nothing overflows.
         let sum = u64::from(unit.factor) * u64::from(group) + u64::from(unit.offset);
         if self.modulus == MODULUS {
-            // A constant divisor is a multiplication.
-            (sum % (MODULUS as u64)) as u32
+            remainder(sum)
         } else {
             (sum % (self.modulus as u64)) as u32
         }
     }
+}
+
+/// The remainder modulo 2³¹ − 1 of a number below 2⁶¹: 2³¹ is 1, so its upper bits count as much as the lower.
+#[inline]
+fn remainder(number: u64) -> u32 {
+    let modulus = MODULUS as u64;
+    let folded = (number & modulus) + (number >> 31);
+    (if folded >= modulus {
+        folded - modulus
+    } else {
+        folded
+    }) as u32
 }
 
 /// The affine map of one unit.
@@ -130,6 +154,19 @@ fn number(digest: &[u8], from: usize) -> u32 {
     })
 }
 
+/// The affine map of a unit whose digest is these words: two hexadecimal digits a byte, the upper one first.
+fn affine(words: [u32; 4]) -> Affine {
+    let mut numbers = [0u32; 2];
+    for place in 0..18 {
+        let byte = words[place / 8] >> (place % 8 / 2 * 8);
+        let digit = if place % 2 == 0 { byte >> 4 } else { byte } & 15;
+        let decimal = if digit < 10 { digit } else { digit - 10 };
+        numbers[place / 9] = numbers[place / 9] * 10 + decimal;
+    }
+    let [factor, offset] = numbers;
+    Affine { factor, offset }
+}
+
 /// How a value is spelled. Days and moments go through their number, because no calendar names all of them.
 fn text(value: Expr, data_type: &DataType) -> Expr {
     match data_type {
@@ -141,8 +178,17 @@ fn text(value: Expr, data_type: &DataType) -> Expr {
 }
 
 /// One spelling a number: −0.0 is 0.0, and every NaN is the same. Comparisons order floats totally in the engine (and NaN last in databases).
-pub(crate) fn normalised(value: Expr, data_type: &DataType) -> Result<Expr> {
-    if *data_type != DataType::Float64 {
+pub fn one_spelling(value: Expr, kind: Kind) -> Result<Expr> {
+    spelled(value, kind, lit(f64::NAN))
+}
+
+/// One spelling a number, and NaN is NULL: what is left has one order, whoever compares.
+pub fn number_or_null(value: Expr, kind: Kind) -> Result<Expr> {
+    spelled(value, kind, lit(ScalarValue::Float64(None)))
+}
+
+fn spelled(value: Expr, kind: Kind, not_a_number: Expr) -> Result<Expr> {
+    if kind != Kind::Float {
         return Ok(value);
     }
     let infinite = |sign: f64| lit(f64::INFINITY * sign);
@@ -154,7 +200,15 @@ pub(crate) fn normalised(value: Expr, data_type: &DataType) -> Result<Expr> {
         .clone()
         .gt_eq(lit(-0.0f64))
         .and(value.clone().lt_eq(lit(0.0f64)));
-    when(nan, lit(f64::NAN)).when(zero, lit(0.0f64)).otherwise(value)
+    when(nan, not_a_number).when(zero, lit(0.0f64)).otherwise(value)
+}
+
+/// The same by the type of a column.
+pub(crate) fn normalised(value: Expr, data_type: &DataType) -> Result<Expr> {
+    match Kind::of(data_type) {
+        Some(kind) => one_spelling(value, kind),
+        None => Ok(value),
+    }
 }
 
 /// The type of a column that may name units, groups or values: one of those that every column is read as.
@@ -188,8 +242,38 @@ impl Digest {
         Self { expression, schema }
     }
 
-    /// The affine maps of units.
-    pub(crate) fn units(&self, unit: ArrayRef) -> Result<Vec<Affine>> {
+    /// The affine maps of units. There may be millions of them, so that integers and short texts are digested here.
+    pub(crate) fn units(&self, unit: ArrayRef, secret: &Secret) -> Result<Vec<Affine>> {
+        let mut text = secret.unit_prefix().into_bytes();
+        let prefix = text.len();
+        let mut affines = Vec::with_capacity(unit.len());
+        let mut digests = Digests::new(|words| affines.push(affine(words)));
+        if let Some(integers) = unit.as_primitive_opt::<Int64Type>()
+            && prefix + LONGEST_INTEGER <= MOST_BYTES
+        {
+            let mut decimal = itoa::Buffer::new();
+            for integer in integers.values() {
+                text.truncate(prefix);
+                text.extend_from_slice(decimal.format(*integer).as_bytes());
+                digests.push(&text);
+            }
+            digests.flush();
+            return Ok(affines);
+        }
+        if let Some(texts) = unit.as_string_view_opt()
+            && texts
+                .views()
+                .iter()
+                .all(|view| prefix + *view as u32 as usize <= MOST_BYTES)
+        {
+            for row in 0..texts.len() {
+                text.truncate(prefix);
+                text.extend_from_slice(texts.value(row).as_bytes());
+                digests.push(&text);
+            }
+            digests.flush();
+            return Ok(affines);
+        }
         self.map(vec![unit], |digest| Affine {
             factor: number(digest, 0),
             offset: number(digest, 9),
@@ -227,6 +311,20 @@ mod tests {
         assert_eq!(number(b"0123456789abcdef0123456789abcdef", 0), 12_345_678);
         assert_eq!(number(b"0123456789abcdef0123456789abcdef", 9), 901_234_501);
         assert_eq!(number(b"ffffffffffffffffffffffffffffffff", 9), 555_555_555);
+    }
+
+    #[test]
+    fn remainders_are_those_of_a_division() {
+        let largest = 999_999_999 * 999_999_999 + 999_999_999;
+        let modulus = MODULUS as u64;
+        for number in [0, 1, modulus - 1, modulus, modulus + 1, 2 * modulus, largest] {
+            assert_eq!(u64::from(remainder(number)), number % modulus);
+        }
+        let mut number = 1u64;
+        for _ in 0..10_000 {
+            number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+            assert_eq!(u64::from(remainder(number >> 3)), (number >> 3) % modulus);
+        }
     }
 
     #[test]

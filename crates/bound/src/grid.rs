@@ -143,10 +143,12 @@ impl OnGrid {
         let (first, second) = factors(self.exponent);
         let steps: Int64Array = values.unary(|value| {
             let scaled = value * first * second;
-            let below = scaled.floor();
-            let steps = below + f64::from(u8::from(scaled - below >= 0.5));
-            // `as` cuts at the ends of an integer.
-            (steps as i64).clamp(self.low, self.high)
+            // `as` cuts the fraction off, and what lies beyond the ends of an integer. Where there is a fraction the float of the integer is
+            // exact; where the ends were met the range is as well.
+            let whole = scaled as i64;
+            let rest = scaled - whole as f64;
+            let above = i64::from(rest >= 0.5) - i64::from(rest < -0.5);
+            whole.saturating_add(above).clamp(self.low, self.high)
         });
         if !values.values().iter().any(|value| value.is_nan()) {
             return steps;

@@ -1,5 +1,5 @@
 use crate::Kind;
-use crate::bound::on_grid;
+use crate::on_grid;
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::common::DFSchema;

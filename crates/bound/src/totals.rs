@@ -4,7 +4,7 @@ use super::Rule;
 use super::choice::{Digest, Secret};
 use super::groups::Groups;
 use super::key_name;
-use super::registers::{Registers, register_name};
+use super::registers::{Addend, Registers, register_name};
 use super::relational::partial_name;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -123,6 +123,14 @@ impl Totals {
             values,
             &mut self.values[group * self.partials..(group + 1) * self.partials],
         );
+    }
+
+    /// Adds rows that are a unit each to their groups.
+    pub(crate) fn add_rows(&mut self, registers: &Registers, groups: &[usize], addends: &[Addend]) {
+        for group in groups {
+            self.counts[*group] = true;
+        }
+        registers.fold_rows(groups, addends, &mut self.values);
     }
 
     /// The totals as batches, and none from here on.

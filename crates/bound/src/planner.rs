@@ -2,7 +2,7 @@
 
 use super::choice::Digest;
 use super::exec::BoundExec;
-use super::node::ContributionBound;
+use super::node::{ContributionBound, Native};
 use super::totals::Shape;
 use super::{Rule, key_columns};
 use async_trait::async_trait;
@@ -46,12 +46,14 @@ impl QueryPlanner for BoundPlanner {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(BoundExtension)]);
         let reads = Reads::of(plan)?;
         match session.as_any().downcast_ref::<SessionState>() {
-            Some(state) if reads.bounded => {
+            Some(state) if reads.bounded || reads.joined => {
                 let mut state = state.clone();
                 let options = &mut state.config_mut().options_mut().optimizer;
+                // A hash join holds one side in memory and fails where it does not fit; a merge join goes to disk.
+                options.prefer_hash_join &= !reads.joined;
                 // Dealing batches out to threads in turn would tear apart what lies next to each other, and needs memory that we take. A file
                 // is cut into parts that follow each other; a table in memory would be cut into batches of equal size, in any order.
-                options.enable_round_robin_repartition = false;
+                options.enable_round_robin_repartition &= !reads.bounded;
                 options.repartition_file_scans &= !(reads.clustered && reads.memory);
                 planner.create_physical_plan(plan, &state).await
             }
@@ -66,6 +68,8 @@ struct Reads {
     bounded: bool,
     clustered: bool,
     memory: bool,
+    /// Two sides of a join come from elsewhere than memory.
+    joined: bool,
 }
 
 impl Reads {
@@ -76,17 +80,36 @@ impl Reads {
                 LogicalPlan::Extension(extension) => {
                     let node = extension.node.as_any().downcast_ref::<ContributionBound>();
                     reads.bounded |= node.is_some();
-                    reads.clustered |= node.is_some_and(|node| node.clustered);
+                    reads.clustered |= node.is_some_and(|node| node.native == Native::Clustered);
                 }
-                LogicalPlan::TableScan(scan) => {
-                    let provider = source_as_provider(&scan.source);
-                    reads.memory |= provider.is_ok_and(|provider| provider.is::<MemTable>());
+                LogicalPlan::TableScan(_) => reads.memory |= is_in_memory(plan),
+                LogicalPlan::Join(join) => {
+                    reads.joined |= !all_in_memory(&join.left)? && !all_in_memory(&join.right)?;
                 }
                 _ => {}
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(reads)
+    }
+}
+
+/// Whether every table that a plan reads is in memory.
+fn all_in_memory(plan: &LogicalPlan) -> Result<bool> {
+    let mut all = true;
+    plan.apply_with_subqueries(|plan| {
+        all &= !matches!(plan, LogicalPlan::TableScan(_)) || is_in_memory(plan);
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(all)
+}
+
+fn is_in_memory(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            source_as_provider(&scan.source).is_ok_and(|provider| provider.is::<MemTable>())
+        }
+        _ => false,
     }
 }
 
@@ -111,8 +134,8 @@ impl ExtensionPlanner for BoundExtension {
         };
         let schema = input.schema();
         let digests = match node.rule.limit() {
-            Some(_) => Some(digests(&node.rule, &schema, session)?),
-            None => None,
+            Some(_) if node.native != Native::Single => Some(digests(&node.rule, &schema, session)?),
+            _ => None,
         };
         let batch_size = session.config().batch_size();
         let shape = Arc::new(Shape::new(&node.rule, &schema, digests, batch_size));
@@ -120,7 +143,7 @@ impl ExtensionPlanner for BoundExtension {
         Ok(Some(Arc::new(BoundExec::new(
             Arc::clone(input),
             shape,
-            node.clustered,
+            node.native,
             threads,
         ))))
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::bound::to_relational;
+use crate::to_relational;
 use datafusion::physical_plan::displayable;
 
 /// The answer, computed without an engine, where all groups count.

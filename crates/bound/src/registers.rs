@@ -119,6 +119,41 @@ impl Registers {
         }
     }
 
+    /// Adds what rows say to the totals of their groups, where each row is a unit. One partial result after the other, so that what it is
+    /// made of is looked up once.
+    pub(crate) fn fold_rows(&self, groups: &[usize], addends: &[Addend], totals: &mut [i64]) {
+        if groups.is_empty() {
+            return;
+        }
+        let width = self.readings.len();
+        for (place, reading) in self.readings.iter().enumerate() {
+            let totals = &mut totals[place..];
+            match *reading {
+                Reading::One => add_each(totals, width, groups, |_| 1),
+                Reading::AtMost { count, most } => match &addends[count] {
+                    Addend::One => add_each(totals, width, groups, |_| 1),
+                    other => add_each(totals, width, groups, |row| other.of(row).min(most)),
+                },
+                // One value is never more than count.
+                Reading::Clamped { sum, low, high, .. } | Reading::Scaled { sum, low, high, .. } => {
+                    match &addends[sum] {
+                        Addend::Value(values) => {
+                            add_each(totals, width, groups, |row| values[row].clamp(low, high));
+                        }
+                        Addend::Nullable(values, nulls) => {
+                            add_each(totals, width, groups, |row| match nulls.is_valid(row) {
+                                true => values[row].clamp(low, high),
+                                false => 0,
+                            });
+                        }
+                        // The sum of an argument is one of the two above.
+                        other => add_each(totals, width, groups, |row| other.of(row).clamp(low, high)),
+                    }
+                }
+            }
+        }
+    }
+
     /// The registers as aggregates over a unit's rows in a group, named `register0…`.
     pub(crate) fn aggregates(&self) -> Vec<Expr> {
         let aggregate = |(place, register): (usize, &Register)| {
@@ -218,6 +253,15 @@ impl Reading {
                 when(register(present).gt(lit(0i64)), clamped(whole, low, high)?).otherwise(null_integer())
             }
         }
+    }
+}
+
+/// Adds a number for each row to every `width`-th total, by the row's group.
+#[inline]
+fn add_each(totals: &mut [i64], width: usize, groups: &[usize], of: impl Fn(usize) -> i64) {
+    for (row, group) in groups.iter().enumerate() {
+        let total = &mut totals[group * width];
+        *total = total.wrapping_add(of(row));
     }
 }
 

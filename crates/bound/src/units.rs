@@ -1,0 +1,495 @@
+//! The states of many units at once, in one pass over rows in any order.
+//!
+//! A unit keeps its k groups of smallest hash among those seen so far. A group that was dropped had k smaller ones, which are still there or were
+//! dropped for smaller ones yet: it never comes back. So what is kept at the end is exact, and so is the merge of two states of a unit.
+
+use super::Rule;
+use super::choice::{Affine, Digest, Secret};
+use super::groups::{Groups, Interner};
+use super::integers::{Integers, spread};
+use super::registers::{Addend, Registers};
+use super::totals::{Shape, Totals};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::{sort_to_indices, take};
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::Result;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A unit's groups are searched one by one, so there must not be very many.
+const MOST_GROUPS: u64 = 64;
+/// Room for this many groups is made at first, if that many count; twice as much when it is full.
+const FIRST_ROOM: u32 = 4;
+/// Slots are numbered with 32 bits. Half of them are far more than one batch of rows can take.
+const MOST_SLOTS: usize = 1 << 31;
+
+/// Whether states of this kind are held here.
+pub(crate) fn holds(rule: &Rule) -> bool {
+    rule.keys.is_empty() || rule.groups.is_some_and(|groups| groups <= MOST_GROUPS)
+}
+
+/// Units are kept in so many parts, each of which the nearest memory holds.
+const PARTS: usize = 64;
+const PARTS_LOG: u32 = PARTS.ilog2();
+/// Rows wait until there are so many for the same part that it is worth fetching.
+const WAITING_ROWS: usize = if cfg!(test) { 4 } else { 1 << 15 };
+
+/// One unit.
+#[derive(Clone, Copy)]
+struct Unit {
+    affine: Affine,
+    /// A larger hash is not kept: the largest that is, once no more groups are.
+    most: u32,
+    /// Its slots are `first..first + room`, of which `used` are used.
+    first: u32,
+    used: u8,
+    room: u8,
+}
+
+impl Unit {
+    fn slots(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.first as usize + usize::from(self.used)
+    }
+}
+
+/// All units of a stream, with the groups they keep.
+pub(crate) struct Units {
+    names: Names,
+    common: Common,
+    parts: Vec<Part>,
+}
+
+/// What units are called.
+enum Names {
+    /// Integers, which are told apart as they are.
+    Integers,
+    /// Anything else is told apart by the numbers it gets; with the affine maps by number.
+    Any(Interner, Vec<Affine>),
+}
+
+/// What all parts know.
+struct Common {
+    secret: Secret,
+    digest: Option<Digest>,
+    limit: u32,
+    registers: Registers,
+    groups: Groups,
+}
+
+/// Some of the units, and rows that wait for them.
+struct Part {
+    waiting: Waiting,
+    /// The numbers of units, by their integers.
+    index: Integers,
+    units: Vec<Unit>,
+    kept: Kept,
+    /// The rows that may matter.
+    left: Vec<u32>,
+}
+
+/// Rows: whose they are, in which group, and what they add to the registers, row after row.
+#[derive(Default)]
+struct Waiting {
+    units: Vec<i64>,
+    groups: Vec<u32>,
+    values: Vec<i64>,
+}
+
+/// The groups that units keep.
+#[derive(Default)]
+struct Kept {
+    /// Which group a slot holds.
+    slots: Vec<u32>,
+    /// The registers of the slots, slot after slot.
+    values: Vec<i64>,
+    /// Slots that were left for more room, by how often that room was doubled.
+    free: Vec<Vec<u32>>,
+}
+
+impl Units {
+    pub(crate) fn new(shape: &Shape) -> Result<Self> {
+        let names = match shape.unit.field(0).data_type() {
+            DataType::Int64 => Names::Integers,
+            _ => Names::Any(Interner::new(Arc::clone(&shape.unit))?, Vec::new()),
+        };
+        Ok(Self {
+            names,
+            parts: parts(&shape.secret),
+            common: Common {
+                secret: shape.secret.clone(),
+                digest: shape.unit_digest(),
+                limit: shape.limit.unwrap_or(1) as u32,
+                registers: shape.registers.clone(),
+                groups: shape.groups()?,
+            },
+        })
+    }
+
+    /// Takes rows in: whose they are, in which group, and what they add.
+    pub(crate) fn push(&mut self, unit: &ArrayRef, keys: &[ArrayRef], addends: &[Addend]) -> Result<()> {
+        self.common.groups.number(keys, unit.len())?;
+        let numbered;
+        let units: &[i64] = match &mut self.names {
+            Names::Integers => unit.as_primitive::<Int64Type>().values(),
+            Names::Any(interner, affines) => {
+                let firsts = interner.number(std::slice::from_ref(unit))?;
+                match &self.common.digest {
+                    Some(digest) if !firsts.is_empty() => {
+                        affines.extend(digest.units(take(unit, &firsts, None)?, &self.common.secret)?);
+                    }
+                    _ => affines.resize(affines.len() + firsts.len(), Affine::default()),
+                }
+                numbered = interner
+                    .numbers()
+                    .iter()
+                    .map(|number| *number as i64)
+                    .collect::<Vec<_>>();
+                &numbered
+            }
+        };
+        let key = self.common.secret.key();
+        for (row, (unit, group)) in units.iter().zip(self.common.groups.numbers()).enumerate() {
+            let waiting = &mut self.parts[(spread(*unit, key) >> (32 - PARTS_LOG)) as usize].waiting;
+            waiting.units.push(*unit);
+            waiting.groups.push(*group as u32);
+            waiting.values.extend(addends.iter().map(|addend| addend.of(row)));
+        }
+        for part in &mut self.parts {
+            if part.waiting.units.len() >= WAITING_ROWS {
+                part.settle(&self.names, &self.common)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows wait no longer.
+    fn settle(&mut self) -> Result<()> {
+        for part in &mut self.parts {
+            part.settle(&self.names, &self.common)?;
+        }
+        Ok(())
+    }
+
+    /// What all units add to their groups. Afterwards there are no units.
+    pub(crate) fn totals(&mut self, shape: &Shape) -> Result<Vec<RecordBatch>> {
+        self.settle()?;
+        let registers = &self.common.registers;
+        let mut totals = Totals::new(registers);
+        totals.grow(self.common.groups.len());
+        for part in &self.parts {
+            for unit in &part.units {
+                for slot in unit.slots() {
+                    let values = part.kept.registers_of(slot, registers.len());
+                    totals.fold(registers, part.kept.slots[slot], values);
+                }
+            }
+        }
+        let batches = totals.drain(shape, &self.common.groups)?;
+        self.clear()?;
+        Ok(batches)
+    }
+
+    /// The states of all units, sorted by unit, batch by batch. Afterwards there are no units.
+    pub(crate) fn drain(
+        &mut self,
+        shape: &Shape,
+        mut write: impl FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        self.settle()?;
+        let (names, places) = self.places()?;
+        let order = sort_to_indices(&names, None, None)?;
+        let mut rows: Vec<(u32, usize, usize)> = Vec::with_capacity(shape.batch_size);
+        for name in order.values() {
+            let (part, number) = places[*name as usize];
+            let slots = self.parts[part].units[number].slots();
+            rows.extend(slots.map(|slot| (*name, part, slot)));
+            if rows.len() >= shape.batch_size {
+                write(self.states(shape, &names, &rows)?)?;
+                rows.clear();
+            }
+        }
+        if !rows.is_empty() {
+            write(self.states(shape, &names, &rows)?)?;
+        }
+        self.clear()
+    }
+
+    /// The names of all units, and for each its part and its number there.
+    fn places(&mut self) -> Result<(ArrayRef, Vec<(usize, usize)>)> {
+        let numbered = |(place, part): (usize, &Part)| {
+            let values = part.index.values().iter().enumerate();
+            values
+                .map(move |(number, value)| (*value, (place, number)))
+                .collect::<Vec<_>>()
+        };
+        let all: Vec<(i64, (usize, usize))> = self.parts.iter().enumerate().flat_map(numbered).collect();
+        match &mut self.names {
+            Names::Integers => {
+                let names = Int64Array::from_iter_values(all.iter().map(|(value, _)| *value));
+                Ok((Arc::new(names), all.into_iter().map(|(_, place)| place).collect()))
+            }
+            Names::Any(interner, _) => {
+                let mut places = vec![(0, 0); all.len()];
+                for (number, place) in all {
+                    places[number as usize] = place;
+                }
+                Ok((interner.drain()?.remove(0), places))
+            }
+        }
+    }
+
+    fn states(&self, shape: &Shape, names: &ArrayRef, rows: &[(u32, usize, usize)]) -> Result<RecordBatch> {
+        let registers = self.common.registers.len();
+        let numbers = UInt32Array::from_iter_values(rows.iter().map(|(name, _, _)| *name));
+        let mut columns = vec![take(names, &numbers, None)?];
+        let group = |(_, part, slot): &(u32, usize, usize)| self.parts[*part].kept.slots[*slot];
+        columns.extend(self.common.groups.keys(rows.iter().map(group))?);
+        for place in 0..registers {
+            let value = |(_, part, slot): &(u32, usize, usize)| {
+                self.parts[*part].kept.registers_of(*slot, registers)[place]
+            };
+            columns.push(Arc::new(Int64Array::from_iter_values(rows.iter().map(value))));
+        }
+        Shape::batch(&shape.states, columns, rows.len())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        if let Names::Any(interner, affines) = &mut self.names {
+            interner.drain()?;
+            *affines = Vec::new();
+        }
+        self.parts = parts(&self.common.secret);
+        self.common.groups.clear()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        let empty = |part: &Part| part.units.is_empty() && part.waiting.units.is_empty();
+        self.parts.iter().all(empty)
+    }
+
+    /// Whether slots are about to run out of numbers.
+    pub(crate) fn is_full(&self) -> bool {
+        self.parts.iter().any(|part| part.kept.slots.len() > MOST_SLOTS)
+    }
+
+    /// The bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let names = match &self.names {
+            Names::Integers => 0,
+            Names::Any(interner, affines) => interner.size() + affines.capacity() * size_of::<Affine>(),
+        };
+        names + self.common.groups.size() + self.parts.iter().map(Part::size).sum::<usize>()
+    }
+}
+
+/// Parts without units.
+fn parts(secret: &Secret) -> Vec<Part> {
+    let part = |_| Part {
+        waiting: Waiting::default(),
+        index: Integers::new(secret.key()),
+        units: Vec::new(),
+        kept: Kept::default(),
+        left: Vec::new(),
+    };
+    (0..PARTS).map(part).collect()
+}
+
+impl Part {
+    /// Adds the rows that wait to the states of their units.
+    fn settle(&mut self, names: &Names, common: &Common) -> Result<()> {
+        let known = self.index.number(&self.waiting.units);
+        self.welcome(known, names, common)?;
+        let left = self.sift(common);
+        let width = common.registers.len();
+        for row in &self.left[..left] {
+            let row = *row as usize;
+            let unit = self.index.numbers()[row] as usize;
+            let values = &self.waiting.values[row * width..(row + 1) * width];
+            self.kept
+                .add(&mut self.units[unit], self.waiting.groups[row], values, common);
+        }
+        self.waiting.units.clear();
+        self.waiting.groups.clear();
+        self.waiting.values.clear();
+        Ok(())
+    }
+
+    /// Finds the rows that matter as far as units are known, and says how many they are. A row that would be dropped now would be dropped after
+    /// the rows before it as well, and most are; a loop without branches fetches many units at once.
+    fn sift(&mut self, common: &Common) -> usize {
+        let rows = self.waiting.units.len();
+        self.left.clear();
+        if common.digest.is_none() {
+            self.left.extend(0..rows as u32);
+            return rows;
+        }
+        self.left.resize(rows + 1, 0);
+        let mut left = 0;
+        let hashes = common.groups.hashes();
+        let numbers = self.index.numbers().iter().zip(&self.waiting.groups);
+        for (row, (unit, group)) in numbers.enumerate() {
+            let unit = &self.units[*unit as usize];
+            let hash = common.secret.mix(unit.affine, hashes[*group as usize]);
+            self.left[left] = row as u32;
+            left += usize::from(hash <= unit.most);
+        }
+        left
+    }
+
+    /// New units, without groups so far: those with the numbers from `known` on.
+    fn welcome(&mut self, known: usize, names: &Names, common: &Common) -> Result<()> {
+        let new = &self.index.values()[known..];
+        if new.is_empty() {
+            return Ok(());
+        }
+        let affines = match (&common.digest, names) {
+            (Some(digest), Names::Integers) => {
+                digest.units(Arc::new(Int64Array::from(new.to_vec())), &common.secret)?
+            }
+            (Some(_), Names::Any(_, affines)) => new.iter().map(|unit| affines[*unit as usize]).collect(),
+            (None, _) => vec![Affine::default(); new.len()],
+        };
+        for affine in affines {
+            let room = common.limit.min(FIRST_ROOM) as u8;
+            self.units.push(Unit {
+                affine,
+                most: u32::MAX,
+                first: self.kept.room(room, common),
+                used: 0,
+                room,
+            });
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> usize {
+        let free = &self.kept.free;
+        self.index.size()
+            + self.units.capacity() * size_of::<Unit>()
+            + self.left.capacity() * size_of::<u32>()
+            + self.waiting.groups.capacity() * size_of::<u32>()
+            + (self.waiting.units.capacity() + self.waiting.values.capacity()) * size_of::<i64>()
+            + self.kept.slots.capacity() * size_of::<u32>()
+            + self.kept.values.capacity() * size_of::<i64>()
+            + free
+                .iter()
+                .map(|free| free.capacity() * size_of::<u32>())
+                .sum::<usize>()
+    }
+}
+
+impl Kept {
+    /// Adds what one row of one unit says.
+    #[inline]
+    fn add(&mut self, unit: &mut Unit, group: u32, added: &[i64], common: &Common) {
+        let hash = common.hash(unit, group);
+        if hash > unit.most {
+            return;
+        }
+        let found = self.slots[unit.slots()].iter().position(|other| *other == group);
+        let slot = match found {
+            Some(place) => unit.first as usize + place,
+            None if u32::from(unit.used) < common.limit => self.append(unit, group, common),
+            None => match self.replace(unit, group, hash, common) {
+                Some(slot) => slot,
+                None => return,
+            },
+        };
+        let from = slot * added.len();
+        for (value, added) in self.values[from..from + added.len()].iter_mut().zip(added) {
+            *value = value.wrapping_add(*added);
+        }
+    }
+
+    fn registers_of(&self, slot: usize, registers: usize) -> &[i64] {
+        &self.values[slot * registers..(slot + 1) * registers]
+    }
+
+    /// A slot for a group that the unit did not have, while it may have more.
+    fn append(&mut self, unit: &mut Unit, group: u32, common: &Common) -> usize {
+        if unit.used == unit.room {
+            self.move_to_more_room(unit, common);
+        }
+        let slot = unit.slots().end;
+        self.slots[slot] = group;
+        unit.used += 1;
+        self.tighten(unit, common);
+        slot
+    }
+
+    /// Once a unit keeps as many groups as count, a larger hash than all of theirs is no use.
+    fn tighten(&self, unit: &mut Unit, common: &Common) {
+        if u32::from(unit.used) == common.limit {
+            let hashes = self.slots[unit.slots()]
+                .iter()
+                .map(|group| common.hash(unit, *group));
+            unit.most = hashes.max().unwrap_or_default();
+        }
+    }
+
+    /// The slot of the unit's worst group, if the new one is better; it is empty then.
+    #[cold]
+    fn replace(&mut self, unit: &mut Unit, group: u32, hash: u32, common: &Common) -> Option<usize> {
+        let rank = |slot: usize| (common.hash(unit, self.slots[slot]), self.slots[slot]);
+        let compare = |(hash, group): (u32, u32), (other_hash, other): (u32, u32)| -> Ordering {
+            hash.cmp(&other_hash)
+                .then_with(|| common.groups.compare(group, other))
+        };
+        let worst = unit
+            .slots()
+            .max_by(|one, other| compare(rank(*one), rank(*other)))?;
+        if compare((hash, group), rank(worst)).is_ge() {
+            return None;
+        }
+        self.slots[worst] = group;
+        let registers = common.registers.len();
+        self.values[worst * registers..(worst + 1) * registers].fill(0);
+        self.tighten(unit, common);
+        Some(worst)
+    }
+
+    /// Free slots for a unit that keeps up to `room` groups.
+    fn room(&mut self, room: u8, common: &Common) -> u32 {
+        if let Some(first) = self.free.get_mut(doublings(room)).and_then(Vec::pop) {
+            return first;
+        }
+        let first = self.slots.len();
+        self.slots.resize(first + usize::from(room), 0);
+        self.values.resize(self.slots.len() * common.registers.len(), 0);
+        first as u32
+    }
+
+    fn move_to_more_room(&mut self, unit: &mut Unit, common: &Common) {
+        let room = (u32::from(unit.room) * 2).min(common.limit) as u8;
+        let first = self.room(room, common);
+        let registers = common.registers.len();
+        self.slots.copy_within(unit.slots(), first as usize);
+        let values = unit.slots().start * registers..unit.slots().end * registers;
+        self.values
+            .copy_within(values.clone(), first as usize * registers);
+        self.values[values].fill(0);
+        let class = doublings(unit.room);
+        if self.free.len() <= class {
+            self.free.resize(class + 1, Vec::new());
+        }
+        self.free[class].push(unit.first);
+        unit.first = first;
+        unit.room = room;
+    }
+}
+
+impl Common {
+    /// Where all groups count there is none.
+    #[inline]
+    fn hash(&self, unit: &Unit, group: u32) -> u32 {
+        match self.groups.hashes().get(group as usize) {
+            Some(hash) => self.secret.mix(unit.affine, *hash),
+            None => 0,
+        }
+    }
+}
+
+/// How often the first room was doubled to make this one. The last doubling may be cut short, so it is rounded up.
+fn doublings(room: u8) -> usize {
+    u32::from(room).div_ceil(FIRST_ROOM).next_power_of_two().ilog2() as usize
+}
