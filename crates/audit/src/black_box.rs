@@ -15,12 +15,27 @@
 //! rate, whatever the features do.
 //!
 //! Nothing here can confirm a claim: [`Verdict::Consistent`] means that *these* features found nothing.
+//!
+//! [`BlackBox`] is that audit on features that the caller names, for tests beside a mechanism. [`Hunt`] is the same idea at depth: outputs are rows
+//! of numbers, the event is learned, pairs of neighbours are searched, both cores work, and the audit may stop at any moment.
 
+mod additive;
+mod cells;
 mod feature;
+mod hunt;
 mod learn;
+mod rank;
+pub mod sequential;
+mod shortcut;
+mod subject;
+mod tell;
+mod view;
 
 pub use crate::binomial::{clopper_pearson, lower_limit, upper_limit};
 pub use feature::{Feature, lowest_bit_exponent};
+pub use hunt::{Chosen, Hunt, Witness};
+pub use subject::{Pair, Subject, word};
+pub use view::Lens;
 
 use crate::Error;
 use learn::{Event, Learner};

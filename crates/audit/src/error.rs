@@ -96,6 +96,11 @@ pub enum Error {
         /// What would do.
         least: u64,
     },
+    /// Nothing to run, or nothing to run it on.
+    #[error(
+        "no pair of inputs to compare, or nothing to run\nhint: give at least one pair of neighbouring inputs"
+    )]
+    NoPairs,
     /// Nothing to look at.
     #[error("no feature to look for differences in\nhint: start with Feature::standard()")]
     NoFeatures,

@@ -19,6 +19,7 @@ mod discrete_gaussian;
 mod finite;
 mod gaussian;
 mod laplace_pair;
+mod laplace_table;
 mod lattice;
 mod law;
 mod mills;
@@ -30,6 +31,7 @@ mod table;
 
 pub use finite::Finite;
 pub use gaussian::Gaussian;
+pub use laplace_table::LaplaceTable;
 pub use lattice::{Lattice, Window};
 pub use law::Law;
 pub use piecewise::{Piece, Piecewise};

@@ -4,16 +4,21 @@
 //! every event, so nobody sees it by looking at outputs, and code that violates it runs just as well as code that
 //! keeps it: the noise is still noisy, the tests still pass, the histogram still looks right. History has a list of
 //! such mechanisms: sensitivities off by two, budgets spent twice, floating-point noise whose low bits spell the
-//! answer. So claims are checked here, in the three ways there are:
+//! answer. So claims are checked here, in the three ways there are, and with one [`report`]:
 //!
 //! - [`exact_audit`]: when both output distributions can be written down, the smallest δ for an ε (or ε for a δ) is
 //!   a sum or an integral. It is computed with certified intervals, so the answer is a theorem about the two laws
 //!   given, not an estimate.
+//! - [`grey_box`]: when the code asks mechanisms of known cost, record its calls on one input and replay them on a neighbour with the answers frozen: control flow must be
+//!   the same, and no input may move further than was declared.
 //! - [`black_box`]: when only the code is there, run it. An event that is too likely on one side is evidence; a
 //!   lower bound on ε with a stated confidence is what the evidence is worth. This refutes claims; it can never
 //!   confirm one.
-//! - [`goodness`]: every sampler against its law, with a test whose false-alarm rate is a number (1e-9 unless said
-//!   otherwise) and not a matter of taste, and with reference laws computed by someone else's arithmetic.
+//!
+//! Beside them stands [`goodness`]: every sampler against its law, with a test whose false-alarm rate is a number (1e-9 unless said
+//! otherwise) and not a matter of taste, and with reference laws computed by someone else's arithmetic.
+//!
+//! What an auditor is worth shows on mechanisms whose standing is known: [`gallery`] has broken and correct ones, each with its exact ε.
 //!
 //! The crate depends on none of those it judges. It reads no data and draws no randomness of its own: samples come
 //! from the caller, who knows where they are from.
@@ -35,6 +40,9 @@ pub mod binomial;
 pub mod black_box;
 mod error;
 pub mod exact_audit;
+pub mod gallery;
 pub mod goodness;
+pub mod grey_box;
+pub mod report;
 
 pub use error::Error;

@@ -1,6 +1,7 @@
 //! The `deniable` binary: parse arguments, call, print. No privacy logic lives here.
 
 mod account;
+mod attack;
 mod audit;
 mod budget;
 mod dataset;
@@ -34,6 +35,7 @@ Examples:
   deniable budget                       who spent what, and what is left
   deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable account --help               what do all these releases cost together?
+  deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
   deniable audit run --help             … or by experiment on any program
   deniable reproduce                    run every claim of the theory, expected against measured
@@ -47,6 +49,7 @@ Exit codes: 0 done, 1 a check ran and failed, 2 the input cannot be used.";
 #[derive(Subcommand)]
 enum Command {
     Account(Box<account::Arguments>),
+    Attack(attack::Arguments),
     Audit(audit::Arguments),
     Budget(budget::Arguments),
     Explain(explain::Arguments),
@@ -65,6 +68,7 @@ fn main() -> std::process::ExitCode {
     };
     terminal::exit(match arguments.command {
         Command::Account(arguments) => account::run(&arguments),
+        Command::Attack(arguments) => attack::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Budget(arguments) => budget::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

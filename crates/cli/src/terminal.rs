@@ -3,9 +3,11 @@
 //! Results go to standard output, everything about the run to standard error, so that a pipe carries results alone.
 
 mod file;
+mod interrupt;
 mod table;
 
 pub(crate) use file::write_file_atomically;
+pub(crate) use interrupt::Interrupt;
 pub(crate) use table::{Column, DynamicTable, Heading, Table, cut};
 
 use std::fmt;

@@ -103,15 +103,7 @@ impl Feature<f64> {
             Self::values("size and lowest set bit", |output| {
                 ((output.to_bits() >> 52) as i64) << 16 | (lowest_bit_exponent(*output) + (1 << 14))
             })
-            .told(|key| {
-                let (head, lowest) = (key >> 16, (key & 0xffff) - (1 << 14));
-                let sign = if head & 0x800 == 0 { "" } else { "-" };
-                let size = (head & 0x7ff) - 1023;
-                match lowest_bit_words(lowest) {
-                    none if lowest >= 2048 => none,
-                    lowest => format!("{sign}2^{size} with {lowest}"),
-                }
-            }),
+            .told(size_and_lowest_bit_words),
         ]
     }
 
@@ -144,11 +136,22 @@ pub fn lowest_bit_exponent(value: f64) -> i64 {
     exponent - 1075 + i64::from(mantissa.trailing_zeros())
 }
 
-fn lowest_bit_words(exponent: i64) -> String {
+pub(super) fn lowest_bit_words(exponent: i64) -> String {
     match exponent {
         2048 => "none (zero)".to_string(),
         4096 => "none (not finite)".to_string(),
         _ => format!("2^{exponent}"),
+    }
+}
+
+/// A float's sign and exponent with its lowest set bit, from the key of both.
+pub(super) fn size_and_lowest_bit_words(key: i64) -> String {
+    let (head, lowest) = (key >> 16, (key & 0xffff) - (1 << 14));
+    let sign = if head & 0x800 == 0 { "" } else { "-" };
+    let size = (head & 0x7ff) - 1023;
+    match lowest_bit_words(lowest) {
+        none if lowest >= 2048 => none,
+        lowest => format!("{sign}2^{size} with {lowest}"),
     }
 }
 
@@ -160,7 +163,7 @@ fn cut_value(key: i64) -> f64 {
 }
 
 /// Integers in the order of the floats (the total order of IEEE 754).
-fn ordered_bits(value: f64) -> i64 {
+pub(super) fn ordered_bits(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
     if bits < 0 { bits ^ i64::MAX } else { bits }
 }

@@ -3,21 +3,25 @@
 //! Three ways to ask, from the strongest answer to the weakest need:
 //!
 //! ```text
-//! exact      two output laws, written down    ──► a theorem: proved or refuted
-//! run        any executable, no source needed ──► refuted at a stated confidence, or nothing found
-//! self-test  mechanisms of known standing     ──► does the auditor itself still tell them apart?
+//! exact    two output laws, written down    ──► a theorem: proved or refuted
+//! run      any executable, no source needed ──► refuted at a stated confidence, or nothing found
+//! gallery  mechanisms of known standing     ──► does the auditor itself still tell them apart?
+//! self     every mechanism of Deniable      ──► all methods, and mutants that must be refuted
 //! ```
 
 mod curve;
 mod description;
 mod file;
+mod gallery;
+mod gate;
 mod laws;
+mod look;
 mod number;
 mod output;
 mod program;
+mod report;
 mod run;
-mod self_test;
-mod subject;
+mod runner;
 mod verify;
 
 use crate::terminal::{CliError, explained};
@@ -27,12 +31,14 @@ use number::Number;
 /// Is this privacy claim true? By proof, or by experiment on any program
 ///
 /// `exact` proves or refutes a claim from the two output distributions. `run` needs only an executable: it can refute a
-/// claim, never prove one. `self-test` shows that the auditor still catches what it should.
+/// claim, never prove one. `gallery` shows what the auditor finds in mechanisms whose exact ε is known, and `self` audits every
+/// mechanism that Deniable ships.
 #[derive(Args)]
 #[command(after_help = "Examples:
   deniable audit exact --mechanism laplace --scale 2 --claim-epsilon 0.5
   deniable audit run --claim-epsilon 1 --input-first 0 --input-second 1 -- ./my-mechanism
-  deniable audit self-test
+  deniable audit gallery
+  deniable audit self
 
 Exit code: 0 when nothing is refuted, 1 when a claim is refuted, 2 when the question cannot be answered.")]
 pub(crate) struct Arguments {
@@ -45,8 +51,10 @@ pub(crate) struct Arguments {
 enum Command {
     Exact(Box<verify::Arguments>),
     Run(Box<run::Arguments>),
-    #[command(alias = "demo")]
-    SelfTest(self_test::Arguments),
+    #[command(aliases = ["self-test", "demo"])]
+    Gallery(gallery::Arguments),
+    #[command(name = "self")]
+    Itself(gate::Arguments),
 }
 
 /// Runs the command. A refuted claim is an error with exit code 1, after its report has been printed.
@@ -54,7 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         Command::Exact(arguments) => verify::run(arguments),
         Command::Run(arguments) => run::run(arguments),
-        Command::SelfTest(arguments) => self_test::run(arguments),
+        Command::Gallery(arguments) => gallery::run(arguments),
+        Command::Itself(arguments) => gate::run(arguments),
     }
 }
 

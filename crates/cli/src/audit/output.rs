@@ -2,134 +2,174 @@
 
 use super::program::Input;
 use crate::terminal::{CliError, fail};
-use audit::black_box::Feature;
+use audit::black_box::word;
 use clap::ValueEnum;
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a line of output is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Kind {
-    /// A number: its value, and the low bits of the float it is read as
+    /// Numbers, one or more a line: their values, and the low bits of the floats they are read as
     #[default]
     Number,
-    /// Text: whether two lines are the same, their length and their first letter
+    /// Text: whether two lines are the same, their length and first letter, and the words and numbers in them
     Text,
 }
 
-/// A line as a float. Infinities and NaN are outputs like others.
-pub(super) fn number(line: &[u8], input: Input<'_>) -> Result<f64, CliError> {
-    let parsed = std::str::from_utf8(line)
-        .ok()
-        .and_then(|text| text.trim().parse::<f64>().ok());
-    match parsed {
-        Some(value) => Ok(value),
-        None => fail(
-            format!(
-                "a line that the program printed on the {} input is not a number",
-                input.name
-            ),
-            "print one number a line, with all its digits (%.17g), or say --output text",
-        ),
-    }
+/// Reads lines into rows, and remembers words so that an event can be told. What is remembered serves display only.
+#[derive(Debug)]
+pub(super) struct Reader {
+    kind: Kind,
+    words: BTreeMap<u64, String>,
 }
 
-/// What is kept of a line of text. Fixed functions of the line, so no event is chosen by the draws that test it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Text {
-    hash: i64,
-    length: i64,
-    first: i64,
-}
-
-/// Lines by their hash, so that an event can be told in words.
-#[derive(Debug, Default)]
-pub(super) struct Dictionary {
-    words: BTreeMap<i64, String>,
-}
-
-/// Words that are remembered; an event is told with eight of them at most.
+/// Words that are remembered; an event is told with a few of them at most.
 const MOST_WORDS: usize = 1 << 12;
 /// Letters of each.
 const LONGEST_WORD: usize = 40;
+/// Entries of a row; what comes after them is seen in the line as a whole.
+const MOST_ENTRIES: usize = 1024;
 
-impl Dictionary {
-    /// Reads a line, and remembers it if there is room. What is remembered serves display only.
-    pub(super) fn read(&mut self, line: &[u8]) -> Text {
-        // A hasher with fixed keys: equal lines have equal hashes in every run.
-        let mut hasher = DefaultHasher::new();
-        line.hash(&mut hasher);
-        let hash = hasher.finish() as i64;
-        if self.words.len() < MOST_WORDS && !self.words.contains_key(&hash) {
-            let text = String::from_utf8_lossy(line);
+impl Reader {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            words: BTreeMap::new(),
+        }
+    }
+
+    /// Appends what a line says to a row. Infinities and NaN are outputs like others.
+    pub(super) fn read(&mut self, line: &[u8], input: Input<'_>, row: &mut Vec<f64>) -> Result<(), CliError> {
+        match self.kind {
+            Kind::Number => {
+                let before = row.len();
+                for part in parts(line).take(MOST_ENTRIES) {
+                    match number(part) {
+                        Some(value) => row.push(value),
+                        None => return not_a_number(input),
+                    }
+                }
+                if row.len() == before {
+                    return not_a_number(input);
+                }
+            }
+            Kind::Text => {
+                row.push(self.word(line));
+                row.push(line.len() as f64);
+                row.push(line.first().map_or(-1.0, |byte| f64::from(*byte)));
+                let mut rest = parts(line).take(MOST_ENTRIES).peekable();
+                let first = rest.next();
+                if let (Some(first), true) = (first, rest.peek().is_some()) {
+                    for part in [first].into_iter().chain(rest) {
+                        row.push(number(part).unwrap_or_else(|| self.word(part)));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, text: &[u8]) -> f64 {
+        let value = word(text);
+        if self.words.len() < MOST_WORDS && !self.words.contains_key(&value.to_bits()) {
             let tame = |letter: char| if letter.is_control() { ' ' } else { letter };
-            self.words
-                .insert(hash, text.chars().take(LONGEST_WORD).map(tame).collect());
+            let text = String::from_utf8_lossy(text)
+                .chars()
+                .take(LONGEST_WORD)
+                .map(tame)
+                .collect();
+            self.words.insert(value.to_bits(), text);
         }
-        Text {
-            hash,
-            length: line.len() as i64,
-            first: line.first().map_or(-1, |byte| i64::from(*byte)),
+        value
+    }
+
+    /// What an entry of a row is called.
+    pub(super) fn entry(&self, place: usize) -> String {
+        match (self.kind, place) {
+            (Kind::Number, 0) => "value".to_string(),
+            (Kind::Number, place) => format!("value {}", place + 1),
+            (Kind::Text, 0) => "the line".to_string(),
+            (Kind::Text, 1) => "length in bytes".to_string(),
+            (Kind::Text, 2) => "first byte".to_string(),
+            (Kind::Text, place) => format!("word {}", place - 2),
         }
     }
 
-    /// Features of a line, which are told in the lines that were read.
-    pub(super) fn features(self) -> Vec<Feature<Text>> {
-        let told = move |hash: i64| match self.words.get(&hash) {
-            Some(word) => format!("“{word}”"),
-            None => "another line".to_string(),
-        };
-        // None is ordered: half-lines are chosen on more draws, and would look better than an equal set of lines.
-        vec![
-            Feature::values("first byte", |text: &Text| text.first),
-            Feature::values("length in bytes", |text: &Text| text.length),
-            // Last, because of equally good events the last is told.
-            Feature::values("the line", |text: &Text| text.hash).told(told),
-        ]
+    /// A word that was read.
+    pub(super) fn text(&self, word: f64) -> Option<String> {
+        self.words.get(&word.to_bits()).cloned()
     }
+}
+
+/// What stands between spaces or commas.
+fn parts(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| byte.is_ascii_whitespace() || *byte == b',')
+        .filter(|part| !part.is_empty())
+}
+
+fn number(part: &[u8]) -> Option<f64> {
+    std::str::from_utf8(part).ok()?.parse().ok()
+}
+
+fn not_a_number(input: Input<'_>) -> Result<(), CliError> {
+    fail(
+        format!(
+            "a line that the program printed on the {} input is not a number",
+            input.name
+        ),
+        "print numbers with all their digits (%.17g), or say --output text",
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::examine;
     use super::*;
-    use audit::black_box::BlackBox;
+
+    const INPUT: Input<'_> = Input {
+        name: "first",
+        text: "",
+    };
 
     #[test]
-    fn of_equally_good_events_the_line_itself_is_told() {
-        let mut dictionary = Dictionary::default();
-        let outputs = [b"yes".as_slice(), b"no"].map(|line| vec![dictionary.read(line); 400]);
-        assert_ne!(outputs[0][0].hash, outputs[1][0].hash);
-        let black_box = BlackBox {
-            samples_per_side: 400,
-            delta: 0.0,
-            confidence: 0.999,
-        };
-        let finding = examine(&black_box, &outputs, &dictionary.features()).expect("a finding");
-        assert!(
-            ["the line in {“yes”}", "the line in {“no”}"].contains(&finding.event.as_str()),
-            "{}",
-            finding.event
-        );
-        let forgotten = Dictionary::default().features();
-        let finding = examine(&black_box, &outputs, &forgotten).expect("a finding");
-        assert_eq!(finding.event, "the line in {another line}");
+    fn text_is_read_as_a_line_and_as_its_words() {
+        let mut reader = Reader::new(Kind::Text);
+        let mut rows = Vec::new();
+        reader.read(b"yes 12", INPUT, &mut rows).expect("text");
+        assert_eq!(rows[1..3], [6.0, f64::from(b'y')]);
+        assert_eq!(reader.text(rows[0]).as_deref(), Some("yes 12"));
+        assert_eq!(reader.text(rows[3]).as_deref(), Some("yes"));
+        assert_eq!(rows[4], 12.0);
+        assert_eq!(reader.entry(3), "word 1");
+        let mut single = Vec::new();
+        reader.read(b"yes", INPUT, &mut single).expect("text");
+        assert_eq!((single.len(), single[0].to_bits()), (3, rows[3].to_bits()));
+        reader
+            .read(b"", INPUT, &mut single)
+            .expect("an empty line is a line");
+        assert_eq!(single[4..], [0.0, -1.0]);
     }
 
     #[test]
     fn numbers_in_all_spellings_and_nothing_else() {
-        let input = Input {
-            name: "first",
-            text: "",
-        };
-        for text in ["1", " -2.5 ", "1e-300", "NaN", "inf", "-0"] {
-            assert!(number(text.as_bytes(), input).is_ok(), "{text}");
+        let mut reader = Reader::new(Kind::Number);
+        for (text, count) in [
+            ("1", 1),
+            (" -2.5 ", 1),
+            ("1e-300", 1),
+            ("NaN", 1),
+            ("inf", 1),
+            ("1 2", 2),
+            ("1,5", 2),
+        ] {
+            let mut row = Vec::new();
+            reader.read(text.as_bytes(), INPUT, &mut row).expect(text);
+            assert_eq!(row.len(), count, "{text}");
         }
-        for text in ["", "one", "1,5", "0x10", "1 2"] {
-            let error = number(text.as_bytes(), input).unwrap_err();
+        for text in ["", "one", "0x10", "1 two"] {
+            let error = reader.read(text.as_bytes(), INPUT, &mut Vec::new()).unwrap_err();
             assert_eq!(error.code, 2);
             assert!(text.is_empty() || !error.to_string().contains(&format!("`{text}`")));
         }
-        assert!(number(&[0xff, 0xfe], input).is_err());
+        assert!(reader.read(&[0xff, 0xfe], INPUT, &mut Vec::new()).is_err());
     }
 }

@@ -1,18 +1,24 @@
 //! `deniable audit run`: the black box on any executable.
 
+use super::look::Look;
 use super::number::Number;
-use super::output::{self, Dictionary};
-use super::program::{Input, Program};
+use super::output;
+use super::program::Program;
+use super::runner::Runner;
 use super::{Claim, claim_words, explained, refuted};
+use crate::html::{Report, Row};
+use crate::plot::{Figure, Scale};
 use crate::terminal::{self, CliError, Progress, fail, significant};
-use audit::black_box::{BlackBox, Feature, Finding, Side, Verdict};
+use audit::black_box::{Hunt, Pair, Side, Verdict, Witness};
 use exact::to_f64_up;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Try to refute a claim about any executable, by running it
 ///
-/// The program is run on two neighbouring inputs. Half of the outputs serve to find an event that is likelier on one input; on
+/// The program is run on two neighbouring inputs. Half of the outputs serve to learn an event that is likelier on one input; on
 /// the other half that event is counted, and ε is bounded from below. A claim below the bound is refuted, with a false-alarm
 /// rate of at most one minus the confidence. Nothing here proves a claim: `consistent` means that nothing was found.
 #[derive(clap::Args)]
@@ -20,9 +26,12 @@ use std::ffi::OsString;
 pub(super) struct Arguments {
     #[command(flatten)]
     claim: Claim,
-    /// Draws from each input [default: 200000, or 2000 with --one-shot]
+    /// Draws from each input, about [default: 200000, or 2000 with --one-shot]
     #[arg(long, value_name = "N")]
     samples: Option<u64>,
+    /// When to stop: `refuted`, a number of seconds, or both; then --samples is what chooses the event
+    #[arg(long, value_name = "WHEN", value_delimiter = ',')]
+    until: Vec<Until>,
     /// One minus the probability of a false alarm
     #[arg(
         long,
@@ -32,20 +41,42 @@ pub(super) struct Arguments {
     )]
     confidence: Number,
     /// The line that the program reads on one side
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    input_first: String,
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        requires = "input_second"
+    )]
+    input_first: Option<String>,
     /// The line that it reads on the other side
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    input_second: String,
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        requires = "input_first"
+    )]
+    input_second: Option<String>,
+    /// A file of pairs to search: on each line two inputs with a tab between them
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
     /// What the program prints
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
     output: output::Kind,
+    /// What to look at in the outputs
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    look: Look,
     /// Start the program once for each draw, instead of once for each input
     #[arg(long)]
     one_shot: bool,
     /// Print one object for a program to read
     #[arg(long)]
     json: bool,
+    /// Draw the bound on ε at every δ
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Write a report
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
@@ -58,51 +89,78 @@ const EXAMPLES: &str = "\
 The program reads lines and prints one line for each, until its input ends. It is started
 once for each input and reads that input N times over; its answers must be independent. With
 --one-shot it is started for each draw, reads one line and prints one. Print numbers with all
-their digits (%.17g): the low bits of a float are where careless noise gives itself away.
+their digits (%.17g): the low bits of a float are where careless noise gives itself away. A
+line may hold several numbers, such as a noisy histogram. With --until or --pairs the program
+is started several times, so it must not be seeded with a constant.
 
 Examples:
   deniable audit run --claim-epsilon 1 --input-first 0 --input-second 1 -- ./noisy-count
   deniable audit run --output text --input-first yes --input-second no -- ./noisy-answer
   deniable audit run --one-shot --samples 1000 --input-first 3 --input-second 4 -- ./slow
-  deniable audit run --input-first 0 --input-second 1 -- awk '{ print $1 + rand() }'
+  deniable audit run --claim-epsilon 1 --until refuted,600 --pairs neighbours.tsv -- ./mine
+  deniable audit run --input-first 0 --input-second 1 --look values -- ./float-mechanism
 
 Exit code: 0 when nothing is refuted, 1 when the claim is refuted, 2 when the program cannot
 be audited.";
 
 /// So many draws are kept in memory.
 const MOST_SAMPLES: u64 = 10_000_000;
+const FEWEST_SAMPLES: u64 = 64;
+/// A test that may stop at any moment is looked at this often.
+const ROUND: Duration = Duration::from_millis(500);
+
+/// When a test that may stop at any moment stops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Until {
+    Refuted,
+    Seconds(f64),
+}
+
+impl std::str::FromStr for Until {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse::<f64>()) {
+            ("refuted", _) => Ok(Until::Refuted),
+            (_, Ok(seconds)) if seconds > 0.0 && seconds <= 1e6 => Ok(Until::Seconds(seconds)),
+            _ => Err("write `refuted`, a number of seconds, or both with a comma between them".to_string()),
+        }
+    }
+}
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.claim.check()?;
-    let black_box = BlackBox {
-        samples_per_side: arguments.samples()?,
-        delta: to_f64_up(&arguments.claim.delta_or_zero().0),
-        confidence: to_f64_up(&arguments.confidence.0),
+    let inputs = arguments.inputs()?;
+    let hunt = arguments.hunt()?;
+    let witness = arguments.audit(&hunt, &inputs)?;
+    let told = Told {
+        arguments,
+        inputs: [witness.pair.first, witness.pair.second].map(|input| inputs[input].clone()),
+        pairs: inputs.len() / 2,
+        // Claims are rounded up, in favour of the program.
+        verdict: arguments
+            .claim
+            .epsilon
+            .as_ref()
+            .map(|epsilon| witness.verdict(to_f64_up(&epsilon.0), hunt.delta)),
+        bound: witness.epsilon_at(hunt.delta),
+        samples: arguments.samples()?,
+        witness,
     };
-    if arguments.confidence.0 < exact::Rational::ONE && black_box.confidence >= 1.0 {
-        return fail(
-            "--confidence is too close to 1",
-            "0.999999999999 (1 - 1e-12) is as good as certain",
-        );
+    if let Some(path) = &arguments.plot {
+        terminal::write_file_atomically(path, told.figure().to_svg().as_bytes())?;
     }
-    // Asked for nonsense, the auditor says so before the program has run for an hour.
-    if !(black_box.confidence > 0.0 && black_box.confidence < 1.0) {
-        return Err(explained(audit::Error::ConfidenceOutOfRange));
+    if let Some(path) = &arguments.html {
+        terminal::write_file_atomically(path, told.to_html().as_bytes())?;
     }
-    let finding = arguments.audit(&black_box)?;
-    // Claims are rounded up, in favour of the program.
-    let verdict = arguments.claim.epsilon.as_ref().map(|epsilon| {
-        let claimed = to_f64_up(&epsilon.0);
-        finding.verdict(claimed, black_box.delta)
-    });
     let text = if arguments.json {
-        format!("{}\n", arguments.to_json(&black_box, &finding, verdict))
+        format!("{}\n", told.to_json())
     } else {
-        arguments.to_text(&black_box, &finding, verdict)
+        told.to_text()
     };
     terminal::print(&text)?;
-    match verdict {
+    match told.verdict {
         Some(Verdict::Refuted) => Err(refuted(&arguments.claim)),
         _ => Ok(()),
     }
@@ -113,59 +171,146 @@ impl Arguments {
         let samples = self
             .samples
             .unwrap_or(if self.one_shot { 2_000 } else { 200_000 });
-        if !(16..=MOST_SAMPLES).contains(&samples) {
+        if !(FEWEST_SAMPLES..=MOST_SAMPLES).contains(&samples) {
             return fail(
-                format!("--samples must lie between 16 and {MOST_SAMPLES}"),
+                format!("--samples must lie between {FEWEST_SAMPLES} and {MOST_SAMPLES}"),
                 "200000 is a good number",
             );
         }
         Ok(samples)
     }
 
-    fn audit(&self, black_box: &BlackBox) -> Result<Finding, CliError> {
-        let both = [&self.input_first, &self.input_second];
-        if !self.one_shot && both.iter().any(|text| text.contains(['\n', '\r'])) {
+    fn hunt(&self) -> Result<Hunt, CliError> {
+        let confidence = to_f64_up(&self.confidence.0);
+        if self.confidence.0 < exact::Rational::ONE && confidence >= 1.0 {
+            return fail(
+                "--confidence is too close to 1",
+                "0.999999999999 (1 - 1e-12) is as good as certain",
+            );
+        }
+        // Asked for nonsense, the auditor says so before the program has run for an hour.
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(explained(audit::Error::ConfidenceOutOfRange));
+        }
+        if self.until.contains(&Until::Refuted) && self.claim.epsilon.is_none() {
+            return fail("--until refuted needs a claim to refute", "add --claim-epsilon");
+        }
+        let samples = self.samples()?;
+        Ok(Hunt {
+            choosing: samples,
+            // Who waits for a refutation waits for several times what chose the event.
+            testing: if self.until.is_empty() {
+                samples
+            } else {
+                8 * samples
+            },
+            delta: to_f64_up(&self.claim.delta_or_zero().0),
+            confidence,
+            lens: self.look.into(),
+        })
+    }
+
+    /// The first and the second input of each pair, in turn.
+    fn inputs(&self) -> Result<Vec<String>, CliError> {
+        let mut inputs = Vec::new();
+        if let (Some(first), Some(second)) = (&self.input_first, &self.input_second) {
+            inputs.extend([first.clone(), second.clone()]);
+        }
+        if let Some(path) = &self.pairs {
+            let text = std::fs::read_to_string(path).map_err(|cause| {
+                CliError::bad_input(format!("cannot read `{}`: {cause}", path.display()))
+                    .with_hint("name a text file of pairs")
+            })?;
+            for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
+                match line.split('\t').collect::<Vec<_>>()[..] {
+                    [first, second] => inputs.extend([first.to_string(), second.to_string()]),
+                    _ => {
+                        return fail(
+                            format!("line {} of `{}` is not a pair", number + 1, path.display()),
+                            "write two inputs on each line, with one tab between them",
+                        );
+                    }
+                }
+            }
+        }
+        if inputs.is_empty() {
+            return fail(
+                "no inputs to compare",
+                "give two neighbouring inputs with --input-first and --input-second, or many with --pairs",
+            );
+        }
+        if !self.one_shot && inputs.iter().any(|text| text.contains(['\n', '\r'])) {
             return fail(
                 "an input has more than one line",
                 "use --one-shot, where the program reads one input only",
             );
         }
-        match self.output {
-            output::Kind::Number => {
-                let outputs = self.draw(black_box.samples_per_side, output::number)?;
-                examine(black_box, &outputs, &Feature::<f64>::standard())
-            }
-            output::Kind::Text => {
-                let mut dictionary = Dictionary::default();
-                let outputs = self.draw(black_box.samples_per_side, |line, _| Ok(dictionary.read(line)))?;
-                examine(black_box, &outputs, &dictionary.features())
-            }
-        }
+        Ok(inputs)
     }
 
-    /// All outputs on the first input, and all on the second.
-    fn draw<O>(
-        &self,
-        samples: u64,
-        mut read: impl FnMut(&[u8], Input<'_>) -> Result<O, CliError>,
-    ) -> Result<[Vec<O>; 2], CliError> {
+    fn audit(&self, hunt: &Hunt, inputs: &[String]) -> Result<Witness, CliError> {
         let program = Program {
             words: self.program.clone(),
             one_shot: self.one_shot,
         };
-        let progress = Progress::new("running the program", 2 * samples, self.json || self.quiet);
-        let mut side = |name, text| {
-            let input = Input { name, text };
-            program.draw(input, samples, &progress, |line| read(line, input))
+        let pairs: Vec<Pair> = (0..inputs.len() / 2)
+            .map(|pair| Pair {
+                first: 2 * pair,
+                second: 2 * pair + 1,
+            })
+            .collect();
+        let label = if pairs.len() > 1 {
+            "searching pairs"
+        } else {
+            "running the program"
         };
-        Ok([
-            side("first", &self.input_first)?,
-            side("second", &self.input_second)?,
-        ])
+        let progress = Progress::new(label, 2 * hunt.choosing, self.json || self.quiet);
+        // One start serves for everything where there is one pair and one number of draws: a coin decides how many each side has, so a
+        // little more than half is asked for, by eight standard deviations.
+        let batch = match (self.one_shot, pairs.len(), self.until.is_empty()) {
+            (true, _, _) => 1,
+            (false, 1, true) => hunt.choosing + 8 * hunt.choosing.isqrt() + 512,
+            _ => 1024,
+        };
+        let runner = Runner::new(program, inputs.to_vec(), self.output, batch, &progress)?;
+        let mut workers = [runner];
+        let started = Instant::now();
+        let chosen = hunt.choose(&mut workers, &pairs)?;
+        if self.until.is_empty() {
+            return chosen.test(&mut workers, hunt.testing);
+        }
+        progress.label("testing");
+        let speed = hunt.choosing as f64 / started.elapsed().as_secs_f64().max(1e-3);
+        let round = ((speed * ROUND.as_secs_f64()) as u64).clamp(64, 1 << 20);
+        let claimed = self.claim.epsilon.as_ref().map(|epsilon| to_f64_up(&epsilon.0));
+        chosen.test_until(&mut workers, round, |witness| {
+            progress.label(format!("ε ≥ {}", significant(witness.epsilon_at(hunt.delta), 3)));
+            self.until.iter().any(|until| match until {
+                Until::Seconds(seconds) => started.elapsed().as_secs_f64() >= *seconds,
+                Until::Refuted => {
+                    claimed.is_some_and(|claimed| witness.verdict(claimed, hunt.delta) == Verdict::Refuted)
+                }
+            })
+        })
     }
+}
 
-    /// The command that makes the same audit again; its draws are the program's own, so they are new.
-    fn replay(&self, samples: u64) -> String {
+/// What was found, for whoever asked.
+struct Told<'a> {
+    arguments: &'a Arguments,
+    inputs: [String; 2],
+    pairs: usize,
+    witness: Witness,
+    verdict: Option<Verdict>,
+    /// ε is at least this, at the claimed δ.
+    bound: f64,
+    samples: u64,
+}
+
+impl Told<'_> {
+    /// The command that makes the same audit again on the same pair; its draws are the program's own, so they are new.
+    fn replay(&self) -> String {
+        let asked = self.arguments;
         let mut words = ["deniable", "audit", "run"].map(String::from).to_vec();
         let mut option = |name: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -173,96 +318,179 @@ impl Arguments {
             }
         };
         let text = |number: &Option<Number>| number.as_ref().map(Number::to_string);
-        option("--claim-epsilon", text(&self.claim.epsilon));
-        option("--claim-delta", text(&self.claim.delta));
-        option("--samples", Some(samples.to_string()));
-        option("--confidence", Some(self.confidence.to_string()));
-        option("--input-first", Some(self.input_first.clone()));
-        option("--input-second", Some(self.input_second.clone()));
-        if self.output == output::Kind::Text {
+        option("--claim-epsilon", text(&asked.claim.epsilon));
+        option("--claim-delta", text(&asked.claim.delta));
+        option("--samples", Some(self.samples.to_string()));
+        let until: Vec<String> = asked
+            .until
+            .iter()
+            .map(|until| match until {
+                Until::Refuted => "refuted".to_string(),
+                Until::Seconds(seconds) => seconds.to_string(),
+            })
+            .collect();
+        option("--until", (!until.is_empty()).then(|| until.join(",")));
+        option("--confidence", Some(asked.confidence.to_string()));
+        option("--input-first", Some(self.inputs[0].clone()));
+        option("--input-second", Some(self.inputs[1].clone()));
+        if asked.output == output::Kind::Text {
             option("--output", Some("text".to_string()));
         }
-        if self.one_shot {
+        if asked.look != Look::Everything {
+            option("--look", Some(asked.look.to_string()));
+        }
+        if asked.one_shot {
             words.push("--one-shot".to_string());
         }
         words.push("--".to_string());
-        words.extend(self.program.iter().map(|word| quoted(&word.to_string_lossy())));
+        words.extend(asked.program.iter().map(|word| quoted(&word.to_string_lossy())));
         words.join(" ")
     }
 
-    fn to_text(&self, black_box: &BlackBox, finding: &Finding, verdict: Option<Verdict>) -> String {
-        let trials = finding.counts.trials;
-        let (likely, unlikely) = names(finding.likely_side);
-        let mut lines = vec![
+    fn lines(&self) -> Vec<String> {
+        let witness = &self.witness;
+        let (likely, unlikely) = names(witness.likely);
+        let claim = &self.arguments.claim;
+        let mut lines = vec![format!(
+            "ε is at least {} at δ = {}, with confidence {}",
+            significant(self.bound, 4),
+            claim.delta_or_zero(),
+            self.arguments.confidence
+        )];
+        if self.pairs > 1 {
+            let searched = format!("the best of {} pairs", self.pairs);
+            lines.push(format!(
+                "  inputs   {} and {}, {searched}",
+                quoted(&self.inputs[0]),
+                quoted(&self.inputs[1])
+            ));
+        } else {
+            lines.push(format!(
+                "  inputs   {} and {}",
+                quoted(&self.inputs[0]),
+                quoted(&self.inputs[1])
+            ));
+        }
+        lines.push(format!("  event    {}", witness.event));
+        if witness.event.contains("bit") && self.arguments.look == Look::Everything {
+            lines.push("           raw bits give it away; --look values audits the values alone".to_string());
+        }
+        lines.extend([
             format!(
-                "ε is at least {} at δ = {}, with confidence {}",
-                significant(finding.epsilon_lower, 4),
-                self.claim.delta_or_zero(),
-                self.confidence
-            ),
-            format!("  event    {}", finding.event),
-            format!(
-                "  counted  {} of {trials} on the {likely} input",
-                finding.counts.likely
+                "  counted  {} of {} on the {likely} input",
+                witness.hits[0], witness.draws[0]
             ),
             format!(
-                "           {} of {trials} on the {unlikely} input",
-                finding.counts.unlikely
+                "           {} of {} on the {unlikely} input",
+                witness.hits[1], witness.draws[1]
             ),
-        ];
-        if let Some(verdict) = verdict {
+        ]);
+        if let Some(verdict) = self.verdict {
             let remark = match verdict {
                 Verdict::Refuted => "refuted",
                 Verdict::Consistent => "consistent (nothing was found against it, which is not a proof)",
             };
-            lines.push(format!("  claim    {}: {remark}", claim_words(&self.claim)));
+            lines.push(format!("  claim    {}: {remark}", claim_words(claim)));
         }
-        lines.push(format!("  replay   {}", self.replay(black_box.samples_per_side)));
-        lines.push(String::new());
-        lines.join("\n")
+        lines.push(format!("  replay   {}", self.replay()));
+        lines
     }
 
-    fn to_json(&self, black_box: &BlackBox, finding: &Finding, verdict: Option<Verdict>) -> Value {
-        let claim = verdict.map(|verdict| {
+    fn to_text(&self) -> String {
+        self.lines().join("\n") + "\n"
+    }
+
+    fn to_json(&self) -> Value {
+        let witness = &self.witness;
+        let claim = self.verdict.map(|verdict| {
             json!({
-                "epsilon": self.claim.epsilon,
-                "delta": self.claim.delta_or_zero(),
+                "epsilon": self.arguments.claim.epsilon,
+                "delta": self.arguments.claim.delta_or_zero(),
                 "verdict": verdict_word(verdict),
             })
         });
+        let curve: Vec<Value> = deltas()
+            .map(|delta| json!([delta, witness.epsilon_at(delta)]))
+            .collect();
         json!({
-            "epsilon_at_least": finding.epsilon_lower,
-            "delta": finding.delta,
-            "confidence": finding.confidence,
-            "samples_per_input": black_box.samples_per_side,
-            "event": finding.event,
-            "likely_input": names(finding.likely_side).0,
+            "epsilon_at_least": self.bound,
+            "delta": to_f64_up(&self.arguments.claim.delta_or_zero().0),
+            "confidence": witness.confidence,
+            "holds_at_any_moment": witness.anytime,
+            "samples_per_input": self.samples,
+            "inputs": self.inputs,
+            "event": witness.event,
+            "likely_input": names(witness.likely).0,
             "counts": {
-                "likely": finding.counts.likely,
-                "unlikely": finding.counts.unlikely,
-                "trials": finding.counts.trials,
+                "likely": witness.hits[0],
+                "unlikely": witness.hits[1],
+                "likely_draws": witness.draws[0],
+                "unlikely_draws": witness.draws[1],
             },
+            "epsilon_at_least_by_delta": curve,
             "claim": claim,
-            "replay": self.replay(black_box.samples_per_side),
+            "replay": self.replay(),
         })
+    }
+
+    fn figure(&self) -> Figure {
+        let claimed = self
+            .arguments
+            .claim
+            .epsilon
+            .as_ref()
+            .map(|epsilon| to_f64_up(&epsilon.0));
+        curve_figure("What was found", &self.witness, claimed)
+    }
+
+    fn to_html(&self) -> String {
+        let claim = &self.arguments.claim;
+        let mut report = Report::new("An audit of a program", self.to_text());
+        let held = self.verdict != Some(Verdict::Refuted);
+        report.row(
+            Row::new(
+                "run",
+                self.arguments
+                    .program
+                    .iter()
+                    .map(|word| word.to_string_lossy())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                if claim.epsilon.is_some() {
+                    claim_words(claim)
+                } else {
+                    "no claim".to_string()
+                },
+                format!("ε ≥ {}", significant(self.bound, 4)),
+                held,
+            )
+            .figure(self.figure()),
+        );
+        report.to_html()
     }
 }
 
-/// Learns and tests on outputs already collected, in the order in which they came.
-pub(super) fn examine<O: Copy>(
-    black_box: &BlackBox,
-    outputs: &[Vec<O>; 2],
-    features: &[Feature<O>],
-) -> Result<Finding, CliError> {
-    let mut sides = outputs.each_ref().map(|outputs| outputs.iter().copied());
-    let draw = |side| {
-        let index = usize::from(side == Side::Second);
-        sides[index].next().expect("the auditor draws each sample once")
-    };
-    black_box.audit(draw, features).map_err(explained)
+/// Where the curve is told and drawn.
+fn deltas() -> impl Iterator<Item = f64> {
+    (-24..=0).map(|step| 10f64.powf(f64::from(step) / 4.0))
 }
 
-fn names(likely: Side) -> (&'static str, &'static str) {
+/// The bound on ε at every δ, and what is claimed. All points hold together.
+pub(super) fn curve_figure(title: &str, witness: &Witness, claimed: Option<f64>) -> Figure {
+    let curve: Vec<(f64, f64)> = deltas().map(|delta| (delta, witness.epsilon_at(delta))).collect();
+    let figure = Figure::new(title)
+        .x_axis("δ", Scale::Log10)
+        .y_axis("ε is at least", Scale::Linear)
+        .line("found", &curve)
+        .horizontal("found at δ = 0", witness.epsilon_at(0.0));
+    match claimed {
+        Some(epsilon) => figure.horizontal("claimed", epsilon),
+        None => figure,
+    }
+}
+
+/// What the inputs are called, the likely one first.
+pub(super) fn names(likely: Side) -> (&'static str, &'static str) {
     match likely {
         Side::First => ("first", "second"),
         Side::Second => ("second", "first"),
@@ -289,7 +517,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{Until, quoted};
 
     #[test]
     fn a_shell_reads_back_what_was_quoted() {
@@ -300,6 +528,15 @@ mod tests {
             ("it's", "'it'\\''s'"),
         ] {
             assert_eq!(quoted(word), expected);
+        }
+    }
+
+    #[test]
+    fn when_to_stop() {
+        assert_eq!("refuted".parse(), Ok(Until::Refuted));
+        assert_eq!("1.5".parse(), Ok(Until::Seconds(1.5)));
+        for text in ["", "soon", "0", "-1", "NaN", "inf"] {
+            assert!(text.parse::<Until>().is_err(), "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `deniable audit` as a person or a program meets it: the built binary, its output and its exit codes.
 
 mod exact;
+mod gate;
 mod run;
 
 use serde_json::Value;
@@ -100,7 +101,9 @@ fn bad_questions_are_refused() {
             "--samples must lie between",
         ),
         ("run --input-first 0 --input-second 1", "required"),
-        ("self-test --samples 1", "--samples must lie between"),
+        ("gallery nonsense", "no mechanism is called"),
+        ("gallery laplace --draws 5", "--draws must lie between"),
+        ("gallery laplace --seconds 0", "--seconds must lie between"),
     ] {
         assert_refused(&line(words), expected);
     }
@@ -108,29 +111,32 @@ fn bad_questions_are_refused() {
 
 #[test]
 fn the_auditor_tells_broken_from_correct() {
-    let output = line("self-test --json");
+    let words = "gallery reused-noise sparse-vector-5 local-median float-laplace laplace geometric histogram --draws 150000 --seed 3 --json";
+    let output = line(words);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let found = object(&output);
     assert_eq!(found["passed"], true);
     let mechanisms = found["mechanisms"].as_array().expect("a list");
-    assert_eq!(mechanisms.len(), 5);
+    assert_eq!(mechanisms.len(), 7);
     for mechanism in mechanisms {
-        assert_eq!(mechanism["verdict"], mechanism["expected"], "{mechanism}");
+        assert_eq!(mechanism["right"], true, "{mechanism}");
     }
-    let float = &mechanisms[0];
-    assert!(
-        float["event"].as_str().expect("text").contains("lowest set bit"),
-        "{float}"
-    );
-    // Too few draws to see anything: wrong verdicts are said to be wrong.
-    let blind = line("demo --samples 100");
+    // A seed and a number of draws give the same result again.
+    assert_eq!(found, object(&line(words)));
+    // Who does not look at low bits does not see what they give away, and the verdict is said to be wrong.
+    let blind = line("self-test float-laplace --look values --draws 20000");
     assert_eq!(blind.status.code(), Some(1));
     assert!(stdout(&blind).contains("NO"));
+    let listed = stdout(&line("gallery --list"));
+    assert!(
+        listed.contains("sparse-vector-6") && listed.contains("0.4200") && listed.contains('∞'),
+        "{listed}"
+    );
 }
 
 #[test]
 fn help_teaches_with_examples() {
-    for words in ["--help", "exact --help", "run --help", "self-test --help"] {
+    for words in ["--help", "exact --help", "run --help", "gallery --help"] {
         let output = line(words);
         assert_eq!(output.status.code(), Some(0));
         assert!(stdout(&output).contains("Examples:"), "{words}");

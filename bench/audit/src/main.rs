@@ -1,0 +1,148 @@
+//! Our auditor on the gallery: what it found beside the exact ε and beside DP-Sniper's published figures, and what it cost.
+
+use audit::black_box::{Lens, Subject, Verdict};
+use audit::gallery::{CLAIM, EXHIBITS, Exactly, Exhibit, Plan, Seeded, Standing};
+use cpu_time::ProcessTime;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// What DP-Sniper's authors publish for the same mechanism in their repository: eval_sp2021/reference-results/dd_search_mlp_data.log and
+/// floating_point_data.log. The lower confidence bound at 90 %, and seconds of search on their machine.
+const DP_SNIPER: &[(&str, f64, f64)] = &[
+    ("laplace", 0.0976, 200.2),
+    ("histogram", 0.0977, 184.8),
+    ("histogram-wrong-scale", 4.601, 230.4),
+    ("noisy-max-laplace", 0.0925, 465.6),
+    ("noisy-max-exponential", 0.0979, 399.9),
+    ("noisy-max-value-laplace", 0.2488, 408.0),
+    ("noisy-max-value-exponential", 0.3534, 428.3),
+    ("sparse-vector-1", 0.0858, 921.5),
+    ("sparse-vector-4", 0.1696, 774.3),
+    ("sparse-vector-5", 1.761, 507.1),
+    ("sparse-vector-6", 0.2698, 548.8),
+    ("prefix-sums", 0.5774, 949.8),
+    ("float-laplace", 0.2521, 1816.8),
+];
+
+const CONFIDENCE: f64 = 1.0 - 1e-4;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| arguments.iter().position(|word| word == name).and_then(|at| arguments.get(at + 1));
+    let number = |name: &str, default: f64| option(name).map_or(default, |text| text.parse().expect("a number"));
+    let seconds = number("--seconds", 55.0);
+    let seed = number("--seed", 1.0) as u64;
+    if let Some(runs) = option("--false-alarms") {
+        let runs = runs.parse().expect("a number of runs");
+        return false_alarms(runs, seed);
+    }
+    let only = option("--only");
+    println!("{:28} {:>9} {:>9} {:>7} {:>8} {:>8}  {:>9} {:>8}", "mechanism", "exact ε", "found ε ≥", "share", "CPU s", "verdict", "DP-Sniper", "its s");
+    let mut rows = Vec::new();
+    for exhibit in EXHIBITS.iter().filter(|exhibit| only.is_none_or(|only| exhibit.name.contains(only.as_str()))) {
+        rows.push(measure(exhibit, seconds, seed));
+    }
+    let result = json!({
+        "confidence": CONFIDENCE,
+        "claimed_epsilon": CLAIM,
+        "seed": seed,
+        "machine": machine(),
+        "dp_sniper": "lower bounds at confidence 0.9 and seconds of search from the reference results in its authors' repository (eval_sp2021), on their machine",
+        "mechanisms": rows,
+    });
+    if let Some(path) = option("--out") {
+        std::fs::write(path, serde_json::to_string_pretty(&result).expect("JSON") + "\n").expect("a writable file");
+    }
+}
+
+fn measure(exhibit: &Exhibit, seconds: f64, seed: u64) -> Value {
+    let exact = exhibit.exact_epsilon().to_f64_up();
+    let (wall, started) = (Instant::now(), ProcessTime::now());
+    let nanoseconds = nanoseconds_a_draw(exhibit);
+    let draws = Plan::draws_for(seconds, nanoseconds);
+    let plan = Plan { seed, draws, workers: 2, confidence: CONFIDENCE, lens: Lens::Everything };
+    let mut workers = plan.workers(exhibit);
+    let chosen = plan.choose(&mut workers, &exhibit.pairs()).expect("an event");
+    let choosing = started.elapsed().as_secs_f64();
+    let witness = chosen.test(&mut workers, draws - plan.choosing()).expect("an audit");
+    let (cpu, wall) = (started.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
+    let refuted = witness.verdict(CLAIM, 0.0) == Verdict::Refuted;
+    let theirs = DP_SNIPER.iter().find(|(name, _, _)| *name == exhibit.name);
+    let share = if exact.is_finite() { format!("{:.1} %", 100.0 * witness.epsilon_lower / exact) } else { "–".to_string() };
+    println!(
+        "{:28} {:>9} {:>9.4} {:>7} {:>8.1} {:>8}  {:>9} {:>8}",
+        exhibit.name,
+        if exact.is_finite() { format!("{exact:.4}") } else { "∞".to_string() },
+        witness.epsilon_lower,
+        share,
+        cpu,
+        if refuted { "refuted" } else { "–" },
+        theirs.map_or("–".to_string(), |(_, found, _)| format!("{found:.3}")),
+        theirs.map_or("–".to_string(), |(_, _, took)| format!("{took:.0}")),
+    );
+    println!("    {choosing:.1} s to choose, {nanoseconds:.0} ns a draw; {:?} and {:?}; {}; {} and {} of {} and {}", exhibit.inputs()[witness.pair.first], exhibit.inputs()[witness.pair.second], witness.event, witness.hits[0], witness.hits[1], witness.draws[0], witness.draws[1]);
+    json!({
+        "name": exhibit.name,
+        "broken": exhibit.standing == Standing::Broken,
+        "exact_epsilon": match exhibit.exact_epsilon() { Exactly::Finite(_) => json!(exact), Exactly::Infinite => json!("infinite") },
+        "epsilon_at_least": witness.epsilon_lower,
+        "refuted": refuted,
+        "event": witness.event,
+        "inputs": [exhibit.inputs()[witness.pair.first], exhibit.inputs()[witness.pair.second]],
+        "hits": witness.hits,
+        "draws": witness.draws,
+        "all_draws": draws,
+        "nanoseconds_a_draw": nanoseconds,
+        "cpu_seconds": cpu,
+        "cpu_seconds_to_choose": choosing,
+        "wall_seconds": wall,
+        "dp_sniper": theirs.map(|(_, found, took)| json!({ "epsilon_at_least": found, "seconds": took })),
+    })
+}
+
+/// The best of three short runs on one thread.
+fn nanoseconds_a_draw(exhibit: &Exhibit) -> f64 {
+    const TIMES: u64 = 100_000;
+    let mut player = exhibit.play(Seeded::new(0, 0));
+    let mut once = || {
+        let started = ProcessTime::now();
+        let mut entries = 0;
+        player.draw(0, TIMES, |row| entries += row.len()).expect("a draw");
+        assert!(entries > 0);
+        started.elapsed().as_secs_f64() * 1e9 / TIMES as f64
+    };
+    (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
+}
+
+/// Small audits of the correct exhibits at a modest level: how often is one refuted?
+fn false_alarms(runs: u64, seed: u64) {
+    const LEVEL: f64 = 0.05;
+    println!("{runs} audits each, at level {LEVEL}, of claims that hold exactly");
+    for exhibit in EXHIBITS.iter().filter(|exhibit| exhibit.standing == Standing::Correct) {
+        let exact = exhibit.exact_epsilon().to_f64_up();
+        let refuted = (0..runs)
+            .filter(|run| {
+                let plan = Plan {
+                    seed: seed.wrapping_add(run * 7919),
+                    draws: 40_000,
+                    workers: 1,
+                    confidence: 1.0 - LEVEL,
+                    lens: Lens::Everything,
+                };
+                plan.audit(exhibit).expect("an audit").verdict(exact, 0.0) == Verdict::Refuted
+            })
+            .count();
+        println!("{:28} {refuted} of {runs} refuted ({:.2} %)", exhibit.name, 100.0 * refuted as f64 / runs as f64);
+    }
+}
+
+fn machine() -> Value {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cpu = read("/proc/cpuinfo");
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("").trim_start_matches([' ', '\t', ':']);
+    json!({
+        "cpu": model,
+        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "load": read("/proc/loadavg").split(' ').next().unwrap_or("").to_string(),
+    })
+}

@@ -1,0 +1,137 @@
+//! The SAT solvers behind one small interface.
+
+use super::formula::Formula;
+use crate::Error;
+use rustsat::solvers::{Solve, SolverResult};
+use rustsat::types::{Clause, Lit, TernaryVal, Var};
+use std::time::Instant;
+
+/// Which solver searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// BatSat, in Rust.
+    #[default]
+    BatSat,
+    /// CaDiCaL, in C++; stronger on hard tables.
+    #[cfg(feature = "cadical")]
+    CaDiCaL,
+}
+
+impl Engine {
+    /// A solver that knows these clauses and gives up at the deadline.
+    pub(super) fn start(
+        self,
+        formula: &Formula,
+        deadline: Option<Instant>,
+    ) -> Result<Box<dyn Solver>, Error> {
+        let mut solver: Box<dyn Solver> = match self {
+            Engine::BatSat => Box::new(BatSat::new(formula.variables(), deadline)?),
+            #[cfg(feature = "cadical")]
+            Engine::CaDiCaL => Box::new(CaDiCaL::new(deadline)),
+        };
+        for clause in formula.clauses() {
+            solver.add(clause)?;
+        }
+        Ok(solver)
+    }
+}
+
+/// What a search ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// There is a model, and [`Solver::holds`] reads it.
+    Model,
+    /// There is none.
+    Impossible,
+    /// Time was up.
+    OutOfTime,
+}
+
+/// What this crate needs of a solver.
+pub(super) trait Solver {
+    fn add(&mut self, clause: &[Lit]) -> Result<(), Error>;
+    fn search(&mut self) -> Result<Verdict, Error>;
+    fn holds(&self, lit: Lit) -> bool;
+}
+
+struct BatSat(rustsat_batsat::BasicSolver);
+
+impl BatSat {
+    fn new(variables: u32, deadline: Option<Instant>) -> Result<Self, Error> {
+        let mut solver = rustsat_batsat::BasicSolver::default();
+        if let Some(deadline) = deadline {
+            solver
+                .batsat_mut()
+                .cb_mut()
+                .set_stop(move || Instant::now() >= deadline);
+        }
+        solver
+            .reserve(Var::new(variables.saturating_sub(1)))
+            .map_err(|error| Error::solver(&error))?;
+        Ok(Self(solver))
+    }
+}
+
+impl Solver for BatSat {
+    fn add(&mut self, clause: &[Lit]) -> Result<(), Error> {
+        let clause: Clause = clause.iter().copied().collect();
+        self.0.add_clause(clause).map_err(|error| Error::solver(&error))
+    }
+
+    fn search(&mut self) -> Result<Verdict, Error> {
+        match self.0.solve().map_err(|error| Error::solver(&error))? {
+            SolverResult::Sat => Ok(Verdict::Model),
+            SolverResult::Unsat => Ok(Verdict::Impossible),
+            SolverResult::Interrupted => Ok(Verdict::OutOfTime),
+        }
+    }
+
+    fn holds(&self, lit: Lit) -> bool {
+        // A literal that no clause mentions may be anything, and nothing depends on it.
+        self.0.lit_val(lit).is_ok_and(|value| value == TernaryVal::True)
+    }
+}
+
+#[cfg(feature = "cadical")]
+struct CaDiCaL(cadical::Solver<Deadline>);
+
+#[cfg(feature = "cadical")]
+struct Deadline(Instant);
+
+#[cfg(feature = "cadical")]
+impl cadical::Callbacks for Deadline {
+    fn terminate(&mut self) -> bool {
+        Instant::now() >= self.0
+    }
+}
+
+#[cfg(feature = "cadical")]
+impl CaDiCaL {
+    fn new(deadline: Option<Instant>) -> Self {
+        let mut solver = cadical::Solver::new();
+        solver.set_callbacks(deadline.map(Deadline));
+        Self(solver)
+    }
+}
+
+#[cfg(feature = "cadical")]
+impl Solver for CaDiCaL {
+    fn add(&mut self, clause: &[Lit]) -> Result<(), Error> {
+        self.0.add_clause(clause.iter().map(|lit| lit.to_ipasir()));
+        Ok(())
+    }
+
+    fn search(&mut self) -> Result<Verdict, Error> {
+        Ok(match self.0.solve() {
+            Some(true) => Verdict::Model,
+            Some(false) => Verdict::Impossible,
+            None => Verdict::OutOfTime,
+        })
+    }
+
+    fn holds(&self, lit: Lit) -> bool {
+        // Asked about the variable: for negative literals the binding's answer has the wrong sign.
+        let value = self.0.value(lit.var().to_ipasir()).unwrap_or(false);
+        value == lit.is_pos()
+    }
+}

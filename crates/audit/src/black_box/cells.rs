@@ -1,0 +1,155 @@
+//! Outputs in finitely many cells, so that an event is a set of cells and evidence is a table of counts.
+
+use super::additive::Additive;
+use super::view::{ABSENT, INFINITY, View};
+
+/// Every output lies in one cell. How cells are cut is learned from rows that serve nothing else.
+#[derive(Clone, Debug)]
+pub(super) enum Partition {
+    /// By the key of a view: cell i holds the keys from `cuts[i − 1]` to below `cuts[i]`.
+    Keys { view: View, cuts: Vec<i64> },
+    /// By a learned score, in the same way.
+    Score { model: Additive, cuts: Vec<f64> },
+}
+
+/// So many different keys are told apart one by one.
+const MOST_ATOMS: usize = 4096;
+
+impl Partition {
+    /// Cells of a view's keys, from the keys of some rows.
+    pub(super) fn of_keys(view: View, keys: Vec<i64>) -> Self {
+        let mut cuts = cut_keys(keys, MOST_ATOMS, 1024, 256, true);
+        // What is absent is never in one cell with the smallest numbers.
+        if view.is_ordered() && cuts.first() != Some(&(ABSENT + 1)) && cuts.get(1) != Some(&(ABSENT + 1)) {
+            cuts.insert(0, ABSENT + 1);
+        }
+        Self::Keys { view, cuts }
+    }
+
+    /// Cells of a learned score, finer towards both ends.
+    pub(super) fn of_score(model: Additive, mut scores: Vec<f64>) -> Self {
+        scores.sort_by(f64::total_cmp);
+        let mut cuts: Vec<f64> = ranks(scores.len(), 256, true).map(|rank| scores[rank]).collect();
+        cuts.dedup();
+        Self::Score { model, cuts }
+    }
+
+    pub(super) fn cell(&self, row: &[f64]) -> usize {
+        match self {
+            Self::Keys { view, cuts } => {
+                let key = view.key(row);
+                cuts.partition_point(|cut| *cut <= key)
+            }
+            Self::Score { model, cuts } => {
+                let score = model.score(row);
+                cuts.partition_point(|cut| *cut <= score)
+            }
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        1 + match self {
+            Self::Keys { cuts, .. } => cuts.len(),
+            Self::Score { cuts, .. } => cuts.len(),
+        }
+    }
+
+    /// The cells along the order of keys and against it, where they have one; what is absent and what is a word comes last in both, as it has no
+    /// place among numbers.
+    pub(super) fn orders(&self) -> Vec<Vec<usize>> {
+        let (numbers, others) = match self.in_order() {
+            Some(parts) => parts,
+            None => return Vec::new(),
+        };
+        let against: Vec<usize> = numbers.iter().rev().copied().collect();
+        vec![[numbers, others.clone()].concat(), [against, others].concat()]
+    }
+
+    /// Cells of numbers in their order, and the others.
+    pub(super) fn in_order(&self) -> Option<(Vec<usize>, Vec<usize>)> {
+        let cells = 0..self.size();
+        match self {
+            Self::Keys { view, .. } if !view.is_ordered() => None,
+            Self::Keys { cuts, .. } => {
+                let absent = cuts.partition_point(|cut| *cut == ABSENT);
+                let is_number = |cell: &usize| {
+                    let low = cell.checked_sub(1).map(|before| cuts[before]);
+                    *cell != absent && low.is_none_or(|low| low <= INFINITY)
+                };
+                Some(cells.partition(is_number))
+            }
+            Self::Score { .. } => Some((cells.collect(), Vec::new())),
+        }
+    }
+}
+
+/// Where to cut keys: around each key that repeats often (or around every key, where they are few), and at quantiles of the rest.
+pub(super) fn cut_keys(
+    mut keys: Vec<i64>,
+    most_atoms: usize,
+    rarest_atom: usize,
+    parts: usize,
+    tails: bool,
+) -> Vec<i64> {
+    keys.sort_unstable();
+    let all = keys.len();
+    let mut runs: Vec<(i64, usize)> = Vec::new();
+    for key in &keys {
+        match runs.last_mut() {
+            Some((last, count)) if last == key => *count += 1,
+            _ => runs.push((*key, 1)),
+        }
+    }
+    let few = runs.len() <= most_atoms && runs.len() * 8 <= all;
+    let is_atom = |count: usize| few || count * rarest_atom > all;
+    let mut cuts = Vec::new();
+    let mut rest = Vec::new();
+    for (key, count) in runs {
+        if is_atom(count) {
+            cuts.extend([key, key.saturating_add(1)]);
+        } else {
+            rest.extend(std::iter::repeat_n(key, count));
+        }
+    }
+    cuts.extend(ranks(rest.len(), parts, tails).map(|rank| rest[rank]));
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
+}
+
+/// Ranks to cut a sorted sample at: so many equal parts, and ever finer ones towards both ends if asked.
+fn ranks(length: usize, parts: usize, tails: bool) -> impl Iterator<Item = usize> {
+    let even = (1..parts).map(move |part| length * part / parts);
+    let fine = (0..if tails { 8 * 24 } else { 0 }).flat_map(move |step| {
+        // Eight steps an octave, from 4 draws at the end.
+        let rank = (4.0 * (f64::from(step) / 8.0).exp2()) as usize;
+        [rank, length.saturating_sub(rank)]
+    });
+    let mut ranks: Vec<usize> = even
+        .chain(fine)
+        .filter(|rank| *rank > 0 && *rank < length)
+        .collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_keys_have_a_cell_each_and_many_are_cut_finer_at_the_ends() {
+        let partition = Partition::of_keys(View::Length, (0..100).map(|i| i % 5).collect());
+        let cells: Vec<usize> = (0..5).map(|n| partition.cell(&vec![0.0; n])).collect();
+        assert_eq!(cells, [2, 3, 4, 5, 6]);
+        assert_eq!(partition.cell(&[0.0; 9]), 7);
+        assert_eq!(partition.size(), 8);
+        let cuts = cut_keys((0..100_000).collect(), 16, 64, 32, true);
+        assert!(cuts[0] == 4 && cuts[1] == 5, "{:?}", &cuts[..3]);
+        assert!(cuts.windows(2).all(|pair| pair[1] - pair[0] <= 100_000 / 32 + 1));
+        // One key that is half of all, the rest spread.
+        let cuts = cut_keys((0..50_000).chain([777; 50_000]).collect(), 16, 64, 32, false);
+        assert!(cuts.contains(&777) && cuts.contains(&778));
+    }
+}

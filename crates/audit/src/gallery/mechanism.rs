@@ -1,0 +1,422 @@
+//! How the exhibits draw.
+
+use crate::Error;
+use crate::black_box::{Subject, word};
+
+/// A source of uniform 64-bit words.
+pub trait Words: Send {
+    /// The next word.
+    fn word(&mut self) -> u64;
+}
+
+impl<F: FnMut() -> u64 + Send> Words for F {
+    fn word(&mut self) -> u64 {
+        self()
+    }
+}
+
+/// Words that a seed determines, so that a finding can be replayed: xoshiro256++ (Blackman and Vigna 2019). It protects nobody, and is not meant to.
+#[derive(Clone, Debug)]
+pub struct Seeded([u64; 4]);
+
+impl Seeded {
+    /// One of many independent streams of a seed.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        // SplitMix64 fills the state, as its authors advise.
+        let mut state = seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
+        Self(std::array::from_fn(|_| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }))
+    }
+}
+
+impl Words for Seeded {
+    #[inline]
+    fn word(&mut self) -> u64 {
+        let state = &mut self.0;
+        let result = state[0]
+            .wrapping_add(state[3])
+            .rotate_left(23)
+            .wrapping_add(state[0]);
+        let shifted = state[1] << 17;
+        state[2] ^= state[0];
+        state[3] ^= state[1];
+        state[1] ^= state[2];
+        state[0] ^= state[3];
+        state[2] ^= shifted;
+        state[3] = state[3].rotate_left(45);
+        result
+    }
+}
+
+/// The rate of an exponential fall, in eightieths: noise of rate r has scale 80/r, so the claim of ε = 0.1 is a rate of 8, and every
+/// scale of the gallery is exact.
+pub(super) type Rate = u32;
+
+/// A rate as a scale.
+fn scale(rate: Rate) -> f64 {
+    80.0 / f64::from(rate)
+}
+
+/// Laplace noise falls on both sides, exponential noise lies above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noise {
+    Laplace,
+    Exponential,
+}
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mechanism {
+    /// Every entry with its own Laplace noise.
+    Laplace { rate: Rate },
+    /// Every entry with two-sided geometric noise.
+    Geometric { rate: Rate },
+    /// Sums of the first entry, the first two, …, of entries that have noise each.
+    PrefixSums { rate: Rate },
+    /// The place of the largest noisy entry, or its value.
+    NoisyMax { noise: Noise, rate: Rate, value: bool },
+    /// Which queries exceed a noisy threshold.
+    SparseVector(SparseVector),
+    /// The median with noise for the data's own sensitivity.
+    LocalMedian { rate: Rate },
+    /// The textbook sampler, all bits released.
+    FloatLaplace { rate: Rate },
+    /// Every entry with the same noise.
+    ReusedNoise { rate: Rate },
+}
+
+/// The sparse vector technique: each query is compared with a threshold, both noisy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SparseVector {
+    /// Of the noise of the threshold.
+    pub(super) threshold_rate: Rate,
+    /// Of the noise of each query, if it has any.
+    pub(super) query_rate: Option<Rate>,
+    /// Stops after so many queries above the threshold.
+    pub(super) cutoff: Option<usize>,
+    /// Draws the threshold's noise anew after each.
+    pub(super) refresh: bool,
+    /// Releases the noisy query where it is above.
+    pub(super) value: bool,
+}
+
+/// The threshold of all variants.
+pub(super) const THRESHOLD: i64 = 1;
+
+/// One exhibit with one worker's words.
+#[derive(Debug)]
+pub struct Player<W> {
+    mechanism: Mechanism,
+    inputs: Vec<Input>,
+    words: W,
+    row: Vec<f64>,
+}
+
+/// An input, its different values once each, and which of them each value is.
+#[derive(Clone, Debug)]
+struct Input {
+    values: Vec<f64>,
+    levels: Vec<f64>,
+    level: Vec<usize>,
+    /// e^((level − threshold)/scale), for noisy queries.
+    lifts: Vec<f64>,
+}
+
+impl<W: Words> Player<W> {
+    pub(super) fn new(mechanism: Mechanism, inputs: &[Vec<i64>], words: W) -> Self {
+        let inputs = inputs.iter().map(|input| {
+            let values: Vec<f64> = input.iter().map(|value| *value as f64).collect();
+            let mut levels = values.clone();
+            levels.sort_by(f64::total_cmp);
+            levels.dedup();
+            let level = values
+                .iter()
+                .map(|value| levels.partition_point(|level| level < value))
+                .collect();
+            let rate = match mechanism {
+                Mechanism::SparseVector(SparseVector {
+                    query_rate: Some(rate),
+                    ..
+                }) => rate,
+                _ => 0,
+            };
+            let lift = |level: &f64| ((level - THRESHOLD as f64) * f64::from(rate) / 80.0).exp();
+            let lifts = levels.iter().map(lift).collect();
+            Input {
+                values,
+                levels,
+                level,
+                lifts,
+            }
+        });
+        Self {
+            mechanism,
+            inputs: inputs.collect(),
+            words,
+            row: Vec::with_capacity(16),
+        }
+    }
+}
+
+impl<W: Words> Subject for Player<W> {
+    type Error = Error;
+
+    fn draw(&mut self, input: usize, times: u64, mut each: impl FnMut(&[f64])) -> Result<(), Error> {
+        let Self {
+            mechanism,
+            inputs,
+            words,
+            row,
+        } = self;
+        let input = &inputs[input];
+        let values = input.values.as_slice();
+        let mut repeat = |fill: &mut dyn FnMut(&mut Vec<f64>, &mut W)| {
+            for _ in 0..times {
+                row.clear();
+                fill(row, words);
+                each(row);
+            }
+        };
+        match *mechanism {
+            Mechanism::Laplace { rate } => {
+                repeat(&mut |row, words| row.extend(values.iter().map(|value| value + laplace(words, rate))));
+            }
+            Mechanism::Geometric { rate } => {
+                // The difference of two geometric numbers: P(⌊E·s⌋ ≥ k) = e^(−k/s).
+                let one = |words: &mut W| (exponential(words.word()) * scale(rate)) as i64 as f64;
+                repeat(&mut |row, words| {
+                    row.extend(values.iter().map(|value| value + one(words) - one(words)))
+                });
+            }
+            Mechanism::PrefixSums { rate } => repeat(&mut |row, words| {
+                let mut sum = 0.0;
+                for value in values {
+                    sum += value + laplace(words, rate);
+                    row.push(sum);
+                }
+            }),
+            Mechanism::NoisyMax { noise, rate, value } => repeat(&mut |row, words| {
+                let (mut place, mut largest) = (0, f64::NEG_INFINITY);
+                for (j, value) in values.iter().enumerate() {
+                    let noisy = value + noise.draw(words.word(), rate);
+                    if noisy > largest {
+                        (place, largest) = (j, noisy);
+                    }
+                }
+                row.push(if value { to_grid(largest) } else { place as f64 });
+            }),
+            Mechanism::SparseVector(variant) => {
+                let mut shares = vec![0.0; input.levels.len()];
+                repeat(&mut |row, words| variant.draw(input, &mut shares, words, row));
+            }
+            Mechanism::LocalMedian { rate } => {
+                // The values are sorted; the median of five moves to a neighbour at most when one person changes.
+                let local = (values[3] - values[2]).max(values[2] - values[1]);
+                let noise = |words: &mut W| to_grid(local * Noise::Laplace.draw(words.word(), rate));
+                repeat(&mut |row, words| row.push(values[2] + noise(words)));
+            }
+            Mechanism::FloatLaplace { rate } => repeat(&mut |row, words| {
+                let uniform = ((words.word() >> 11) as f64 + 0.5) * (-53f64).exp2() - 0.5;
+                row.push(values[0] - scale(rate) * uniform.signum() * (1.0 - 2.0 * uniform.abs()).ln());
+            }),
+            Mechanism::ReusedNoise { rate } => repeat(&mut |row, words| {
+                let noise = laplace(words, rate);
+                row.extend(values.iter().map(|value| value + noise));
+            }),
+        }
+        Ok(())
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.words.word()
+    }
+}
+
+impl Noise {
+    fn draw(self, word: u64, rate: Rate) -> f64 {
+        let size = exponential(word) * scale(rate);
+        // The lowest bit is not part of the uniform number.
+        if self == Noise::Laplace && word & 1 == 1 {
+            -size
+        } else {
+            size
+        }
+    }
+}
+
+impl SparseVector {
+    /// Compares in the uniform domain: noise ν with distribution function F is at least t exactly if 1 − F(ν), which is uniform, is at most
+    /// 1 − F(t). And that needs no logarithm: with threshold T ± s·E, E = −ln u, the number e^(−(z−x)/r) is e^((x−T)/r)·u^(±s/r).
+    fn draw<W: Words>(&self, input: &Input, shares: &mut [f64], words: &mut W, row: &mut Vec<f64>) {
+        self.compare(input, shares, words);
+        if self.cutoff.is_none() && !self.refresh && !self.value {
+            // Nothing ends early: the same, without a question after each answer.
+            row.extend(
+                input
+                    .level
+                    .iter()
+                    .map(|level| [0.0, 1.0][usize::from(unit(words.word()) < shares[*level])]),
+            );
+            return;
+        }
+        let mut found = 0;
+        for (value, level) in input.values.iter().zip(&input.level) {
+            let uniform = unit(words.word());
+            if uniform >= shares[*level] {
+                row.push(if self.value { BELOW } else { 0.0 });
+                continue;
+            }
+            row.push(match (self.value, self.query_rate) {
+                (true, Some(rate)) => to_grid(value + quantile_from_above(uniform, scale(rate))),
+                _ => 1.0,
+            });
+            found += 1;
+            if self.cutoff == Some(found) {
+                return;
+            }
+            if self.refresh {
+                self.compare(input, shares, words);
+            }
+        }
+    }
+
+    /// Draws a threshold, and gives each level the probability that a query of this value is above it.
+    fn compare<W: Words>(&self, input: &Input, shares: &mut [f64], words: &mut W) {
+        let word = words.word();
+        let Some(rate) = self.query_rate else {
+            let threshold = THRESHOLD as f64 + Noise::Laplace.draw(word, self.threshold_rate);
+            shares
+                .iter_mut()
+                .zip(&input.levels)
+                .for_each(|(share, level)| *share = f64::from(u8::from(*level >= threshold)));
+            return;
+        };
+        let uniform = unit(word);
+        let power = match (rate / self.threshold_rate, self.threshold_rate / rate) {
+            (times, _) if times * self.threshold_rate == rate => uniform.powi(times as i32),
+            (_, 2) => uniform.sqrt(),
+            _ => uniform.powf(f64::from(rate) / f64::from(self.threshold_rate)),
+        };
+        // The lowest bit, which is not part of the uniform number, is the sign of the noise.
+        let fall = if word & 1 == 0 { power } else { 1.0 / power };
+        for (share, lift) in shares.iter_mut().zip(&input.lifts) {
+            // e^(−(z−x)/r): at most 1 where the threshold is at least the query.
+            let tail = fall * lift;
+            *share = if tail <= 1.0 { 0.5 * tail } else { 1.0 - 0.5 / tail };
+        }
+    }
+}
+
+/// What is released for a query below the threshold, where those above release a number.
+const BELOW: f64 = word(b"below");
+
+/// The ν with P(noise ≥ ν) = share.
+fn quantile_from_above(share: f64, scale: f64) -> f64 {
+    if share < 0.5 {
+        -scale * (2.0 * share).ln()
+    } else {
+        scale * (2.0 * (1.0 - share)).ln()
+    }
+}
+
+/// Uniform on (0, 1).
+fn unit(word: u64) -> f64 {
+    ((word >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
+}
+
+/// Standard exponential.
+fn exponential(word: u64) -> f64 {
+    -unit(word).ln()
+}
+
+/// Laplace noise on the grid.
+fn laplace<W: Words>(words: &mut W, rate: Rate) -> f64 {
+    to_grid(Noise::Laplace.draw(words.word(), rate))
+}
+
+/// Rounded to a multiple of 2⁻¹⁰, halves away from zero.
+fn to_grid(value: f64) -> f64 {
+    let size = (value.abs() * 1024.0 + 0.5) as i64 as f64 / 1024.0;
+    if value < 0.0 { -size } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goodness::frequency_test;
+
+    /// Each answer of a sparse vector has the probability that the integral says: the sampler takes another way there. A fixed seed.
+    #[test]
+    fn sparse_vectors_are_drawn_from_their_law() {
+        for (threshold_rate, query_rate) in [(4, 2), (2, 6), (4, 4), (3, 7)] {
+            let variant = SparseVector {
+                threshold_rate,
+                query_rate: Some(query_rate),
+                cutoff: None,
+                refresh: false,
+                value: false,
+            };
+            let mut player = Player::new(
+                Mechanism::SparseVector(variant),
+                &[vec![0, 2, 1]],
+                Seeded::new(3, 1),
+            );
+            let mut counts = [0u64; 8];
+            let times = 400_000;
+            player
+                .draw(0, times, |row| {
+                    counts[row.iter().fold(0, |bits, answer| 2 * bits + *answer as usize)] += 1
+                })
+                .unwrap();
+            // Plain summation over the threshold, a hundred times finer than any noise.
+            let laplace = |z: f64, rate: u32| 0.5 * (-z.abs() * f64::from(rate) / 80.0).exp();
+            let below = |z: f64| {
+                if z < 0.0 {
+                    laplace(z, query_rate)
+                } else {
+                    1.0 - laplace(z, query_rate)
+                }
+            };
+            for (answers, count) in counts.iter().enumerate() {
+                let chance: f64 = (-200_000..200_000)
+                    .map(|node| {
+                        let z = (f64::from(node) + 0.5) / 100.0;
+                        let density =
+                            laplace(z - 1.0, threshold_rate) * f64::from(threshold_rate) / 80.0 / 100.0;
+                        [0.0, 2.0, 1.0]
+                            .iter()
+                            .enumerate()
+                            .fold(density, |product, (place, query)| {
+                                let share = below(z - query);
+                                product
+                                    * if answers >> (2 - place) & 1 == 1 {
+                                        1.0 - share
+                                    } else {
+                                        share
+                                    }
+                            })
+                    })
+                    .sum();
+                frequency_test(*count, times, chance, 1e-9).assert_consistent();
+                frequency_test(*count, times, chance * 1.1, 1e-9).assert_rejected();
+            }
+        }
+    }
+
+    #[test]
+    fn noise_lies_on_the_grid_and_has_its_scale() {
+        let mut words = Seeded::new(1, 0);
+        let draws: Vec<f64> = (0..200_000).map(|_| laplace(&mut words, 8)).collect();
+        assert!(draws.iter().all(|value| (value * 1024.0).fract() == 0.0));
+        let mean_size = draws.iter().map(|value| value.abs()).sum::<f64>() / draws.len() as f64;
+        // The mean of |Lap(10)| is 10; eight standard errors are 0.18.
+        assert!((mean_size - 10.0).abs() < 0.18, "{mean_size}");
+        assert!((draws.iter().sum::<f64>() / draws.len() as f64).abs() < 0.26);
+        assert_eq!((to_grid(-0.0004), to_grid(1.3)), (-0.0, 1331.0 / 1024.0));
+    }
+}

@@ -1,0 +1,91 @@
+//! Everything at once on made-up people, whose truth is known.
+
+use super::reviews::{Reviewer, matched};
+use super::uniqueness::{Search, Uniqueness};
+use super::{Arguments, Beside, pair, reviews};
+use crate::attack::told::Told;
+use crate::terminal::{CliError, Interrupt};
+use attack::linkage::{Matching, census, judge, link};
+use serde_json::json;
+
+/// Records of ratings and reviewers: as many for so many people.
+const PEOPLE_A_RECORD: u64 = 20;
+const PEOPLE_A_REVIEWER: u64 = 1_000;
+
+const CENSUS: &str = "\
+Made-up people: whole ZIP codes, whose populations are log-normal with a mean of 8,800 and at most 115,000; ages as in the census of the United States of 2000; birthdays even over \
+the years; sexes equally many. Sweeney found 87 % singled out for 1990, Golle 63 % for 2000.";
+const HOSPITAL: &str = "\
+A hospital's table without names (one in ten of these people) and a voter list with names (seven in ten from 18 on):";
+const REVIEWS: &str = "\
+Ratings of 2,000 films without names, and eight public reviews each of people of whom a quarter are not in the data; one film is wrong, one rating in four is a star off, days are up to 14 off:";
+
+pub(super) fn run(arguments: &Arguments, beside: &Beside, interrupt: &Interrupt) -> Result<Told, CliError> {
+    let made_up = census(arguments.people, arguments.seed);
+    let search = Search {
+        identifying: arguments.identifying,
+        largest: arguments.largest,
+        beside,
+        outputs: &arguments.outputs,
+        interrupt,
+    };
+    let unique = Uniqueness::of(&made_up.people, &search)?;
+    let links = link(&made_up.both, made_up.patients);
+    let judged = judge(&links.pairs, &made_up.who, made_up.patients);
+    let rows = [made_up.patients, made_up.who.len() - made_up.patients];
+    let linked = pair::told(&links, rows, &unique.columns, Some(&judged), beside);
+
+    let records = (arguments.people / PEOPLE_A_RECORD).max(100) as u32;
+    let count = (arguments.people / PEOPLE_A_REVIEWER).clamp(50, 5_000) as u32;
+    let films = attack::linkage::reviews(records, count, arguments.seed);
+    let (reviewers, truth): (Vec<Reviewer>, Vec<Option<u32>>) = films
+        .reviewers
+        .into_iter()
+        .map(|(reviews, record)| {
+            let reviewer = Reviewer {
+                reviews,
+                findable: Some(record.is_some()),
+            };
+            (reviewer, record)
+        })
+        .unzip();
+    let matching = Matching {
+        eccentricity: arguments.eccentricity,
+        ..Matching::default()
+    };
+    let found = matched(
+        &films.ratings,
+        &reviewers,
+        &matching,
+        &arguments.outputs,
+        interrupt,
+    );
+    let judged = found.judged(&reviewers, |reviewer, record| truth[reviewer] == Some(record));
+    let rated = reviews::told(
+        &found,
+        films.ratings.records(),
+        judged.as_ref(),
+        &matching,
+        beside,
+    );
+    Ok(Told {
+        text: format!(
+            "{CENSUS}\n\n{}\n{HOSPITAL}\n{}\n{REVIEWS}\n{}\nSeed {}.\n",
+            unique.text(),
+            linked.text,
+            rated.text,
+            arguments.seed
+        ),
+        json: json!({
+            "command": "attack linkage",
+            "seed": arguments.seed,
+            "census": unique.json("attack linkage"),
+            "hospital": linked.json,
+            "ratings": rated.json,
+        }),
+        title: "Deniable: whom do rows without names belong to?",
+        introduction: format!("{CENSUS}\n\n{HOSPITAL}\n\n{REVIEWS}"),
+        rows: [vec![unique.row()], linked.rows, rated.rows].concat(),
+        figures: [vec![unique.figure()], rated.figures].concat(),
+    })
+}

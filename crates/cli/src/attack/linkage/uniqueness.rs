@@ -1,0 +1,345 @@
+//! How many rows some columns single out, and which columns suffice.
+
+use super::{Arguments, Beside};
+use crate::attack::table::Source;
+use crate::attack::told::{Outputs, Told, grouped, percent, watched};
+use crate::html::Row;
+use crate::plot::{Figure, Scale};
+use crate::terminal::{CliError, Column, Interrupt, Table, explained, fail, significant};
+use attack::linkage::{
+    self, Identifying, Partition, Profile, Shown, identifying_sets, shown_groups, shown_probability,
+};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Sizes of groups that are counted together.
+const SIZES: [(usize, usize); 6] = [(1, 1), (2, 4), (5, 9), (10, 49), (50, 999), (1000, usize::MAX)];
+/// Groups up to this size are drawn as bars.
+const WIDEST: usize = 40;
+/// Sets of columns that the text shows; the object has all.
+const SHOWN_SETS: usize = 20;
+
+/// What was found of one table.
+pub(super) struct Uniqueness {
+    pub(super) columns: Vec<String>,
+    pub(super) profile: Profile,
+    /// How probable it is at most that a private release shows a group, for each of the sizes: at the upper end of it.
+    shown_at_most: Vec<f64>,
+    /// What one private release showed.
+    pub(super) shown: Shown,
+    /// The least number of rows that an identifying set singles out.
+    least: usize,
+    largest: usize,
+    pub(super) sets: Vec<(Vec<String>, usize)>,
+    stopped: bool,
+    promise: String,
+}
+
+/// What is looked for.
+pub(super) struct Search<'asked> {
+    pub(super) identifying: f64,
+    pub(super) largest: usize,
+    pub(super) beside: &'asked Beside,
+    pub(super) outputs: &'asked Outputs,
+    pub(super) interrupt: &'asked Interrupt,
+}
+
+pub(super) fn run(
+    arguments: &Arguments,
+    file: &Path,
+    beside: &Beside,
+    interrupt: &Interrupt,
+) -> Result<Told, CliError> {
+    let table = read(arguments, file)?;
+    let search = Search {
+        identifying: arguments.identifying,
+        largest: arguments.largest,
+        beside,
+        outputs: &arguments.outputs,
+        interrupt,
+    };
+    let found = Uniqueness::of(&table, &search)?;
+    Ok(Told {
+        text: found.text(),
+        json: found.json("attack linkage"),
+        title: "Deniable: whom do these columns single out?",
+        introduction: format!("{} rows of `{}`.", grouped(table.rows() as u64), file.display()),
+        rows: vec![found.row()],
+        figures: vec![found.figure()],
+    })
+}
+
+/// The columns asked for, coded.
+fn read(arguments: &Arguments, file: &Path) -> Result<linkage::Table, CliError> {
+    let mut source = Source::open(file)?;
+    let names: Vec<String> = if arguments.columns.is_empty() {
+        source.names().to_vec()
+    } else {
+        distinct(&arguments.columns)?
+    };
+    let places = names
+        .iter()
+        .map(|name| source.column(name))
+        .collect::<Result<Vec<usize>, CliError>>()?;
+    let mut table = linkage::Table::new(names);
+    let progress = arguments.outputs.progress("reading", source.bytes());
+    source.each(&progress, |_, record| {
+        table
+            .push(places.iter().map(|place| record.get(*place).unwrap_or_default()))
+            .map_err(explained)
+    })?;
+    if table.rows() == 0 {
+        return fail(
+            format!("`{}` has no rows", file.display()),
+            "its first line names the columns; people come after it",
+        );
+    }
+    Ok(table)
+}
+
+/// Names of columns as they were asked for, each once.
+pub(super) fn distinct(columns: &[String]) -> Result<Vec<String>, CliError> {
+    let names: Vec<String> = columns.iter().map(|name| name.trim().to_owned()).collect();
+    for (place, name) in names.iter().enumerate() {
+        if names[..place].contains(name) {
+            return fail(format!("--columns names `{name}` twice"), "name each column once");
+        }
+    }
+    Ok(names)
+}
+
+impl Uniqueness {
+    /// Looks at all columns of a table.
+    pub(super) fn of(table: &linkage::Table, search: &Search<'_>) -> Result<Self, CliError> {
+        let columns: Vec<usize> = (0..table.columns()).collect();
+        let profile = Partition::of(table, &columns).profile();
+        let least = ((search.identifying * table.rows() as f64).ceil() as usize).max(1);
+        let sets = {
+            let progress = search
+                .outputs
+                .progress("sets of columns", sets_up_to(columns.len(), search.largest));
+            identifying_sets(
+                table,
+                &columns,
+                least,
+                search.largest,
+                &watched(&progress, search.interrupt),
+            )
+        };
+        let named = |set: Identifying| {
+            let names = set.columns.iter().map(|column| table.name(*column).to_owned());
+            (names.collect(), set.alone)
+        };
+        let Beside { epsilon, delta } = search.beside;
+        let largest = profile.groups.keys().next_back().copied().unwrap_or(1);
+        let ends: Vec<usize> = SIZES.iter().map(|(_, end)| (*end).min(largest)).collect();
+        Ok(Self {
+            columns: columns
+                .iter()
+                .map(|column| table.name(*column).to_owned())
+                .collect(),
+            shown_at_most: shown_probability(epsilon, delta, &ends).map_err(explained)?,
+            shown: shown_groups(&profile, epsilon, delta).map_err(explained)?,
+            profile,
+            least,
+            largest: search.largest,
+            sets: sets.into_iter().map(named).collect(),
+            stopped: search.interrupt.was_pressed(),
+            promise: format!("({epsilon}, {delta})"),
+        })
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let mut table = Table::new([
+            Column::Right("rows that agree"),
+            Column::Right("groups"),
+            Column::Right("rows"),
+            Column::Right("share of rows"),
+            Column::Right("a private release shows a group"),
+            Column::Right("shown in one"),
+        ]);
+        for ((first, last), most) in SIZES.iter().zip(&self.shown_at_most) {
+            let (groups, rows) = self.profile.within(*first..=*last);
+            if groups == 0 {
+                continue;
+            }
+            let shown: usize = self
+                .shown
+                .groups
+                .range(*first..=*last)
+                .map(|(_, shown)| shown)
+                .sum();
+            table.row([
+                match (*first, *last) {
+                    (1, 1) => "1 (singled out)".to_owned(),
+                    (first, usize::MAX) => format!("{first} or more"),
+                    (first, last) => format!("{first} to {last}"),
+                },
+                grouped(groups as u64),
+                grouped(rows as u64),
+                percent(rows as f64 / self.profile.rows as f64),
+                format!("at most {}", significant(*most, 2)),
+                grouped(shown as u64),
+            ]);
+        }
+        let mut text = format!(
+            "{} rows, by {}: {} are singled out; the smallest group is {} (k-anonymity).\n\n{table}\n",
+            grouped(self.profile.rows as u64),
+            self.columns.join(", "),
+            percent(self.profile.singled_out()),
+            self.profile.smallest()
+        );
+        text += &self.private_words();
+        text += "\n\n";
+        text + &self.sets_text()
+    }
+
+    fn private_words(&self) -> String {
+        format!(
+            "A release of these groups with {} differential privacy shows a group of one with probability at most δ; one was drawn: {} of {} groups shown, {} of a \
+             single row.",
+            self.promise,
+            grouped(self.shown.all() as u64),
+            grouped(self.profile.groups.values().sum::<usize>() as u64),
+            match self.shown.singled_out() {
+                0 => "none".to_owned(),
+                some => grouped(some as u64),
+            }
+        )
+    }
+
+    fn sets_text(&self) -> String {
+        let wanted = percent(self.least as f64 / self.profile.rows as f64);
+        let stopped = if self.stopped {
+            " Stopped before the end: there may be more."
+        } else {
+            ""
+        };
+        if self.sets.is_empty() {
+            return format!(
+                "No set of at most {} columns singles out {wanted} of the rows.{stopped}\n",
+                self.largest
+            );
+        }
+        let mut table = Table::new([
+            Column::Left("columns that suffice, none to spare"),
+            Column::Right("rows singled out"),
+            Column::Right("share"),
+        ]);
+        for (columns, alone) in self.sets.iter().take(SHOWN_SETS) {
+            table.row([
+                columns.join(", "),
+                grouped(*alone as u64),
+                percent(*alone as f64 / self.profile.rows as f64),
+            ]);
+        }
+        let more = match self.sets.len().saturating_sub(SHOWN_SETS) {
+            0 => String::new(),
+            more => format!("and {more} more; --json has them all\n"),
+        };
+        format!(
+            "Sets of at most {} columns that single out {wanted} of the rows:{stopped}\n\n{table}{more}",
+            self.largest
+        )
+    }
+
+    /// For programs.
+    pub(super) fn json(&self, command: &str) -> Value {
+        let groups: Vec<Value> = self
+            .profile
+            .groups
+            .iter()
+            .map(|(size, groups)| json!({ "size": size, "groups": groups }))
+            .collect();
+        let sets: Vec<Value> = self
+            .sets
+            .iter()
+            .map(|(columns, alone)| json!({ "columns": columns, "rows_singled_out": alone }))
+            .collect();
+        json!({
+            "command": command,
+            "columns": self.columns,
+            "rows": self.profile.rows,
+            "singled_out": self.profile.singled_out(),
+            "smallest_group": self.profile.smallest(),
+            "groups": groups,
+            "identifying_sets": sets,
+            "stopped_early": self.stopped,
+            "private_release": {
+                "promise": self.promise,
+                "group_of_one_shown_with_probability_at_most": self.shown_at_most[0],
+                "groups_shown": self.shown.all(),
+                "groups_of_one_shown": self.shown.singled_out(),
+            },
+        })
+    }
+
+    /// For a page.
+    pub(super) fn row(&self) -> Row {
+        Row::new(
+            "uniqueness",
+            format!("rows that {} single out", self.columns.join(", ")),
+            "none",
+            percent(self.profile.singled_out()),
+            self.profile.smallest() > 1,
+        )
+        .note(self.private_words())
+        .note(match &self.sets[..] {
+            [] => format!("No set of at most {} columns is identifying.", self.largest),
+            sets => {
+                let named: Vec<String> = sets.iter().map(|(columns, _)| columns.join(", ")).collect();
+                format!("Identifying sets of columns: {}.", named.join("; "))
+            }
+        })
+    }
+
+    /// Rows by the size of their group.
+    pub(super) fn figure(&self) -> Figure {
+        let share = |size: usize, groups: usize| (size * groups) as f64 / self.profile.rows as f64;
+        let sizes = self
+            .profile
+            .groups
+            .iter()
+            .map(|(size, groups)| (*size, share(*size, *groups)));
+        let figure = Figure::new(format!("Rows that agree on {}", self.columns.join(", ")));
+        let largest = self.profile.groups.keys().next_back().copied().unwrap_or(1);
+        if largest <= WIDEST {
+            let bars: Vec<(f64, f64, f64)> = sizes
+                .map(|(size, share)| (size as f64 - 0.4, size as f64 + 0.4, share))
+                .collect();
+            return figure
+                .x_axis("rows in the same group", Scale::Linear)
+                .y_axis("share of all rows", Scale::Linear)
+                .bars("groups of this size", &bars);
+        }
+        let points: Vec<(f64, f64)> = sizes.map(|(size, share)| (size as f64, share)).collect();
+        figure
+            .x_axis("rows in the same group", Scale::Log10)
+            .y_axis("share of all rows", Scale::Linear)
+            .points("groups of this size", &points)
+    }
+}
+
+/// How many sets of 1 to `largest` of so many columns there are.
+fn sets_up_to(columns: usize, largest: usize) -> u64 {
+    let mut sets = 0u64;
+    let mut of_this_size = 1u64;
+    for size in 1..=largest.min(columns) as u64 {
+        of_this_size = of_this_size.saturating_mul(columns as u64 - size + 1) / size;
+        sets = sets.saturating_add(of_this_size);
+    }
+    sets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sets_up_to;
+
+    #[test]
+    fn sets_are_counted() {
+        assert_eq!(sets_up_to(3, 3), 7);
+        assert_eq!(sets_up_to(5, 2), 15);
+        assert_eq!(sets_up_to(1, 8), 1);
+    }
+}

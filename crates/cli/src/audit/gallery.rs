@@ -1,0 +1,493 @@
+//! `deniable audit gallery`: the auditor on mechanisms whose standing is known.
+
+use super::look::Look;
+use super::number::Number;
+use super::run::{curve_figure, verdict_word};
+use crate::html::{Report, Row};
+use crate::plot::{Figure, Scale};
+use crate::terminal::{self, CliError, Column, Progress, Table, explained, fail, significant};
+use audit::black_box::{Subject, Verdict, Witness};
+use audit::gallery::{CLAIM, EXHIBITS, Exactly, Exhibit, Plan, Seeded, Standing};
+use exact::to_f64_up;
+use noise::{Entropy, OsEntropy};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Run the auditor on known mechanisms, broken and correct, and compare what it finds with the exact ε
+///
+/// Each mechanism claims ε = 0.1, and its exact ε on the audited neighbours is known by a proof. Broken ones must be refuted; nothing may be found against
+/// correct ones; and no bound may be above the exact ε. The auditor knows nothing of this: it sees outputs.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  deniable audit gallery                                 all of them, with 5 CPU seconds each
+  deniable audit gallery sparse-vector-6 --seconds 60    one, with its witness
+  deniable audit gallery --list                          what there is
+  deniable audit gallery --html gallery.html             a report with figures
+  deniable audit gallery float-laplace --look values     without the low bits nothing is found
+
+A minute is enough for 95 % of any finite ε here. The same seed and draws give the same result.
+
+Exit code: 0 when every verdict is right, 1 when one is wrong.")]
+pub(super) struct Arguments {
+    /// Only these (a part of a name will do)
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Say what there is, and audit nothing
+    #[arg(long)]
+    list: bool,
+    /// CPU seconds for each mechanism
+    #[arg(long, value_name = "N", default_value = "5")]
+    seconds: Number,
+    /// Draws for each mechanism, instead of seconds
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    draws: Option<u64>,
+    /// The seed of all draws [default: a fresh one, which is printed]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// One minus the probability that a bound is above the truth
+    #[arg(long, value_name = "C", default_value = "0.9999")]
+    confidence: Number,
+    /// What to look at
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    look: Look,
+    /// Print one object for a program to read
+    #[arg(long)]
+    json: bool,
+    /// Write a report with figures
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Draw found against exact ε; for one mechanism, its bound at every δ
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Threads; a fixed number, so that a seed means the same everywhere.
+const WORKERS: u64 = 2;
+const FEWEST_DRAWS: u64 = 4096;
+
+/// An exhibit and what was found.
+struct Finding {
+    exhibit: &'static Exhibit,
+    exact: Exactly,
+    plan: Plan,
+    witness: Witness,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let exhibits = arguments.exhibits()?;
+    if arguments.list {
+        return terminal::print(&list(&exhibits));
+    }
+    let findings = arguments.audit(&exhibits)?;
+    if let Some(path) = &arguments.plot {
+        terminal::write_file_atomically(path, figure(&findings).to_svg().as_bytes())?;
+    }
+    if let Some(path) = &arguments.html {
+        terminal::write_file_atomically(path, to_html(&findings).as_bytes())?;
+    }
+    let text = if arguments.json {
+        format!("{}\n", to_json(&findings))
+    } else {
+        to_text(&findings)
+    };
+    terminal::print(&text)?;
+    let wrong = findings.iter().filter(|finding| !finding.is_right()).count();
+    if wrong > 0 {
+        let all = findings.len();
+        return Err(
+            CliError::check_failed(format!("{wrong} of {all} mechanisms were judged wrongly"))
+                .with_hint("with few draws a broken mechanism may pass: try --seconds 60"),
+        );
+    }
+    Ok(())
+}
+
+impl Arguments {
+    fn exhibits(&self) -> Result<Vec<&'static Exhibit>, CliError> {
+        for name in &self.names {
+            if !EXHIBITS
+                .iter()
+                .any(|exhibit| exhibit.name.contains(name.as_str()))
+            {
+                return fail(
+                    format!("no mechanism is called `{name}`"),
+                    "deniable audit gallery --list names them",
+                );
+            }
+        }
+        let wanted = |exhibit: &&Exhibit| {
+            let exact = self.names.iter().any(|name| name == exhibit.name);
+            exact
+                || self.names.is_empty()
+                || self
+                    .names
+                    .iter()
+                    .any(|name| Exhibit::named(name).is_none() && exhibit.name.contains(name.as_str()))
+        };
+        Ok(EXHIBITS.iter().filter(wanted).collect())
+    }
+
+    fn audit(&self, exhibits: &[&'static Exhibit]) -> Result<Vec<Finding>, CliError> {
+        let seconds = to_f64_up(&self.seconds.0);
+        if !(seconds > 0.0 && seconds <= 3600.0) {
+            return fail(
+                "--seconds must lie between 0 and 3600",
+                "60 is enough for every mechanism here",
+            );
+        }
+        if self
+            .draws
+            .is_some_and(|draws| !(FEWEST_DRAWS..1 << 32).contains(&draws))
+        {
+            return fail(
+                format!("--draws must lie between {FEWEST_DRAWS} and 2^32"),
+                "100000000 is a good number",
+            );
+        }
+        let confidence = to_f64_up(&self.confidence.0);
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(explained(audit::Error::ConfidenceOutOfRange));
+        }
+        let seed = match self.seed {
+            Some(seed) => seed,
+            None => OsEntropy::new().map_err(explained)?.bits(32),
+        };
+        let progress = Progress::new("auditing", exhibits.len() as u64, self.json || self.quiet);
+        let mut findings = Vec::new();
+        for exhibit in exhibits {
+            progress.label(exhibit.name);
+            let draws = match self.draws {
+                Some(draws) => draws,
+                None => Plan::draws_for(seconds, nanoseconds_a_draw(exhibit)?),
+            };
+            let plan = Plan {
+                seed,
+                draws,
+                workers: WORKERS,
+                confidence,
+                lens: self.look.into(),
+            };
+            findings.push(Finding {
+                exhibit,
+                exact: exhibit.exact_epsilon(),
+                plan,
+                witness: plan.audit(exhibit).map_err(explained)?,
+            });
+            progress.advance(1);
+        }
+        Ok(findings)
+    }
+}
+
+/// The best of three short runs.
+fn nanoseconds_a_draw(exhibit: &Exhibit) -> Result<f64, CliError> {
+    const TIMES: u64 = 50_000;
+    let mut player = exhibit.play(Seeded::new(0, 0));
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let started = Instant::now();
+        let mut entries = 0;
+        player
+            .draw(0, TIMES, |row| entries += row.len())
+            .map_err(explained)?;
+        // The count is looked at, so that drawing is not optimised away.
+        if entries > 0 {
+            best = best.min(started.elapsed().as_secs_f64() * 1e9 / TIMES as f64);
+        }
+    }
+    Ok(best)
+}
+
+impl Finding {
+    fn verdict(&self) -> Verdict {
+        self.witness.verdict(CLAIM, 0.0)
+    }
+
+    /// Broken ones are refuted, correct ones are not, and nothing is found that is not there. What only the low bits give away is
+    /// not there for who does not look at them.
+    fn is_right(&self) -> bool {
+        let refuted = self.verdict() == Verdict::Refuted;
+        refuted == (self.exhibit.standing == Standing::Broken)
+            && self.witness.epsilon_lower <= self.exact.to_f64_up()
+    }
+
+    fn exact_words(&self) -> String {
+        significant(self.exact.to_f64_up(), 4)
+    }
+
+    /// The part of the exact ε that was found.
+    fn share(&self) -> Option<f64> {
+        match &self.exact {
+            Exactly::Finite(exact) => Some(self.witness.epsilon_lower / exact.to_f64_up()),
+            Exactly::Infinite => None,
+        }
+    }
+
+    fn inputs(&self) -> [Vec<i64>; 2] {
+        let inputs = self.exhibit.inputs();
+        [self.witness.pair.first, self.witness.pair.second].map(|input| inputs[input].clone())
+    }
+
+    fn replay(&self) -> String {
+        let look = match Look::from(self.plan.lens) {
+            Look::Everything => String::new(),
+            look => format!(" --look {look}"),
+        };
+        format!(
+            "deniable audit gallery {} --seed {} --draws {}{look}",
+            self.exhibit.name, self.plan.seed, self.plan.draws
+        )
+    }
+
+    fn witness_lines(&self) -> Vec<String> {
+        let witness = &self.witness;
+        let (likely, other) = super::run::names(witness.likely);
+        let [first, second] = self.inputs();
+        vec![
+            format!("  what     {}", self.exhibit.what),
+            format!("  inputs   {first:?} and {second:?}"),
+            format!("  event    {}", witness.event),
+            format!(
+                "  counted  {} of {} on the {likely} input",
+                witness.hits[0], witness.draws[0]
+            ),
+            format!(
+                "           {} of {} on the {other} input",
+                witness.hits[1], witness.draws[1]
+            ),
+            format!("  seed     {}", self.plan.seed),
+            format!("  replay   {}", self.replay()),
+        ]
+    }
+}
+
+fn list(exhibits: &[&Exhibit]) -> String {
+    let mut table = Table::new([
+        Column::Left("mechanism"),
+        Column::Left("standing"),
+        Column::Right("exact ε"),
+        Column::Left("what it is"),
+    ]);
+    for exhibit in exhibits {
+        table.row([
+            exhibit.name,
+            standing_word(exhibit.standing),
+            &significant(exhibit.exact_epsilon().to_f64_up(), 4),
+            exhibit.what,
+        ]);
+    }
+    table.to_string()
+}
+
+fn standing_word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Correct => "correct",
+        Standing::Broken => "broken",
+    }
+}
+
+fn to_text(findings: &[Finding]) -> String {
+    let mut table = Table::new([
+        Column::Left("mechanism"),
+        Column::Right("exact ε"),
+        Column::Right("found ε ≥"),
+        Column::Right("share"),
+        Column::Left("claim ε = 0.1"),
+        Column::Left("right?"),
+    ]);
+    for finding in findings {
+        table.row([
+            finding.exhibit.name,
+            &finding.exact_words(),
+            &significant(finding.witness.epsilon_lower, 4),
+            &finding
+                .share()
+                .map_or("–".to_string(), |share| format!("{:.1} %", 100.0 * share)),
+            verdict_word(finding.verdict()),
+            if finding.is_right() { "yes" } else { "NO" },
+        ]);
+    }
+    let mut text = table.to_string();
+    match findings {
+        [only] => {
+            for line in only.witness_lines() {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        [first, ..] => {
+            text.push_str(&format!(
+                "\nseed {}; each bound is above the truth with probability at most {}. For a witness, name one mechanism.\n",
+                first.plan.seed,
+                significant(1.0 - first.plan.confidence, 2)
+            ));
+        }
+        [] => {}
+    }
+    text
+}
+
+fn to_json(findings: &[Finding]) -> Value {
+    let mechanisms: Vec<Value> = findings
+        .iter()
+        .map(|finding| {
+            let witness = &finding.witness;
+            let curve: Vec<Value> = DELTAS.iter().map(|delta| json!([delta, witness.epsilon_at(*delta)])).collect();
+            json!({
+                "name": finding.exhibit.name,
+                "what": finding.exhibit.what,
+                "standing": standing_word(finding.exhibit.standing),
+                "claimed_epsilon": CLAIM,
+                "exact_epsilon": match &finding.exact {
+                    Exactly::Finite(exact) => json!(exact.to_f64_up()),
+                    Exactly::Infinite => json!("infinite"),
+                },
+                "epsilon_at_least": witness.epsilon_lower,
+                "verdict": verdict_word(finding.verdict()),
+                "right": finding.is_right(),
+                "inputs": finding.inputs(),
+                "event": witness.event,
+                "likely_input": super::run::names(witness.likely).0,
+                "hits": { "likely": witness.hits[0], "unlikely": witness.hits[1] },
+                "draws": { "likely": witness.draws[0], "unlikely": witness.draws[1], "in_all": finding.plan.draws },
+                "epsilon_at_least_by_delta": curve,
+                "seed": finding.plan.seed,
+                "replay": finding.replay(),
+            })
+        })
+        .collect();
+    json!({
+        "confidence": findings.first().map(|finding| finding.plan.confidence),
+        "passed": findings.iter().all(Finding::is_right),
+        "mechanisms": mechanisms,
+    })
+}
+
+/// Where a program is told the bound.
+const DELTAS: [f64; 6] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1];
+
+/// Found against exact, or the curve of one.
+fn figure(findings: &[Finding]) -> Figure {
+    if let [only] = findings {
+        return curve_figure(
+            &format!("{}: what was found", only.exhibit.name),
+            &only.witness,
+            Some(CLAIM),
+        );
+    }
+    let place = |finding: &Finding| match &finding.exact {
+        Exactly::Finite(exact) => Some((exact.to_f64_up(), finding.witness.epsilon_lower)),
+        Exactly::Infinite => None,
+    };
+    let of = |standing| -> Vec<(f64, f64)> {
+        let all = findings
+            .iter()
+            .filter(|finding| finding.exhibit.standing == standing);
+        all.filter_map(place).collect()
+    };
+    let largest = findings
+        .iter()
+        .filter_map(place)
+        .map(|(exact, _)| exact)
+        .fold(1.0, f64::max);
+    Figure::new("ε found and exact ε (those with an infinite one are not drawn)")
+        .x_axis("exact ε", Scale::Log10)
+        .y_axis("found ε", Scale::Log10)
+        .line("the most there is to find", &[(0.05, 0.05), (largest, largest)])
+        .points("broken", &of(Standing::Broken))
+        .points("correct", &of(Standing::Correct))
+}
+
+fn to_html(findings: &[Finding]) -> String {
+    let mut report = Report::new(
+        "The auditor on known mechanisms",
+        "Each mechanism claims ε = 0.1. A broken one must be refuted, nothing may be found against a correct one, and no bound may be above the exact ε.",
+    );
+    for finding in findings {
+        let witness = &finding.witness;
+        let title = format!("{}: what was found", finding.exhibit.name);
+        report.row(
+            Row::new(
+                finding.exhibit.name,
+                finding.exhibit.what,
+                format!(
+                    "{}, exact ε = {}",
+                    standing_word(finding.exhibit.standing),
+                    finding.exact_words()
+                ),
+                format!(
+                    "{}, ε ≥ {}",
+                    verdict_word(finding.verdict()),
+                    significant(witness.epsilon_lower, 4)
+                ),
+                finding.is_right(),
+            )
+            .note(finding.witness_lines().join("\n"))
+            .figure(curve_figure(&title, witness, Some(CLAIM))),
+        );
+    }
+    report.to_html()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    fn arguments(words: &[&str]) -> Arguments {
+        let command = Arguments::augment_args(Command::new("gallery").no_binary_name(true));
+        let matches = command.try_get_matches_from(words).expect("arguments");
+        Arguments::from_arg_matches(&matches).expect("arguments")
+    }
+
+    #[test]
+    fn a_part_of_a_name_means_all_that_have_it_and_a_whole_name_one() {
+        let names = |words: &[&str]| -> Vec<&str> {
+            arguments(words)
+                .exhibits()
+                .expect("known")
+                .iter()
+                .map(|exhibit| exhibit.name)
+                .collect()
+        };
+        assert_eq!(names(&["sparse"]).len(), 6);
+        assert_eq!(names(&["laplace"]), ["laplace"]);
+        assert_eq!(names(&[]).len(), EXHIBITS.len());
+        assert!(arguments(&["nonsense"]).exhibits().is_err());
+    }
+
+    /// A seed and a number of draws say everything, so the report is always the same.
+    #[test]
+    fn one_mechanism_with_its_witness() {
+        let asked = arguments(&["reused-noise", "--seed", "7", "--draws", "20000", "--quiet"]);
+        let findings = asked.audit(&asked.exhibits().expect("known")).expect("found");
+        insta::assert_snapshot!(to_text(&findings), @r"
+        mechanism     exact ε  found ε ≥  share  claim ε = 0.1  right?
+        ────────────  ───────  ─────────  ─────  ─────────────  ──────
+        reused-noise        ∞      6.195      –  refuted        yes
+          what     two counts with the same Laplace noise
+          inputs   [0, 0] and [1, 0]
+          event    which values are equal in {as in (5.2158203125 4.2158203125)}
+          counted  4861 of 4861 on the second input
+                   0 of 5187 on the first input
+          seed     7
+          replay   deniable audit gallery reused-noise --seed 7 --draws 20000
+        ");
+        let told = to_json(&findings);
+        assert_eq!(told["passed"], true);
+        assert_eq!(told["mechanisms"][0]["exact_epsilon"], "infinite");
+        assert!(to_html(&findings).contains("reused-noise") && figure(&findings).to_svg().contains("<svg"));
+    }
+
+    #[test]
+    fn too_few_draws_are_said_to_be_wrong() {
+        let asked = arguments(&["sparse-vector-4", "--seed", "7", "--draws", "4096", "--quiet"]);
+        let findings = asked.audit(&asked.exhibits().expect("known")).expect("found");
+        assert!(!findings[0].is_right() && to_text(&findings).contains("NO"));
+    }
+}
