@@ -32,7 +32,7 @@ pub(crate) fn holds(rule: &Rule) -> bool {
 const PARTS: usize = 64;
 const PARTS_LOG: u32 = PARTS.ilog2();
 /// Rows wait until there are so many for the same part that it is worth fetching.
-const WAITING_ROWS: usize = if cfg!(test) { 4 } else { 1 << 15 };
+const WAITING_ROWS: usize = if cfg!(test) { 4 } else { 1 << 13 };
 
 /// One unit.
 #[derive(Clone, Copy)]
