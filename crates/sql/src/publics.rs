@@ -19,6 +19,7 @@ use datafusion::common::{Column, TableReference};
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::SessionContext;
+use futures::StreamExt;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,8 +31,17 @@ const MOST_REPETITIONS: u64 = 10_000;
 /// Public sides of joins, with what they hold.
 #[derive(Default)]
 pub(crate) struct Publics {
-    read: Vec<(LogicalPlan, LogicalPlan)>,
+    sides: Vec<Side>,
     bytes: usize,
+}
+
+/// One side that was read.
+struct Side {
+    /// How it was read.
+    plan: LogicalPlan,
+    batches: Vec<RecordBatch>,
+    /// The same rows from memory, under the same names.
+    held: LogicalPlan,
 }
 
 impl Publics {
@@ -69,22 +79,46 @@ impl Publics {
         session: &SessionContext,
         catalog: &Catalog,
     ) -> Result<u64, Error> {
-        if reads_rows(&side.plan, catalog) {
+        let place = match self.sides.iter().position(|known| known.plan == side.plan) {
+            Some(place) => place,
+            None => {
+                let batches = self.collect(&side.plan, session, catalog).await?;
+                let held = held(&side.plan, &batches, self.sides.len())?;
+                self.sides.push(Side {
+                    plan: side.plan.clone(),
+                    batches,
+                    held,
+                });
+                self.sides.len() - 1
+            }
+        };
+        let read = &self.sides[place];
+        if let Some(key) = &side.key {
+            check_key(key, read)?;
+        }
+        Ok(read.batches.iter().map(|batch| batch.num_rows() as u64).sum())
+    }
+
+    /// The rows of a public plan, batch by batch, so that one that does not fit is noticed before it is here.
+    async fn collect(
+        &mut self,
+        plan: &LogicalPlan,
+        session: &SessionContext,
+        catalog: &Catalog,
+    ) -> Result<Vec<RecordBatch>, Error> {
+        if reads_rows(plan, catalog) {
             return Err(Error::refused(
                 "the public side of a join reads private rows",
                 "this is a defect of Deniable; please report it",
             ));
         }
-        let plan = over_data(&side.plan, session, catalog).await?;
+        let plan = over_data(plan, session, catalog).await?;
         let frame = session.execute_logical_plan(plan).await.map_err(|_| failed())?;
-        let batches = frame.collect().await.map_err(|_| failed())?;
-        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        check_key(side, &batches)?;
-        if self.read.iter().all(|(known, _)| *known != side.plan) {
-            self.bytes += batches
-                .iter()
-                .map(RecordBatch::get_array_memory_size)
-                .sum::<usize>();
+        let mut rows = frame.execute_stream().await.map_err(|_| failed())?;
+        let mut batches = Vec::new();
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(|_| failed())?;
+            self.bytes += batch.get_array_memory_size();
             if self.bytes > MOST_BYTES {
                 return Err(Error::refused(
                     format!(
@@ -94,17 +128,16 @@ impl Publics {
                     "select fewer columns or rows of the public table in a subquery",
                 ));
             }
-            let held = held(&side.plan, batches, self.read.len())?;
-            self.read.push((side.plan.clone(), held));
+            batches.push(batch);
         }
-        Ok(rows)
+        Ok(batches)
     }
 
     /// The plan with what was read in place of how to read it.
     pub(crate) fn put_into(&self, plan: &LogicalPlan) -> Result<LogicalPlan, Error> {
         let changed = plan.clone().transform_down_with_subqueries(|node| {
-            Ok(match self.read.iter().find(|(known, _)| *known == node) {
-                Some((_, held)) => Transformed::new(held.clone(), true, TreeNodeRecursion::Jump),
+            Ok(match self.sides.iter().find(|side| side.plan == node) {
+                Some(side) => Transformed::new(side.held.clone(), true, TreeNodeRecursion::Jump),
                 None => Transformed::no(node),
             })
         });
@@ -120,11 +153,11 @@ fn failed() -> Error {
 }
 
 /// Whether the key that the catalog declares is one.
-fn check_key(side: &PublicSide, batches: &[RecordBatch]) -> Result<(), Error> {
-    let (Some(key), Some(first)) = (&side.key, batches.first()) else {
+fn check_key(key: &[String], side: &Side) -> Result<(), Error> {
+    let Some(first) = side.batches.first() else {
         return Ok(());
     };
-    let all = concat_batches(&first.schema(), batches).map_err(|error| unplannable(error.into()))?;
+    let all = concat_batches(&first.schema(), &side.batches).map_err(|error| unplannable(error.into()))?;
     let mut columns = Vec::new();
     for name in key {
         let place = side
@@ -160,7 +193,7 @@ fn check_key(side: &PublicSide, batches: &[RecordBatch]) -> Result<(), Error> {
 }
 
 /// Rows in memory, under the names that a plan gives them.
-fn held(plan: &LogicalPlan, batches: Vec<RecordBatch>, place: usize) -> Result<LogicalPlan, Error> {
+fn held(plan: &LogicalPlan, batches: &[RecordBatch], place: usize) -> Result<LogicalPlan, Error> {
     let renamed = |fields: &datafusion::arrow::datatypes::Fields| {
         let named = |(at, field): (usize, &Arc<Field>)| field.as_ref().clone().with_name(column_name(at));
         Arc::new(Schema::new(
@@ -172,7 +205,7 @@ fn held(plan: &LogicalPlan, batches: Vec<RecordBatch>, place: usize) -> Result<L
         None => renamed(plan.schema().fields()),
     };
     let batches = batches
-        .into_iter()
+        .iter()
         .map(|batch| RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| unplannable(error.into()))?;

@@ -5,11 +5,12 @@ use crate::catalog::Catalog;
 use crate::frontier::{self, Split};
 use crate::planner::{self, Planned};
 use crate::price::{Price, price};
-use crate::relation::table_of;
+use crate::relation::{table_of, unplannable};
 use crate::{Error, sources};
 use accounting::{Delta, Epsilon};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{LogicalPlan, lit};
 use exact::Rational;
 use mechanism::{Charge, Stated};
 use sha2::{Digest, Sha256};
@@ -123,7 +124,7 @@ impl Question {
             add(&name);
             add(&sources::version(&catalog.tables[&name])?);
         }
-        spell(&self.written, &mut add);
+        spell(&self.written, &mut add)?;
         for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
             add(&format!("{:?}", aggregation.options));
             add(&price.epsilon.to_string());
@@ -173,26 +174,29 @@ impl Question {
 }
 
 /// Spells a plan so that no two plans are spelled alike. What the engine prints of a plan is for people: it cuts long lists, and does not
-/// escape texts. So operators and expressions are told one by one, each with how many follow below it, and literals by what they hold.
-fn spell(plan: &LogicalPlan, add: &mut impl FnMut(&str)) {
-    let _ = plan.apply_with_subqueries(|node| {
+/// escape texts. So operators and expressions are told one by one, each part with its length before it (`add` sees to that), and expressions
+/// from their leaves up, as in a postfix notation: what was told already stands as NULL in what is told next. So each part is told once,
+/// however deep it lies.
+fn spell(plan: &LogicalPlan, add: &mut impl FnMut(&str)) -> Result<(), Error> {
+    let told = plan.apply_with_subqueries(|node| {
+        let expressions = node.expressions();
         add(&node.display().to_string());
-        add(&node.inputs().len().to_string());
-        add(&node.expressions().len().to_string());
-        node.apply_expressions(|expr| {
-            expr.apply(|part| {
-                add(part.variant_name());
-                add(&part.to_string());
+        add(&format!("{} {}", node.inputs().len(), expressions.len()));
+        for expression in expressions {
+            expression.transform_up(|part| {
                 let mut below = 0u64;
                 part.apply_children(|_| {
                     below += 1;
                     Ok(TreeNodeRecursion::Continue)
                 })?;
-                add(&below.to_string());
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
+                add(&format!("{} {below}", part.variant_name()));
+                add(&part.to_string());
+                Ok(Transformed::yes(lit(ScalarValue::Null)))
+            })?;
+        }
+        Ok(TreeNodeRecursion::Continue)
     });
+    told.map(|_| ()).map_err(unplannable)
 }
 
 fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<String> {

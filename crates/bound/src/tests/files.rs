@@ -1,4 +1,6 @@
 use super::*;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::physical_plan::{ExecutionPlanProperties, collect as run_plan};
@@ -103,5 +105,62 @@ fn units_may_straddle_the_parts_of_files() {
                 assert_eq!(partitioned, expected);
             }
         }
+    });
+}
+
+/// The number of pairs, within so much memory.
+async fn joined(directory: &Path, context: SessionContext) -> Result<i64> {
+    for name in ["a", "b"] {
+        let options = ParquetReadOptions::default();
+        context
+            .register_parquet(name, directory.to_str().unwrap(), options)
+            .await?;
+    }
+    let pairs = context.sql("SELECT COUNT(*) FROM a JOIN b ON a.u = b.u").await?;
+    let batches = pairs.collect().await?;
+    let counts = batches[0].column(0).as_any().downcast_ref::<Int64Array>();
+    Ok(counts.unwrap().value(0))
+}
+
+/// A hash join holds one side in memory and fails where it does not fit, and that it failed would tell something of private rows.
+#[test]
+fn joins_of_two_files_go_to_disk() {
+    const ROWS: i64 = 60_000;
+    let directory = tempfile::tempdir().unwrap();
+    let units = (0..ROWS).map(|row| row * 7919 % ROWS);
+    let column: ArrayRef = Arc::new(Int64Array::from_iter_values(units));
+    let batch = RecordBatch::try_from_iter([("u", column)]).unwrap();
+    let file = std::fs::File::create(directory.path().join("0.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let setting = || {
+        let mut config = SessionConfig::new()
+            .with_target_partitions(2)
+            .with_batch_size(512);
+        config.options_mut().execution.sort_spill_reservation_bytes = 32 << 10;
+        // Nothing is known of private rows, so that nothing of them decides how they are joined.
+        config.options_mut().execution.collect_statistics = false;
+        let pool = Arc::new(FairSpillPool::new(512 << 10));
+        (
+            config,
+            RuntimeEnvBuilder::new()
+                .with_memory_pool(pool)
+                .build_arc()
+                .unwrap(),
+        )
+    };
+    wait(async {
+        let (config, runtime) = setting();
+        let stock = SessionContext::new_with_config_rt(config, runtime);
+        assert!(
+            joined(directory.path(), stock).await.is_err(),
+            "this test is about too little memory"
+        );
+        let (config, runtime) = setting();
+        assert_eq!(
+            joined(directory.path(), session(config, runtime)).await.unwrap(),
+            ROWS
+        );
     });
 }

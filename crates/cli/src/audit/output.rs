@@ -56,7 +56,7 @@ impl Reader {
             Kind::Text => {
                 row.push(self.word(line));
                 row.push(line.len() as f64);
-                row.push(line.first().map_or(-1.0, |byte| f64::from(*byte)));
+                row.push(self.word(first_letter(line)));
                 let mut rest = parts(line).take(MOST_ENTRIES).peekable();
                 let first = rest.next();
                 if let (Some(first), true) = (first, rest.peek().is_some()) {
@@ -90,7 +90,7 @@ impl Reader {
             (Kind::Number, place) => format!("value {}", place + 1),
             (Kind::Text, 0) => "the line".to_string(),
             (Kind::Text, 1) => "length in bytes".to_string(),
-            (Kind::Text, 2) => "first byte".to_string(),
+            (Kind::Text, 2) => "first letter".to_string(),
             (Kind::Text, place) => format!("word {}", place - 2),
         }
     }
@@ -99,6 +99,15 @@ impl Reader {
     pub(super) fn text(&self, word: f64) -> Option<String> {
         self.words.get(&word.to_bits()).cloned()
     }
+}
+
+/// The first letter of a line, or its first byte where that is none; nothing of an empty line.
+fn first_letter(line: &[u8]) -> &[u8] {
+    let length = match line.utf8_chunks().next() {
+        Some(chunk) => chunk.valid().chars().next().map_or(1, char::len_utf8),
+        None => 0,
+    };
+    &line[..length]
 }
 
 /// What stands between spaces or commas.
@@ -135,7 +144,8 @@ mod tests {
         let mut reader = Reader::new(Kind::Text);
         let mut rows = Vec::new();
         reader.read(b"yes 12", INPUT, &mut rows).expect("text");
-        assert_eq!(rows[1..3], [6.0, f64::from(b'y')]);
+        assert_eq!(rows[1], 6.0);
+        assert_eq!(reader.text(rows[2]).as_deref(), Some("y"));
         assert_eq!(reader.text(rows[0]).as_deref(), Some("yes 12"));
         assert_eq!(reader.text(rows[3]).as_deref(), Some("yes"));
         assert_eq!(rows[4], 12.0);
@@ -146,7 +156,10 @@ mod tests {
         reader
             .read(b"", INPUT, &mut single)
             .expect("an empty line is a line");
-        assert_eq!(single[4..], [0.0, -1.0]);
+        assert_eq!((single.len(), single[4]), (6, 0.0));
+        assert_eq!(reader.text(single[5]).as_deref(), Some(""));
+        assert_eq!(first_letter("éa".as_bytes()), "é".as_bytes());
+        assert_eq!(first_letter(b"\xffa"), b"\xff");
     }
 
     #[test]

@@ -45,9 +45,7 @@ fn a_program_that_prints_its_input_is_refuted() {
     assert_eq!(found["counts"]["unlikely"], 0);
     assert_eq!(found["inputs"], serde_json::json!(["0", "1"]));
     let event = found["event"].as_str().expect("text");
-    // The word itself, or the code of its letter.
-    let told = ["“0”", "“1”", "48", "49"];
-    assert!(told.iter().any(|word| event.contains(word)), "{event}");
+    assert!(event.contains("“0”") || event.contains("“1”"), "{event}");
     assert!(found["epsilon_at_least"].as_f64().expect("a number") > 3.0);
 }
 
