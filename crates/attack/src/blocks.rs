@@ -16,8 +16,7 @@ mod simplex;
 pub use example::{made_up, privately};
 pub use search::{around, ranges};
 
-use crate::Error;
-use std::time::Instant;
+use crate::{Error, Patience};
 
 /// Something that people are sorted by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,19 +81,19 @@ pub enum Found {
 }
 
 /// How hard to try.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Effort {
     /// How many parts a program is split into at most before its bound is left unproved.
     pub splits: usize,
     /// When to stop: what is not proved by then is left so.
-    pub deadline: Option<Instant>,
+    pub patience: Patience,
 }
 
 impl Default for Effort {
     fn default() -> Self {
         Self {
             splits: 200,
-            deadline: None,
+            patience: Patience::endless(),
         }
     }
 }

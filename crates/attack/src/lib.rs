@@ -12,9 +12,11 @@ pub mod linear;
 pub mod linkage;
 pub mod membership;
 mod parallel;
+mod patience;
 pub mod published;
 mod seeded;
 
 pub use error::Error;
 pub use parallel::Watch;
+pub use patience::Patience;
 pub use seeded::Seeded;

@@ -17,7 +17,7 @@ pub use optimal::OptimalThreshold;
 
 use crate::{Accuracy, Aggregate, Error, Sensitive, Sensitivity, Terms};
 use accounting::{Delta, Epsilon, Event, Neighbors, PrivacyUnit, Promise};
-use exact::{Interval, Rational, decide, floor_log2};
+use exact::{Interval, Rational, decide, floor_log2, to_f64_nearest};
 use noise::Grid;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,15 @@ fn with_leak(noise: Event, leak: Delta) -> Event {
 ///
 /// `tail(m, bits)` encloses P[noise ≥ m], for m ≥ 0. A group of one unit is released when 1 + noise ≥ τ, so its probability is p = tail(τ−1), and
 /// some one of them is released with probability 1 − (1−p)^groups. What no precision can decide counts as too likely.
-fn least_threshold(groups: u64, delta: &Delta, tail: impl Fn(i64, u32) -> Interval) -> Result<i64, Error> {
+///
+/// `near` tells, in floats, where a tail as small as its argument is expected (a logarithm). It only says where to look: a good guess is confirmed by two
+/// enclosures, and after a bad one the search goes on in doubling steps.
+fn least_threshold(
+    groups: u64,
+    delta: &Delta,
+    tail: impl Fn(i64, u32) -> Interval,
+    near: impl Fn(f64) -> f64,
+) -> Result<i64, Error> {
     let target = delta.as_rational();
     let start = 96 + groups.ilog2() + floor_log2(target).unsigned_abs();
     let hides = |reach: i64| {
@@ -158,17 +166,35 @@ fn least_threshold(groups: u64, delta: &Delta, tail: impl Fn(i64, u32) -> Interv
         });
         matches!(order, Some(Ordering::Less | Ordering::Equal))
     };
-    // `low` does not hide, or is −1; `high` does.
-    let (mut low, mut high) = (-1i64, 0i64);
-    while !hides(high) {
-        low = high;
-        high = 2 * high + 1;
-        if high > 1 << 61 {
-            let what = "the noise of a threshold";
-            return Err(Error::OutOfRange {
-                what,
-                range: "small enough for a threshold below 2^61",
-            });
+    const FARTHEST: i64 = 1 << 61;
+    let logarithm = (to_f64_nearest(target) / groups as f64)
+        .max(f64::MIN_POSITIVE)
+        .ln();
+    // A cast of a float saturates, and makes 0 of what is no number.
+    let guess = (near(logarithm).ceil() as i64).clamp(0, FARTHEST);
+    // In the end, `low` does not hide, or is −1; `high` does.
+    let (mut low, mut high) = (guess - 1, guess);
+    let mut step = 1;
+    if hides(guess) {
+        while low >= 0 && hides(low) {
+            high = low;
+            low = (low - step).max(-1);
+            step *= 2;
+        }
+    } else {
+        low = guess;
+        high = guess + step;
+        while !hides(high) {
+            low = high;
+            step *= 2;
+            high += step;
+            if high > FARTHEST {
+                let what = "the noise of a threshold";
+                return Err(Error::OutOfRange {
+                    what,
+                    range: "small enough for a threshold below 2^61",
+                });
+            }
         }
     }
     while high - low > 1 {
@@ -205,5 +231,17 @@ pub(crate) fn laplace_tail(rate: &Rational, reach: i64, bits: u32) -> Interval {
 
 /// The least integer m ≥ 0 that discrete Laplace noise of this rate (one over its scale) reaches with probability δ or less.
 pub(crate) fn least_reach(rate: &Rational, delta: &Delta) -> Result<i64, Error> {
-    Ok(least_threshold(1, delta, |reach, bits| laplace_tail(rate, reach, bits))? - 1)
+    let threshold = least_threshold(
+        1,
+        delta,
+        |reach, bits| laplace_tail(rate, reach, bits),
+        |logarithm| laplace_reach(rate, logarithm),
+    )?;
+    Ok(threshold - 1)
+}
+
+/// About where the tail of discrete Laplace noise has this logarithm.
+fn laplace_reach(rate: &Rational, logarithm: f64) -> f64 {
+    let rate = to_f64_nearest(rate);
+    -(logarithm + (-rate).exp().ln_1p()) / rate
 }

@@ -4,7 +4,9 @@ use crate::answer::{Answer, Cost, answer};
 use crate::catalog::{Catalog, LedgerPlace};
 use crate::engine::{ask as plan_of, form, measure};
 use crate::estimate::{CONFIDENCE, estimates};
+use crate::examples::{self, Encoding, Examples, Texts};
 use crate::explain::{Explanation, explain};
+use crate::planner::Planner;
 use crate::publics::Publics;
 use crate::question::{Ask, Question};
 use crate::release::release;
@@ -13,12 +15,13 @@ use accounting::{Budget, Delta, Promise};
 use bound::Secret;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::Account;
 use noise::{Entropy, OsEntropy};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::runtime::Runtime;
 
 /// More memory than this is not used for one query; what does not fit goes to disk.
@@ -29,6 +32,9 @@ pub struct Dataset {
     catalog: Catalog,
     runtime: Runtime,
     threads: usize,
+    /// Made by the first question: what only looks at a budget needs neither.
+    planner: OnceLock<Planner>,
+    engine: OnceLock<SessionState>,
 }
 
 impl std::fmt::Debug for Dataset {
@@ -65,6 +71,8 @@ impl Dataset {
             catalog,
             runtime,
             threads,
+            planner: OnceLock::new(),
+            engine: OnceLock::new(),
         })
     }
 
@@ -107,22 +115,53 @@ impl Dataset {
         Ok(Store::open(&self.place(), &self.rules()?)?)
     }
 
+    fn understand(&self, ask: &Ask) -> Result<Question, Error> {
+        let planner = match self.planner.get() {
+            Some(planner) => planner,
+            None => {
+                let made = Planner::new(&self.catalog)?;
+                self.planner.get_or_init(|| made)
+            }
+        };
+        self.runtime.block_on(Question::new(ask, &self.catalog, planner))
+    }
+
+    /// The rows of a table as examples for training: private, for a loop that charges and clips.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
+        let session = self.session()?;
+        self.runtime
+            .block_on(examples::read(&self.catalog, &session, table, encoding))
+    }
+
+    /// A column of text, with each row's owner: private, for a loop that charges and clips.
+    ///
+    /// # Errors
+    /// When there is no such column of text, or the table cannot be read.
+    pub fn texts(&self, table: &str, column: &str) -> Result<Texts, Error> {
+        let session = self.session()?;
+        self.runtime
+            .block_on(examples::read_texts(&self.catalog, &session, table, column))
+    }
+
     /// What a query would do and cost. Spends nothing, reads no data.
     pub fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
-        let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        let question = self.understand(ask)?;
         explain(&question, &self.catalog, group_size)
     }
 
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
     pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
         // What is refused leaves no trace, not even an empty ledger.
-        let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        let question = self.understand(ask)?;
         self.answered(ask, &question, &mut self.ledger()?)
     }
 
     /// The same with a ledger that is open already.
     pub fn query_with(&self, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
-        let question = self.runtime.block_on(Question::new(ask, &self.catalog))?;
+        let question = self.understand(ask)?;
         self.answered(ask, &question, store)
     }
 
@@ -169,8 +208,7 @@ impl Dataset {
         let publics = self
             .runtime
             .block_on(Publics::read(&question.split, &session, &self.catalog))?;
-        let mut reservation =
-            account.reserve(&question.mechanisms(), &question.delta, &question.charge.purpose)?;
+        let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         let mut tables = Vec::new();
         for (place, aggregation) in question.split.aggregations.iter().enumerate() {
             let price = &question.prices[place];
@@ -241,17 +279,24 @@ impl Dataset {
         })
     }
 
-    /// An engine with bounded memory that spills to disk.
+    /// An engine with bounded memory that spills to disk. Its functions and rules are made once; its memory and what it remembers of files are
+    /// those of one question.
     fn session(&self) -> Result<SessionContext, Error> {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(MEMORY)))
             .build_arc()
             .map_err(crate::relation::unplannable)?;
-        // Statistics of files are read before rows are, by code that does not know that expressions must not raise.
-        let config = SessionConfig::new()
-            .with_target_partitions(self.threads)
-            .with_collect_statistics(false);
-        Ok(bound::session(config, runtime))
+        let engine = self.engine.get_or_init(|| {
+            // Statistics of files are read before rows are, by code that does not know that expressions must not raise.
+            let config = SessionConfig::new()
+                .with_target_partitions(self.threads)
+                .with_collect_statistics(false);
+            bound::session(config, Arc::default()).state()
+        });
+        let state = SessionStateBuilder::new_from_existing(engine.clone())
+            .with_runtime_env(runtime)
+            .build();
+        Ok(SessionContext::new_with_state(state))
     }
 }
 

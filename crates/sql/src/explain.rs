@@ -98,7 +98,7 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         unit: catalog.unit.to_string(),
         parts,
         after: question.split.post.display_indent().to_string(),
-        guarantee: question.charge.guarantee.to_string(),
+        guarantee: question.charge(catalog)?.guarantee.to_string(),
         group_size,
     })
 }

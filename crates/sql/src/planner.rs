@@ -38,42 +38,48 @@ pub(crate) fn scan(name: &str, table: &Table) -> Result<LogicalPlan, Error> {
         .map_err(unplannable)
 }
 
-/// A session that knows the tables' shapes and no rows.
-fn session(catalog: &Catalog) -> Result<SessionContext, Error> {
-    let mut config = SessionConfig::new();
-    // Names as the catalog writes them, whatever the case in the query; see `lower_case`.
-    config.options_mut().sql_parser.enable_ident_normalization = true;
-    let session = SessionContext::new_with_config(config);
-    for (name, table) in &catalog.tables {
-        session
-            .register_table(
-                datafusion::common::TableReference::bare(name.clone()),
-                Arc::new(EmptyTable::new(schema(table))),
-            )
-            .map_err(unplannable)?;
-    }
-    let (scalar, aggregate) = dialect::marker_functions();
-    for function in scalar {
-        session.register_udf(function);
-    }
-    for function in aggregate {
-        session.register_udaf(function);
-    }
-    Ok(session)
+/// The engine's planner, with the tables' shapes and no rows.
+pub(crate) struct Planner {
+    session: SessionContext,
 }
 
-/// Plans a query.
-pub(crate) async fn plan(sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
-    let Read { query, selects } = dialect::read(sql)?;
-    let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
-    let session = session(catalog)?;
-    let planned = session.state().statement_to_plan(statement).await;
-    let plan = planned.map_err(|error| Error::Syntax {
-        what: error.strip_backtrace(),
-        hint: format!(
-            "the tables are {}; their columns are in the catalog",
-            catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
-        ),
-    })?;
-    Ok(Planned { plan, selects })
+impl Planner {
+    /// A planner that knows the tables of a catalog.
+    pub(crate) fn new(catalog: &Catalog) -> Result<Self, Error> {
+        let mut config = SessionConfig::new();
+        // Names as the catalog writes them, whatever the case in the query; see `lower_case`.
+        config.options_mut().sql_parser.enable_ident_normalization = true;
+        let session = SessionContext::new_with_config(config);
+        for (name, table) in &catalog.tables {
+            session
+                .register_table(
+                    datafusion::common::TableReference::bare(name.clone()),
+                    Arc::new(EmptyTable::new(schema(table))),
+                )
+                .map_err(unplannable)?;
+        }
+        let (scalar, aggregate) = dialect::marker_functions();
+        for function in scalar {
+            session.register_udf(function);
+        }
+        for function in aggregate {
+            session.register_udaf(function);
+        }
+        Ok(Self { session })
+    }
+
+    /// Plans a query.
+    pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
+        let Read { query, selects } = dialect::read(sql)?;
+        let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
+        let planned = self.session.state().statement_to_plan(statement).await;
+        let plan = planned.map_err(|error| Error::Syntax {
+            what: error.strip_backtrace(),
+            hint: format!(
+                "the tables are {}; their columns are in the catalog",
+                catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
+            ),
+        })?;
+        Ok(Planned { plan, selects })
+    }
 }

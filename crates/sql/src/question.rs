@@ -3,7 +3,7 @@
 use crate::aggregation::{Aggregation, Measure, Selection};
 use crate::catalog::Catalog;
 use crate::frontier::{self, Split};
-use crate::planner::{self, Planned};
+use crate::planner::{Planned, Planner};
 use crate::price::{Price, price};
 use crate::relation::{table_of, unplannable};
 use crate::{Error, sources};
@@ -48,31 +48,35 @@ pub(crate) struct Question {
     pub(crate) written: LogicalPlan,
     pub(crate) split: Split,
     pub(crate) prices: Vec<Price>,
-    /// What everything together will cost.
-    pub(crate) charge: Charge,
-    /// The δ of the charge.
+    /// The δ of all its releases together.
     pub(crate) delta: Delta,
+    /// What the ledger will say it was for.
+    pub(crate) purpose: String,
 }
 
 impl Question {
     /// Understands and prices. Reads no data, and depends on none.
-    pub(crate) async fn new(ask: &Ask, catalog: &Catalog) -> Result<Self, Error> {
-        let Planned { plan, selects } = planner::plan(&ask.sql, catalog).await?;
+    pub(crate) async fn new(ask: &Ask, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
+        let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
         let split = frontier::split(&plan, &selects, catalog)?;
         let (prices, delta) = prices(&split.aggregations, ask, catalog)?;
-        let mechanisms: Vec<&dyn Stated> = prices
-            .iter()
-            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
-            .collect();
-        let purpose = ask.sql.split_whitespace().collect::<Vec<_>>().join(" ");
-        let charge = Charge::for_all(&mechanisms, &catalog.unit, &delta, &purpose)?;
         Ok(Self {
             written: plan,
             split,
             prices,
-            charge,
             delta,
+            purpose: ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
         })
+    }
+
+    /// What everything together will cost.
+    pub(crate) fn charge(&self, catalog: &Catalog) -> Result<Charge, Error> {
+        Ok(Charge::for_all(
+            &self.mechanisms(),
+            &catalog.unit,
+            &self.delta,
+            &self.purpose,
+        )?)
     }
 
     /// The mechanisms, in the order of the reservation.

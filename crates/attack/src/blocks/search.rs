@@ -2,8 +2,7 @@
 
 use super::simplex::{Overflow, Simplex};
 use super::{Block, Effort, Found, MOST_PEOPLE, Range, Sum};
-use crate::Error;
-use std::time::Instant;
+use crate::{Error, Patience};
 
 /// Parts to look through for a first whole point at least.
 const MOST_FOR_A_FIRST: usize = 10_000;
@@ -106,7 +105,7 @@ pub fn ranges(block: &Block, effort: &Effort, mut told: impl FnMut(usize)) -> Re
     let mut search = Search {
         seen,
         splits: effort.splits.max(MOST_FOR_A_FIRST),
-        deadline: None,
+        patience: Patience::endless(),
         any: true,
     };
     if search.seen.example.is_none() {
@@ -115,7 +114,7 @@ pub fn ranges(block: &Block, effort: &Effort, mut told: impl FnMut(usize)) -> Re
             return Ok(Found::Contradiction(Vec::new()));
         }
     }
-    search.deadline = effort.deadline;
+    search.patience = effort.patience.clone();
     search.any = false;
     if let Some(around) = search
         .seen
@@ -247,14 +246,14 @@ struct Search {
     seen: Seen,
     /// How many more parts may be looked at.
     splits: usize,
-    deadline: Option<Instant>,
+    patience: Patience,
     /// Any whole point will do, and there may be many: see [`Simplex::fraction`].
     any: bool,
 }
 
 impl Search {
     fn late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.patience.is_over()
     }
 
     /// Whether there is a whole point at which the cell has this value.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Seeded;
+use std::time::Duration;
 
 fn block(sizes: &[usize]) -> Block {
     let categories = sizes.iter().enumerate().map(|(number, size)| Category {
@@ -142,7 +143,7 @@ fn fractions_are_split() {
 fn without_time_nothing_is_claimed() {
     let (block, truth) = made_up(200, 1);
     let effort = Effort {
-        deadline: Some(Instant::now()),
+        patience: Patience::lasting(Duration::ZERO),
         ..Effort::default()
     };
     let Found::Consistent { ranges, .. } = ranges(&block, &effort, |_| {}).unwrap() else {

@@ -3,18 +3,18 @@
 use super::encoding::Encoding;
 use super::solver::{Engine, Verdict};
 use super::table::{Kind, Record, Table};
-use crate::Error;
+use crate::{Error, Patience};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How long to look, and with what.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Effort {
     /// Stop after so many solutions.
     pub limit: usize,
-    /// Stop at this time, and keep what was found.
-    pub deadline: Option<Instant>,
+    /// Stop when it is over, and keep what was found.
+    pub patience: Patience,
     /// The solver.
     pub engine: Engine,
 }
@@ -24,7 +24,7 @@ impl Effort {
     pub fn up_to(limit: usize) -> Self {
         Self {
             limit,
-            deadline: None,
+            patience: Patience::endless(),
             engine: Engine::default(),
         }
     }
@@ -108,7 +108,7 @@ pub fn reconstruct(table: &Table, effort: &Effort) -> Result<Findings, Error> {
     table.check()?;
     let most_people = table.most_people()?;
     let encoding = Encoding::new(table, most_people);
-    let mut solver = effort.engine.start(&encoding.formula, effort.deadline)?;
+    let mut solver = effort.engine.start(&encoding.formula, &effort.patience)?;
     let mut findings = Findings {
         solutions: Vec::new(),
         complete: false,
@@ -119,7 +119,13 @@ pub fn reconstruct(table: &Table, effort: &Effort) -> Result<Findings, Error> {
     };
     // One search more than the limit: it may prove that there are no others.
     loop {
-        match solver.search()? {
+        // Easy tables have solutions without end, each found before a solver would look at its watch.
+        let verdict = if effort.patience.is_over() {
+            Verdict::OutOfTime
+        } else {
+            solver.search()?
+        };
+        match verdict {
             Verdict::Impossible => findings.complete = true,
             Verdict::OutOfTime => findings.out_of_time = true,
             Verdict::Model if findings.solutions.len() < effort.limit => {
@@ -156,7 +162,7 @@ fn certain(
             let proved = findings.complete || {
                 let mut encoding = Encoding::new(table, most_people);
                 encoding.fewer_than(count, &record);
-                let mut solver = effort.engine.start(&encoding.formula, effort.deadline)?;
+                let mut solver = effort.engine.start(&encoding.formula, &effort.patience)?;
                 solver.search()? == Verdict::Impossible
             };
             if proved {
@@ -227,7 +233,7 @@ pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Erro
             return Ok(Verdict::Model);
         };
         let encoding = Encoding::new(table, most_people);
-        effort.engine.start(&encoding.formula, effort.deadline)?.search()
+        effort.engine.start(&encoding.formula, &effort.patience)?.search()
     };
     if impossible(table)? != Verdict::Impossible {
         return Ok(None);
@@ -251,7 +257,10 @@ pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Erro
 /// Of a table with one solution: numbers that already leave no other, none of which can be left out. `None` if there are more solutions, or too
 /// little time was given to tell.
 pub fn enough(table: &Table, effort: &Effort) -> Result<Option<Vec<Cell>>, Error> {
-    let one = Effort { limit: 1, ..*effort };
+    let one = Effort {
+        limit: 1,
+        ..effort.clone()
+    };
     let unique = |table: &Table| -> Result<bool, Error> {
         if table.most_people().is_err() {
             return Ok(false);

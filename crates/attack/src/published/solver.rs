@@ -1,10 +1,9 @@
 //! The SAT solvers behind one small interface.
 
 use super::formula::Formula;
-use crate::Error;
+use crate::{Error, Patience};
 use rustsat::solvers::{Solve, SolverResult};
 use rustsat::types::{Clause, Lit, TernaryVal, Var};
-use std::time::Instant;
 
 /// Which solver searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,16 +17,12 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// A solver that knows these clauses and gives up at the deadline.
-    pub(super) fn start(
-        self,
-        formula: &Formula,
-        deadline: Option<Instant>,
-    ) -> Result<Box<dyn Solver>, Error> {
+    /// A solver that knows these clauses and gives up when patience is over.
+    pub(super) fn start(self, formula: &Formula, patience: &Patience) -> Result<Box<dyn Solver>, Error> {
         let mut solver: Box<dyn Solver> = match self {
-            Engine::BatSat => Box::new(BatSat::new(formula.variables(), deadline)?),
+            Engine::BatSat => Box::new(BatSat::new(formula.variables(), patience)?),
             #[cfg(feature = "cadical")]
-            Engine::CaDiCaL => Box::new(CaDiCaL::new(deadline)),
+            Engine::CaDiCaL => Box::new(CaDiCaL::new(patience)),
         };
         for clause in formula.clauses() {
             solver.add(clause)?;
@@ -57,14 +52,10 @@ pub(super) trait Solver {
 struct BatSat(rustsat_batsat::BasicSolver);
 
 impl BatSat {
-    fn new(variables: u32, deadline: Option<Instant>) -> Result<Self, Error> {
+    fn new(variables: u32, patience: &Patience) -> Result<Self, Error> {
         let mut solver = rustsat_batsat::BasicSolver::default();
-        if let Some(deadline) = deadline {
-            solver
-                .batsat_mut()
-                .cb_mut()
-                .set_stop(move || Instant::now() >= deadline);
-        }
+        let patience = patience.clone();
+        solver.batsat_mut().cb_mut().set_stop(move || patience.is_over());
         solver
             .reserve(Var::new(variables.saturating_sub(1)))
             .map_err(|error| Error::solver(&error))?;
@@ -93,23 +84,23 @@ impl Solver for BatSat {
 }
 
 #[cfg(feature = "cadical")]
-struct CaDiCaL(cadical::Solver<Deadline>);
+struct CaDiCaL(cadical::Solver<Waiting>);
 
 #[cfg(feature = "cadical")]
-struct Deadline(Instant);
+struct Waiting(Patience);
 
 #[cfg(feature = "cadical")]
-impl cadical::Callbacks for Deadline {
+impl cadical::Callbacks for Waiting {
     fn terminate(&mut self) -> bool {
-        Instant::now() >= self.0
+        self.0.is_over()
     }
 }
 
 #[cfg(feature = "cadical")]
 impl CaDiCaL {
-    fn new(deadline: Option<Instant>) -> Self {
+    fn new(patience: &Patience) -> Self {
         let mut solver = cadical::Solver::new();
-        solver.set_callbacks(deadline.map(Deadline));
+        solver.set_callbacks(Some(Waiting(patience.clone())));
         Self(solver)
     }
 }

@@ -5,7 +5,7 @@ mod report;
 
 use super::people::age;
 use crate::account::figure;
-use crate::terminal::{CliError, Progress, explained, fail};
+use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
 use accounting::Epsilon;
 use attack::Seeded;
 use attack::averaging::{Course, Forgetful, Question, campaign, mean_errors};
@@ -104,6 +104,8 @@ struct Singled {
 struct Results {
     fared: Vec<Fared>,
     singled: Singled,
+    /// By Ctrl-C, after fewer runs or targets than were asked for.
+    stopped: bool,
 }
 
 /// Runs the command.
@@ -111,6 +113,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     figure::check(arguments.plot.as_deref())?;
     let plan = Plan::new(arguments)?;
     let results = results(&plan, arguments)?;
+    if results.stopped {
+        eprintln!("stopped: this is what was found so far");
+    }
     report::deliver(&plan, &results, arguments)
 }
 
@@ -119,13 +124,15 @@ fn results(plan: &Plan, arguments: &Arguments) -> Result<Results, CliError> {
     let progress = Progress::new("asking", steps, arguments.json || arguments.quiet);
     progress.label("asking without a ledger");
     let forgetful = without_a_ledger(plan, arguments, &progress)?;
+    let interrupt = Interrupt::listen();
     progress.label("asking Deniable");
-    let (equal, rewritten) = deniable::asked(plan, arguments, &progress)?;
+    let (equal, rewritten) = deniable::asked(plan, arguments, &progress, &interrupt)?;
     progress.label("differencing");
-    let singled = deniable::singled_out(plan, arguments, &progress)?;
+    let singled = deniable::singled_out(plan, arguments, &progress, &interrupt)?;
     Ok(Results {
         fared: vec![forgetful, equal, rewritten],
         singled,
+        stopped: interrupt.was_pressed(),
     })
 }
 

@@ -5,7 +5,7 @@ use super::number::Number;
 use super::run::{curve_figure, verdict_word};
 use crate::html::{Report, Row};
 use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Column, Progress, Table, explained, fail, significant};
+use crate::terminal::{self, CliError, Column, Interrupt, Progress, Table, explained, fail, significant};
 use audit::black_box::{Subject, Verdict, Witness};
 use audit::gallery::{CLAIM, EXHIBITS, Exactly, Exhibit, Plan, Seeded, Standing};
 use exact::to_f64_up;
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.list {
         return terminal::print(&list(&exhibits));
     }
-    let findings = arguments.audit(&exhibits)?;
+    let findings = arguments.audit(&exhibits, &Interrupt::listen())?;
     if let Some(path) = &arguments.plot {
         terminal::write_file_atomically(path, figure(&findings).to_svg().as_bytes())?;
     }
@@ -132,7 +132,7 @@ impl Arguments {
         Ok(EXHIBITS.iter().filter(wanted).collect())
     }
 
-    fn audit(&self, exhibits: &[&'static Exhibit]) -> Result<Vec<Finding>, CliError> {
+    fn audit(&self, exhibits: &[&'static Exhibit], interrupt: &Interrupt) -> Result<Vec<Finding>, CliError> {
         let seconds = to_f64_up(&self.seconds.0);
         if !(seconds > 0.0 && seconds <= 3600.0) {
             return fail(
@@ -160,6 +160,14 @@ impl Arguments {
         let progress = Progress::new("auditing", exhibits.len() as u64, self.json || self.quiet);
         let mut findings = Vec::new();
         for exhibit in exhibits {
+            if !findings.is_empty() && interrupt.was_pressed() {
+                eprintln!(
+                    "stopped: {} of {} mechanisms were audited",
+                    findings.len(),
+                    exhibits.len()
+                );
+                break;
+            }
             progress.label(exhibit.name);
             let draws = match self.draws {
                 Some(draws) => draws,
@@ -465,7 +473,9 @@ mod tests {
     #[test]
     fn one_mechanism_with_its_witness() {
         let asked = arguments(&["reused-noise", "--seed", "7", "--draws", "20000", "--quiet"]);
-        let findings = asked.audit(&asked.exhibits().expect("known")).expect("found");
+        let findings = asked
+            .audit(&asked.exhibits().expect("known"), &Interrupt::default())
+            .expect("found");
         insta::assert_snapshot!(to_text(&findings), @r"
         mechanism     exact ε  found ε ≥  share  claim ε = 0.1  right?
         ────────────  ───────  ─────────  ─────  ─────────────  ──────
@@ -487,7 +497,9 @@ mod tests {
     #[test]
     fn too_few_draws_are_said_to_be_wrong() {
         let asked = arguments(&["sparse-vector-4", "--seed", "7", "--draws", "4096", "--quiet"]);
-        let findings = asked.audit(&asked.exhibits().expect("known")).expect("found");
+        let findings = asked
+            .audit(&asked.exhibits().expect("known"), &Interrupt::default())
+            .expect("found");
         assert!(!findings[0].is_right() && to_text(&findings).contains("NO"));
     }
 }

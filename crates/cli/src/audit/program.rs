@@ -9,6 +9,7 @@
 use crate::terminal::{CliError, Progress, fail};
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A longer line is not an answer.
@@ -121,6 +122,8 @@ impl Program {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // Ctrl-C is for us: it may only mean that enough was seen.
+            .process_group(0)
             .spawn();
         started.map(Running).map_err(|cause| {
             let name = executable.to_string_lossy();

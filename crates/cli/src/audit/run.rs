@@ -8,7 +8,7 @@ use super::runner::Runner;
 use super::{Claim, claim_words, explained, refuted};
 use crate::html::{Report, Row};
 use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Progress, fail, significant};
+use crate::terminal::{self, CliError, Interrupt, Progress, fail, significant};
 use audit::black_box::{Hunt, Pair, Side, Verdict, Witness};
 use exact::to_f64_up;
 use serde_json::{Value, json};
@@ -283,14 +283,17 @@ impl Arguments {
         let speed = hunt.choosing as f64 / started.elapsed().as_secs_f64().max(1e-3);
         let round = ((speed * ROUND.as_secs_f64()) as u64).clamp(64, 1 << 20);
         let claimed = self.claim.epsilon.as_ref().map(|epsilon| to_f64_up(&epsilon.0));
+        // What was found so far is a result at any time, so Ctrl-C is one more reason to stop.
+        let interrupt = Interrupt::listen();
         chosen.test_until(&mut workers, round, |witness| {
             progress.label(format!("ε ≥ {}", significant(witness.epsilon_at(hunt.delta), 3)));
-            self.until.iter().any(|until| match until {
+            let reached = self.until.iter().any(|until| match until {
                 Until::Seconds(seconds) => started.elapsed().as_secs_f64() >= *seconds,
                 Until::Refuted => {
                     claimed.is_some_and(|claimed| witness.verdict(claimed, hunt.delta) == Verdict::Refuted)
                 }
-            })
+            });
+            reached || interrupt.was_pressed()
         })
     }
 }

@@ -27,6 +27,11 @@ impl Interrupt {
         self.pressed.load(Ordering::Relaxed)
     }
 
+    /// The flag itself, for what knows nothing of terminals.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.pressed)
+    }
+
     /// Raises the flag by hand.
     #[cfg(test)]
     pub(crate) fn press(&self) {

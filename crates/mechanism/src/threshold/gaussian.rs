@@ -2,7 +2,7 @@ use super::{GroupName, check, least_threshold, present, reaching, terms, with_le
 use crate::gaussian::recorded;
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, epsilon_of_gaussian, smallest_multiplier};
-use exact::{Interval, Rational, ratio};
+use exact::{Interval, Rational, ratio, to_f64_nearest};
 use noise::RoundedGaussian;
 
 /// Adds rounded Gaussian noise to the count of each group that occurs, and releases the groups whose noisy count reaches a threshold.
@@ -80,9 +80,13 @@ impl GaussianThreshold {
         let groups = sensitivity.coordinates();
         let variance = multiplier_squared * Rational::from(groups);
         let noise = RoundedGaussian::new(&variance)?;
-        let threshold = least_threshold(groups, threshold_delta, |reach, bits| {
-            tail(&variance, reach, bits)
-        })?;
+        let deviation = to_f64_nearest(&variance).sqrt();
+        let threshold = least_threshold(
+            groups,
+            threshold_delta,
+            |reach, bits| tail(&variance, reach, bits),
+            |logarithm| 0.5 + deviation * normal_reach(logarithm),
+        )?;
         let event = Event::Gaussian {
             multiplier_squared: recorded(multiplier_squared)?,
             on: Where::Rounded,
@@ -104,6 +108,17 @@ impl GaussianThreshold {
     pub fn threshold(&self) -> i64 {
         self.threshold
     }
+}
+
+/// About where the tail of a standard normal has this logarithm: Newton's method on a rational approximation of Mills' ratio.
+fn normal_reach(logarithm: f64) -> f64 {
+    let mut point = (-2.0 * logarithm).max(0.0).sqrt();
+    for _ in 0..6 {
+        let hazard = (point + (point * point + 8.0 / std::f64::consts::PI).sqrt()) / 2.0;
+        let here = -point * point / 2.0 - (hazard * std::f64::consts::TAU.sqrt()).ln();
+        point = (point + (here - logarithm) / hazard).max(0.0);
+    }
+    point
 }
 
 /// P[round(Z) ≥ m] = P[Z ≥ m−½] = Φ(−(m−½)/σ).

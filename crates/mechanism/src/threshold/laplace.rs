@@ -1,4 +1,6 @@
-use super::{GroupName, check, laplace_tail, least_threshold, present, reaching, terms, with_leak};
+use super::{
+    GroupName, check, laplace_reach, laplace_tail, least_threshold, present, reaching, terms, with_leak,
+};
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
 use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, Ratio};
 use exact::Rational;
@@ -36,7 +38,12 @@ impl LaplaceThreshold {
         let scale = Rational::from(groups) / epsilon.as_rational();
         let noise = DiscreteLaplace::new(&scale)?;
         let rate = Rational::ONE / &scale;
-        let threshold = least_threshold(groups, &delta, |reach, bits| laplace_tail(&rate, reach, bits))?;
+        let threshold = least_threshold(
+            groups,
+            &delta,
+            |reach, bits| laplace_tail(&rate, reach, bits),
+            |logarithm| laplace_reach(&rate, logarithm),
+        )?;
         let event = Event::Laplace {
             ratio: Ratio::at_least(epsilon.as_rational()),
             on: Where::Discrete,

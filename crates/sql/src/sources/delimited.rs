@@ -1,15 +1,14 @@
 //! CSV files as a table of text.
 //!
-//! Every column is read as text; the typed scan above makes kinds of them, so that a value that does not fit becomes NULL. See [`super::records`] for what is a
+//! Every column is read as text; the typed scan above makes kinds of them, so that a value that does not fit becomes NULL. See the crate `records` for what is a
 //! record.
 
 use super::files::files;
-use super::records::{Record, Records};
 use crate::Error;
 use crate::catalog::Table;
 use crate::facts::Kind;
 use async_trait::async_trait;
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::exec_datafusion_err;
@@ -19,6 +18,7 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use records::{Columns, Record, Records};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -175,8 +175,12 @@ impl PartitionStream for Part {
         let sender = builder.tx();
         builder.spawn_blocking(move || {
             for file in part.files.iter() {
-                let mut reader = part.reader(file)?;
-                while let Some(batch) = reader.batch(rows)? {
+                let mut columns = part.columns(file)?;
+                while let Some((arrays, rows)) = columns.batch(rows)? {
+                    let arrays = arrays.into_iter().map(|array| Arc::new(array) as ArrayRef);
+                    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+                    let schema = Arc::clone(&part.schema);
+                    let batch = RecordBatch::try_new_with_options(schema, arrays.collect(), &options)?;
                     if sender.blocking_send(Ok(batch)).is_err() {
                         // Nobody listens any more.
                         return Ok(());
@@ -190,7 +194,8 @@ impl PartitionStream for Part {
 }
 
 impl Part {
-    fn reader(&self, file: &Path) -> Result<Reader<'_>, DataFusionError> {
+    /// The wanted columns of one file.
+    fn columns(&self, file: &Path) -> Result<Columns<BufReader<File>>, DataFusionError> {
         let mut records = open(file)?;
         let mut record = Record::default();
         records.next(&mut record)?;
@@ -203,56 +208,7 @@ impl Part {
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| exec_datafusion_err!("the header changed since the table was opened"))?;
         records.limit(names.len());
-        Ok(Reader {
-            part: self,
-            records,
-            record,
-            positions,
-        })
-    }
-}
-
-/// Reads one file in batches.
-struct Reader<'p> {
-    part: &'p Part,
-    records: Records<BufReader<File>>,
-    record: Record,
-    /// Where in a record each column is.
-    positions: Vec<usize>,
-}
-
-impl Reader<'_> {
-    fn batch(&mut self, most: usize) -> Result<Option<RecordBatch>, DataFusionError> {
-        let mut columns: Vec<_> = self
-            .positions
-            .iter()
-            .map(|_| StringViewBuilder::with_capacity(most))
-            .collect();
-        let mut rows = 0;
-        while rows < most && self.records.next(&mut self.record)? {
-            rows += 1;
-            for ((column, &position), &trimmed) in columns
-                .iter_mut()
-                .zip(&self.positions)
-                .zip(self.part.trimmed.iter())
-            {
-                let field = self.record.field(position);
-                column.append_option(if trimmed {
-                    field.map(str::trim).filter(|field| !field.is_empty())
-                } else {
-                    field
-                });
-            }
-        }
-        if rows == 0 {
-            return Ok(None);
-        }
-        let columns: Vec<ArrayRef> = columns
-            .iter_mut()
-            .map(|column| Arc::new(column.finish()) as ArrayRef)
-            .collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.part.schema), columns, &options)?;
-        Ok(Some(batch))
+        let trimmed = self.trimmed.iter().copied();
+        Ok(Columns::new(records, positions.into_iter().zip(trimmed)))
     }
 }

@@ -8,7 +8,6 @@ mod delimited;
 mod files;
 mod incident;
 mod postgres;
-mod records;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The whole way of a query under attack: what the exact numbers before the noise do when one unit comes, goes or changes.
 
+mod examples;
 mod movement;
 mod neighbours;
 mod regressions;

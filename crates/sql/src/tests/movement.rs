@@ -4,6 +4,7 @@ use crate::Error;
 use crate::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
 use crate::catalog::Catalog;
 use crate::engine::{Measured, ask, form, measure};
+use crate::planner::Planner;
 use crate::publics::Publics;
 use crate::question::{Ask, Question};
 use bound::{Form, Secret, session};
@@ -38,7 +39,8 @@ pub(super) fn question(sql: &str, catalog: &Catalog) -> Result<Question, Error> 
         epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
         ..Ask::new(sql, "tester")
     };
-    runtime().block_on(Question::new(&ask, catalog))
+    let planner = Planner::new(catalog)?;
+    runtime().block_on(Question::new(&ask, catalog, &planner))
 }
 
 /// The exact statistics of every aggregation of a question, under one key.

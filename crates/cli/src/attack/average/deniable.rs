@@ -2,7 +2,7 @@
 
 use super::super::people::People;
 use super::{Arguments, Fared, Plan, Singled};
-use crate::terminal::{CliError, Progress, explained};
+use crate::terminal::{CliError, Interrupt, Progress, explained};
 use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::{Counter, Reply, campaign, difference};
 use exact::{Rational, ratio};
@@ -38,11 +38,16 @@ pub(super) fn asked(
     plan: &Plan,
     arguments: &Arguments,
     progress: &Progress,
+    interrupt: &Interrupt,
 ) -> Result<(Fared, Fared), CliError> {
     let mut people = People::new(&plan.secrets, Neighbors::AddRemove, &plan.budget, &Delta::ZERO)?;
     let (mut equal, mut rewritten) = (Vec::new(), Vec::new());
     let affordable = affordable(plan);
-    for _ in 0..arguments.runs {
+    for run in 0..arguments.runs {
+        // One run alone has no standard error.
+        if run > 1 && interrupt.was_pressed() {
+            break;
+        }
         let accounts = arguments.accounts as usize;
         let mut private = Private {
             store: people.fresh_ledger()?,
@@ -88,18 +93,23 @@ pub(super) fn singled_out(
     plan: &Plan,
     arguments: &Arguments,
     progress: &Progress,
+    interrupt: &Interrupt,
 ) -> Result<Singled, CliError> {
     let mut people = People::new(&plan.secrets, Neighbors::ChangeOne, &plan.budget, &Delta::ZERO)?;
     let half = Epsilon::rounded_down(&(plan.budget.as_rational() * ratio(1, 2))).map_err(explained)?;
     let targets = arguments.targets.min(arguments.people);
     let mut singled = Singled {
-        targets,
+        targets: 0,
         exactly: 0,
         privately: 0,
         refused: 0,
     };
     let everyone = plan.secrets.iter().filter(|secret| **secret).count();
     for target in 0..targets as usize {
+        if target > 0 && interrupt.was_pressed() {
+            break;
+        }
+        singled.targets += 1;
         let secret = plan.secrets[target];
         let others = plan
             .secrets

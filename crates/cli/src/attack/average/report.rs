@@ -113,7 +113,7 @@ pub(super) fn text(plan: &Plan, results: &Results, arguments: &Arguments) -> Str
         arguments.accounts,
         plan.epsilon,
         plan.budget,
-        arguments.runs,
+        results.fared[1].courses.len(),
         arguments.seed,
         plan.question.plainly(),
     );
@@ -173,7 +173,7 @@ pub(super) fn json(plan: &Plan, results: &Results, arguments: &Arguments) -> Val
         "accounts": arguments.accounts,
         "epsilon_each": plan.epsilon.to_string(),
         "budget": plan.budget.to_string(),
-        "runs": arguments.runs,
+        "runs": results.fared[1].courses.len(),
         "seed": arguments.seed,
         "truth": plan.truth,
         "averaging": rows,

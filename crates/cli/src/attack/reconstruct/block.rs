@@ -5,11 +5,11 @@ use super::document;
 use crate::html;
 use crate::plot::{Figure, Scale};
 use crate::terminal::{
-    self, CliError, Column, Progress, Table, explained, fail, significant, write_file_atomically,
+    self, CliError, Column, Interrupt, Progress, Table, explained, fail, significant, write_file_atomically,
 };
 use accounting::Epsilon;
-use attack::Seeded;
 use attack::blocks::{self, Block, Effort, Found, Range, around, made_up, privately};
+use attack::{Patience, Seeded};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -143,7 +143,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             (name, block, None)
         }
     };
-    let finding = search(&block, arguments, "ranges")?.map_err(|counts| {
+    let interrupt = Interrupt::listen();
+    let finding = search(&block, arguments, &interrupt, "ranges")?.map_err(|counts| {
         CliError::bad_input(format!(
             "the margins contradict each other: {}",
             contradicting(&counts)
@@ -159,7 +160,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         let (printed, careful) =
             privately(&block, &epsilon, Seeded::new(arguments.seed)).map_err(explained)?;
         Some(Private {
-            at_face_value: search(&printed, arguments, "with noise, at face value")?,
+            at_face_value: search(&printed, arguments, &interrupt, "with noise, at face value")?,
             // The block that was found has the exact margins, so it is one of those behind the noisy ones.
             with_margins: around(&careful, &finding.example),
         })
@@ -192,6 +193,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 fn search(
     block: &Block,
     arguments: &Arguments,
+    interrupt: &Interrupt,
     label: &str,
 ) -> Result<Result<Finding, Vec<String>>, CliError> {
     let start = Instant::now();
@@ -200,7 +202,7 @@ fn search(
     };
     let effort = Effort {
         splits: arguments.splits,
-        deadline: start.checked_add(seconds),
+        patience: Patience::lasting(seconds).unless(interrupt.flag()),
     };
     let progress = Progress::new(label, block.cells() as u64, arguments.json || arguments.quiet);
     let found = blocks::ranges(block, &effort, |_| progress.advance(1)).map_err(explained)?;

@@ -5,7 +5,7 @@ mod model;
 mod report;
 
 use crate::account::figure;
-use crate::terminal::{self, CliError, explained, fail};
+use crate::terminal::{self, CliError, Interrupt, explained, fail};
 use accounting::{Delta, Epsilon};
 use attack::linear::{Fit, Method, Noise};
 use clap::ValueEnum;
@@ -121,10 +121,18 @@ enum Against {
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     figure::check(arguments.plot.as_deref())?;
     let plan = Plan::new(arguments)?;
+    let interrupt = Interrupt::listen();
     let rows = match arguments.against {
-        Against::Model => model::attack(&plan)?,
-        Against::Deniable => deniable::attack(&plan)?,
+        Against::Model => model::attack(&plan, &interrupt)?,
+        Against::Deniable => deniable::attack(&plan, &interrupt)?,
     };
+    if interrupt.was_pressed() {
+        let bits: u64 = rows.iter().map(|row| row.bits).sum();
+        eprintln!(
+            "stopped: this is what was found in {bits} of {} bits",
+            plan.people as u64 * plan.runs * plan.settings.len() as u64
+        );
+    }
     report::deliver(&plan, &rows, arguments)
 }
 

@@ -4,16 +4,16 @@ mod report;
 
 use super::document;
 use super::table_file::{self, CENSUS, Described};
-use crate::terminal::{self, CliError, Progress, explained, fail, write_file_atomically};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
-use attack::Seeded;
 use attack::published::{
     self, Cell, Effort, Engine, Findings, Influence, Kind, Table, males_of_the_census, privately,
 };
+use attack::{Patience, Seeded};
 use clap::ValueEnum;
 use report::Report;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Rebuild people from a table of counts, medians and means
 ///
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     for drop in &arguments.drop {
         drop_cell(&mut described.table, drop)?;
     }
-    let effort = effort(arguments)?;
+    let effort = effort(arguments, &Interrupt::listen())?;
     let epsilon = Epsilon::parse(&arguments.epsilon).map_err(explained)?;
     let table = &described.table;
     let cells = table.cells().len() as u64;
@@ -126,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         progress.label("without each number");
         let effort = Effort {
             limit: effort.limit.min(ENOUGH_WITHOUT),
-            ..effort
+            ..effort.clone()
         };
         published::influence(table, &effort, |_| progress.advance(1)).map_err(explained)?
     };
@@ -186,7 +186,7 @@ fn table(arguments: &Arguments) -> Result<(String, Described), CliError> {
     Ok((name, described))
 }
 
-fn effort(arguments: &Arguments) -> Result<Effort, CliError> {
+fn effort(arguments: &Arguments, interrupt: &Interrupt) -> Result<Effort, CliError> {
     if !(1..=MOST_SOLUTIONS).contains(&arguments.limit) {
         return fail(
             format!("--limit must lie between 1 and {MOST_SOLUTIONS}"),
@@ -199,7 +199,9 @@ fn effort(arguments: &Arguments) -> Result<Effort, CliError> {
     };
     Ok(Effort {
         limit: arguments.limit,
-        deadline: seconds.and_then(|seconds| Instant::now().checked_add(seconds)),
+        patience: seconds
+            .map_or(Patience::endless(), Patience::lasting)
+            .unless(interrupt.flag()),
         engine: match arguments.solver {
             Solver::Batsat => Engine::BatSat,
             #[cfg(feature = "cadical")]
@@ -280,7 +282,7 @@ fn released(
     let noisy = privately(table, people, epsilon, Seeded::new(seed)).map_err(explained)?;
     let effort = Effort {
         limit: ENOUGH_PRIVATE,
-        ..*effort
+        ..effort.clone()
     };
     Ok(Private {
         at_face_value: published::reconstruct(&noisy.at_face_value, &effort).map_err(explained)?,

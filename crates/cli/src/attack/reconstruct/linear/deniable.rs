@@ -2,7 +2,7 @@
 
 use super::super::super::people::People;
 use super::{Ledger, Plan, Promise, Row, stream, unusable};
-use crate::terminal::{CliError, Progress, explained, fail};
+use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
 use accounting::{Epsilon, Event, Grid, Neighbors, Ratio};
 use attack::averaging::Reply;
 use attack::linear::{Oracle, Queries, Subset, estimate, interrogate, right, rounded, secrets};
@@ -45,7 +45,7 @@ impl Oracle for Private<'_> {
 }
 
 /// All budgets, each over all runs with a fresh ledger.
-pub(super) fn attack(plan: &Plan) -> Result<Vec<Row<'_>>, CliError> {
+pub(super) fn attack<'p>(plan: &'p Plan, interrupt: &Interrupt) -> Result<Vec<Row<'p>>, CliError> {
     // As many more as it takes to be refused, where the ledger composes better than was foreseen.
     let asked = plan.queries + plan.queries / 4 + 4;
     let progress = Progress::new(
@@ -56,6 +56,9 @@ pub(super) fn attack(plan: &Plan) -> Result<Vec<Row<'_>>, CliError> {
     let mut rows = Vec::new();
     for setting in &plan.settings {
         let Some(promise) = &setting.promise else { continue };
+        if !rows.is_empty() && interrupt.was_pressed() {
+            break;
+        }
         let mut row = Row {
             setting,
             right: vec![0; plan.ways.len()],

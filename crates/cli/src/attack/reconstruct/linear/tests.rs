@@ -37,7 +37,7 @@ fn noise_below_the_root_gives_everything_away_and_private_noise_does_not() {
     let words =
         "--people 64 --runs 2 --noise none,uniform,gaussian,laplace --alpha 0.1 --epsilon 0.5 --quiet";
     let plan = Plan::new(&arguments(words)).expect("a plan");
-    let rows = model::attack(&plan).expect("rows");
+    let rows = model::attack(&plan, &Interrupt::default()).expect("rows");
     let fractions: Vec<(f64, f64)> = rows
         .iter()
         .map(|row| (row.fraction(0), row.fraction(1)))
@@ -73,7 +73,7 @@ fn deniable_stops_answering() {
         "--against deniable --people 8 --queries 6 --epsilon 1 --quiet",
     ))
     .expect("a plan");
-    let rows = deniable::attack(&plan).expect("rows");
+    let rows = deniable::attack(&plan, &Interrupt::default()).expect("rows");
     let ledger = rows[0].ledger.clone().expect("a ledger");
     assert!(
         ledger.refused && (6..=11).contains(&ledger.answered),
@@ -91,7 +91,7 @@ const SMALL: &str =
 fn a_report_for_people() {
     let arguments = arguments(SMALL);
     let plan = Plan::new(&arguments).expect("a plan");
-    let rows = model::attack(&plan).expect("rows");
+    let rows = model::attack(&plan, &Interrupt::default()).expect("rows");
     insta::assert_snapshot!(report::text(&plan, &rows, &arguments), @r"
     32 people with a secret bit each; 128 random sets of them answered by a model; 2 data sets, seed 1.
     The part of the bits that came out right:
@@ -113,7 +113,7 @@ fn a_report_for_people() {
 fn a_report_for_programs_and_a_page() {
     let arguments = arguments(SMALL);
     let plan = Plan::new(&arguments).expect("a plan");
-    let rows = model::attack(&plan).expect("rows");
+    let rows = model::attack(&plan, &Interrupt::default()).expect("rows");
     let object = report::json(&plan, &rows, &arguments);
     assert_eq!(object["rows"][0]["recovered"]["least_squares"], 1.0);
     assert_eq!(object["rows"][0]["at_most"], serde_json::Value::Null);
@@ -136,4 +136,15 @@ fn a_report_for_programs_and_a_page() {
     let page = report::page(&plan, &rows, &arguments).expect("a page").to_html();
     assert_eq!(page.matches("<tr><td").count(), rows.len());
     assert!(page.contains("nothing is promised") && page.contains("<svg"));
+}
+
+#[test]
+fn ctrl_c_keeps_the_runs_that_were_done() {
+    let arguments = arguments("--people 16 --noise none --runs 5 --method ls --quiet");
+    let plan = Plan::new(&arguments).expect("a plan");
+    let interrupt = Interrupt::default();
+    interrupt.press();
+    let rows = model::attack(&plan, &interrupt).expect("rows");
+    assert!(!rows.is_empty());
+    assert!(rows.iter().all(|row| row.bits == 16 && row.right[0] <= 16));
 }

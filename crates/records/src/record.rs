@@ -14,11 +14,11 @@
 use std::io::{BufRead, Result};
 
 /// Longer fields are absent: one row cannot take all the memory there is.
-pub(super) const LONGEST: usize = 1 << 20;
+pub const LONGEST: usize = 1 << 20;
 
 /// One record, kept between calls so that nothing is allocated a row.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub struct Record {
     bytes: Vec<u8>,
     /// Where each field ends in `bytes`, and whether all of it is there.
     ends: Vec<(usize, bool)>,
@@ -28,7 +28,7 @@ pub(super) struct Record {
 
 impl Record {
     /// The field at this position; `None` when it is missing, too long or no text.
-    pub(super) fn field(&self, index: usize) -> Option<&str> {
+    pub fn field(&self, index: usize) -> Option<&str> {
         let &(end, whole) = self.ends.get(index)?;
         let start = if index == 0 { 0 } else { self.ends[index - 1].0 };
         std::str::from_utf8(&self.bytes[start..end])
@@ -37,8 +37,13 @@ impl Record {
     }
 
     /// How many fields it has.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     fn clear(&mut self) {
@@ -84,7 +89,7 @@ enum State {
 }
 
 /// Reads records one after the other.
-pub(super) struct Records<R> {
+pub struct Records<R> {
     input: R,
     delimiter: u8,
     /// Fields beyond this many are dropped.
@@ -93,7 +98,7 @@ pub(super) struct Records<R> {
 
 impl<R: BufRead> Records<R> {
     /// Of an input, from its beginning. A byte order mark is passed over.
-    pub(super) fn new(mut input: R, delimiter: u8) -> Result<Self> {
+    pub fn new(mut input: R, delimiter: u8) -> Result<Self> {
         if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
@@ -105,12 +110,12 @@ impl<R: BufRead> Records<R> {
     }
 
     /// From now on, fields beyond this many are dropped.
-    pub(super) fn limit(&mut self, fields: usize) {
+    pub fn limit(&mut self, fields: usize) {
         self.most = fields;
     }
 
     /// Reads the next record; `false` at the end.
-    pub(super) fn next(&mut self, record: &mut Record) -> Result<bool> {
+    pub fn next(&mut self, record: &mut Record) -> Result<bool> {
         record.clear();
         let (delimiter, most) = (self.delimiter, self.most);
         let mut state = State::Before;

@@ -1,0 +1,84 @@
+//! Some columns of a file, in batches.
+
+use crate::{Record, Records};
+use arrow_array::StringViewArray;
+use arrow_array::builder::StringViewBuilder;
+use std::io::{BufRead, Result};
+
+/// Which field of a record becomes a column, and how.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    field: usize,
+    /// Whether spaces around a value and empty values mean nothing.
+    trimmed: bool,
+}
+
+/// Reads some columns of a file.
+pub struct Columns<R> {
+    records: Records<R>,
+    record: Record,
+    columns: Vec<Column>,
+}
+
+impl<R: BufRead> Columns<R> {
+    /// The fields at these places, each with whether spaces around it and empty values mean nothing. `records` is past the header.
+    pub fn new(records: Records<R>, fields: impl IntoIterator<Item = (usize, bool)>) -> Self {
+        let columns = fields
+            .into_iter()
+            .map(|(field, trimmed)| Column { field, trimmed })
+            .collect();
+        Self {
+            records,
+            record: Record::default(),
+            columns,
+        }
+    }
+
+    /// The next rows, at most so many, and how many they are; `None` at the end. A field that is missing is NULL.
+    pub fn batch(&mut self, most: usize) -> Result<Option<(Vec<StringViewArray>, usize)>> {
+        let mut builders: Vec<_> = self
+            .columns
+            .iter()
+            .map(|_| StringViewBuilder::with_capacity(most))
+            .collect();
+        let mut rows = 0;
+        while rows < most && self.records.next(&mut self.record)? {
+            rows += 1;
+            for (builder, column) in builders.iter_mut().zip(&self.columns) {
+                let field = self.record.field(column.field);
+                builder.append_option(if column.trimmed {
+                    field.map(str::trim).filter(|field| !field.is_empty())
+                } else {
+                    field
+                });
+            }
+        }
+        let arrays = builders.iter_mut().map(StringViewBuilder::finish).collect();
+        Ok((rows > 0).then_some((arrays, rows)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_come_in_batches_trimmed_where_asked() {
+        let text = " a ,b\n, \nc\nd,e,f\n";
+        let records = Records::new(text.as_bytes(), b',').unwrap();
+        let mut columns = Columns::new(records, [(1, false), (0, true)]);
+        let (first, rows) = columns.batch(3).unwrap().unwrap();
+        assert_eq!(rows, 3);
+        assert_eq!(first[0].iter().collect::<Vec<_>>(), [Some("b"), Some(" "), None]);
+        assert_eq!(first[1].iter().collect::<Vec<_>>(), [Some("a"), None, Some("c")]);
+        let (second, rows) = columns.batch(3).unwrap().unwrap();
+        assert_eq!((rows, second[0].value(0), second[1].value(0)), (1, "e", "d"));
+        assert!(columns.batch(3).unwrap().is_none());
+    }
+
+    #[test]
+    fn rows_without_columns_are_counted() {
+        let records = Records::new("1\n2\n".as_bytes(), b',').unwrap();
+        assert_eq!(Columns::new(records, []).batch(9).unwrap().unwrap().1, 2);
+    }
+}

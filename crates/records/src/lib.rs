@@ -1,0 +1,10 @@
+//! CSV files as columns of text.
+//!
+//! Reading text is what a question about a CSV file waits for, and everything around it in the engine is plans. So it is a crate of its own: small, and built
+//! with all optimisation, while the rest is built fast.
+
+mod columns;
+mod record;
+
+pub use columns::Columns;
+pub use record::{LONGEST, Record, Records};
