@@ -48,7 +48,6 @@ impl Entropy for Keyed {
                 *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) >> drop;
             }
         }
-        bytes.zeroize();
     }
 }
 
