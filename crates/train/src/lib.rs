@@ -5,3 +5,12 @@
 //! follow from their inner products, and the clip factor is folded into the one product that sums gradients anyway.
 
 pub mod model;
+mod optimizer;
+mod plain;
+pub mod private;
+mod safetensors;
+mod error;
+
+pub use error::Error;
+pub use optimizer::{Rule, Schedule};
+pub use plain::PlainTrainer;
