@@ -11,6 +11,7 @@ use std::process::Command;
 const LEVELS: &[(&str, u8)] = &[
     ("deniable-exact", 0),
     ("deniable-records", 0),
+    ("deniable-device", 0),
     ("deniable-noise", 1),
     ("deniable-accounting", 1),
     (AUDIT, 1),

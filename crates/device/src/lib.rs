@@ -1,0 +1,25 @@
+//! Where training computes.
+//!
+//! Layers are written once, against [`Device`]: vectors of scalars that live somewhere, and a closed list of dense kernels over them.
+//! [`Cpu`] runs them here, in `f32` for training and in `f64` for tests that hold gradients against naive differentiation.
+//!
+//! Kernels take sizes, not vectors of exactly those sizes: a vector may be longer than what is used of it, so that batches of changing size (Poisson samples)
+//! share memory that only grows. Zero examples or rows are allowed everywhere and do nothing. Kernels panic where a size does not fit its vector: that is a mistake
+//! in a layer, never in data.
+
+// A kernel says all it reads and writes; bundling that into structs for one call each would hide it.
+#![allow(clippy::too_many_arguments)]
+
+mod cpu;
+mod device;
+mod dropout;
+mod optimize;
+mod scalar;
+mod shape;
+
+pub use cpu::Cpu;
+pub use device::{Activation, Device};
+pub use dropout::Mask;
+pub use optimize::{Adam, Momentum};
+pub use scalar::Scalar;
+pub use shape::{Matrix, MatrixMut, Order, Product, Rows, Sequences, Span, SpanMut};
