@@ -5,3 +5,4 @@
 //! follow from their inner products, and the clip factor is folded into the one product that sums gradients anyway.
 
 pub mod model;
+pub mod text;
