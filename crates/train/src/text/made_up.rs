@@ -215,6 +215,10 @@ impl<'words> Author<'words> {
     }
 
     fn word(&mut self, word: &str) {
+        if self.text.ends_with(" a ") && word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+            self.text.pop();
+            self.text.push_str("n ");
+        }
         self.text.push_str(word);
         self.text.push(' ');
     }
