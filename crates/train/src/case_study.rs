@@ -15,9 +15,11 @@
 //! ```
 
 mod data;
+mod language;
 mod recipe;
 mod training;
 
 pub use data::{Data, Study};
+pub use language::Language;
 pub use recipe::{Privacy, Recipe};
-pub use training::{Learner, Progress, Snapshot, Trained, train};
+pub use training::{Learner, Progress, Snapshot, Trained, predict, train};

@@ -16,11 +16,14 @@ pub trait Learner {
     /// counts as zero.
     fn add_gradients(&mut self, rows: &[&[u32]], clip: Option<f64>, sum: &mut [f32]);
 
-    /// How well it predicts each row from its start.
-    fn predict(&mut self, rows: &[&[u32]]) -> Prediction;
+    /// How well it predicts each row from its start; with `accuracy`, also how often the likeliest token is right, which takes longer.
+    fn predict(&mut self, rows: &[&[u32]], accuracy: bool) -> Prediction;
 
-    /// The logarithm of each token's probability to come next.
+    /// The logarithm of each token's probability to come next after a context, which starts with [`START`](crate::text::START).
     fn next(&mut self, context: &[u32]) -> Vec<f64>;
+
+    /// ln P(continuation | prefix) of each.
+    fn many(&mut self, prefix: &[u32], continuations: &[Vec<u32>]) -> Vec<f64>;
 }
 
 /// How far a run is.
@@ -130,7 +133,7 @@ pub fn train(
             learner.load(&weights);
             trained.snapshots.push(Snapshot {
                 step,
-                validation: predict(learner, &data.validation),
+                validation: predict(learner, &data.validation, false),
                 weights: weights.clone(),
             });
         }
@@ -141,12 +144,12 @@ pub fn train(
     trained
 }
 
-/// How well the loaded weights predict these rows.
-fn predict(learner: &mut impl Learner, rows: &Rows) -> Prediction {
+/// How well the loaded weights predict these rows, in perplexity and, if asked for, in accuracy.
+pub fn predict(learner: &mut impl Learner, rows: &Rows, accuracy: bool) -> Prediction {
     let rows: Vec<&[u32]> = rows.iter().collect();
     let mut prediction = Prediction::default();
     for some in rows.chunks(AT_ONCE) {
-        prediction.merge(&learner.predict(some));
+        prediction.merge(&learner.predict(some, accuracy));
     }
     prediction
 }

@@ -10,23 +10,29 @@ pub struct Prediction {
     pub tokens: u64,
     /// The sum of the logarithms of their probabilities.
     pub log_likelihood: f64,
-    /// How many were the likeliest at their place.
-    pub right: u64,
+    /// How many were the likeliest at their place, where that was looked at.
+    pub right: Option<u64>,
 }
 
 impl Prediction {
     /// One token more.
-    pub fn add(&mut self, log_probability: f64, likeliest: bool) {
-        self.tokens += 1;
-        self.log_likelihood += log_probability;
-        self.right += u64::from(likeliest);
+    pub fn add(&mut self, log_probability: f64, likeliest: Option<bool>) {
+        self.merge(&Self {
+            tokens: 1,
+            log_likelihood: log_probability,
+            right: likeliest.map(u64::from),
+        });
     }
 
     /// Both together.
     pub fn merge(&mut self, other: &Self) {
+        self.right = match (self.tokens, other.tokens) {
+            (0, _) => other.right,
+            (_, 0) => self.right,
+            _ => self.right.zip(other.right).map(|(own, other)| own + other),
+        };
         self.tokens += other.tokens;
         self.log_likelihood += other.log_likelihood;
-        self.right += other.right;
     }
 
     /// e to the mean loss: among how many equally likely tokens one might as well have guessed. 1 for no tokens.
@@ -34,9 +40,9 @@ impl Prediction {
         (-self.log_likelihood / self.tokens.max(1) as f64).exp()
     }
 
-    /// The share of tokens that were the likeliest.
-    pub fn accuracy(&self) -> f64 {
-        self.right as f64 / self.tokens.max(1) as f64
+    /// The share of tokens that were the likeliest, where that was looked at.
+    pub fn accuracy(&self) -> Option<f64> {
+        self.right.map(|right| right as f64 / self.tokens.max(1) as f64)
     }
 }
 
@@ -73,7 +79,7 @@ impl Unigram {
         let mut prediction = Prediction::default();
         for token in rows.iter().flatten() {
             let log_probability = self.log_probabilities.get(*token as usize);
-            prediction.add(*log_probability.ok_or_else(another_vocabulary)?, *token == self.likeliest);
+            prediction.add(*log_probability.ok_or_else(another_vocabulary)?, Some(*token == self.likeliest));
         }
         Ok(prediction)
     }
@@ -95,14 +101,16 @@ mod tests {
     #[test]
     fn a_uniform_guess_among_eight_has_perplexity_eight() {
         let mut prediction = Prediction::default();
-        assert_eq!((prediction.perplexity(), prediction.accuracy()), (1.0, 0.0));
+        assert_eq!((prediction.perplexity(), prediction.accuracy()), (1.0, None));
         for token in 0..16 {
-            prediction.add(-(8f64.ln()), token % 8 == 0);
+            prediction.add(-(8f64.ln()), Some(token % 8 == 0));
         }
         let twice = prediction;
         prediction.merge(&twice);
         assert!((prediction.perplexity() - 8.0).abs() < 1e-12);
-        assert_eq!((prediction.tokens, prediction.accuracy()), (32, 0.125));
+        assert_eq!((prediction.tokens, prediction.accuracy()), (32, Some(0.125)));
+        prediction.add(-1.0, None);
+        assert_eq!(prediction.accuracy(), None);
     }
 
     #[test]
@@ -113,7 +121,7 @@ mod tests {
         let expected = -(4.0 * 0.5f64.ln() + 2.0 * 0.3f64.ln()) / 6.0;
         let prediction = unigram.predict(&rows).unwrap();
         assert!((prediction.perplexity().ln() - expected).abs() < 1e-12);
-        assert_eq!(prediction.right, 4);
+        assert_eq!(prediction.right, Some(4));
         assert!(Unigram::of(&rows, 2).is_err());
         assert!(unigram.predict(&Rows::of_tokens(vec![9, 9], 1).unwrap()).is_err());
     }
@@ -145,8 +153,8 @@ mod tests {
             for place in 2..row.len() {
                 let first = unigram.log_probabilities[row[place] as usize].exp();
                 let second = mixed(&row[place - 1..=place], first);
-                two.add(second.ln(), false);
-                three.add(mixed(&row[place - 2..=place], second).ln(), false);
+                two.add(second.ln(), None);
+                three.add(mixed(&row[place - 2..=place], second).ln(), None);
             }
         }
         assert!(two.perplexity() < baseline / 2.0, "{} {baseline}", two.perplexity());

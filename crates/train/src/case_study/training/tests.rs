@@ -46,14 +46,14 @@ impl Learner for Pairs {
         }
     }
 
-    fn predict(&mut self, rows: &[&[u32]]) -> Prediction {
+    fn predict(&mut self, rows: &[&[u32]], _: bool) -> Prediction {
         let mut prediction = Prediction::default();
         for row in rows {
             let mut last = START;
             for token in *row {
                 let next = self.next(&[last]);
                 let own = next[*token as usize];
-                prediction.add(own, next.iter().all(|other| *other <= own));
+                prediction.add(own, Some(next.iter().all(|other| *other <= own)));
                 last = *token;
             }
         }
@@ -65,6 +65,10 @@ impl Learner for Pairs {
         let logits = &self.weights[last * self.tokens..][..self.tokens];
         let all: f64 = logits.iter().map(|logit| f64::from(*logit).exp()).sum();
         logits.iter().map(|logit| f64::from(*logit) - all.ln()).collect()
+    }
+
+    fn many(&mut self, _: &[u32], _: &[Vec<u32>]) -> Vec<f64> {
+        Vec::new()
     }
 }
 
