@@ -4,4 +4,6 @@
 //! gradients one by one is what makes other libraries slow. Here one backward pass leaves, per layer, its inputs and the gradients of its outputs; norms
 //! follow from their inner products, and the clip factor is folded into the one product that sums gradients anyway.
 
+pub mod layers;
 pub mod model;
+pub mod models;
