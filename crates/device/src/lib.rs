@@ -2,56 +2,24 @@
 //!
 //! Layers are written once, against [`Device`]: vectors of scalars that live somewhere, and a closed list of dense kernels over them.
 //! [`Cpu`] runs them here, in `f32` for training and in `f64` for tests that hold gradients against naive differentiation.
+//!
+//! Kernels take sizes, not vectors of exactly those sizes: a vector may be longer than what is used of it, so that batches of changing size (Poisson samples)
+//! share memory that only grows. Zero examples or rows are allowed everywhere and do nothing. Kernels panic where a size does not fit its vector: that is a mistake
+//! in a layer, never in data.
+
+// A kernel says all it reads and writes; bundling that into structs for one call each would hide it.
+#![allow(clippy::too_many_arguments)]
 
 mod cpu;
+mod device;
+mod dropout;
+mod optimize;
+mod scalar;
+mod shape;
 
 pub use cpu::Cpu;
-
-/// A number that a device computes with.
-pub trait Scalar: Copy + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
-    /// Rounded to this type.
-    fn from_f64(value: f64) -> Self;
-    /// Without loss.
-    fn to_f64(self) -> f64;
-}
-
-impl Scalar for f32 {
-    fn from_f64(value: f64) -> Self {
-        value as f32
-    }
-
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-}
-
-impl Scalar for f64 {
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-
-    fn to_f64(self) -> f64 {
-        self
-    }
-}
-
-/// A place with memory and arithmetic.
-pub trait Device: Clone + Send {
-    /// What its vectors hold.
-    type Scalar: Scalar;
-    /// A vector that lives on the device.
-    type Buffer: Send;
-
-    /// A vector of zeros.
-    fn zeros(&self, len: usize) -> Self::Buffer;
-    /// A copy on the device.
-    fn upload(&self, values: &[Self::Scalar]) -> Self::Buffer;
-    /// Overwrites a vector of the same length.
-    fn write(&self, values: &[Self::Scalar], into: &mut Self::Buffer);
-    /// A copy here; waits for all work that it depends on.
-    fn download(&self, buffer: &Self::Buffer) -> Vec<Self::Scalar>;
-    /// How many numbers it holds.
-    fn len(&self, buffer: &Self::Buffer) -> usize;
-    /// All zeros again.
-    fn clear(&self, buffer: &mut Self::Buffer);
-}
+pub use device::{Activation, Device};
+pub use dropout::Mask;
+pub use optimize::{Adam, Momentum};
+pub use scalar::Scalar;
+pub use shape::{Matrix, MatrixMut, Order, Product, Rows, Sequences, Span, SpanMut};

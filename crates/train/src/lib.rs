@@ -5,5 +5,7 @@
 //! follow from their inner products, and the clip factor is folded into the one product that sums gradients anyway.
 
 pub mod case_study;
+pub mod layers;
 pub mod model;
+pub mod models;
 pub mod text;

@@ -1,0 +1,259 @@
+//! Norms of examples' gradients from inner products.
+
+// Tiles are told by their place.
+#![allow(clippy::needless_range_loop)]
+
+use super::lanes::{LANES, fold, sum, sum_pairs, vectorised};
+use super::matrix::{Operand, multiply};
+use crate::{Rows, Scalar, Sequences};
+
+/// Steps on a side of a tile of inner products: 16 sums of one vector each, made from 8 loads.
+const SIDE: usize = 4;
+/// Columns that are gone through before the next tile, so that a block of steps stays in the nearest cache.
+const DEPTH: usize = 256;
+/// Steps on a side of a block: few enough that its columns stay in the nearest cache, a multiple of `SIDE`.
+const BLOCK: usize = 24;
+
+/// The steps of one example: `step` is from one step to the next.
+#[derive(Clone, Copy)]
+struct Steps<'a, S> {
+    values: &'a [S],
+    step: usize,
+    width: usize,
+}
+
+impl<'a, S: Scalar> Steps<'a, S> {
+    fn new(sequences: &Sequences, rows: &Rows<'a, Vec<S>>, example: usize) -> Self {
+        Self {
+            values: &rows.buffer[rows.start + sequences.row(example, 0) * rows.stride..],
+            step: sequences.step_stride() * rows.stride,
+            width: rows.width,
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, step: usize) -> &'a [S] {
+        &self.values[step * self.step..][..self.width]
+    }
+}
+
+/// Adds ⟨a_t, b_s⟩ over some columns to a tile.
+#[inline(always)]
+fn tile<S: Scalar, const FUSED: bool>(a: [&[S]; SIDE], b: [&[S]; SIDE], into: &mut [[S; SIDE]; SIDE]) {
+    let mut lanes = [[[S::ZERO; LANES]; SIDE]; SIDE];
+    let a = a.map(|row| row.as_chunks::<LANES>());
+    let b = b.map(|row| row.as_chunks::<LANES>());
+    let count = a[0].0.len();
+    let (a_chunks, b_chunks) = (a.map(|row| &row.0[..count]), b.map(|row| &row.0[..count]));
+    for chunk in 0..count {
+        let right = b_chunks.map(|row| row[chunk]);
+        for i in 0..SIDE {
+            let left = a_chunks[i][chunk];
+            for j in 0..SIDE {
+                for lane in 0..LANES {
+                    lanes[i][j][lane] = left[lane].fused::<FUSED>(right[j][lane], lanes[i][j][lane]);
+                }
+            }
+        }
+    }
+    for i in 0..SIDE {
+        for j in 0..SIDE {
+            let mut total = fold(lanes[i][j]);
+            for (&x, &y) in a[i].1.iter().zip(b[j].1) {
+                total += x * y;
+            }
+            into[i][j] += total;
+        }
+    }
+}
+
+/// The tiles of a block.
+type Block<S> = [[[[S; SIDE]; SIDE]; BLOCK / SIDE]; BLOCK / SIDE];
+
+/// Adds the inner products of steps from `first` on with those from `second` on, `count` and `other` of them, to a block. On the diagonal only tiles on or
+/// below it are made.
+#[inline(always)]
+fn block<S: Scalar, const FUSED: bool>(
+    rows: &Steps<'_, S>,
+    steps: usize,
+    first: usize,
+    second: usize,
+    into: &mut Block<S>,
+) {
+    // A tile that reaches over the end repeats the last step; what it says there is not used.
+    let four = |at: usize, from: usize, to: usize| -> [&[S]; SIDE] {
+        std::array::from_fn(|k| &rows.at((at + k).min(steps - 1))[from..to])
+    };
+    let mut from = 0;
+    while from < rows.width {
+        let to = (from + DEPTH).min(rows.width);
+        for i in 0..(steps - first).min(BLOCK).div_ceil(SIDE) {
+            let left = four(first + i * SIDE, from, to);
+            let tiles = if first == second { i + 1 } else { BLOCK / SIDE };
+            for j in 0..tiles {
+                tile::<S, FUSED>(left, four(second + j * SIDE, from, to), &mut into[i][j]);
+            }
+        }
+        from = to;
+    }
+}
+
+vectorised! {
+    /// See [`crate::Device::pair_norms`].
+    pub(super) fn pair_norms<S>(
+        sequences: Sequences, inputs: &[Rows<'_, Vec<S>>], one: bool, gradients: &[Rows<'_, Vec<S>>], sums: &mut [f64],
+    ) {
+        let steps = sequences.steps;
+        let constant = if one { S::ONE } else { S::ZERO };
+        for (example, sum) in sums.iter_mut().enumerate().take(sequences.examples) {
+            let mut total = 0.0;
+            for first in (0..steps).step_by(BLOCK) {
+                for second in (0..=first).step_by(BLOCK) {
+                    let mut left: Block<S> = [[[[constant; SIDE]; SIDE]; BLOCK / SIDE]; BLOCK / SIDE];
+                    let mut right: Block<S> = [[[[S::ZERO; SIDE]; SIDE]; BLOCK / SIDE]; BLOCK / SIDE];
+                    for input in inputs {
+                        block::<S, FUSED>(&Steps::new(&sequences, input, example), steps, first, second, &mut left);
+                    }
+                    for gradient in gradients {
+                        block::<S, FUSED>(&Steps::new(&sequences, gradient, example), steps, first, second, &mut right);
+                    }
+                    total += block_total(steps - first, first == second, &left, &right);
+                }
+            }
+            *sum += total;
+        }
+    }
+}
+
+/// Σ left∘right over the `rows` first rows of a block, each pair of steps in both orders.
+#[inline(always)]
+fn block_total<S: Scalar>(rows: usize, diagonal: bool, left: &Block<S>, right: &Block<S>) -> f64 {
+    let mut total = 0.0;
+    for i in 0..rows.min(BLOCK).div_ceil(SIDE) {
+        let tiles = if diagonal { i + 1 } else { BLOCK / SIDE };
+        for j in 0..tiles {
+            let height = (rows - i * SIDE).min(SIDE);
+            // Below the diagonal the other block's steps are all there.
+            let breadth = if diagonal {
+                (rows - j * SIDE).min(SIDE)
+            } else {
+                SIDE
+            };
+            let mut part = 0.0;
+            for k in 0..height {
+                for l in 0..breadth {
+                    part += left[i][j][k][l].to_f64() * right[i][j][k][l].to_f64();
+                }
+            }
+            // A tile on the diagonal holds both orders of its pairs.
+            total += if diagonal && i == j { part } else { 2.0 * part };
+        }
+    }
+    total
+}
+
+vectorised! {
+    /// See [`crate::Device::square_norms`].
+    pub(super) fn square_norms<S>(sequences: Sequences, rows: Rows<'_, Vec<S>>, sums: &mut [f64]) {
+        for row in 0..sequences.rows() {
+            let values = &rows.buffer[rows.start + row * rows.stride..][..rows.width];
+            sums[sequences.example(row)] += sum(values, |x| x * x).to_f64();
+        }
+    }
+}
+
+vectorised! {
+    /// See [`crate::Device::token_norms`].
+    pub(super) fn token_norms<S>(sequences: Sequences, tokens: &[u32], gradient: Rows<'_, Vec<S>>, sums: &mut [f64]) {
+        for (example, sum) in sums.iter_mut().enumerate().take(sequences.examples) {
+            let steps = Steps::new(&sequences, &gradient, example);
+            let token = |step: usize| tokens[sequences.row(example, step)];
+            for first in 0..sequences.steps {
+                let row = steps.at(first);
+                *sum += sum_pairs(row, row, |x, y| x * y).to_f64();
+                for second in 0..first {
+                    if token(first) == token(second) {
+                        *sum += 2.0 * sum_pairs(row, steps.at(second), |x, y| x * y).to_f64();
+                    }
+                }
+            }
+        }
+    }
+}
+
+vectorised! {
+    /// See [`crate::Device::tied_norms`].
+    pub(super) fn tied_norms<S>(
+        sequences: Sequences, tokens: &[u32], embedded: Rows<'_, Vec<S>>, input: Rows<'_, Vec<S>>, logits: Rows<'_, Vec<S>>,
+        sums: &mut [f64],
+    ) {
+        for (example, sum) in sums.iter_mut().enumerate().take(sequences.examples) {
+            let embedded = Steps::new(&sequences, &embedded, example);
+            let input = Steps::new(&sequences, &input, example);
+            let logits = Steps::new(&sequences, &logits, example);
+            let last = sequences.steps.saturating_sub(1);
+            for first in (0..sequences.steps).step_by(SIDE) {
+                for second in (0..sequences.steps).step_by(SIDE) {
+                    let mut products = [[S::ZERO; SIDE]; SIDE];
+                    let left: [&[S]; SIDE] = std::array::from_fn(|k| embedded.at((first + k).min(last)));
+                    let right: [&[S]; SIDE] = std::array::from_fn(|k| input.at((second + k).min(last)));
+                    tile::<S, FUSED>(left, right, &mut products);
+                    for k in 0..SIDE.min(sequences.steps - first) {
+                        let token = tokens[sequences.row(example, first + k)] as usize;
+                        for l in 0..SIDE.min(sequences.steps - second) {
+                            *sum += 2.0 * products[k][l].to_f64() * logits.at(second + l)[token].to_f64();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// See [`crate::Device::product_norms`].
+pub(super) fn product_norms<S: Scalar>(
+    sequences: Sequences,
+    input: Rows<'_, Vec<S>>,
+    one: bool,
+    gradient: Rows<'_, Vec<S>>,
+    scratch: &mut Vec<S>,
+    sums: &mut [f64],
+) {
+    let (height, width) = (input.width, gradient.width);
+    scratch.resize((height + 1) * width, S::ZERO);
+    let (product, total) = scratch.split_at_mut(height * width);
+    for (example, sum) in sums.iter_mut().enumerate().take(sequences.examples) {
+        let left = Steps::new(&sequences, &input, example);
+        let right = Steps::new(&sequences, &gradient, example);
+        let (a, b) = (
+            Operand(left.values, 1, left.step),
+            Operand(right.values, right.step, 1),
+        );
+        multiply(
+            height,
+            sequences.steps,
+            width,
+            S::ONE,
+            a,
+            b,
+            S::ZERO,
+            product,
+            width,
+        );
+        *sum += squares(product, width);
+        if one {
+            total.fill(S::ZERO);
+            for step in 0..sequences.steps {
+                super::pointwise::axpy(S::ONE, right.at(step), total);
+            }
+            *sum += squares(total, width);
+        }
+    }
+}
+
+vectorised! {
+    /// The sum of squares, row after row into `f64`.
+    fn squares<S>(values: &[S], width: usize) -> f64 {
+        values.chunks(width.max(1)).map(|row| sum(row, |x| x * x).to_f64()).sum()
+    }
+}
