@@ -11,6 +11,7 @@ mod error;
 pub mod linear;
 pub mod linkage;
 pub mod membership;
+pub mod memorization;
 mod parallel;
 mod patience;
 pub mod published;

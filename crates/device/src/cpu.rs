@@ -106,6 +106,10 @@ impl<S: Scalar> Device for Cpu<S> {
         part_mut(to, len).copy_from_slice(part(from, len));
     }
 
+    fn add(&self, from: Span<'_, Vec<S>>, to: SpanMut<'_, Vec<S>>, len: usize) {
+        pointwise::axpy(S::ONE, part(from, len), part_mut(to, len));
+    }
+
     fn indices(&self, len: usize) -> Vec<u32> {
         vec![0; len]
     }

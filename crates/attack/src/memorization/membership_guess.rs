@@ -1,0 +1,63 @@
+//! Which canaries were in? Guesses for the audit that needs one run only (Steinke, Nasr and Jagielski 2023).
+//!
+//! Many canaries are planted or left out, each by a coin of its own. From the finished model each gets a score; who has the highest were probably in, who has the lowest
+//! probably out, and on the rest nobody has to bet. How many guesses can be right is bounded by ε, so many right guesses are a lower bound on it.
+
+use crate::Error;
+use serde::{Deserialize, Serialize};
+
+/// How guesses turned out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guessed {
+    /// Canaries in all.
+    pub canaries: usize,
+    /// On how many a guess was made.
+    pub guesses: usize,
+    /// How many guesses were right.
+    pub correct: usize,
+}
+
+/// "In" for the `top` highest scores, "out" for the `bottom` lowest, and no guess for the rest. A score that is no number is in the middle.
+///
+/// Which of two equal scores is guessed depends on their places alone, which tell nothing where coins were fair.
+///
+/// # Errors
+/// When there are more guesses than canaries.
+pub fn guess(scores: &[f64], top: usize, bottom: usize) -> Result<Vec<Option<bool>>, Error> {
+    let scored: Vec<usize> = (0..scores.len()).filter(|place| !scores[*place].is_nan()).collect();
+    if top.checked_add(bottom).is_none_or(|guesses| guesses > scored.len()) {
+        return Err(Error::bad_setting(
+            "there are more guesses than canaries with a score",
+            "guess on fewer: those of which one is surest",
+        ));
+    }
+    let mut order = scored;
+    order.sort_by(|left, right| scores[*right].total_cmp(&scores[*left]));
+    let mut guesses = vec![None; scores.len()];
+    for place in &order[..top] {
+        guesses[*place] = Some(true);
+    }
+    for place in &order[order.len() - bottom..] {
+        guesses[*place] = Some(false);
+    }
+    Ok(guesses)
+}
+
+/// Counts right guesses.
+///
+/// # Errors
+/// When there are not as many canaries as guesses.
+pub fn judge(guesses: &[Option<bool>], inside: &[bool]) -> Result<Guessed, Error> {
+    if guesses.len() != inside.len() {
+        return Err(Error::bad_setting(
+            "there are not as many canaries as guesses",
+            "give each canary its guess or none",
+        ));
+    }
+    let made = guesses.iter().zip(inside).filter_map(|(guess, truth)| guess.map(|guess| guess == *truth));
+    Ok(Guessed {
+        canaries: inside.len(),
+        guesses: made.clone().count(),
+        correct: made.filter(|right| *right).count(),
+    })
+}
