@@ -25,7 +25,11 @@ struct Steps<'a, S> {
 impl<'a, S: Scalar> Steps<'a, S> {
     fn new(sequences: &Sequences, rows: &Rows<'a, Vec<S>>, example: usize) -> Self {
         Self {
-            values: &rows.buffer[rows.start + sequences.row(example, 0) * rows.stride..],
+            // No steps, no rows.
+            values: rows
+                .buffer
+                .get(rows.start + sequences.row(example, 0) * rows.stride..)
+                .unwrap_or(&[]),
             step: sequences.step_stride() * rows.stride,
             width: rows.width,
         }
