@@ -33,13 +33,17 @@ enum Chosen {
 impl CatalogArguments {
     /// Opens the dataset; the sample is made when it is first used. `quiet` says nothing about that.
     pub(crate) fn open(&self, quiet: bool) -> Result<Dataset, CliError> {
-        let named = std::env::var_os("DENIABLE_CATALOG");
-        let path = match chosen(self.catalog.clone(), named, Path::new(HERE).exists()) {
-            Chosen::File(path) => path,
-            Chosen::Sample => sample(quiet)?,
-        };
-        let catalog = Catalog::read(&path).map_err(explained)?;
+        let catalog = Catalog::read(self.path(quiet)?).map_err(explained)?;
         Dataset::new(catalog).map_err(explained)
+    }
+
+    /// Where the catalog is; the sample is made when it is first used.
+    pub(crate) fn path(&self, quiet: bool) -> Result<PathBuf, CliError> {
+        let named = std::env::var_os("DENIABLE_CATALOG");
+        match chosen(self.catalog.clone(), named, Path::new(HERE).exists()) {
+            Chosen::File(path) => Ok(path),
+            Chosen::Sample => sample(quiet),
+        }
     }
 }
 

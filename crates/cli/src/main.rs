@@ -15,6 +15,7 @@ mod query;
 mod reproduce;
 mod survey;
 mod terminal;
+mod train;
 
 use clap::{Parser, Subcommand};
 
@@ -40,6 +41,7 @@ Examples:
   deniable audit run --help             … or by experiment on any program
   deniable reproduce                    run every claim of the theory, expected against measured
   deniable reproduce V3 --json          one claim, for a program
+  deniable train lm --help              a language model of private text, with a stated ε
   deniable survey simulate              what randomized answers tell, and what they hide
   deniable survey randomize --help      collect answers that anyone can deny
 
@@ -59,6 +61,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
+    Train(train::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -76,6 +79,7 @@ fn main() -> std::process::ExitCode {
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),
+        Command::Train(arguments) => train::run(&arguments),
     })
 }
 

@@ -3,6 +3,7 @@
 mod error;
 mod examples;
 mod language;
+mod network;
 mod perceptron;
 mod recurrent;
 mod sharded;
@@ -11,6 +12,7 @@ mod transformer;
 pub use error::ModelError;
 pub use examples::{Features, Part, Targets, Tokens};
 pub use language::LanguageModel;
+pub use network::{AnyLanguageModel, Network};
 pub use perceptron::{Mlp, MlpShape, Task};
 pub use recurrent::{GruLanguageModel, LstmLanguageModel, RecurrentLanguageModel, RecurrentShape};
 pub use sharded::Sharded;

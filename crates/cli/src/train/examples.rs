@@ -1,0 +1,182 @@
+//! Private data as the loop takes it.
+
+use super::origin::Source;
+use crate::terminal::{CliError, explained};
+use sha2::{Digest, Sha256};
+use sql::Dataset;
+use train::models::{Features, Targets, Tokens};
+use train::private::{Examples, PerUnit, Units};
+use train::text::{Rows, START, Vocabulary, made_up_text, read_text};
+
+/// Rows of tokens: private, so it has no Debug.
+pub(super) struct Texts {
+    name: String,
+    vocabulary: usize,
+    rows: Vec<Vec<u32>>,
+}
+
+impl Examples for Texts {
+    type Batch = Tokens;
+
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn gather(&self, chosen: &[usize]) -> Tokens {
+        let rows: Vec<&[u32]> = chosen.iter().map(|number| self.rows[*number].as_slice()).collect();
+        Tokens::ragged(self.vocabulary, &rows).expect("tokens of the vocabulary")
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update((self.vocabulary as u64).to_le_bytes());
+        for row in &self.rows {
+            hash.update((row.len() as u64).to_le_bytes());
+            row.iter().for_each(|token| hash.update(token.to_le_bytes()));
+        }
+        hexadecimal(hash)
+    }
+}
+
+impl Texts {
+    /// The text of a source, cut into rows of `length` tokens, and whose they are.
+    pub(super) fn read(
+        source: &Source,
+        dataset: Option<&Dataset>,
+        vocabulary: &Vocabulary,
+        length: usize,
+    ) -> Result<(Self, Units), CliError> {
+        let texts = |rows| Self {
+            name: source.name(),
+            vocabulary: vocabulary.len(),
+            rows,
+        };
+        let whole = |text: &str| -> Result<Vec<Vec<u32>>, CliError> {
+            let rows = Rows::of_text(text, vocabulary, length).map_err(explained)?;
+            Ok(rows.iter().map(|row| started(row)).collect())
+        };
+        match source {
+            Source::MadeUp { rows, seed } => {
+                let mut all = whole(&made_up(*rows, length, *seed))?;
+                all.truncate(*rows);
+                let units = Units::each_example(all.len());
+                Ok((texts(all), units))
+            }
+            Source::Text { path, each_line: false } => {
+                let all = whole(&read_text(path).map_err(explained)?)?;
+                let units = Units::each_example(all.len());
+                Ok((texts(all), units))
+            }
+            Source::Text { path, each_line: true } => {
+                let text = read_text(path).map_err(explained)?;
+                let lines = text.lines().filter(|line| !line.trim().is_empty());
+                Ok(owned(lines.enumerate(), vocabulary, length, texts))
+            }
+            Source::Column { table, column, .. } => {
+                let dataset = dataset.expect("a column has a catalog");
+                let read = dataset.texts(table, column).map_err(explained)?;
+                let pairs = read.owners.iter().map(|owner| *owner as usize);
+                let pairs = pairs.zip(read.texts.iter().map(String::as_str));
+                Ok(owned(pairs, vocabulary, length, texts))
+            }
+            Source::Table { .. } => unreachable!("rows of a table are no text"),
+        }
+    }
+}
+
+/// Enough made-up text for so many rows; a token is at least one byte and about four.
+pub(super) fn made_up(rows: usize, length: usize, seed: u64) -> String {
+    made_up_text(rows * length * 5, seed)
+}
+
+fn started(row: &[u32]) -> Vec<u32> {
+    std::iter::once(START).chain(row.iter().copied()).collect()
+}
+
+/// Texts with owners: each in rows of at most `length` tokens, all of which are its owner's. A text of several rows counts as one contribution with the owner's others.
+fn owned<'t>(
+    pairs: impl Iterator<Item = (usize, &'t str)>,
+    vocabulary: &Vocabulary,
+    length: usize,
+    texts: impl FnOnce(Vec<Vec<u32>>) -> Texts,
+) -> (Texts, Units) {
+    let (mut rows, mut owners) = (Vec::new(), Vec::new());
+    for (owner, text) in pairs {
+        for row in vocabulary.encode(text).chunks(length.max(1)) {
+            rows.push(started(row));
+            owners.push(owner);
+        }
+    }
+    (texts(rows), Units::by_key(owners, PerUnit::Sum))
+}
+
+/// Rows of numbers: private, so it has no Debug.
+pub(super) struct Numbers {
+    name: String,
+    outputs: usize,
+    classes: bool,
+    width: usize,
+    features: Vec<f32>,
+    labels: Vec<f32>,
+}
+
+impl Numbers {
+    /// The rows of a table, and whose they are.
+    pub(super) fn read(
+        source: &Source,
+        dataset: &Dataset,
+        table: &str,
+        encoding: &sql::Encoding,
+    ) -> Result<(Self, Units), CliError> {
+        let read = dataset.examples(table, encoding).map_err(explained)?;
+        let units = Units::by_key(read.owners, PerUnit::Sum);
+        let classes = encoding.classes();
+        let numbers = Self {
+            name: source.name(),
+            outputs: classes.map_or(1, <[String]>::len),
+            classes: classes.is_some(),
+            width: encoding.width(),
+            features: read.features,
+            labels: read.labels,
+        };
+        Ok((numbers, units))
+    }
+}
+
+impl Examples for Numbers {
+    type Batch = Features;
+
+    fn count(&self) -> usize {
+        self.labels.len()
+    }
+
+    fn gather(&self, chosen: &[usize]) -> Features {
+        let values = chosen.iter().flat_map(|number| &self.features[number * self.width..][..self.width]);
+        let labels = chosen.iter().map(|number| self.labels[*number]);
+        let targets = if self.classes {
+            Targets::Classes(labels.map(|label| label as u32).collect())
+        } else {
+            Targets::Numbers(labels.collect())
+        };
+        Features::new(self.width, self.outputs, values.copied().collect(), targets).expect("examples of the encoding")
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update((self.width as u64).to_le_bytes());
+        self.features.iter().chain(&self.labels).for_each(|value| hash.update(value.to_le_bytes()));
+        hexadecimal(hash)
+    }
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

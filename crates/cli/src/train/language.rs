@@ -1,0 +1,332 @@
+//! `deniable train lm`.
+
+use super::examples::{Texts, made_up};
+use super::model_file::Described;
+use super::options::{DeviceName, Files, Learning, Privacy};
+use super::origin::{Origin, Source, absolute};
+use super::session::{self, Shown};
+use crate::account::figure;
+use crate::dataset::CatalogArguments;
+use crate::terminal::{CliError, explained, fail};
+use clap::ValueEnum;
+use device::{Cpu, Device};
+use mechanism::Account;
+use std::path::{Path, PathBuf};
+use train::model::Model;
+use train::models::{AnyLanguageModel, LanguageModel, Network, Sharded, Tokens};
+use train::private::{Checkpoint, Task, Trainer, Units};
+use train::text::{Digits, Prediction, Rows, START, Vocabulary, read_text};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum NetworkName {
+    Lstm,
+    Gru,
+    Transformer,
+}
+
+/// Train a language model on private text
+///
+/// The text is a file, a column of a declared table, or, to try things out, made up. Each row of tokens of a file is a unit of its own, unless --each-line
+/// says that each line is; of a table, units are the catalog's, and everything one of them wrote is clipped together.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  deniable train lm --steps 300                            made-up text, an LSTM, ε = 8
+  deniable train lm --text notes.txt --each-line --size 50000 --validation public.txt --plot perplexity.svg
+  deniable train lm --text book.txt --size-is-public --network transformer --hidden 128 --length 64
+  deniable train lm --table notes --column text --size 50000 --public-text wikipedia.txt
+
+A vocabulary is a release of the text that it was made from, so it comes from public text (--public-text), from a file (--vocabulary), or from made-up
+English. The ledger of a text lies beside it (notes.txt.ledger), with the budget that its first run states.
+
+Exit code: 0 when the model was written, also after Ctrl-C; 2 when nothing was trained or charged.")]
+pub(super) struct Arguments {
+    /// A file of private text
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "column"])]
+    text: Option<PathBuf>,
+    /// Each line of the text is a unit
+    #[arg(long, requires = "text")]
+    each_line: bool,
+    /// A declared table
+    #[arg(long, value_name = "NAME", requires = "column")]
+    table: Option<String>,
+    /// Its column of text
+    #[arg(long, value_name = "NAME", requires = "table")]
+    column: Option<String>,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    /// Rows of made-up text, where no text is named
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    made_up: usize,
+    /// A vocabulary that is public, as an earlier model's file or --public-text made it
+    #[arg(long, value_name = "FILE.json", conflicts_with = "public_text")]
+    vocabulary: Option<PathBuf>,
+    /// Public text to make a vocabulary from
+    #[arg(long, value_name = "FILE")]
+    public_text: Option<PathBuf>,
+    /// Tokens of that vocabulary
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    tokens: usize,
+    /// Tokens a row
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    length: usize,
+    #[arg(long, value_enum, default_value_t = NetworkName::Lstm)]
+    network: NetworkName,
+    /// Numbers that a token becomes [default: 50, or the hidden size of a transformer]
+    #[arg(long, value_name = "N")]
+    embedding: Option<usize>,
+    /// Numbers that are remembered, or a transformer's width
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    hidden: usize,
+    /// Blocks of a transformer
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    blocks: usize,
+    /// Heads of a transformer's attention
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    heads: usize,
+    /// The share of activations that is dropped while training
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    dropout: f64,
+    /// Public text to measure perplexity on during the run
+    #[arg(long, value_name = "FILE")]
+    validation: Option<PathBuf>,
+    /// The ledger of a text [default: the text's name with .ledger]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// The budget of that ledger, when it is made
+    #[arg(long, value_name = "E", default_value = "10")]
+    budget: String,
+    /// The δ of that budget
+    #[arg(long, value_name = "D", default_value = "1e-5")]
+    budget_delta: String,
+    #[command(flatten)]
+    privacy: Privacy,
+    #[command(flatten)]
+    learning: Learning,
+    #[command(flatten)]
+    files: Files,
+}
+
+/// Seed of the public made-up text that vocabularies come from and perplexity is measured on.
+const PUBLIC: u64 = 0xDE71AB1E;
+/// Rows of public text that are looked at during a run.
+const LOOKED_AT: usize = 500;
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    figure::check(arguments.files.plot.as_deref())?;
+    let source = arguments.source()?;
+    let vocabulary = arguments.vocabulary()?;
+    let origin = Origin {
+        source,
+        ledger: arguments.ledger.as_deref().map(absolute),
+        budget: (arguments.budget.clone(), arguments.budget_delta.clone()),
+        analyst: arguments.files.analyst.name(),
+        device: arguments.learning.device,
+        out: absolute(&arguments.files.out),
+        every: arguments.files.every,
+        validation: arguments.validation.as_deref().map(absolute),
+        plot: arguments.files.plot.as_deref().map(absolute),
+    };
+    let described = Described::Language {
+        network: arguments.network(),
+        length: arguments.length,
+        vocabulary: vocabulary.to_json(),
+    };
+    let begun = Begun::New(arguments);
+    let shown = Shown {
+        json: arguments.files.json,
+        quiet: arguments.files.quiet,
+    };
+    train_on_device(&begun, &described, &origin, &arguments.files.checkpoint(), shown)
+}
+
+/// A new run, or one that goes on.
+pub(super) enum Begun<'a> {
+    New(&'a Arguments),
+    Resumed,
+}
+
+/// Trains where it was asked to.
+pub(super) fn train_on_device(
+    begun: &Begun<'_>,
+    described: &Described,
+    origin: &Origin,
+    checkpoint: &Path,
+    shown: Shown,
+) -> Result<(), CliError> {
+    match origin.device {
+        DeviceName::Cpu => train(Cpu::<f32>::default(), begun, described, origin, checkpoint, shown),
+        DeviceName::Cuda => train(super::cuda()?, begun, described, origin, checkpoint, shown),
+    }
+}
+
+fn train<D: Device<Scalar = f32> + 'static>(
+    device: D,
+    begun: &Begun<'_>,
+    described: &Described,
+    origin: &Origin,
+    checkpoint: &Path,
+    shown: Shown,
+) -> Result<(), CliError>
+where
+    D::Buffer: Sync,
+{
+    let Described::Language {
+        network,
+        length,
+        vocabulary,
+    } = described
+    else {
+        return fail("this run is not about text", "resume it with its own checkpoint");
+    };
+    let vocabulary = Vocabulary::from_json(vocabulary).map_err(explained)?;
+    let dataset = origin.source.dataset()?;
+    let unit = origin.source.unit(dataset.as_ref());
+    let (texts, units) = Texts::read(&origin.source, dataset.as_ref(), &vocabulary, *length)?;
+    let threads = match (begun, origin.device) {
+        (Begun::New(arguments), DeviceName::Cpu) => arguments.learning.threads(),
+        // As many as it began with, so that it ends as it would have.
+        (Begun::Resumed, DeviceName::Cpu) => kept(network, &vocabulary, checkpoint)?.recipe().threads,
+        (_, DeviceName::Cuda) => 1,
+    };
+    let copies = (0..threads)
+        .map(|_| network.build(device.clone(), vocabulary.len()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(explained)?;
+    let task = Task {
+        device: device.clone(),
+        model: Sharded::new(device, copies),
+        examples: &texts,
+        units: &units,
+    };
+    let validation = validation(origin, &vocabulary, *length)?;
+    let keeping = Some(session::keeping(origin, checkpoint));
+    let question = format!("training on {}", origin.source.name());
+    // What is refused leaves no trace, not even an empty ledger.
+    let planned = match begun {
+        Begun::New(arguments) => {
+            let plan = arguments.privacy.plan(&unit, arguments.known_size(&units), units.count() as u64)?;
+            let recipe = arguments.learning.recipe(plan.parameters().steps, 1e-3);
+            Some((plan, recipe))
+        }
+        Begun::Resumed => None,
+    };
+    let mut store = origin.ledger(dataset.as_ref())?;
+    let session = store.session(&origin.analyst, &question).map_err(explained)?;
+    let mut account = Account::open(session).map_err(explained)?;
+    let trainer = match planned {
+        Some((plan, recipe)) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
+        None => Trainer::resume(&mut account, task, kept(network, &vocabulary, checkpoint)?, keeping),
+    }
+    .map_err(explained)?;
+    session::finish(
+        trainer,
+        described,
+        origin,
+        checkpoint,
+        shown,
+        "perplexity",
+        |model: &mut Sharded<D, AnyLanguageModel<D>>, parameters| {
+            let rows = validation.as_ref()?;
+            Some(predicted(model.first(), parameters, rows).perplexity())
+        },
+    )
+}
+
+fn kept(network: &Network, vocabulary: &Vocabulary, checkpoint: &Path) -> Result<Checkpoint, CliError> {
+    let model = network.build(Cpu::<f32>::default(), vocabulary.len()).map_err(explained)?;
+    Checkpoint::read(model.layout(), checkpoint).map_err(explained)
+}
+
+/// Public rows to measure perplexity on; made-up ones where the text is made up.
+fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result<Option<Rows>, CliError> {
+    let text = match (&origin.validation, &origin.source) {
+        (Some(path), _) => read_text(path).map_err(explained)?,
+        (None, Source::MadeUp { .. }) => made_up(LOOKED_AT, length, PUBLIC + 1),
+        (None, _) => return Ok(None),
+    };
+    let rows = Rows::of_text(&text, vocabulary, length).map_err(explained)?;
+    Ok(Some(rows.first(LOOKED_AT)))
+}
+
+/// How well a model predicts rows.
+pub(super) fn predicted<D: Device, M: LanguageModel<D>>(
+    model: &mut M,
+    parameters: &D::Buffer,
+    rows: &Rows,
+) -> Prediction {
+    let mut prediction = Prediction::default();
+    let all: Vec<&[u32]> = rows.iter().collect();
+    for some in all.chunks(100) {
+        let rows: Vec<Vec<u32>> = some
+            .iter()
+            .map(|row| std::iter::once(START).chain(row.iter().copied()).collect())
+            .collect();
+        let Ok(batch) = Tokens::ragged(model.vocabulary(), &rows) else {
+            continue;
+        };
+        for loss in model.token_losses(parameters, &batch).into_iter().flatten() {
+            prediction.add(-loss, None);
+        }
+    }
+    prediction
+}
+
+impl Arguments {
+    fn source(&self) -> Result<Source, CliError> {
+        match (&self.text, &self.table, &self.column) {
+            (Some(path), _, _) => Ok(Source::Text {
+                path: absolute(path),
+                each_line: self.each_line,
+            }),
+            (None, Some(table), Some(column)) => Ok(Source::Column {
+                catalog: absolute(&self.catalog.path(self.files.json || self.files.quiet)?),
+                table: table.clone(),
+                column: column.clone(),
+            }),
+            _ if self.made_up < 2 => fail("there is nothing to train on", "make up more rows: --made-up 50000"),
+            _ => Ok(Source::MadeUp {
+                rows: self.made_up,
+                seed: self.learning.seed,
+            }),
+        }
+    }
+
+    /// How many units there are, where everybody knows: made-up ones.
+    fn known_size(&self, units: &Units) -> Option<u64> {
+        (self.text.is_none() && self.table.is_none()).then_some(units.count() as u64)
+    }
+
+    fn vocabulary(&self) -> Result<Vocabulary, CliError> {
+        let public = match (&self.vocabulary, &self.public_text) {
+            (Some(path), _) => return Vocabulary::load(path).map_err(explained),
+            (None, Some(path)) => read_text(path).map_err(explained)?,
+            (None, None) => made_up(10_000, 20, PUBLIC),
+        };
+        Vocabulary::from_public_text(&public, self.tokens, Digits::Single).map_err(explained)
+    }
+
+    fn network(&self) -> Network {
+        let embedding = self.embedding.unwrap_or(50);
+        match self.network {
+            NetworkName::Lstm => Network::Lstm {
+                embedding,
+                hidden: self.hidden,
+                dropout: self.dropout,
+            },
+            NetworkName::Gru => Network::Gru {
+                embedding,
+                hidden: self.hidden,
+                dropout: self.dropout,
+            },
+            NetworkName::Transformer => Network::Transformer {
+                context: self.length,
+                width: self.hidden,
+                heads: self.heads,
+                blocks: self.blocks,
+                tied: true,
+                dropout: self.dropout,
+            },
+        }
+    }
+}

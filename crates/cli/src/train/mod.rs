@@ -1,0 +1,63 @@
+//! `deniable train`: models from private data. What a model costs is stated, charged before the first step, and written into its file.
+
+mod classifier;
+mod evaluate;
+mod examples;
+mod generate;
+mod language;
+mod model_file;
+mod options;
+mod origin;
+mod resume;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use crate::terminal::CliError;
+
+/// Train models on private text or tables, with a stated (ε, δ)
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  deniable train lm                                        a small language model of made-up text: see how it goes
+  deniable train lm --text notes.txt --each-line --size 50000 --target-epsilon 8 --delta 1e-6
+  deniable train lm --table notes --column text --size 50000
+                                                           each person's texts together, by the catalog
+  deniable train classifier --table people --label employed --size 300000
+  deniable train resume model.safetensors.checkpoint       go on after Ctrl-C or a crash; nothing is charged twice
+  deniable train generate model.safetensors --prompt \"The old \"
+  deniable train evaluate model.safetensors --text public.txt
+
+The whole run is charged before its first step. A checkpoint holds the key of the noise and is as private as the data; the model is not, and says in
+its file what it promises to whom.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Lm(Box<language::Arguments>),
+    Classifier(Box<classifier::Arguments>),
+    Resume(resume::Arguments),
+    Generate(generate::Arguments),
+    Evaluate(evaluate::Arguments),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    match &arguments.command {
+        Command::Lm(arguments) => language::run(arguments),
+        Command::Classifier(arguments) => classifier::run(arguments),
+        Command::Resume(arguments) => resume::run(arguments),
+        Command::Generate(arguments) => generate::run(arguments),
+        Command::Evaluate(arguments) => evaluate::run(arguments),
+    }
+}
+
+/// The first GPU.
+fn cuda() -> Result<device::Cpu<f32>, CliError> {
+    crate::terminal::fail(
+        "this build knows no GPU",
+        "leave out --device, or use --device cpu",
+    )
+}

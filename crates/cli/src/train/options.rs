@@ -1,0 +1,231 @@
+//! What all training commands take.
+
+use crate::dataset::AnalystArguments;
+use crate::terminal::{CliError, explained, fail};
+use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Ratio};
+use clap::ValueEnum;
+use mechanism::Sampling;
+use std::path::PathBuf;
+use train::private::{Clip, Parameters, Plan, Recipe, Summation};
+use train::{Rule, Schedule};
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DeviceName {
+    /// This machine's processor
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU
+    Cuda,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Optimizer {
+    /// DP-Adam
+    Adam,
+    /// DP-Adam, with the noise's known variance taken off its second moment
+    AdamCorrected,
+    /// DP-AdamW, decay 0.01
+    Adamw,
+    /// DP-SGD with momentum 0.9
+    Sgd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScheduleName {
+    Constant,
+    /// Straight down to 0
+    Linear,
+    /// Up over the first twentieth, then down to 0 along a cosine
+    Cosine,
+}
+
+/// What decides about privacy.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Privacy")]
+pub(super) struct Privacy {
+    /// The ε that the whole run may cost; the noise follows from it
+    #[arg(long, value_name = "E", default_value = "8", conflicts_with = "noise_multiplier")]
+    pub(super) target_epsilon: String,
+    /// The noise over the clip norm instead; ε follows from it
+    #[arg(long, value_name = "Z")]
+    noise_multiplier: Option<String>,
+    /// The δ of the promise; well below one over the number of units
+    #[arg(long, value_name = "D", default_value = "1e-6")]
+    delta: String,
+    /// How long the gradient of one unit may be
+    #[arg(long, value_name = "C", default_value_t = 1.0)]
+    clip: f64,
+    /// Let the clip norm follow this quantile of the gradients' norms, privately
+    #[arg(long, value_name = "Q")]
+    adaptive_clip: Option<f64>,
+    /// Units in a step, on average
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    batch: u64,
+    /// Steps
+    #[arg(long, value_name = "N", conflicts_with = "epochs")]
+    steps: Option<u64>,
+    /// Steps until each unit was in about so many of them
+    #[arg(long, value_name = "X", default_value_t = 3.0)]
+    epochs: f64,
+    /// About how many units there are: public, so it must not come from the data
+    #[arg(long, value_name = "N")]
+    size: Option<u64>,
+    /// The number of units is no secret: take it from the data
+    #[arg(long, conflicts_with = "size")]
+    size_is_public: bool,
+    /// Add gradients in integers, unit by unit: slower, and no float decides anything
+    #[arg(long)]
+    secure: bool,
+}
+
+/// How it learns.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Learning")]
+pub(super) struct Learning {
+    #[arg(long, value_enum, default_value_t = Optimizer::Adam)]
+    optimizer: Optimizer,
+    /// The learning rate
+    #[arg(long, value_name = "R")]
+    rate: Option<f64>,
+    /// How the learning rate changes
+    #[arg(long, value_enum, default_value_t = ScheduleName::Constant)]
+    schedule: ScheduleName,
+    /// Where weights start from; noise and batches do not follow from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Examples that go through the model at once: what memory allows. It changes nothing else
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    at_once: usize,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    pub(super) device: DeviceName,
+    /// Show the loss of each batch, which is NOT private: it is computed from the data without noise
+    #[arg(long)]
+    show_private_loss: bool,
+}
+
+/// Where things go.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Files")]
+pub(super) struct Files {
+    /// Where the model goes
+    #[arg(long, short, value_name = "FILE", default_value = "model.safetensors")]
+    pub(super) out: PathBuf,
+    /// Where the run is kept, to go on after Ctrl-C or a crash [default: the model's name with .checkpoint]
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Steps between two checkpoints
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(super) every: u64,
+    /// Draw what was measured on public validation data against ε
+    #[arg(long, value_name = "FILE.svg")]
+    pub(super) plot: Option<PathBuf>,
+    /// Print one object for a program to read
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) analyst: AnalystArguments,
+}
+
+impl Files {
+    pub(super) fn checkpoint(&self) -> PathBuf {
+        self.checkpoint.clone().unwrap_or_else(|| {
+            let mut name = self.out.clone().into_os_string();
+            name.push(".checkpoint");
+            PathBuf::from(name)
+        })
+    }
+}
+
+impl Learning {
+    /// As many threads as were asked for, or as there are.
+    pub(super) fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(all).max(1)
+    }
+
+    /// How to train so many steps; `rate` is for who names none.
+    pub(super) fn recipe(&self, steps: u64, rate: f64) -> Recipe {
+        Recipe {
+            rule: match self.optimizer {
+                Optimizer::Adam => Rule::adam(),
+                Optimizer::AdamCorrected => Rule::noise_corrected_adam(1e-12),
+                Optimizer::Adamw => Rule::adamw(0.01),
+                Optimizer::Sgd => Rule::sgd(0.9),
+            },
+            rate: self.rate.unwrap_or(rate),
+            schedule: match self.schedule {
+                ScheduleName::Constant => Schedule::Constant,
+                ScheduleName::Linear => Schedule::Linear,
+                ScheduleName::Cosine => Schedule::WarmUpCosine { warm_up: steps / 20 },
+            },
+            at_once: self.at_once,
+            seed: self.seed,
+            threads: self.threads(),
+            show_private_loss: self.show_private_loss,
+        }
+    }
+}
+
+impl Privacy {
+    /// The plan: everything about it is public. `found` is the number of units in the data, which is told only where that is no secret; `known` is a number
+    /// that everybody knows anyway.
+    pub(super) fn plan(&self, unit: &PrivacyUnit, known: Option<u64>, found: u64) -> Result<Plan, CliError> {
+        let delta = Delta::parse(&self.delta).map_err(explained)?;
+        let replaced = unit.neighbors == Neighbors::ChangeOne;
+        let of = match (self.size, known) {
+            // Where units are replaced and never added, how many there are is public.
+            _ if replaced || self.size_is_public => found,
+            (Some(size), _) | (None, Some(size)) => size,
+            (None, None) => {
+                return fail(
+                    format!("about how many {}s are there?", unit.whose),
+                    "say it with --size N, a number that is public anyway; or with --size-is-public that it is no secret",
+                );
+            }
+        };
+        let steps = match self.steps {
+            Some(steps) => steps,
+            None if self.epochs.is_finite() && self.epochs > 0.0 => {
+                ((self.epochs * of as f64 / self.batch.max(1) as f64).ceil() as u64).max(1)
+            }
+            None => return fail("--epochs must be a positive number", "3 is a beginning"),
+        };
+        let mut parameters = Parameters::poisson(&unit.whose, self.batch, of, self.clip, steps, delta).map_err(explained)?;
+        if replaced {
+            parameters.sampling = Sampling::FixedSize {
+                batch: self.batch,
+                of,
+            };
+        }
+        if let Some(quantile) = self.adaptive_clip {
+            parameters.clip = Clip::Adaptive {
+                start: self.clip,
+                quantile,
+                rate: 0.2,
+                share: 0.01,
+            };
+        }
+        if self.secure {
+            parameters.summation = Summation::Exact;
+        }
+        match &self.noise_multiplier {
+            Some(multiplier) => {
+                let multiplier = Ratio::parse(multiplier).map_err(explained)?;
+                parameters.with_multiplier(multiplier).map_err(explained)
+            }
+            None => {
+                let epsilon = Epsilon::parse(&self.target_epsilon).map_err(explained)?;
+                parameters.for_target(&epsilon).map_err(explained)
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the checkpoint.
+
+use super::options::DeviceName;
+use crate::terminal::{CliError, explained};
+use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
+use ledger::{Place, Rules, Store};
+use serde::{Deserialize, Serialize};
+use sql::{Catalog, Dataset};
+use std::path::{Path, PathBuf};
+
+/// The name of the note.
+pub(super) const NOTE: &str = "deniable.origin";
+
+/// Where private data comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "from")]
+pub(super) enum Source {
+    /// Nobody's: made up, to try things out.
+    MadeUp { rows: usize, seed: u64 },
+    /// A file of text.
+    Text { path: PathBuf, each_line: bool },
+    /// A column of text of a declared table.
+    Column {
+        catalog: PathBuf,
+        table: String,
+        column: String,
+    },
+    /// Rows of a declared table.
+    Table { catalog: PathBuf, table: String },
+}
+
+/// Everything that is not in the plan, the recipe or the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    pub(super) source: Source,
+    /// The ledger of a text, which has no catalog to name one.
+    pub(super) ledger: Option<PathBuf>,
+    /// The budget of that ledger: ε and δ.
+    pub(super) budget: (String, String),
+    pub(super) analyst: String,
+    pub(super) device: DeviceName,
+    pub(super) out: PathBuf,
+    pub(super) every: u64,
+    /// Public text to check with.
+    pub(super) validation: Option<PathBuf>,
+    pub(super) plot: Option<PathBuf>,
+}
+
+impl Source {
+    /// Its public name, for the receipt.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::MadeUp { rows, seed } => format!("{rows} rows of made-up text (seed {seed})"),
+            Self::Text { path, .. } => file_name(path),
+            Self::Column { table, column, .. } => format!("{table}.{column}"),
+            Self::Table { table, .. } => table.clone(),
+        }
+    }
+
+    /// The dataset, where there is a catalog.
+    pub(super) fn dataset(&self) -> Result<Option<Dataset>, CliError> {
+        match self {
+            Self::MadeUp { .. } | Self::Text { .. } => Ok(None),
+            Self::Column { catalog, .. } | Self::Table { catalog, .. } => {
+                let catalog = Catalog::read(catalog).map_err(explained)?;
+                Dataset::new(catalog).map(Some).map_err(explained)
+            }
+        }
+    }
+
+    /// Whose privacy, where no catalog says it.
+    pub(super) fn unit(&self, dataset: Option<&Dataset>) -> PrivacyUnit {
+        match (dataset, self) {
+            (Some(dataset), _) => dataset.catalog().unit.clone(),
+            (None, Self::Text { each_line: true, .. }) => PrivacyUnit::new("line", Neighbors::AddRemove),
+            (None, _) => PrivacyUnit::new("row", Neighbors::AddRemove),
+        }
+    }
+}
+
+/// The same place wherever the run goes on from.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+impl Origin {
+    /// The ledger that is charged.
+    pub(super) fn ledger(&self, dataset: Option<&Dataset>) -> Result<Store, CliError> {
+        if let Some(dataset) = dataset {
+            return dataset.ledger().map_err(explained);
+        }
+        let place = match &self.ledger {
+            Some(path) => path.clone(),
+            None => {
+                let data = match &self.source {
+                    Source::Text { path, .. } => path,
+                    _ => &self.out,
+                };
+                let mut name = data.clone().into_os_string();
+                name.push(".ledger");
+                PathBuf::from(name)
+            }
+        };
+        let epsilon = Epsilon::parse(&self.budget.0).map_err(explained)?;
+        let delta = Delta::parse(&self.budget.1).map_err(explained)?;
+        let budget = Budget::new(Promise::Approximate(epsilon, delta), self.source.unit(None));
+        Store::open(&Place::File(place), &Rules::new(budget)).map_err(explained)
+    }
+}

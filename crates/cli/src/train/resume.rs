@@ -1,0 +1,55 @@
+//! `deniable train resume`.
+
+use super::model_file::{self, Described};
+use super::origin::{self, Origin};
+use super::session::Shown;
+use super::{classifier, language};
+use crate::terminal::{CliError, explained};
+use std::path::PathBuf;
+use train::private::Checkpoint;
+
+/// Go on with a run that was stopped or that crashed
+///
+/// Nothing is charged again: the ledger must know the charge that the checkpoint names. Steps that were taken after the checkpoint are taken again with the
+/// same batches and the same noise, so the model is the one that an uninterrupted run would have made.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  deniable train resume model.safetensors.checkpoint
+
+Exit code: 0 when the model was written, 2 when the checkpoint cannot be used.")]
+pub(super) struct Arguments {
+    /// The checkpoint
+    checkpoint: PathBuf,
+    /// Print one object for a program to read
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let notes = Checkpoint::notes(&arguments.checkpoint).map_err(explained)?;
+    let described = Described::of_note(notes.get(model_file::NOTE))?;
+    let origin: Origin = notes
+        .get(origin::NOTE)
+        .and_then(|text| serde_json::from_str(text).ok())
+        .ok_or_else(|| {
+            CliError::bad_input("the checkpoint does not say where its data is")
+                .with_hint("use a checkpoint that `deniable train` wrote")
+        })?;
+    let shown = Shown {
+        json: arguments.json,
+        quiet: arguments.quiet,
+    };
+    let path = &arguments.checkpoint;
+    match &described {
+        Described::Language { .. } => {
+            language::train_on_device(&language::Begun::Resumed, &described, &origin, path, shown)
+        }
+        Described::Table { .. } => {
+            classifier::train_on_device(&classifier::Begun::Resumed, &described, &origin, path, shown)
+        }
+    }
+}

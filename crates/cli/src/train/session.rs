@@ -1,0 +1,230 @@
+//! A run from its first step to its model: what is shown, kept and told on the way.
+
+use super::model_file::{self, Described};
+use super::origin::{self, Origin};
+use crate::account::figure;
+use crate::plot::{Figure, Scale};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, significant};
+use device::Device;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use train::model::Model;
+use train::private::{Examples, Keeping, Trainer};
+
+/// How often public validation data is looked at during a run.
+const LOOKS: u64 = 20;
+/// How often ε so far is told.
+const TOLD: u64 = 50;
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+}
+
+/// One look at public validation data.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    step: u64,
+    epsilon: f64,
+    measured: f64,
+}
+
+/// Where a run is kept.
+pub(super) fn keeping(origin: &Origin, checkpoint: &Path) -> Keeping {
+    Keeping {
+        path: checkpoint.to_owned(),
+        every: origin.every,
+    }
+}
+
+/// Takes all steps that are left, then writes the model and tells about it. `measure` looks at public data; `measured` is what it measures.
+pub(super) fn finish<D, M, E>(
+    mut trainer: Trainer<'_, D, M, E>,
+    described: &Described,
+    origin: &Origin,
+    checkpoint: &Path,
+    shown: Shown,
+    measured: &'static str,
+    mut measure: impl FnMut(&mut M, &D::Buffer) -> Option<f64>,
+) -> Result<(), CliError>
+where
+    D: Device,
+    M: Model<D, Batch = E::Batch>,
+    E: Examples,
+{
+    let steps = trainer.plan().parameters().steps;
+    let epsilon_at = |trainer: &Trainer<'_, D, M, E>, step| -> Result<f64, CliError> {
+        Ok(trainer.plan().epsilon_after(step).map_err(explained)?.to_f64_up())
+    };
+    trainer.note(model_file::NOTE, &described.to_note());
+    trainer.note(
+        origin::NOTE,
+        &serde_json::to_string(origin).expect("an origin is plain data"),
+    );
+    trainer.keep().map_err(explained)?;
+    let interrupt = Interrupt::listen();
+    let bar = Progress::new("training", steps, shown.json || shown.quiet);
+    let mut looks = Vec::new();
+    let began = Instant::now();
+    let mut here = 0;
+    let mut stopped = false;
+    let mut first = true;
+    loop {
+        if interrupt.was_pressed() {
+            stopped = true;
+            break;
+        }
+        let Some(progress) = trainer.step().map_err(explained)? else {
+            break;
+        };
+        if std::mem::take(&mut first) {
+            bar.advance(progress.step - 1);
+        }
+        bar.advance(1);
+        here = progress.steps_here;
+        let every = |times: u64| progress.step % (steps / times).max(1) == 0 || progress.step == steps;
+        if let Some(loss) = progress.not_private_loss {
+            eprintln!("step {}: loss {} (NOT private)", progress.step, significant(loss, 4));
+        }
+        if every(TOLD) {
+            bar.label(format!(
+                "training, ε so far {}",
+                significant(epsilon_at(&trainer, progress.step)?, 3)
+            ));
+        }
+        if every(LOOKS) {
+            let (model, parameters) = trainer.model();
+            if let Some(measured) = measure(model, parameters) {
+                let epsilon = epsilon_at(&trainer, progress.step)?;
+                looks.push(Look {
+                    step: progress.step,
+                    epsilon,
+                    measured,
+                });
+            }
+        }
+        if progress.step % origin.every.max(1) == 0 && progress.step < steps {
+            trainer.keep().map_err(explained)?;
+        }
+    }
+    drop(bar);
+    // A run that stopped can go on; a model of what there is now is written all the same, and says how far it came.
+    trainer.keep().map_err(explained)?;
+    let saved = trainer.saved_model().map_err(explained)?;
+    let (model, _) = trainer.model();
+    saved.write(model.layout(), &origin.out).map_err(explained)?;
+    if !stopped {
+        // It holds the key of the noise and is of no more use.
+        let _ = std::fs::remove_file(checkpoint);
+    }
+    let receipt = saved.receipt.as_ref().expect("a private run has a receipt");
+    let report = Report {
+        out: origin.out.clone(),
+        parameters: saved.parameters.len(),
+        steps: (receipt.steps_taken, steps),
+        rate: here as f64 / began.elapsed().as_secs_f64().max(1e-9),
+        receipt,
+        stopped: stopped.then(|| checkpoint.to_owned()),
+        measured,
+        looks,
+    };
+    if let Some(path) = &origin.plot {
+        match report.figure() {
+            Some(drawn) => figure::save(path, &drawn)?,
+            None => eprintln!("nothing was measured on public data, so there is nothing to draw\nhint: give public data with --validation"),
+        }
+    }
+    terminal::print(&if shown.json {
+        format!("{}\n", report.to_json())
+    } else {
+        report.to_text()
+    })
+}
+
+struct Report<'r> {
+    out: PathBuf,
+    parameters: usize,
+    steps: (u64, u64),
+    rate: f64,
+    receipt: &'r train::private::ModelReceipt,
+    stopped: Option<PathBuf>,
+    measured: &'static str,
+    looks: Vec<Look>,
+}
+
+impl Report<'_> {
+    fn to_text(&self) -> String {
+        let parameters = self.receipt.plan.parameters();
+        let mut text = format!(
+            "{}: {} parameters, {} of {} steps ({} a second)\n",
+            self.out.display(),
+            self.parameters,
+            self.steps.0,
+            self.steps.1,
+            significant(self.rate, 3)
+        );
+        let guarantee = crate::dataset::readable(&self.receipt.plan.guarantee().to_string());
+        let _ = writeln!(text, "charged   {guarantee} (charge {})", self.receipt.ledger_entry);
+        if self.steps.0 < self.steps.1 {
+            let _ = writeln!(
+                text,
+                "used      ε = {} by the steps that were taken; what was charged stays charged",
+                significant(self.receipt.epsilon_used.to_f64_up(), 4)
+            );
+        }
+        let _ = writeln!(
+            text,
+            "noise     {} times the clip norm {}, batches of {} on average",
+            significant(exact::to_f64_up(parameters.multiplier.as_rational()), 4),
+            significant(parameters.clip.start(), 3),
+            parameters.normaliser
+        );
+        if let Some(last) = self.looks.last() {
+            let _ = writeln!(text, "{:<9} {} on public data", self.measured, significant(last.measured, 4));
+        }
+        if let Some(checkpoint) = &self.stopped {
+            let _ = writeln!(
+                text,
+                "stopped   go on with: deniable train resume {}",
+                checkpoint.display()
+            );
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "model": self.out.display().to_string(),
+            "parameters": self.parameters,
+            "steps_taken": self.steps.0,
+            "steps_planned": self.steps.1,
+            "steps_per_second": self.rate,
+            "finished": self.stopped.is_none(),
+            "receipt": self.receipt,
+            "measured": self.measured,
+            "validation": self.looks.iter().map(|look| json!({
+                "step": look.step,
+                "epsilon": look.epsilon,
+                "value": look.measured,
+            })).collect::<Vec<_>>(),
+        })
+    }
+
+    /// What was measured on public data against ε.
+    fn figure(&self) -> Option<Figure> {
+        if self.looks.is_empty() {
+            return None;
+        }
+        let points: Vec<(f64, f64)> = self.looks.iter().map(|look| (look.epsilon, look.measured)).collect();
+        Some(
+            Figure::new(format!("{} on public data, as the budget is used", self.measured))
+                .x_axis("ε so far", Scale::Linear)
+                .y_axis(self.measured, Scale::Linear)
+                .line(self.measured, &points),
+        )
+    }
+}

@@ -1,0 +1,208 @@
+//! `deniable train` from the outside: what is charged, kept, written and refused.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn command(directory: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deniable"));
+    command
+        .args(words.split_whitespace())
+        .current_dir(directory)
+        .env("DENIABLE_ANALYST", "ann")
+        .env_remove("DENIABLE_CATALOG");
+    command
+}
+
+fn deniable(directory: &Path, words: &str) -> Output {
+    command(directory, words).output().expect("the binary runs")
+}
+
+#[track_caller]
+fn succeeds(directory: &Path, words: &str) -> String {
+    let output = deniable(directory, words);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[track_caller]
+fn json(directory: &Path, words: &str) -> Value {
+    serde_json::from_str(&succeeds(directory, words)).expect("JSON")
+}
+
+/// What stands on standard error of what is refused; there is a hint in it.
+#[track_caller]
+fn refused(directory: &Path, words: &str) -> String {
+    let output = deniable(directory, words);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words}: {errors}");
+    assert!(errors.contains("hint:"), "{words}: {errors}");
+    errors
+}
+
+const SMALL: &str = "--hidden 12 --embedding 8 --tokens 300 --batch 20 --at-once 32 --json";
+
+#[test]
+fn a_language_model_is_trained_charged_measured_and_heard() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let words = format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --plot p.svg");
+    let told = json(here, &words);
+    let receipt = &told["receipt"];
+    assert_eq!((&told["finished"], &told["steps_taken"]), (&true.into(), &12.into()));
+    let epsilon: f64 = receipt["epsilon"].as_str().unwrap().parse().unwrap();
+    assert!(epsilon <= 6.0 && epsilon > 5.9, "{epsilon}");
+    assert_eq!(receipt["ledger_entry"], 1);
+    assert_eq!(receipt["unit"]["whose"], "row");
+    let looks = told["validation"].as_array().unwrap();
+    assert!(!looks.is_empty() && looks.iter().all(|look| look["value"].as_f64().unwrap() > 1.0));
+    assert!(std::fs::read_to_string(here.join("p.svg")).unwrap().contains("perplexity"));
+    assert!(!here.join("model.safetensors.checkpoint").exists(), "it holds a key and is of no more use");
+
+    let text = "The old town lies by the river. It was built in 1919 by the people of the north.".repeat(20);
+    std::fs::write(here.join("public.txt"), text).unwrap();
+    let measured = json(here, "train evaluate model.safetensors --text public.txt --json");
+    assert!(measured["measured"]["perplexity"].as_f64().unwrap() > 1.0);
+    assert_eq!(measured["receipt"], *receipt);
+    let again = succeeds(here, "train generate model.safetensors --tokens 10 --seed 3");
+    assert_eq!(again, succeeds(here, "train generate model.safetensors --tokens 10 --seed 3"));
+    assert!(!again.trim().is_empty());
+
+    // The budget of the ledger is 10, and 6 were spent.
+    let words = format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --out model.safetensors");
+    refused(here, &words);
+}
+
+/// A run that is killed goes on from its checkpoint, is not charged again, and ends with its model.
+#[test]
+fn a_killed_run_goes_on_without_a_second_charge() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let words = format!("train lm --made-up 400 --steps 3000 --every 5 {SMALL}");
+    let mut running = command(here, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let checkpoint = here.join("model.safetensors.checkpoint");
+    let began = Instant::now();
+    // Notes are text in the file's header.
+    let kept = || {
+        let bytes = std::fs::read(&checkpoint).unwrap_or_default();
+        bytes.windows(15).any(|window| window == b"deniable.origin")
+    };
+    while !kept() {
+        assert!(began.elapsed() < Duration::from_secs(120), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&checkpoint).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "nobody else may read the key");
+    }
+    // A copy of the ledger's place that knows no such charge is refused.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("ledger");
+    std::fs::rename(here.join("model.safetensors.ledger"), &moved).unwrap();
+    refused(here, "train resume model.safetensors.checkpoint");
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(here.join(format!("model.safetensors.ledger{end}")));
+    }
+    std::fs::rename(&moved, here.join("model.safetensors.ledger")).unwrap();
+
+    // Ctrl-C keeps the run, and the model as it is.
+    let resumed = command(here, "train resume model.safetensors.checkpoint --json")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = resumed.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = resumed.wait_with_output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
+    assert_eq!(told["receipt"]["ledger_entry"], 1);
+    assert_eq!(told["finished"], false);
+    let used: f64 = told["receipt"]["epsilon_used"].as_str().unwrap().parse().unwrap();
+    let charged: f64 = told["receipt"]["epsilon"].as_str().unwrap().parse().unwrap();
+    assert!(used < charged);
+    assert!(checkpoint.exists() && here.join("model.safetensors").exists());
+}
+
+#[test]
+fn a_classifier_learns_what_the_catalog_lets_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let mut rows = String::from("id,age,smokes,ill\n");
+    for id in 0..600 {
+        let (age, smokes) = (20 + id % 60, id % 3 == 0);
+        rows.push_str(&format!("p{id},{age},{smokes},{}\n", age > 50 || smokes));
+    }
+    std::fs::write(here.join("people.csv"), rows).unwrap();
+    let catalog = r#"
+name = "clinic"
+[unit]
+whose = "patient"
+[budget]
+epsilon = 20
+delta = 1e-4
+ledger = "ledger"
+[tables.people]
+source = "people.csv"
+unit = "id"
+[tables.people.columns]
+id = { kind = "text" }
+age = { kind = "int", bounds = [20, 80] }
+smokes = { kind = "bool" }
+ill = { kind = "bool" }
+"#;
+    std::fs::write(here.join("deniable.toml"), catalog).unwrap();
+    let wanted = "train classifier --table people --label ill";
+    assert!(refused(here, wanted).contains("about how many patients"));
+    let words = format!("{wanted} --size 600 --batch 100 --steps 150 --rate 0.05 --target-epsilon 10 --delta 1e-5 --json");
+    let told = json(here, &words);
+    assert_eq!(told["receipt"]["unit"]["whose"], "patient");
+    assert_eq!(told["receipt"]["data"], "people");
+    let measured = json(here, "train evaluate model.safetensors --table people --json");
+    let accuracy = measured["measured"]["accuracy"].as_f64().unwrap();
+    assert!(accuracy > 0.8, "{accuracy}");
+    // It is in the catalog's own ledger, beside queries.
+    let budget = succeeds(here, "budget");
+    assert!(budget.contains("training on people"), "{budget}");
+    assert!(refused(here, "train classifier --table people --label name --size 600").contains("no column"));
+    assert!(refused(here, "train generate model.safetensors").contains("not of text"));
+}
+
+#[test]
+fn bad_input_is_refused_and_nothing_is_charged() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("empty.txt"), "").unwrap();
+    std::fs::write(here.join("bytes.txt"), [0xff, 0xfe, 0x00]).unwrap();
+    std::fs::write(here.join("secret.txt"), "a line of secret words\n".repeat(300)).unwrap();
+    for (words, expected) in [
+        ("train lm --text empty.txt --size 10", "rows"),
+        ("train lm --text bytes.txt --size 10", "UTF-8"),
+        ("train lm --text nowhere.txt --size 10", "could not be read"),
+        ("train lm --text secret.txt", "about how many"),
+        ("train lm --text secret.txt --size 10 --batch 11", "batches of 11 out of 10"),
+        ("train lm --text secret.txt --size 300 --batch 20 --delta 0", "no noise multiplier"),
+        ("train lm --text secret.txt --size 300 --batch 20 --clip 0", "clip norm"),
+        ("train lm --text secret.txt --size 300 --batch 20 --out no/such/place", "no/such/place"),
+        ("train lm --text secret.txt --size 300 --batch 20 --hidden 0", "size"),
+        ("train resume empty.txt", "no checkpoint"),
+        ("train evaluate empty.txt --text secret.txt", "no model"),
+    ] {
+        let errors = refused(here, words);
+        assert!(errors.contains(expected), "{words}: {errors}");
+        assert!(!errors.contains("secret words"), "{errors}");
+    }
+    let ledger = here.join("secret.txt.ledger");
+    let charges = if ledger.exists() {
+        let connection = rusqlite::Connection::open(&ledger).unwrap();
+        connection.query_row("SELECT COUNT(*) FROM deniable_entries WHERE kind = 'charge'", [], |row| row.get::<_, i64>(0)).unwrap()
+    } else {
+        0
+    };
+    assert_eq!(charges, 0);
+}
