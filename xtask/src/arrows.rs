@@ -239,7 +239,7 @@ mod tests {
         let summary = check(&picture).unwrap();
         assert_eq!(
             summary,
-            "arrows: 13 crates, 10 dependencies between them, all pointing down"
+            "arrows: 15 crates, 10 dependencies between them, all pointing down"
         );
     }
 

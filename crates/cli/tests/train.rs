@@ -51,15 +51,25 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     let words = format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --plot p.svg");
     let told = json(here, &words);
     let receipt = &told["receipt"];
-    assert_eq!((&told["finished"], &told["steps_taken"]), (&true.into(), &12.into()));
+    assert_eq!(
+        (&told["finished"], &told["steps_taken"]),
+        (&true.into(), &12.into())
+    );
     let epsilon: f64 = receipt["epsilon"].as_str().unwrap().parse().unwrap();
     assert!(epsilon <= 6.0 && epsilon > 5.9, "{epsilon}");
     assert_eq!(receipt["ledger_entry"], 1);
     assert_eq!(receipt["unit"]["whose"], "row");
     let looks = told["validation"].as_array().unwrap();
     assert!(!looks.is_empty() && looks.iter().all(|look| look["value"].as_f64().unwrap() > 1.0));
-    assert!(std::fs::read_to_string(here.join("p.svg")).unwrap().contains("perplexity"));
-    assert!(!here.join("model.safetensors.checkpoint").exists(), "it holds a key and is of no more use");
+    assert!(
+        std::fs::read_to_string(here.join("p.svg"))
+            .unwrap()
+            .contains("perplexity")
+    );
+    assert!(
+        !here.join("model.safetensors.checkpoint").exists(),
+        "it holds a key and is of no more use"
+    );
 
     let text = "The old town lies by the river. It was built in 1919 by the people of the north.".repeat(20);
     std::fs::write(here.join("public.txt"), text).unwrap();
@@ -67,11 +77,15 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     assert!(measured["measured"]["perplexity"].as_f64().unwrap() > 1.0);
     assert_eq!(measured["receipt"], *receipt);
     let again = succeeds(here, "train generate model.safetensors --tokens 10 --seed 3");
-    assert_eq!(again, succeeds(here, "train generate model.safetensors --tokens 10 --seed 3"));
+    assert_eq!(
+        again,
+        succeeds(here, "train generate model.safetensors --tokens 10 --seed 3")
+    );
     assert!(!again.trim().is_empty());
 
     // The budget of the ledger is 10, and 6 were spent.
-    let words = format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --out model.safetensors");
+    let words =
+        format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --out model.safetensors");
     refused(here, &words);
 }
 
@@ -81,7 +95,11 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let words = format!("train lm --made-up 400 --steps 3000 --every 5 {SMALL}");
-    let mut running = command(here, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut running = command(here, &words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let checkpoint = here.join("model.safetensors.checkpoint");
     let began = Instant::now();
     // Notes are text in the file's header.
@@ -118,7 +136,13 @@ fn a_killed_run_goes_on_without_a_second_charge() {
         .unwrap();
     std::thread::sleep(Duration::from_millis(700));
     let pid = resumed.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
     let output = resumed.wait_with_output().unwrap();
     let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
     assert_eq!(told["receipt"]["ledger_entry"], 1);
@@ -159,7 +183,9 @@ ill = { kind = "bool" }
     std::fs::write(here.join("deniable.toml"), catalog).unwrap();
     let wanted = "train classifier --table people --label ill";
     assert!(refused(here, wanted).contains("about how many patients"));
-    let words = format!("{wanted} --size 600 --batch 100 --steps 150 --rate 0.05 --target-epsilon 10 --delta 1e-5 --json");
+    let words = format!(
+        "{wanted} --size 600 --batch 100 --steps 150 --rate 0.05 --target-epsilon 10 --delta 1e-5 --json"
+    );
     let told = json(here, &words);
     assert_eq!(told["receipt"]["unit"]["whose"], "patient");
     assert_eq!(told["receipt"]["data"], "people");
@@ -185,11 +211,26 @@ fn bad_input_is_refused_and_nothing_is_charged() {
         ("train lm --text bytes.txt --size 10", "UTF-8"),
         ("train lm --text nowhere.txt --size 10", "could not be read"),
         ("train lm --text secret.txt", "about how many"),
-        ("train lm --text secret.txt --size 10 --batch 11", "batches of 11 out of 10"),
-        ("train lm --text secret.txt --size 300 --batch 20 --delta 0", "no noise multiplier"),
-        ("train lm --text secret.txt --size 300 --batch 20 --clip 0", "clip norm"),
-        ("train lm --text secret.txt --size 300 --batch 20 --out no/such/place", "no/such/place"),
-        ("train lm --text secret.txt --size 300 --batch 20 --hidden 0", "size"),
+        (
+            "train lm --text secret.txt --size 10 --batch 11",
+            "batches of 11 out of 10",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --delta 0",
+            "no noise multiplier",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --clip 0",
+            "clip norm",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --out no/such/place",
+            "no/such/place",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --hidden 0",
+            "size",
+        ),
         ("train resume empty.txt", "no checkpoint"),
         ("train evaluate empty.txt --text secret.txt", "no model"),
     ] {
@@ -200,7 +241,13 @@ fn bad_input_is_refused_and_nothing_is_charged() {
     let ledger = here.join("secret.txt.ledger");
     let charges = if ledger.exists() {
         let connection = rusqlite::Connection::open(&ledger).unwrap();
-        connection.query_row("SELECT COUNT(*) FROM deniable_entries WHERE kind = 'charge'", [], |row| row.get::<_, i64>(0)).unwrap()
+        connection
+            .query_row(
+                "SELECT COUNT(*) FROM deniable_entries WHERE kind = 'charge'",
+                [],
+                |row| row.get::<_, i64>(0),
+            )
+            .unwrap()
     } else {
         0
     };

@@ -130,8 +130,12 @@ fn train<D: Device<Scalar = f32> + 'static>(
 where
     D::Buffer: Sync,
 {
-    let (Described::Table { encoding, hidden }, Source::Table { table, .. }) = (described, &origin.source) else {
-        return fail("this run is not about a table", "resume it with its own checkpoint");
+    let (Described::Table { encoding, hidden }, Source::Table { table, .. }) = (described, &origin.source)
+    else {
+        return fail(
+            "this run is not about a table",
+            "resume it with its own checkpoint",
+        );
     };
     let dataset = origin.source.dataset()?.expect("a table has a catalog");
     let (numbers, units) = Numbers::read(&origin.source, &dataset, table, encoding)?;

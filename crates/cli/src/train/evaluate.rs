@@ -92,7 +92,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
                     }
                     Targets::Numbers(numbers) => {
                         let pairs = answers.iter().flatten().zip(numbers);
-                        squares += pairs.map(|(answer, number)| (answer - f64::from(*number)).powi(2)).sum::<f64>();
+                        squares += pairs
+                            .map(|(answer, number)| (answer - f64::from(*number)).powi(2))
+                            .sum::<f64>();
                     }
                 }
             }
@@ -111,16 +113,24 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
                     // From [−1, 1] to what the column is counted in.
                     let error = (squares / count).sqrt() * (high - low) / 2.0;
                     (
-                        format!("{label} is off by {} (root of the mean square)", significant(error, 4)),
+                        format!(
+                            "{label} is off by {} (root of the mean square)",
+                            significant(error, 4)
+                        ),
                         json!({ "root_mean_squared_error": error }),
                     )
                 }
             };
             (words, found, rows.receipt)
         }
-        (Read::Language(_), None, _) => return fail("a language model is measured on text", "name it with --text FILE"),
+        (Read::Language(_), None, _) => {
+            return fail("a language model is measured on text", "name it with --text FILE");
+        }
         (Read::Rows(_), _, None) => {
-            return fail("this model is measured on rows of a table", "name it with --table NAME");
+            return fail(
+                "this model is measured on rows of a table",
+                "name it with --table NAME",
+            );
         }
     };
     terminal::print(&if arguments.json {

@@ -23,7 +23,10 @@ impl Examples for Texts {
     }
 
     fn gather(&self, chosen: &[usize]) -> Tokens {
-        let rows: Vec<&[u32]> = chosen.iter().map(|number| self.rows[*number].as_slice()).collect();
+        let rows: Vec<&[u32]> = chosen
+            .iter()
+            .map(|number| self.rows[*number].as_slice())
+            .collect();
         Tokens::ragged(self.vocabulary, &rows).expect("tokens of the vocabulary")
     }
 
@@ -66,12 +69,18 @@ impl Texts {
                 let units = Units::each_example(all.len());
                 Ok((texts(all), units))
             }
-            Source::Text { path, each_line: false } => {
+            Source::Text {
+                path,
+                each_line: false,
+            } => {
                 let all = whole(&read_text(path).map_err(explained)?)?;
                 let units = Units::each_example(all.len());
                 Ok((texts(all), units))
             }
-            Source::Text { path, each_line: true } => {
+            Source::Text {
+                path,
+                each_line: true,
+            } => {
                 let text = read_text(path).map_err(explained)?;
                 let lines = text.lines().filter(|line| !line.trim().is_empty());
                 Ok(owned(lines.enumerate(), vocabulary, length, texts))
@@ -155,14 +164,17 @@ impl Examples for Numbers {
     }
 
     fn gather(&self, chosen: &[usize]) -> Features {
-        let values = chosen.iter().flat_map(|number| &self.features[number * self.width..][..self.width]);
+        let values = chosen
+            .iter()
+            .flat_map(|number| &self.features[number * self.width..][..self.width]);
         let labels = chosen.iter().map(|number| self.labels[*number]);
         let targets = if self.classes {
             Targets::Classes(labels.map(|label| label as u32).collect())
         } else {
             Targets::Numbers(labels.collect())
         };
-        Features::new(self.width, self.outputs, values.copied().collect(), targets).expect("examples of the encoding")
+        Features::new(self.width, self.outputs, values.copied().collect(), targets)
+            .expect("examples of the encoding")
     }
 
     fn name(&self) -> String {
@@ -172,7 +184,10 @@ impl Examples for Numbers {
     fn digest(&self) -> String {
         let mut hash = Sha256::new();
         hash.update((self.width as u64).to_le_bytes());
-        self.features.iter().chain(&self.labels).for_each(|value| hash.update(value.to_le_bytes()));
+        self.features
+            .iter()
+            .chain(&self.labels)
+            .for_each(|value| hash.update(value.to_le_bytes()));
         hexadecimal(hash)
     }
 }

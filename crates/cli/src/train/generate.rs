@@ -48,7 +48,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     for _ in 0..arguments.tokens {
         // The model has seen rows of this length, each from a start.
         let from = tokens.len().saturating_sub(language.length);
-        let likely = language.model.next(&language.parameters, &tokens[from..]).map_err(explained)?;
+        let likely = language
+            .model
+            .next(&language.parameters, &tokens[from..])
+            .map_err(explained)?;
         tokens.push(choose(&likely, arguments.temperature, &mut seeded));
     }
     let text = language.vocabulary.decode(&tokens[1..]);

@@ -205,7 +205,9 @@ where
     // What is refused leaves no trace, not even an empty ledger.
     let planned = match begun {
         Begun::New(arguments) => {
-            let plan = arguments.privacy.plan(&unit, arguments.known_size(&units), units.count() as u64)?;
+            let plan = arguments
+                .privacy
+                .plan(&unit, arguments.known_size(&units), units.count() as u64)?;
             let recipe = arguments.learning.recipe(plan.parameters().steps, 1e-3);
             Some((plan, recipe))
         }
@@ -216,7 +218,12 @@ where
     let mut account = Account::open(session).map_err(explained)?;
     let trainer = match planned {
         Some((plan, recipe)) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
-        None => Trainer::resume(&mut account, task, kept(network, &vocabulary, checkpoint)?, keeping),
+        None => Trainer::resume(
+            &mut account,
+            task,
+            kept(network, &vocabulary, checkpoint)?,
+            keeping,
+        ),
     }
     .map_err(explained)?;
     session::finish(
@@ -234,7 +241,9 @@ where
 }
 
 fn kept(network: &Network, vocabulary: &Vocabulary, checkpoint: &Path) -> Result<Checkpoint, CliError> {
-    let model = network.build(Cpu::<f32>::default(), vocabulary.len()).map_err(explained)?;
+    let model = network
+        .build(Cpu::<f32>::default(), vocabulary.len())
+        .map_err(explained)?;
     Checkpoint::read(model.layout(), checkpoint).map_err(explained)
 }
 
@@ -284,7 +293,10 @@ impl Arguments {
                 table: table.clone(),
                 column: column.clone(),
             }),
-            _ if self.made_up < 2 => fail("there is nothing to train on", "make up more rows: --made-up 50000"),
+            _ if self.made_up < 2 => fail(
+                "there is nothing to train on",
+                "make up more rows: --made-up 50000",
+            ),
             _ => Ok(Source::MadeUp {
                 rows: self.made_up,
                 seed: self.learning.seed,

@@ -95,7 +95,9 @@ pub(super) fn read(path: &Path) -> Result<Read, CliError> {
             vocabulary,
         } => {
             let vocabulary = Vocabulary::from_json(&vocabulary).map_err(explained)?;
-            let model = network.build(Cpu::default(), vocabulary.len()).map_err(explained)?;
+            let model = network
+                .build(Cpu::default(), vocabulary.len())
+                .map_err(explained)?;
             let saved = SavedModel::read(model.layout(), path).map_err(explained)?;
             Ok(Read::Language(Box::new(Language {
                 model,

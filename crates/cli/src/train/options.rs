@@ -46,7 +46,12 @@ enum ScheduleName {
 #[command(next_help_heading = "Privacy")]
 pub(super) struct Privacy {
     /// The ε that the whole run may cost; the noise follows from it
-    #[arg(long, value_name = "E", default_value = "8", conflicts_with = "noise_multiplier")]
+    #[arg(
+        long,
+        value_name = "E",
+        default_value = "8",
+        conflicts_with = "noise_multiplier"
+    )]
     pub(super) target_epsilon: String,
     /// The noise over the clip norm instead; ε follows from it
     #[arg(long, value_name = "Z")]
@@ -199,7 +204,8 @@ impl Privacy {
             }
             None => return fail("--epochs must be a positive number", "3 is a beginning"),
         };
-        let mut parameters = Parameters::poisson(&unit.whose, self.batch, of, self.clip, steps, delta).map_err(explained)?;
+        let mut parameters =
+            Parameters::poisson(&unit.whose, self.batch, of, self.clip, steps, delta).map_err(explained)?;
         if replaced {
             parameters.sampling = Sampling::FixedSize {
                 batch: self.batch,

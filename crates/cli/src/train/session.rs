@@ -88,7 +88,11 @@ where
         here = progress.steps_here;
         let every = |times: u64| progress.step % (steps / times).max(1) == 0 || progress.step == steps;
         if let Some(loss) = progress.not_private_loss {
-            eprintln!("step {}: loss {} (NOT private)", progress.step, significant(loss, 4));
+            eprintln!(
+                "step {}: loss {} (NOT private)",
+                progress.step,
+                significant(loss, 4)
+            );
         }
         if every(TOLD) {
             bar.label(format!(
@@ -135,7 +139,9 @@ where
     if let Some(path) = &origin.plot {
         match report.figure() {
             Some(drawn) => figure::save(path, &drawn)?,
-            None => eprintln!("nothing was measured on public data, so there is nothing to draw\nhint: give public data with --validation"),
+            None => eprintln!(
+                "nothing was measured on public data, so there is nothing to draw\nhint: give public data with --validation"
+            ),
         }
     }
     terminal::print(&if shown.json {
@@ -168,7 +174,11 @@ impl Report<'_> {
             significant(self.rate, 3)
         );
         let guarantee = crate::dataset::readable(&self.receipt.plan.guarantee().to_string());
-        let _ = writeln!(text, "charged   {guarantee} (charge {})", self.receipt.ledger_entry);
+        let _ = writeln!(
+            text,
+            "charged   {guarantee} (charge {})",
+            self.receipt.ledger_entry
+        );
         if self.steps.0 < self.steps.1 {
             let _ = writeln!(
                 text,
@@ -184,7 +194,12 @@ impl Report<'_> {
             parameters.normaliser
         );
         if let Some(last) = self.looks.last() {
-            let _ = writeln!(text, "{:<9} {} on public data", self.measured, significant(last.measured, 4));
+            let _ = writeln!(
+                text,
+                "{:<9} {} on public data",
+                self.measured,
+                significant(last.measured, 4)
+            );
         }
         if let Some(checkpoint) = &self.stopped {
             let _ = writeln!(
@@ -219,7 +234,11 @@ impl Report<'_> {
         if self.looks.is_empty() {
             return None;
         }
-        let points: Vec<(f64, f64)> = self.looks.iter().map(|look| (look.epsilon, look.measured)).collect();
+        let points: Vec<(f64, f64)> = self
+            .looks
+            .iter()
+            .map(|look| (look.epsilon, look.measured))
+            .collect();
         Some(
             Figure::new(format!("{} on public data, as the budget is used", self.measured))
                 .x_axis("ε so far", Scale::Linear)

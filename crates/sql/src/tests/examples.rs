@@ -15,7 +15,7 @@ ledger = "ledger"
 source = "visits.csv"
 unit = "id"
 [tables.visits.columns]
-id = { kind = "text" }
+id = { kind = "int" }
 age = { kind = "int", bounds = [0, 100] }
 ward = { kind = "text", values = ["north", "south"] }
 fever = { kind = "bool" }
@@ -28,12 +28,12 @@ ward = { kind = "text" }
 "#;
 
 const ROWS: &str = "id,age,ward,fever,notes
-a,50,north,true,calm
-b,,south,false,restless
-a,1000,elsewhere,true,
+1,50,north,true,calm
+2,,south,false,restless
+1,1000,elsewhere,true,
 ,30,north,true,nobody's
-c,abc,north,maybe,\"no label\"
-b,0,north,false,slept
+3,abc,north,maybe,\"no label\"
+2,0,north,false,slept
 ";
 
 fn dataset(directory: &Path) -> Dataset {

@@ -35,7 +35,9 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Language<D, M> {
     /// Rows with the start in front. Nothing where a token is not of the model's vocabulary.
     fn batch(&self, rows: &[&[u32]]) -> Option<Tokens> {
         let width = rows.first()?.len() + 1;
-        let tokens = rows.iter().flat_map(|row| std::iter::once(START).chain(row.iter().copied()));
+        let tokens = rows
+            .iter()
+            .flat_map(|row| std::iter::once(START).chain(row.iter().copied()));
         Tokens::full(self.model.vocabulary(), width, tokens.collect()).ok()
     }
 }
@@ -55,17 +57,28 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
         };
         let losses = self.model.backward(&self.weights, &batch);
         let factors: Vec<f64> = match clip {
-            None => losses.iter().map(|loss| f64::from(u8::from(loss.is_finite()))).collect(),
+            None => losses
+                .iter()
+                .map(|loss| f64::from(u8::from(loss.is_finite())))
+                .collect(),
             Some(clip) => {
                 let norms = self.model.squared_norms().into_iter().map(f64::sqrt);
-                let factor = |norm: f64| if norm.is_finite() { clip / norm.max(clip) } else { 0.0 };
+                let factor = |norm: f64| {
+                    if norm.is_finite() {
+                        clip / norm.max(clip)
+                    } else {
+                        0.0
+                    }
+                };
                 norms.map(factor).collect()
             }
         };
         self.device.clear(&mut self.gradient);
         self.model.accumulate(&factors, &mut self.gradient);
         let gradient = self.device.download(&self.gradient);
-        sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += value);
+        sum.iter_mut()
+            .zip(gradient)
+            .for_each(|(sum, value)| *sum += value);
     }
 
     fn predict(&mut self, rows: &[&[u32]], accuracy: bool) -> Prediction {
@@ -73,7 +86,10 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
         if !accuracy {
             if let Some(batch) = self.batch(rows) {
                 let losses = self.model.token_losses(&self.weights, &batch);
-                losses.into_iter().flatten().for_each(|loss| prediction.add(-loss, None));
+                losses
+                    .into_iter()
+                    .flatten()
+                    .for_each(|loss| prediction.add(-loss, None));
             }
             return prediction;
         }
@@ -88,7 +104,10 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
             for (logits, row) in answers.into_iter().zip(rows) {
                 let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let all: f64 = logits.iter().map(|logit| (logit - largest).exp()).sum();
-                let own = logits.get(row[place] as usize).copied().unwrap_or(f64::NEG_INFINITY);
+                let own = logits
+                    .get(row[place] as usize)
+                    .copied()
+                    .unwrap_or(f64::NEG_INFINITY);
                 prediction.add(own - largest - all.ln(), Some(own == largest));
             }
         }

@@ -32,7 +32,13 @@ pub(crate) struct Work<'a, D: Device, M, E> {
 
 impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
     /// The sum of these units' gradients, each cut to length `clip`.
-    pub(crate) fn clipped_sum(&mut self, plan: &Plan, parameters: &D::Buffer, members: &[u64], clip: f64) -> Clipped {
+    pub(crate) fn clipped_sum(
+        &mut self,
+        plan: &Plan,
+        parameters: &D::Buffer,
+        members: &[u64],
+        clip: f64,
+    ) -> Clipped {
         let count = plan.parameters().clip.count_steps();
         let exact = plan.parameters().summation == Summation::Exact || !self.units.one_example_each();
         if exact {
@@ -43,7 +49,13 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
     }
 
     /// One example a unit, in floats: the clip factor is folded into the sum.
-    fn all_at_once(&mut self, parameters: &D::Buffer, members: &[u64], clip: f64, count: Option<i64>) -> Clipped {
+    fn all_at_once(
+        &mut self,
+        parameters: &D::Buffer,
+        members: &[u64],
+        clip: f64,
+        count: Option<i64>,
+    ) -> Clipped {
         self.device.clear(&mut self.gradient);
         let (mut total, mut short) = (0.0, 0i64);
         let members: Vec<usize> = members
@@ -57,12 +69,18 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
             total += losses.iter().filter(|loss| loss.is_finite()).sum::<f64>();
             let norms = self.model.squared_norms();
             let weights: Vec<f64> = norms.iter().map(|square| clip_factor(*square, clip)).collect();
-            short += norms.iter().map(|square| sign(square.sqrt() <= clip)).sum::<i64>();
+            short += norms
+                .iter()
+                .map(|square| sign(square.sqrt() <= clip))
+                .sum::<i64>();
             self.model.accumulate(&weights, &mut self.gradient);
         }
         let scale = LENGTH as f64 / clip;
         let gradient = self.device.download(&self.gradient);
-        let mut sum: Vec<i64> = gradient.iter().map(|value| on_grid(value.to_f64() * scale)).collect();
+        let mut sum: Vec<i64> = gradient
+            .iter()
+            .map(|value| on_grid(value.to_f64() * scale))
+            .collect();
         sum.extend(count.map(|steps| steps * short));
         Clipped {
             sum,
@@ -71,7 +89,13 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
     }
 
     /// Each unit's gradient by itself, cut and added in integers. What a unit adds depends on it alone: its examples go through the model without any others.
-    fn unit_by_unit(&mut self, parameters: &D::Buffer, members: &[u64], clip: f64, count: Option<i64>) -> Clipped {
+    fn unit_by_unit(
+        &mut self,
+        parameters: &D::Buffer,
+        members: &[u64],
+        clip: f64,
+        count: Option<i64>,
+    ) -> Clipped {
         let mut sum = vec![0i64; self.device.len(&self.gradient)];
         let (mut total, mut seen, mut short) = (0.0, 0, 0i64);
         let mut points = Vec::new();
@@ -151,7 +175,9 @@ pub(crate) fn cut_to_grid<S: Scalar>(gradient: &[S], clip: f64, points: &mut Vec
 pub(crate) fn squared_length(points: &[i32]) -> u128 {
     // Squares are at most 2^62: three of them fit a u64.
     let threes = points.chunks(3).map(|three| {
-        let squares = three.iter().map(|point| (i64::from(*point) * i64::from(*point)) as u64);
+        let squares = three
+            .iter()
+            .map(|point| (i64::from(*point) * i64::from(*point)) as u64);
         u128::from(squares.sum::<u64>())
     });
     threes.sum()
