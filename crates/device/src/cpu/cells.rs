@@ -12,7 +12,11 @@ type Bunch<S> = [S; LANES];
 #[inline(always)]
 fn load<S: Scalar>(from: &[S], at: usize) -> Bunch<S> {
     match from.get(at..at + LANES) {
-        Some(bunch) => std::array::from_fn(|lane| bunch[lane]),
+        Some(values) => {
+            let mut bunch = [S::ZERO; LANES];
+            bunch.copy_from_slice(values);
+            bunch
+        }
         None => {
             let mut bunch = [S::ZERO; LANES];
             bunch[..from.len() - at].copy_from_slice(&from[at..]);
@@ -37,16 +41,17 @@ fn store<S: Scalar>(bunch: Bunch<S>, into: &mut [S], at: usize) {
 #[inline(always)]
 fn each<S: Scalar>(f: impl Fn(usize) -> S) -> Bunch<S> {
     let mut bunch = [S::ZERO; LANES];
-    for lane in 0..LANES {
-        bunch[lane] = f(lane);
+    for (lane, value) in bunch.iter_mut().enumerate() {
+        *value = f(lane);
     }
     bunch
 }
 
-/// The four blocks of a row of gates.
+/// A bunch of each of the four blocks of a row of gates.
 #[inline(always)]
-fn blocks<S>(row: &[S], hidden: usize) -> [&[S]; 4] {
-    std::array::from_fn(|block| &row[block * hidden..(block + 1) * hidden])
+fn load_blocks<S: Scalar>(row: &[S], hidden: usize, at: usize) -> [Bunch<S>; 4] {
+    let bunch = |block: usize| load(&row[block * hidden..(block + 1) * hidden], at);
+    [bunch(0), bunch(1), bunch(2), bunch(3)]
 }
 
 /// Puts back a bunch of each block.
@@ -60,7 +65,6 @@ fn store_blocks<S: Scalar>(bunches: [Bunch<S>; 4], row: &mut [S], hidden: usize,
 vectorised! {
     /// See [`crate::Device::lstm_forward`]; all slices begin at their first number.
     pub(super) fn lstm_forward<S>(hidden: usize, bias: &[S], gates: &mut [S], last: &[S], next: &mut [S], states: &mut [S]) {
-        let bias = blocks(bias, hidden);
         for (((row, last), next), states) in gates
             .chunks_exact_mut(4 * hidden)
             .zip(last.chunks_exact(hidden))
@@ -68,8 +72,8 @@ vectorised! {
             .zip(states.chunks_exact_mut(hidden))
         {
             for at in (0..hidden).step_by(LANES) {
-                let [input, forget, candidate, output] = blocks(row, hidden).map(|block| load(block, at));
-                let [input_bias, forget_bias, candidate_bias, output_bias] = bias.map(|block| load(block, at));
+                let [input, forget, candidate, output] = load_blocks(row, hidden, at);
+                let [input_bias, forget_bias, candidate_bias, output_bias] = load_blocks(bias, hidden, at);
                 let last = load(last, at);
                 let i = each(|l| (input[l] + input_bias[l]).sigmoid());
                 let f = each(|l| (forget[l] + forget_bias[l]).sigmoid());
@@ -97,7 +101,7 @@ vectorised! {
             .zip(cell_gradient.chunks_exact_mut(hidden))
         {
             for at in (0..hidden).step_by(LANES) {
-                let [i, f, g, o] = blocks(row, hidden).map(|block| load(block, at));
+                let [i, f, g, o] = load_blocks(row, hidden, at);
                 let (last, next) = (load(last, at), load(next, at));
                 let (state, later) = (load(state_gradient, at), load(cell_gradient, at));
                 let squashed = each(|l| next[l].tanh());
@@ -118,13 +122,12 @@ vectorised! {
 vectorised! {
     /// See [`crate::Device::gru_forward`].
     pub(super) fn gru_forward<S>(hidden: usize, bias: &[S], gates: &mut [S], last: &[S], next: &mut [S]) {
-        let bias = blocks(bias, hidden);
         for ((row, last), next) in
             gates.chunks_exact_mut(4 * hidden).zip(last.chunks_exact(hidden)).zip(next.chunks_exact_mut(hidden))
         {
             for at in (0..hidden).step_by(LANES) {
-                let [update, reset, candidate, product] = blocks(row, hidden).map(|block| load(block, at));
-                let [update_bias, reset_bias, candidate_bias, product_bias] = bias.map(|block| load(block, at));
+                let [update, reset, candidate, product] = load_blocks(row, hidden, at);
+                let [update_bias, reset_bias, candidate_bias, product_bias] = load_blocks(bias, hidden, at);
                 let last = load(last, at);
                 let z = each(|l| (update[l] + update_bias[l]).sigmoid());
                 let r = each(|l| (reset[l] + reset_bias[l]).sigmoid());
@@ -147,7 +150,7 @@ vectorised! {
             .zip(last_gradient.chunks_exact_mut(hidden))
         {
             for at in (0..hidden).step_by(LANES) {
-                let [z, r, n, q] = blocks(row, hidden).map(|block| load(block, at));
+                let [z, r, n, q] = load_blocks(row, hidden, at);
                 let (last, gradient) = (load(last, at), load(state_gradient, at));
                 let inner = each(|l| gradient[l] * (S::ONE - z[l]) * (S::ONE - n[l] * n[l]));
                 let gradients = [

@@ -245,7 +245,7 @@ impl<D: Device> TransformerLanguageModel<D> {
         size("the number of heads", shape.heads)?;
         size("the number of blocks", shape.blocks)?;
         share(shape.dropout)?;
-        if shape.width % shape.heads != 0 {
+        if !shape.width.is_multiple_of(shape.heads) {
             return Err(ModelError::Heads {
                 heads: shape.heads,
                 width: shape.width,
