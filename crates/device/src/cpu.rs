@@ -1,12 +1,15 @@
 //! This machine's processor, on one thread.
 
 mod cells;
+mod gram;
 mod lanes;
 mod matrix;
 mod norms;
 mod pointwise;
 mod rows;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use matrix::Multiply;
 
@@ -104,6 +107,10 @@ impl<S: Scalar> Device for Cpu<S> {
 
     fn copy(&self, from: Span<'_, Vec<S>>, to: SpanMut<'_, Vec<S>>, len: usize) {
         part_mut(to, len).copy_from_slice(part(from, len));
+    }
+
+    fn add(&self, from: Span<'_, Vec<S>>, to: SpanMut<'_, Vec<S>>, len: usize) {
+        pointwise::axpy(S::ONE, part(from, len), part_mut(to, len));
     }
 
     fn indices(&self, len: usize) -> Vec<u32> {

@@ -50,6 +50,8 @@ pub trait Device: Clone + Send {
     fn clear_span(&self, span: SpanMut<'_, Self::Buffer>, len: usize);
     /// Copies `len` numbers.
     fn copy(&self, from: Span<'_, Self::Buffer>, to: SpanMut<'_, Self::Buffer>, len: usize);
+    /// to += from, `len` numbers.
+    fn add(&self, from: Span<'_, Self::Buffer>, to: SpanMut<'_, Self::Buffer>, len: usize);
     /// `len` tokens, all 0.
     fn indices(&self, len: usize) -> Self::Indices;
     /// Overwrites the start of a vector of tokens that is at least as long.

@@ -41,6 +41,11 @@ pub trait Model<D: Device> {
     /// How many examples a batch holds.
     fn examples(&self, batch: &Self::Batch) -> usize;
 
+    /// Tells a new step from the last one, for layers that draw masks: those of one step do not depend on how its examples are split into batches.
+    fn begin_step(&mut self, step: u64) {
+        let _ = step;
+    }
+
     /// Forward and backward, unscaled: the loss of each example, and inside the model what the next two calls need.
     fn backward(&mut self, parameters: &D::Buffer, batch: &Self::Batch) -> Vec<f64>;
 

@@ -79,6 +79,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> PlainTrainer<'a,
         }
         let chosen: Vec<usize> =
             self.order[place * self.batch..(place + 1) * self.batch].iter().map(|number| *number as usize).collect();
+        self.model.begin_step(self.taken);
         self.device.clear(&mut self.gradient);
         let mut total = 0.0;
         for part in chosen.chunks(self.recipe.at_once) {
