@@ -413,7 +413,8 @@ impl RoundedGaussian {
         let (mut words, mut places, mut coins) = ([0u32; BATCH], [0u32; BATCH], [0u32; BATCH / 4]);
         // A cell that is open is none of these, so that one comparison says no to both.
         let mut certain = [0u8; 256];
-        certain[..blocks.certain.len().min(255)].copy_from_slice(&blocks.certain[..blocks.certain.len().min(255)]);
+        certain[..blocks.certain.len().min(255)]
+            .copy_from_slice(&blocks.certain[..blocks.certain.len().min(255)]);
         let quick: &[u8; 1 << QUICK_BITS] = blocks.quick[..].try_into().expect("as many as it was made with");
         let mut done = 0;
         while done < values.len() {
@@ -591,7 +592,9 @@ mod tests {
             goodness::cdf_test(&samples, goodness::rounded_gaussian_cdf(&scale), 1e-9).assert_consistent();
             // The path of few draws.
             let sampler = RoundedGaussian::with_scale(&scale).unwrap();
-            samples[..100_000].chunks_mut(1000).for_each(|chunk| sampler.fill(chunk, &mut entropy));
+            samples[..100_000]
+                .chunks_mut(1000)
+                .for_each(|chunk| sampler.fill(chunk, &mut entropy));
             goodness::cdf_test(&samples[..100_000], goodness::rounded_gaussian_cdf(&scale), 1e-9)
                 .assert_consistent();
             let mutant = goodness::rounded_gaussian_cdf(&(&scale * ratio(21, 20)));

@@ -61,14 +61,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             examples: &data,
             units: &units,
         };
-        let mut trainer = Trainer::begin(&mut account, task, plan, Recipe::adam(1e-3), None, "a measurement")?;
+        let mut trainer = Trainer::begin(
+            &mut account,
+            task,
+            plan,
+            Recipe::adam(1e-3),
+            None,
+            "a measurement",
+        )?;
         trainer.step()?;
         let mut failed = None;
         let time = median(steps, || failed = trainer.step().err());
         if let Some(error) = failed {
             return Err(error.into());
         }
-        println!("{summation:?} sums: {time:.1} ms a step, {:.2} times", time / ordinary);
+        println!(
+            "{summation:?} sums: {time:.1} ms a step, {:.2} times",
+            time / ordinary
+        );
     }
     Ok(())
 }

@@ -32,7 +32,13 @@ pub(crate) struct Work<'a, D: Device, M, E> {
 
 impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
     /// The sum of these units' gradients, each cut to length `clip`.
-    pub(crate) fn clipped_sum(&mut self, plan: &Plan, parameters: &D::Buffer, members: &[u64], clip: f64) -> Clipped {
+    pub(crate) fn clipped_sum(
+        &mut self,
+        plan: &Plan,
+        parameters: &D::Buffer,
+        members: &[u64],
+        clip: f64,
+    ) -> Clipped {
         let count = plan.parameters().clip.count_steps();
         let exact = plan.parameters().summation == Summation::Exact || !self.units.one_example_each();
         if exact {
@@ -43,7 +49,13 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
     }
 
     /// One example a unit, in floats: the clip factor is folded into the sum.
-    fn all_at_once(&mut self, parameters: &D::Buffer, members: &[u64], clip: f64, count: Option<i64>) -> Clipped {
+    fn all_at_once(
+        &mut self,
+        parameters: &D::Buffer,
+        members: &[u64],
+        clip: f64,
+        count: Option<i64>,
+    ) -> Clipped {
         self.device.clear(&mut self.gradient);
         let (mut total, mut short) = (0.0, 0i64);
         let members: Vec<usize> = members
@@ -57,12 +69,18 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
             total += losses.iter().filter(|loss| loss.is_finite()).sum::<f64>();
             let norms = self.model.squared_norms();
             let weights: Vec<f64> = norms.iter().map(|square| clip_factor(*square, clip)).collect();
-            short += norms.iter().map(|square| sign(square.sqrt() <= clip)).sum::<i64>();
+            short += norms
+                .iter()
+                .map(|square| sign(square.sqrt() <= clip))
+                .sum::<i64>();
             self.model.accumulate(&weights, &mut self.gradient);
         }
         let scale = LENGTH as f64 / clip;
         let gradient = self.device.download(&self.gradient);
-        let mut sum: Vec<i64> = gradient.iter().map(|value| on_grid(value.to_f64() * scale)).collect();
+        let mut sum: Vec<i64> = gradient
+            .iter()
+            .map(|value| on_grid(value.to_f64() * scale))
+            .collect();
         sum.extend(count.map(|steps| steps * short));
         Clipped {
             sum,
@@ -71,7 +89,13 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
     }
 
     /// Each unit's gradient by itself, cut and added in integers. What a unit adds depends on it alone: its examples go through the model without any others.
-    fn unit_by_unit(&mut self, parameters: &D::Buffer, members: &[u64], clip: f64, count: Option<i64>) -> Clipped {
+    fn unit_by_unit(
+        &mut self,
+        parameters: &D::Buffer,
+        members: &[u64],
+        clip: f64,
+        count: Option<i64>,
+    ) -> Clipped {
         let mut sum = vec![0i64; self.device.len(&self.gradient)];
         let (mut total, mut seen, mut short) = (0.0, 0, 0i64);
         let mut points = Vec::new();
@@ -122,7 +146,11 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// The nearest grid point; 0 for what is no number. Cut at 2^50 steps, a million times C.
 fn on_grid(steps: f64) -> i64 {
     let most = (1u64 << 50) as f64;
-    let steps = if steps.is_nan() { 0.0 } else { steps.clamp(-most, most) };
+    let steps = if steps.is_nan() {
+        0.0
+    } else {
+        steps.clamp(-most, most)
+    };
     (steps + ROUNDER).to_bits() as i64 - ROUNDER.to_bits() as i64
 }
 
@@ -162,7 +190,11 @@ fn float_square<S: Scalar>(values: &[S]) -> f64 {
             *sum += value.to_f64() * value.to_f64();
         }
     }
-    let rest: f64 = groups.remainder().iter().map(|value| value.to_f64() * value.to_f64()).sum();
+    let rest: f64 = groups
+        .remainder()
+        .iter()
+        .map(|value| value.to_f64() * value.to_f64())
+        .sum();
     sums.iter().sum::<f64>() + rest
 }
 
