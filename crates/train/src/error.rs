@@ -8,6 +8,9 @@ pub enum Error {
     /// A quantity of the accounting does not exist.
     #[error(transparent)]
     Accounting(#[from] accounting::Error),
+    /// A model that cannot be, or examples that do not fit it.
+    #[error(transparent)]
+    Model(#[from] crate::models::ModelError),
     /// No noise keeps the target.
     #[error(
         "no noise multiplier keeps ε = {epsilon}: {source}\nhint: give δ > 0 and a larger ε, take fewer steps, or smaller batches"

@@ -88,6 +88,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> PlainTrainer<'a,
             .iter()
             .map(|number| *number as usize)
             .collect();
+        self.model.begin_step(self.taken);
         self.device.clear(&mut self.gradient);
         let mut total = 0.0;
         for part in chosen.chunks(self.recipe.at_once) {

@@ -114,6 +114,7 @@ pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>
     clip: f64,
 ) -> Result<Released, Error> {
     let sensitivity = run.mechanism().terms().sensitivity().clone();
+    work.model.begin_step(run.drawn());
     let step = run.step(work.units.count() as u64)?;
     let clipped = work.clipped_sum(plan, parameters, step.members(), clip);
     let (total, count) = clipped.losses;
