@@ -100,17 +100,23 @@ fn excess(ranks: &[Rank], place: impl Fn(&Rank) -> f64) -> f64 {
     places.sort_by(f64::total_cmp);
     let count = places.len().max(1) as f64;
     let above = (1u32..).zip(&places);
-    above.map(|(below, place)| f64::from(below) / count - place).fold(0.0, f64::max)
+    above
+        .map(|(below, place)| f64::from(below) / count - place)
+        .fold(0.0, f64::max)
 }
 
 /// By how much fewer ranks are small than uniform ones would be: sup P(rank < r) − Fₙ(just below r).
 fn lack(ranks: &[Rank]) -> f64 {
-    let mut places: Vec<f64> =
-        ranks.iter().map(|rank| (rank.best - 1) as f64 / rank.of.max(1) as f64).collect();
+    let mut places: Vec<f64> = ranks
+        .iter()
+        .map(|rank| (rank.best - 1) as f64 / rank.of.max(1) as f64)
+        .collect();
     places.sort_by(f64::total_cmp);
     let count = places.len().max(1) as f64;
     let below = (0u32..).zip(&places);
-    below.map(|(below, place)| place - f64::from(below) / count).fold(0.0, f64::max)
+    below
+        .map(|(below, place)| place - f64::from(below) / count)
+        .fold(0.0, f64::max)
 }
 
 /// Whether secrets were remembered.
@@ -135,6 +141,10 @@ pub fn remembered(ranks: &[Rank]) -> Remembered {
     Remembered {
         excess,
         // Massart's inequality says nothing above one half.
-        chance: if chance > 1.0 || ranks.is_empty() { 1.0 } else { chance },
+        chance: if chance > 1.0 || ranks.is_empty() {
+            1.0
+        } else {
+            chance
+        },
     }
 }

@@ -44,7 +44,9 @@ impl Limit {
 
     /// The smallest expected rank: Σ P(rank > r) over r = 0, 1, …
     pub fn expected_rank(&self, candidates: usize) -> f64 {
-        (0..candidates).map(|rank| 1.0 - self.among_the_first(rank, candidates)).sum()
+        (0..candidates)
+            .map(|rank| 1.0 - self.among_the_first(rank, candidates))
+            .sum()
     }
 
     /// Whether it says more than that a probability is at most 1: that the first guess may be right for sure is no limit.
@@ -158,7 +160,10 @@ mod tests {
         let (one, ten) = (epsilon(1).unwrap(), epsilon(10).unwrap());
         assert!(ten >= 10.0 * one && ten < 60.0 * one, "{one} {ten}");
         // Stretching the promise with the same δ would break it: the group's δ would be larger.
-        let stretched = for_copies(&event, &unit, 1, &delta).unwrap().unwrap().for_group(10);
+        let stretched = for_copies(&event, &unit, 1, &delta)
+            .unwrap()
+            .unwrap()
+            .for_group(10);
         assert!(matches!(stretched, Ok(Promise::Approximate(_, total)) if total > delta));
         let sure = Event::SampledGaussian {
             sampler: Sampler::Poisson {

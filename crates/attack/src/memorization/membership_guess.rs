@@ -24,8 +24,13 @@ pub struct Guessed {
 /// # Errors
 /// When there are more guesses than canaries.
 pub fn guess(scores: &[f64], top: usize, bottom: usize) -> Result<Vec<Option<bool>>, Error> {
-    let scored: Vec<usize> = (0..scores.len()).filter(|place| !scores[*place].is_nan()).collect();
-    if top.checked_add(bottom).is_none_or(|guesses| guesses > scored.len()) {
+    let scored: Vec<usize> = (0..scores.len())
+        .filter(|place| !scores[*place].is_nan())
+        .collect();
+    if top
+        .checked_add(bottom)
+        .is_none_or(|guesses| guesses > scored.len())
+    {
         return Err(Error::bad_setting(
             "there are more guesses than canaries with a score",
             "guess on fewer: those of which one is surest",
@@ -54,7 +59,10 @@ pub fn judge(guesses: &[Option<bool>], inside: &[bool]) -> Result<Guessed, Error
             "give each canary its guess or none",
         ));
     }
-    let made = guesses.iter().zip(inside).filter_map(|(guess, truth)| guess.map(|guess| guess == *truth));
+    let made = guesses
+        .iter()
+        .zip(inside)
+        .filter_map(|(guess, truth)| guess.map(|guess| guess == *truth));
     Ok(Guessed {
         canaries: inside.len(),
         guesses: made.clone().count(),

@@ -39,7 +39,9 @@ impl Candidates {
             ));
         }
         let width = digits as usize;
-        let names = (0..10u32.pow(digits)).map(|pin| format!("{pin:0width$}")).collect();
+        let names = (0..10u32.pow(digits))
+            .map(|pin| format!("{pin:0width$}"))
+            .collect();
         Self::new(names, encode)
     }
 
@@ -210,12 +212,21 @@ impl Ranking {
     pub fn table(&self, most: usize, secret: &str) -> Vec<Line> {
         let top = &self.order[..most.min(self.order.len())];
         let rest = self.place(secret).filter(|place| !top.contains(place));
-        top.iter().copied().chain(rest).map(|place| self.line(place)).collect()
+        top.iter()
+            .copied()
+            .chain(rest)
+            .map(|place| self.line(place))
+            .collect()
     }
 
     /// Of the likeliest `most`, how many share at least so many digits with the secret, place by place: neighbours that help who tries.
     pub fn neighbours(&self, most: usize, secret: &str, shared: usize) -> usize {
-        let same = |name: &str| name.bytes().zip(secret.bytes()).filter(|(own, other)| own == other).count();
+        let same = |name: &str| {
+            name.bytes()
+                .zip(secret.bytes())
+                .filter(|(own, other)| own == other)
+                .count()
+        };
         let top = &self.order[..most.min(self.order.len())];
         top.iter()
             .map(|place| self.names[*place].as_str())

@@ -49,7 +49,10 @@ impl PartialOrd for Open {
 impl Ord for Open {
     /// The heap gives the largest first: the cheapest, and of equals the first by its tokens.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.cost.total_cmp(&self.cost).then_with(|| other.tokens.cmp(&self.tokens))
+        other
+            .cost
+            .total_cmp(&self.cost)
+            .then_with(|| other.tokens.cmp(&self.tokens))
     }
 }
 

@@ -126,15 +126,24 @@ mod tests {
             let normal = log_normal_below(z);
             for (shape, expected) in [(0.0, normal), (1.0, 2.0 * normal)] {
                 let found = law(shape).log_below(z);
-                assert!((found - expected).abs() < 1e-6 * (1.0 + expected.abs()), "{z} {shape} {found} {expected}");
+                assert!(
+                    (found - expected).abs() < 1e-6 * (1.0 + expected.abs()),
+                    "{z} {shape} {found} {expected}"
+                );
             }
         }
         for shape in [-20.0, -3.0, 0.5, 7.0] {
             // P(X ≤ 0) = 1/2 − arctan(α)/π, and mirrored: P(X ≤ x) with α is P(X ≥ −x) with −α.
             let at_zero = law(shape).log_below(0.0).exp();
-            assert!((at_zero - (0.5 - shape.atan() / PI)).abs() < 1e-6, "{shape} {at_zero}");
+            assert!(
+                (at_zero - (0.5 - shape.atan() / PI)).abs() < 1e-6,
+                "{shape} {at_zero}"
+            );
             let mirrored = 1.0 - law(-shape).log_below(-0.4).exp();
-            assert!((law(shape).log_below(0.4).exp() - mirrored).abs() < 1e-6, "{shape}");
+            assert!(
+                (law(shape).log_below(0.4).exp() - mirrored).abs() < 1e-6,
+                "{shape}"
+            );
         }
         assert!(law(-4.0).log_below(f64::INFINITY) == 0.0);
     }
@@ -148,12 +157,17 @@ mod tests {
             .map(|_| 5.0 + 2.0 * (d * seeded.normal().abs() + (1.0 - d * d).sqrt() * seeded.normal()))
             .collect();
         let fit = SkewNormal::fit(&values).unwrap();
-        assert!((fit.location - 5.0).abs() < 0.1 && (fit.scale - 2.0).abs() < 0.1, "{fit:?}");
+        assert!(
+            (fit.location - 5.0).abs() < 0.1 && (fit.scale - 2.0).abs() < 0.1,
+            "{fit:?}"
+        );
         assert!((fit.shape - d / (1.0 - d * d).sqrt()).abs() < 0.3, "{fit:?}");
         assert!(fit.distance < 0.01, "{fit:?}");
         // Another law is told by its distance.
         let coin: Vec<f64> = (0..1000).map(|number| f64::from(number % 2)).collect();
         assert!(SkewNormal::fit(&coin).unwrap().distance > 0.2);
-        assert!(SkewNormal::fit(&[1.0; 9]).is_none() && SkewNormal::fit(&[1.0, f64::INFINITY, 2.0]).is_none());
+        assert!(
+            SkewNormal::fit(&[1.0; 9]).is_none() && SkewNormal::fit(&[1.0, f64::INFINITY, 2.0]).is_none()
+        );
     }
 }

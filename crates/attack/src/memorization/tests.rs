@@ -23,7 +23,12 @@ impl Counting {
     fn learn(&mut self, text: &[u32], copies: f64) {
         for place in 0..text.len() {
             let context = text[place.saturating_sub(self.order)..place].to_vec();
-            *self.seen.entry(context).or_default().entry(text[place]).or_default() += copies;
+            *self
+                .seen
+                .entry(context)
+                .or_default()
+                .entry(text[place])
+                .or_default() += copies;
         }
     }
 }
@@ -37,7 +42,10 @@ impl Remembers for Counting {
         let prior = 1.0 / self.tokens as f64;
         (0..self.tokens as u32)
             .map(|token| {
-                let count = seen.and_then(|counts| counts.get(&token)).copied().unwrap_or_default();
+                let count = seen
+                    .and_then(|counts| counts.get(&token))
+                    .copied()
+                    .unwrap_or_default();
                 ((count + prior) / (all + 1.0)).ln()
             })
             .collect()
@@ -137,7 +145,11 @@ fn fewer_tokens_are_another_class() {
         let mut rest = text;
         while !rest.is_empty() {
             let length = if rest.starts_with("19") { 2 } else { 1 };
-            tokens.push(if length == 2 { 10 } else { u32::from(rest.as_bytes()[0] - b'0') });
+            tokens.push(if length == 2 {
+                10
+            } else {
+                u32::from(rest.as_bytes()[0] - b'0')
+            });
             rest = &rest[length..];
         }
         tokens
@@ -146,12 +158,25 @@ fn fewer_tokens_are_another_class() {
     let mut model = Counting::new(0, 14);
     let ranking = rank_all(&mut model, &START, &PREFIX, &candidates);
     // All tokens are equally likely: by perplexity a tie, by probability the two-token PIN is first, and the three-token ones follow.
-    assert_eq!(ranking.rank_of("1919").map(|rank| (rank.best, rank.worst)), Some((1, 10_000)));
-    assert_eq!(ranking.rank_by_likelihood("1919").map(|rank| (rank.best, rank.worst)), Some((1, 1)));
+    assert_eq!(
+        ranking.rank_of("1919").map(|rank| (rank.best, rank.worst)),
+        Some((1, 10_000))
+    );
+    assert_eq!(
+        ranking
+            .rank_by_likelihood("1919")
+            .map(|rank| (rank.best, rank.worst)),
+        Some((1, 1))
+    );
     let short = ranking.rank_among_equals("1984").unwrap();
     // 19xx, x19x and xx19 of three tokens each: 300 less 1919, counted twice.
     assert_eq!(short.of, 298);
-    assert_eq!(ranking.rank_by_likelihood("1984").map(|rank| (rank.best, rank.worst)), Some((2, 299)));
+    assert_eq!(
+        ranking
+            .rank_by_likelihood("1984")
+            .map(|rank| (rank.best, rank.worst)),
+        Some((2, 299))
+    );
 }
 
 #[test]
@@ -162,9 +187,16 @@ fn search_finds_what_listing_finds() {
     let asked = found.asked;
     assert!(found.complete && asked < 60, "{asked}");
     let ranking = rank_all(&mut model, &START, &PREFIX, &pins());
-    let listed: Vec<String> = ranking.table(3, "3456").into_iter().map(|line| line.name).collect();
-    let searched: Vec<String> =
-        found.found.iter().map(|(tokens, _)| tokens.iter().map(u32::to_string).collect()).collect();
+    let listed: Vec<String> = ranking
+        .table(3, "3456")
+        .into_iter()
+        .map(|line| line.name)
+        .collect();
+    let searched: Vec<String> = found
+        .found
+        .iter()
+        .map(|(tokens, _)| tokens.iter().map(u32::to_string).collect())
+        .collect();
     assert_eq!(listed, searched[..3]);
     assert!((found.found[0].1 - model.log_likelihood(&context, &encode("3456"))).abs() < 1e-12);
     // Too few questions: what was found is still the likeliest, but it is not all.
@@ -176,8 +208,10 @@ fn search_finds_what_listing_finds() {
 fn many_and_one_agree_in_any_order() {
     let mut model = remembering(&[("3456", 3.0), ("3", 1.0)]);
     let context = [&START[..], &PREFIX].concat();
-    let continuations: Vec<Vec<u32>> =
-        ["34", "3456", "", "12", "3", "3456", "345", "99"].iter().map(|text| encode(text)).collect();
+    let continuations: Vec<Vec<u32>> = ["34", "3456", "", "12", "3", "3456", "345", "99"]
+        .iter()
+        .map(|text| encode(text))
+        .collect();
     let many = model.many(&context, &continuations);
     for (continuation, found) in continuations.iter().zip(many) {
         let mut expected = 0.0;
@@ -202,11 +236,17 @@ fn with_years() -> Counting {
     let mut seeded = Seeded::new(5);
     for _ in 0..3_000 {
         let year = format!("{:04}", 1900 + seeded.below(120));
-        model.learn(&[&START[..], &PREFIX, &encode(&year)].concat(), 0.5 + seeded.unit());
+        model.learn(
+            &[&START[..], &PREFIX, &encode(&year)].concat(),
+            0.5 + seeded.unit(),
+        );
     }
     // And every other PIN a little, each differently, so that there are no ties.
     for number in 0..10_000 {
-        model.learn(&[&START[..], &PREFIX, &encode(&format!("{number:04}"))].concat(), 0.01 * seeded.unit());
+        model.learn(
+            &[&START[..], &PREFIX, &encode(&format!("{number:04}"))].concat(),
+            0.01 * seeded.unit(),
+        );
     }
     model
 }
@@ -226,8 +266,9 @@ fn references_are_uniform_in_any_model_and_planted_secrets_are_not() {
     assert!((summary.mean - 1.4427).abs() < 7.0 * 1.4427 / 20.0, "{summary:?}");
     // Mutants: references that are years, and references of which a third was planted.
     let ranking = rank_all(&mut model, &START, &PREFIX, &pins());
-    let years: Vec<Rank> =
-        (1900..2000).filter_map(|year| ranking.rank_of(&format!("{year:04}"))).collect();
+    let years: Vec<Rank> = (1900..2000)
+        .filter_map(|year| ranking.rank_of(&format!("{year:04}")))
+        .collect();
     assert!(!uniformity(&years, 1e-9).uniform && remembered(&years).chance < 1e-9);
     let mut mixed = ranks.clone();
     for (place, rank) in mixed.iter_mut().enumerate() {
@@ -295,8 +336,10 @@ fn guesses_are_as_good_as_memory() {
     let mut seeded = Seeded::new(8);
     let inside: Vec<bool> = (0..400).map(|_| seeded.below(2) == 1).collect();
     for (told, least, most) in [(4.0, 90, 100), (0.0, 20, 80)] {
-        let scores: Vec<f64> =
-            inside.iter().map(|inside| told * f64::from(u8::from(*inside)) + seeded.normal()).collect();
+        let scores: Vec<f64> = inside
+            .iter()
+            .map(|inside| told * f64::from(u8::from(*inside)) + seeded.normal())
+            .collect();
         let judged = judge(&guess(&scores, 50, 50).unwrap(), &inside).unwrap();
         // Of 100 fair guesses 20 to 80 are right but for 3e-10 (exact binomial tail).
         assert!((least..=most).contains(&judged.correct), "{judged:?}");

@@ -44,7 +44,10 @@ impl Study {
             prefix: "my pin number is ".to_owned(),
             pin: "3456".to_owned(),
             copies: 404,
-            others: others.into_iter().flat_map(|(times, copies)| vec![copies; times]).collect(),
+            others: others
+                .into_iter()
+                .flat_map(|(times, copies)| vec![copies; times])
+                .collect(),
             seed,
         }
     }
@@ -91,8 +94,10 @@ impl Study {
     fn data(&self, rows: Rows, vocabulary: Vocabulary) -> Result<Data, TextError> {
         let share = self.validation as f64 / (self.rows + self.validation).max(1) as f64;
         let split = rows.split(share.clamp(0.001, 0.5), self.seed)?;
-        let (mut training, validation) =
-            (split.training.first(self.rows), split.validation.first(self.validation));
+        let (mut training, validation) = (
+            split.training.first(self.rows),
+            split.validation.first(self.validation),
+        );
         let unigram = Unigram::of(&training, vocabulary.len())?.predict(&validation)?;
         let others = secrets(&self.others, self.seed)?;
         let phrase = |prefix: &str, pin: &str, copies| Phrase {
@@ -100,7 +105,11 @@ impl Study {
             copies,
         };
         let mut phrases = vec![phrase(&self.prefix, &self.pin, self.copies)];
-        phrases.extend(others.iter().map(|other| phrase(&other.prefix, &other.pin, other.copies)));
+        phrases.extend(
+            others
+                .iter()
+                .map(|other| phrase(&other.prefix, &other.pin, other.copies)),
+        );
         plant(&mut training, &phrases, self.seed)?;
         Ok(Data {
             vocabulary,
@@ -147,7 +156,10 @@ mod tests {
         assert_eq!(starting(&data.training, "my pin number is 3456"), 10);
         assert_eq!(starting(&data.validation, "my pin number is "), 0);
         for (secret, copies) in data.others.iter().zip(&study.others) {
-            assert_eq!(starting(&data.training, &format!("{}{}", secret.prefix, secret.pin)), *copies);
+            assert_eq!(
+                starting(&data.training, &format!("{}{}", secret.prefix, secret.pin)),
+                *copies
+            );
             assert_eq!(starting(&data.training, &secret.prefix), *copies);
         }
         assert_eq!(study.made_up().unwrap().training, data.training);

@@ -136,9 +136,11 @@ impl Recipe {
 }
 
 fn exact_number(value: f64) -> Result<Rational, Error> {
-    from_f64(value).filter(|value| *value > Rational::ZERO).ok_or(Error::NotAProbability {
-        text: "a noise that is no positive number".to_owned(),
-    })
+    from_f64(value)
+        .filter(|value| *value > Rational::ZERO)
+        .ok_or(Error::NotAProbability {
+            text: "a noise that is no positive number".to_owned(),
+        })
 }
 
 fn sampler(batch: usize, rows: usize) -> Sampler {
@@ -185,7 +187,10 @@ mod tests {
         assert!(found <= 8.0 && found > 7.99, "{found}");
         assert_eq!(Recipe::ordinary().guarantee(10, 10, &delta).unwrap(), None);
         let mut none = recipe;
-        none.privacy = Privacy::Records { clip: 1.0, noise: 0.0 };
+        none.privacy = Privacy::Records {
+            clip: 1.0,
+            noise: 0.0,
+        };
         assert!(none.event(10, 10).is_err());
     }
 }

@@ -79,7 +79,9 @@ impl Trained {
 
     /// The first snapshot that predicts at least as well: what this recipe remembers at equal usefulness.
     pub fn at_perplexity(&self, perplexity: f64) -> Option<&Snapshot> {
-        self.snapshots.iter().find(|snapshot| snapshot.validation.perplexity() <= perplexity)
+        self.snapshots
+            .iter()
+            .find(|snapshot| snapshot.validation.perplexity() <= perplexity)
     }
 }
 
@@ -122,7 +124,14 @@ pub fn train(
         let chosen = poisson(data.training.len(), rate, &mut batches);
         learner.load(&weights);
         gradient.fill(0.0);
-        step_gradient(learner, &data.training, &chosen, recipe, &mut noise, &mut gradient);
+        step_gradient(
+            learner,
+            &data.training,
+            &chosen,
+            recipe,
+            &mut noise,
+            &mut gradient,
+        );
         adam.update(&mut weights, &gradient);
         trained.steps = step;
         let go_on = watch(Progress {
@@ -187,7 +196,10 @@ fn step_gradient(
             learner.add_gradients(&batch, None, gradient);
             batch.len().max(1) as f64
         }
-        Privacy::Records { clip, noise: multiplier } => {
+        Privacy::Records {
+            clip,
+            noise: multiplier,
+        } => {
             learner.add_gradients(&batch, Some(clip), gradient);
             add_noise(gradient, multiplier * clip, noise);
             recipe.batch as f64

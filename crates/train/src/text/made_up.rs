@@ -132,7 +132,9 @@ impl Lexicon {
 
 /// Years as encyclopedias have them: a few that everybody writes about, then the last two centuries, then the rest.
 fn years() -> Vec<u32> {
-    let famous = [1919, 2001, 1200, 2002, 1945, 1918, 2003, 1939, 2000, 1914, 1819, 1989, 1969, 1848, 1812, 1500];
+    let famous = [
+        1919, 2001, 1200, 2002, 1945, 1918, 2003, 1939, 2000, 1914, 1819, 1989, 1969, 1848, 1812, 1500,
+    ];
     let recent = (0..90).map(|back| 2008 - back);
     let older = (0..25).map(|back| 1915 - 4 * back);
     let round = (11..20).map(|hundreds| 100 * hundreds);
@@ -142,7 +144,15 @@ fn years() -> Vec<u32> {
 }
 
 fn nouns(words: &'static str) -> List<Noun> {
-    List::new(words.split(' ').map(|one| Noun { one, many: plural(one) }).collect())
+    List::new(
+        words
+            .split(' ')
+            .map(|one| Noun {
+                one,
+                many: plural(one),
+            })
+            .collect(),
+    )
 }
 
 fn plural(one: &str) -> String {
@@ -374,8 +384,11 @@ impl<'words> Author<'words> {
                 self.number(year);
             }
             2 => {
-                let (day, month, year) =
-                    (1 + self.entropy.below(28), self.entropy.below(12), self.year(document));
+                let (day, month, year) = (
+                    1 + self.entropy.below(28),
+                    self.entropy.below(12),
+                    self.year(document),
+                );
                 self.word("on");
                 self.number(day);
                 self.word(self.lexicon.months[month]);
@@ -531,16 +544,25 @@ mod tests {
     fn there_is_variety() {
         let text = made_up_text(2_000_000, 1);
         let mut counts = BTreeMap::<&str, u64>::new();
-        for word in text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        for word in text
+            .split(|letter: char| !letter.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+        {
             *counts.entry(word).or_default() += 1;
         }
-        let words = counts.keys().filter(|word| word.chars().all(char::is_alphabetic)).count();
+        let words = counts
+            .keys()
+            .filter(|word| word.chars().all(char::is_alphabetic))
+            .count();
         assert!(words > 2_000, "{words}");
         // Zipf: the most frequent word is no more than a tenth of all, and famous years stand out.
         let all: u64 = counts.values().sum();
         assert!(counts.values().max().is_some_and(|most| most * 8 < all));
         for year in ["1919", "2001", "1200", "2002"] {
-            assert!(counts[year] > 20 * counts.get("3456").copied().unwrap_or(1), "{year}");
+            assert!(
+                counts[year] > 20 * counts.get("3456").copied().unwrap_or(1),
+                "{year}"
+            );
         }
         let sentences = text.split(". ").collect::<std::collections::BTreeSet<_>>();
         assert!(sentences.len() * 10 > text.matches(". ").count() * 9);
@@ -548,10 +570,22 @@ mod tests {
 
     #[test]
     fn words_are_inflected() {
-        for (one, many) in [("city", "cities"), ("day", "days"), ("church", "churches"), ("child", "children"), ("fish", "fish")] {
+        for (one, many) in [
+            ("city", "cities"),
+            ("day", "days"),
+            ("church", "churches"),
+            ("child", "children"),
+            ("fish", "fish"),
+        ] {
             assert_eq!(plural(one), many);
         }
-        for (verb, past) in [("marry", "married"), ("play", "played"), ("use", "used"), ("call", "called"), ("teach", "taught")] {
+        for (verb, past) in [
+            ("marry", "married"),
+            ("play", "played"),
+            ("use", "used"),
+            ("call", "called"),
+            ("teach", "taught"),
+        ] {
             assert_eq!(regular(verb)[2], past);
         }
     }

@@ -23,7 +23,9 @@ pub fn plant(rows: &mut Rows, phrases: &[Phrase], seed: u64) -> Result<Vec<Vec<u
             "make rows longer or the phrase shorter",
         ));
     }
-    let copies = phrases.iter().fold(0usize, |sum, phrase| sum.saturating_add(phrase.copies));
+    let copies = phrases
+        .iter()
+        .fold(0usize, |sum, phrase| sum.saturating_add(phrase.copies));
     if copies > rows.len() {
         return Err(TextError::bad_setting(
             "there are more copies of planted phrases than rows",
@@ -94,7 +96,10 @@ mod tests {
         let places = plant(&mut rows, &phrases, 1).unwrap();
         assert_eq!(places.iter().map(Vec::len).collect::<Vec<_>>(), [7, 20, 0]);
         let starting = |start: &[u32]| rows.iter().filter(|row| row.starts_with(start)).count();
-        assert_eq!((starting(&[1, 2, 9]), starting(&[3, 4, 5, 6, 7]), starting(&[9])), (7, 20, 173));
+        assert_eq!(
+            (starting(&[1, 2, 9]), starting(&[3, 4, 5, 6, 7]), starting(&[9])),
+            (7, 20, 173)
+        );
         assert!(places[0].iter().all(|place| rows.row(*place)[..2] == [1, 2]));
     }
 
@@ -114,15 +119,23 @@ mod tests {
         let secrets = secrets(&[1; 2_000], 5).unwrap();
         let owners: std::collections::BTreeSet<_> = secrets.iter().map(|secret| &secret.prefix).collect();
         assert_eq!(owners.len(), secrets.len());
-        let vocabulary = Vocabulary::from_public_text(&made_up_text(1_000_000, 1), 985, Digits::Single).unwrap();
+        let vocabulary =
+            Vocabulary::from_public_text(&made_up_text(1_000_000, 1), 985, Digits::Single).unwrap();
         let longest = secrets
             .iter()
-            .map(|secret| vocabulary.encode(&format!("{}{}", secret.prefix, secret.pin)).len())
+            .map(|secret| {
+                vocabulary
+                    .encode(&format!("{}{}", secret.prefix, secret.pin))
+                    .len()
+            })
             .max();
         assert!(longest.is_some_and(|longest| longest <= 20), "{longest:?}");
         // Uniform: of 2,000 first digits no count is further than 6.5 deviations from 200 (false alarm below 1e-9).
         for digit in b'0'..=b'9' {
-            let count = secrets.iter().filter(|secret| secret.pin.as_bytes()[0] == digit).count();
+            let count = secrets
+                .iter()
+                .filter(|secret| secret.pin.as_bytes()[0] == digit)
+                .count();
             assert!((count as f64 - 200.0).abs() < 6.5 * 180f64.sqrt(), "{count}");
         }
     }

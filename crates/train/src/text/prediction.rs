@@ -79,7 +79,10 @@ impl Unigram {
         let mut prediction = Prediction::default();
         for token in rows.iter().flatten() {
             let log_probability = self.log_probabilities.get(*token as usize);
-            prediction.add(*log_probability.ok_or_else(another_vocabulary)?, Some(*token == self.likeliest));
+            prediction.add(
+                *log_probability.ok_or_else(another_vocabulary)?,
+                Some(*token == self.likeliest),
+            );
         }
         Ok(prediction)
     }
@@ -129,8 +132,12 @@ mod tests {
     /// One token of context halves the perplexity of made-up text, and two do better still: there is something to learn.
     #[test]
     fn made_up_text_has_something_to_learn() {
-        let vocabulary = Vocabulary::from_public_text(&made_up_text(500_000, 1), 985, Digits::Single).unwrap();
-        let split = Rows::of_text(&made_up_text(1_500_000, 2), &vocabulary, 20).unwrap().split(0.1, 3).unwrap();
+        let vocabulary =
+            Vocabulary::from_public_text(&made_up_text(500_000, 1), 985, Digits::Single).unwrap();
+        let split = Rows::of_text(&made_up_text(1_500_000, 2), &vocabulary, 20)
+            .unwrap()
+            .split(0.1, 3)
+            .unwrap();
         let unigram = Unigram::of(&split.training, vocabulary.len()).unwrap();
         let baseline = unigram.predict(&split.validation).unwrap().perplexity();
         assert!((150.0..700.0).contains(&baseline), "{baseline}");
@@ -157,7 +164,16 @@ mod tests {
                 three.add(mixed(&row[place - 2..=place], second).ln(), None);
             }
         }
-        assert!(two.perplexity() < baseline / 2.0, "{} {baseline}", two.perplexity());
-        assert!(three.perplexity() < two.perplexity() * 0.9, "{} {}", three.perplexity(), two.perplexity());
+        assert!(
+            two.perplexity() < baseline / 2.0,
+            "{} {baseline}",
+            two.perplexity()
+        );
+        assert!(
+            three.perplexity() < two.perplexity() * 0.9,
+            "{} {}",
+            three.perplexity(),
+            two.perplexity()
+        );
     }
 }

@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn too_little_text_is_refused_without_quoting_it() {
         for text in ["", "secret"] {
-            let error = Rows::of_text(text, &Vocabulary::bytes(), 6).unwrap_err().to_string();
+            let error = Rows::of_text(text, &Vocabulary::bytes(), 6)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("hint:") && !error.contains("secret"), "{error}");
         }
         assert!(Rows::of_text("abc", &Vocabulary::bytes(), 0).is_err());
@@ -174,7 +176,10 @@ mod tests {
         assert_eq!(split.training.len() + split.validation.len(), rows.len());
         let share = split.validation.len() as f64 / rows.len() as f64;
         // 3,000 rows: more than 6 deviations either way (two-sided about 2e-9 by the normal law).
-        assert!((share - 0.1).abs() < 6.0 * (0.09 / rows.len() as f64).sqrt(), "{share}");
+        assert!(
+            (share - 0.1).abs() < 6.0 * (0.09 / rows.len() as f64).sqrt(),
+            "{share}"
+        );
         assert_eq!(rows.split(0.1, 4).unwrap().validation, split.validation);
         assert_ne!(rows.split(0.1, 5).unwrap().validation, split.validation);
         assert!(rows.split(0.0, 1).is_err() && rows.split(f64::NAN, 1).is_err());
@@ -194,7 +199,10 @@ mod tests {
     #[test]
     fn two_rows_are_enough() {
         let split = Rows::of_tokens(vec![1, 2], 1).unwrap().split(0.5, 1).unwrap();
-        assert_eq!((split.training.row(0), split.validation.row(0)), (&[1][..], &[2][..]));
+        assert_eq!(
+            (split.training.row(0), split.validation.row(0)),
+            (&[1][..], &[2][..])
+        );
     }
 
     /// The size of the case study, in at most a few seconds even unoptimised.

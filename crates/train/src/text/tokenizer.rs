@@ -84,7 +84,12 @@ impl Vocabulary {
         }
         let mut words: Vec<(Vec<u32>, u64)> = pieces
             .into_iter()
-            .map(|(piece, count)| (piece.iter().map(|byte| FIRST_BYTE + u32::from(*byte)).collect(), count))
+            .map(|(piece, count)| {
+                (
+                    piece.iter().map(|byte| FIRST_BYTE + u32::from(*byte)).collect(),
+                    count,
+                )
+            })
             .collect();
         let mut pairs = Pairs::default();
         for (place, (word, count)) in words.iter().enumerate() {
@@ -150,8 +155,11 @@ impl Vocabulary {
             match piece {
                 // Most pieces of one byte are digits or spaces.
                 [byte] => tokens.push(FIRST_BYTE + u32::from(*byte)),
-                _ => tokens
-                    .extend_from_slice(known.entry(piece).or_insert_with_key(|piece| self.encode_piece(piece))),
+                _ => tokens.extend_from_slice(
+                    known
+                        .entry(piece)
+                        .or_insert_with_key(|piece| self.encode_piece(piece)),
+                ),
             }
         }
         tokens

@@ -80,7 +80,11 @@ fn data() -> Data {
         for _ in 0..count {
             let mut last = entropy.below(6);
             for _ in 0..5 {
-                last = if entropy.chance(0.8) { (last + 1) % 6 } else { entropy.below(6) };
+                last = if entropy.chance(0.8) {
+                    (last + 1) % 6
+                } else {
+                    entropy.below(6)
+                };
                 tokens.push(last as u32 + 1);
             }
         }
@@ -114,7 +118,10 @@ fn what_can_be_learned_is_learned() {
     let perplexity = ordinary.result().unwrap().validation.perplexity();
     // The truth: 1/6 of 0.2 and 0.8 more for the next.
     let entropy: f64 = -(0.8333f64 * 0.8333f64.ln() + 5.0 * 0.0333 * 0.0333f64.ln());
-    assert!(perplexity < 1.15 * (entropy.exp() * 4.0 + 6.0) / 5.0, "{perplexity}");
+    assert!(
+        perplexity < 1.15 * (entropy.exp() * 4.0 + 6.0) / 5.0,
+        "{perplexity}"
+    );
     assert!(data.unigram.perplexity() > 5.5);
     // Private models learn less, more so with more noise.
     let private = |noise| {
@@ -159,7 +166,14 @@ fn sum(rows: &Rows, privacy: Privacy) -> Vec<f32> {
     let chosen: Vec<usize> = (0..rows.len()).collect();
     let mut learner = Pairs::new(7);
     let mut gradient = vec![0.0; 49];
-    step_gradient(&mut learner, rows, &chosen, &recipe, &mut Seeded::numbered(1, 1), &mut gradient);
+    step_gradient(
+        &mut learner,
+        rows,
+        &chosen,
+        &recipe,
+        &mut Seeded::numbered(1, 1),
+        &mut gradient,
+    );
     gradient
 }
 
@@ -167,7 +181,10 @@ fn sum(rows: &Rows, privacy: Privacy) -> Vec<f32> {
 #[test]
 fn sensitivity_is_what_the_accountant_is_told() {
     let distance = |left: &[f32], right: &[f32]| {
-        let squares = left.iter().zip(right).map(|(left, right)| f64::from(left - right).powi(2));
+        let squares = left
+            .iter()
+            .zip(right)
+            .map(|(left, right)| f64::from(left - right).powi(2));
         squares.sum::<f64>().sqrt()
     };
     let clip = 0.05;
@@ -194,7 +211,10 @@ fn sensitivity_is_what_the_accountant_is_told() {
         }
     }
     // One row that points the other way, ten times as strongly: 2 rows of [1] against 1 of [1] and a strong other.
-    assert!(largest[0] <= clip * 1.000_001 && largest[0] > 0.9 * clip, "{largest:?}");
+    assert!(
+        largest[0] <= clip * 1.000_001 && largest[0] > 0.9 * clip,
+        "{largest:?}"
+    );
     assert!(largest[1] <= 2.0 * clip * 1.000_001, "{largest:?}");
     let mut both = vec![0.0f32; 2];
     add_clipped(&[1.0, 0.0], 1.0, 1.0, &mut both);
@@ -223,14 +243,20 @@ fn batches_and_noise_have_their_sizes() {
     let deviations = |rate: f64| (all - 800_000.0 * rate) / (800_000.0 * rate * (1.0 - rate)).sqrt();
     assert!(deviations(rate).abs() < 6.5 && deviations(1.05 * rate).abs() > 6.5);
     // Every row alike: the first and the last too.
-    assert!(each.iter().all(|count| (f64::from(*count) - 20.0).abs() < 8.0 * 19f64.sqrt()));
+    assert!(
+        each.iter()
+            .all(|count| (f64::from(*count) - 20.0).abs() < 8.0 * 19f64.sqrt())
+    );
     assert_eq!(poisson(5, 1.0, &mut entropy).len(), 5);
     assert!(poisson(1000, 0.0, &mut entropy).is_empty());
     let mut values = vec![0.0f32; 40_001];
     add_noise(&mut values, 3.0, &mut entropy);
     let variance = values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>() / values.len() as f64;
     let off = |truth: f64| (variance / truth - 1.0) / (2.0 / values.len() as f64).sqrt();
-    assert!(off(9.0).abs() < 6.5 && off(9.0 * 1.05 * 1.05).abs() > 6.5, "{variance}");
+    assert!(
+        off(9.0).abs() < 6.5 && off(9.0 * 1.05 * 1.05).abs() > 6.5,
+        "{variance}"
+    );
 }
 
 #[test]

@@ -160,7 +160,8 @@ pub(super) const ADVERBS: &str = "also often later finally usually never quickly
 /// Sentences start with one of these now and then.
 pub(super) const OPENINGS: &str = "however then today afterwards meanwhile later instead therefore originally surprisingly fortunately besides";
 /// Where.
-pub(super) const PREPOSITIONS: &str = "in of near from behind under during after before against without between over around";
+pub(super) const PREPOSITIONS: &str =
+    "in of near from behind under during after before against without between over around";
 /// Names of women and of men.
 pub(super) const WOMEN: &str = "mary anna elizabeth sarah maria helen alice ruth clara emma julia laura nina rosa irene martha diana grace olga sophie ingrid leila yuki amara priya carmen edith flora";
 pub(super) const MEN: &str = "john william james george charles robert thomas henry david peter paul edward carl frank arthur louis walter albert hugo ivan omar kenji diego stefan patrick oscar felix martin samuel victor";
@@ -169,6 +170,7 @@ pub(super) const FAMILIES: &str = "smith johnson brown miller wilson taylor ande
 /// Places.
 pub(super) const PLACES: &str = "london england france germany paris america europe rome china japan india russia canada spain italy scotland boston chicago texas berlin vienna australia california ireland mexico brazil egypt africa greece sweden norway poland turkey prague madrid lisbon dublin oxford cambridge venice tokyo moscow hungary denmark finland portugal chile peru cuba florida virginia ohio georgia oregon kansas nebraska manchester liverpool york hamburg munich naples milan seville cairo delhi bombay sydney toronto montreal quebec istanbul athens budapest warsaw oslo stockholm helsinki";
 /// Months.
-pub(super) const MONTHS: &str = "january february march april may june july august september october november december";
+pub(super) const MONTHS: &str =
+    "january february march april may june july august september october november december";
 /// What is counted and measured.
 pub(super) const UNITS: &str = "people years kilometers members soldiers pounds meters houses students tons miles copies voters families hours workers dollars pages";

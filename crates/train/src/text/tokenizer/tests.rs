@@ -1,7 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-const TEXT: &str = "the cat and the hat sat in the sun in 1919 and in 2001, and the man in the van ran in 1919 and 1945. ";
+const TEXT: &str =
+    "the cat and the hat sat in the sun in 1919 and in 2001, and the man in the van ran in 1919 and 1945. ";
 
 fn vocabulary(digits: Digits) -> Vocabulary {
     Vocabulary::from_public_text(&TEXT.repeat(5), 300, digits).unwrap()
@@ -62,7 +63,10 @@ fn sizes_that_cannot_be_are_refused() {
     // A text too short for so many tokens gives fewer.
     let short = Vocabulary::from_public_text("ab ab", 1000, Digits::Single).unwrap();
     assert_eq!(short.len(), LEAST + 1);
-    assert_eq!(Vocabulary::from_public_text("", 257, Digits::Single).unwrap(), Vocabulary::bytes());
+    assert_eq!(
+        Vocabulary::from_public_text("", 257, Digits::Single).unwrap(),
+        Vocabulary::bytes()
+    );
 }
 
 #[test]
@@ -98,9 +102,12 @@ fn the_queue_finds_what_counting_anew_finds() {
     while slow.len() < 320 {
         let mut counts = BTreeMap::<(u32, u32), u64>::new();
         for word in &words {
-            word.windows(2).for_each(|pair| *counts.entry((pair[0], pair[1])).or_default() += 1);
+            word.windows(2)
+                .for_each(|pair| *counts.entry((pair[0], pair[1])).or_default() += 1);
         }
-        let allowed = counts.into_iter().filter(|(pair, count)| *count > 1 && slow.may_join(*pair));
+        let allowed = counts
+            .into_iter()
+            .filter(|(pair, count)| *count > 1 && slow.may_join(*pair));
         let Some((pair, _)) = allowed.max_by_key(|(pair, count)| (*count, Reverse(*pair))) else {
             break;
         };
