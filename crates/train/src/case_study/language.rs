@@ -237,7 +237,7 @@ mod tests {
             let trained = train(&mut learner, &data, &recipe, 1, &mut |_| true);
             learner.load(&trained.result().unwrap().weights);
             (
-                learner.many(&prefix, &[pin.clone()])[0],
+                learner.many(&prefix, std::slice::from_ref(&pin))[0],
                 trained.result().unwrap().validation.perplexity(),
             )
         };
