@@ -5,7 +5,16 @@
 //! follow from their inner products, and the clip factor is folded into the one product that sums gradients anyway.
 
 pub mod case_study;
+mod error;
 pub mod layers;
 pub mod model;
 pub mod models;
+mod optimizer;
+mod plain;
+pub mod private;
+mod safetensors;
 pub mod text;
+
+pub use error::Error;
+pub use optimizer::{Rule, Schedule};
+pub use plain::PlainTrainer;
