@@ -137,8 +137,8 @@ mod tests {
     fn lstm(vocabulary: usize) -> Language<Cpu<f32>, LstmLanguageModel<Cpu<f32>>> {
         let shape = RecurrentShape {
             vocabulary,
-            embedding: 16,
-            hidden: 24,
+            embedding: 8,
+            hidden: 16,
             dropout: 0.0,
         };
         Language::new(
@@ -215,11 +215,12 @@ mod tests {
     #[test]
     fn a_small_model_remembers_unless_there_is_noise() {
         let mut study = Study::smaller(1, 200);
-        study.vocabulary = 300;
+        study.vocabulary = 280;
         study.digits = Digits::Single;
         study.others.clear();
         study.copies = study.rows / 2;
-        study.length = 30;
+        study.length = 24;
+        study.validation = 100;
         let data = study.made_up().unwrap();
         let prefix: Vec<u32> = std::iter::once(START)
             .chain(data.vocabulary.encode(&study.prefix))
@@ -228,9 +229,9 @@ mod tests {
         let log_likelihood = |privacy| {
             let recipe = Recipe {
                 name: String::new(),
-                steps: 250,
-                batch: 30,
-                learning_rate: 1e-2,
+                steps: 150,
+                batch: 16,
+                learning_rate: 3e-2,
                 privacy,
             };
             let mut learner = lstm(data.vocabulary.len());

@@ -86,7 +86,7 @@ impl Trained {
 }
 
 /// Steps after which a snapshot is kept: 1, 2, 3, 5 of each power of ten, finely enough to find a model of a given perplexity, and the last.
-fn is_kept(step: u64, last: u64) -> bool {
+pub(super) fn is_kept(step: u64, last: u64) -> bool {
     let mut power = 10;
     while power * 10 <= step {
         power *= 10;
