@@ -87,7 +87,10 @@ pub fn train_by_plan<D: Device<Scalar = f32>, M: LanguageModel<D>>(
             let all: Vec<usize> = (0..validation.count()).collect();
             for some in all.chunks(AT_ONCE) {
                 let losses = model.token_losses(weights, &validation.gather(some));
-                losses.into_iter().flatten().for_each(|loss| prediction.add(-loss, None));
+                losses
+                    .into_iter()
+                    .flatten()
+                    .for_each(|loss| prediction.add(-loss, None));
             }
             trained.snapshots.push(Snapshot {
                 step,
@@ -142,7 +145,10 @@ mod tests {
         let recipe = Recipe {
             steps: 30,
             batch: 20,
-            privacy: Privacy::Records { clip: 1.0, noise: 1.0 },
+            privacy: Privacy::Records {
+                clip: 1.0,
+                noise: 1.0,
+            },
             ..Recipe::ordinary()
         };
         let [one, same, other] = [1, 1, 2].map(|seed| run(&recipe, seed, 12).unwrap());
@@ -154,7 +160,17 @@ mod tests {
 
     #[test]
     fn other_recipes_are_refused() {
-        for privacy in [Privacy::None, Privacy::Records { clip: 1.0, noise: 0.0 }, Privacy::Records { clip: 1.0, noise: f64::NAN }] {
+        for privacy in [
+            Privacy::None,
+            Privacy::Records {
+                clip: 1.0,
+                noise: 0.0,
+            },
+            Privacy::Records {
+                clip: 1.0,
+                noise: f64::NAN,
+            },
+        ] {
             let recipe = Recipe {
                 privacy,
                 ..Recipe::ordinary()

@@ -72,7 +72,10 @@ mod tests {
         let examples = TextExamples::new(&rows, 7, "notes").unwrap();
         assert_eq!((examples.count(), examples.name()), (3, "notes".to_owned()));
         let batch = examples.gather(&[2, 0]);
-        assert_eq!((batch.row(0), batch.row(1)), (&[START, 5, 6][..], &[START, 1, 2][..]));
+        assert_eq!(
+            (batch.row(0), batch.row(1)),
+            (&[START, 5, 6][..], &[START, 1, 2][..])
+        );
         assert_eq!(examples.gather(&[]).len(), 0);
         assert!(TextExamples::new(&rows, 6, "notes").is_err());
     }
