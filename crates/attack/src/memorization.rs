@@ -20,7 +20,7 @@ mod search;
 mod skew_normal;
 
 pub use exposure::{Exposure, Remembered, Summary, Uniformity, remembered, uniformity};
-pub use limit::{Limit, for_copies};
+pub use limit::{Allowed, Limit, allowed, for_copies};
 pub use membership_guess::{Guessed, guess, judge};
 pub use ranking::{Candidates, Line, Rank, Ranking, phrase_perplexity, rank_all};
 pub use search::{Extraction, Step, most_likely};

@@ -6,7 +6,8 @@
 //! many owners are planted once, ten and a hundred times, and some are never planted, as references.
 //!
 //! Nothing here is a release. A study trains an ordinary model as well and says how well secrets are remembered; what it prints about private text is
-//! as private as that text. Its noise comes from its seed, so that anybody can repeat it: models that leave the house are made by a plan that charges a ledger.
+//! as private as that text. Its noise comes from its seed, so that anybody can repeat it: models that leave the
+//! house are made with fresh noise, and charged to a ledger that stays.
 //!
 //! ```text
 //! Study ──► Data: vocabulary, training rows with secrets, validation rows, unigram baseline
@@ -16,10 +17,12 @@
 
 mod data;
 mod language;
+mod planned;
 mod recipe;
 mod training;
 
 pub use data::{Data, Study};
 pub use language::Language;
+pub use planned::train_by_plan;
 pub use recipe::{Privacy, Recipe};
 pub use training::{Learner, Progress, Snapshot, Trained, predict, train};

@@ -9,6 +9,7 @@
 //! private text ───────────────┴─► Rows of T tokens ──► split by a public seed ──► training rows (with planted phrases) │ validation rows
 //! ```
 
+mod examples;
 mod made_up;
 mod planting;
 mod prediction;
@@ -16,6 +17,7 @@ mod rows;
 mod seeded;
 mod tokenizer;
 
+pub use examples::TextExamples;
 pub use made_up::made_up_text;
 pub use planting::{Phrase, Secret, plant, secrets};
 pub use prediction::{Prediction, Unigram};

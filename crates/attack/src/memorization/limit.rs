@@ -93,6 +93,43 @@ pub fn for_copies(
     Ok(None)
 }
 
+/// What may become known of a secret that is in so many records.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Allowed {
+    /// In how many records the secret is.
+    pub copies: u32,
+    /// What is promised to all of them together; `None` for nothing.
+    pub limit: Option<Limit>,
+    /// The largest probability that the first guess is right.
+    pub first_guess: f64,
+    /// The smallest expected rank.
+    pub expected_rank: f64,
+}
+
+/// A line for each number of copies: ε is a promise to one record, and what several records say alike is hidden less well.
+///
+/// # Errors
+/// When the run has no curve.
+pub fn allowed(
+    event: &Event,
+    unit: &PrivacyUnit,
+    copies: &[u32],
+    delta: &Delta,
+    candidates: usize,
+) -> Result<Vec<Allowed>, Error> {
+    let line = |copies: &u32| {
+        let promise = for_copies(event, unit, *copies, delta)?;
+        let limit = promise.as_ref().and_then(Limit::of);
+        Ok(Allowed {
+            copies: *copies,
+            limit,
+            first_guess: limit.map_or(1.0, |limit| limit.among_the_first(1, candidates)),
+            expected_rank: limit.map_or(1.0, |limit| limit.expected_rank(candidates)),
+        })
+    };
+    copies.iter().map(line).collect()
+}
+
 /// A δ has at most some 300 decimal places.
 const MOST_PLACES: u32 = 280;
 
@@ -145,7 +182,7 @@ mod tests {
                 },
                 multiplier_squared: Ratio::parse("4").unwrap(),
             }),
-            times: 1_000,
+            times: 100,
         };
         let unit = PrivacyUnit::new("record", Neighbors::AddRemove);
         let delta = Delta::parse("1e-6").unwrap();
@@ -171,6 +208,10 @@ mod tests {
             },
             multiplier_squared: Ratio::parse("0.01").unwrap(),
         };
-        assert_eq!(for_copies(&sure, &unit, 404, &delta).unwrap(), None);
+        let lines = allowed(&sure, &unit, &[404], &delta, 10_000).unwrap();
+        assert_eq!(
+            (lines[0].limit, lines[0].first_guess, lines[0].expected_rank),
+            (None, 1.0, 1.0)
+        );
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::Seeded;
 use std::collections::BTreeMap;
+use std::f64::consts::LOG2_E;
 
 /// Counts of what followed each context of up to `order` tokens, mixed with a uniform guess: a model whose truth can be computed by hand.
 struct Counting {
@@ -263,7 +264,7 @@ fn references_are_uniform_in_any_model_and_planted_secrets_are_not() {
     assert!(unseen.chance > 1e-9, "{unseen:?}");
     let summary = Summary::of(&ranks).unwrap();
     // Exposure of a uniform rank is about exponential with mean 1/ln 2 = 1.44 and as large a deviation: 7 of them over √400.
-    assert!((summary.mean - 1.4427).abs() < 7.0 * 1.4427 / 20.0, "{summary:?}");
+    assert!((summary.mean - LOG2_E).abs() < 7.0 * LOG2_E / 20.0, "{summary:?}");
     // Mutants: references that are years, and references of which a third was planted.
     let ranking = rank_all(&mut model, &START, &PREFIX, &pins());
     let years: Vec<Rank> = (1900..2000)

@@ -125,3 +125,131 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
             .unwrap_or_else(|_| vec![f64::NEG_INFINITY; continuations.len()])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case_study::{Privacy, Recipe, Study, train};
+    use crate::models::{LstmLanguageModel, RecurrentShape};
+    use crate::text::Digits;
+    use device::Cpu;
+
+    fn lstm(vocabulary: usize) -> Language<Cpu<f32>, LstmLanguageModel<Cpu<f32>>> {
+        let shape = RecurrentShape {
+            vocabulary,
+            embedding: 8,
+            hidden: 16,
+            dropout: 0.0,
+        };
+        Language::new(
+            Cpu::default(),
+            LstmLanguageModel::new(Cpu::default(), shape).unwrap(),
+        )
+    }
+
+    #[test]
+    fn all_ways_to_ask_agree() {
+        let mut learner = lstm(30);
+        learner.load(
+            &learner
+                .initial(3)
+                .iter()
+                .map(|weight| 4.0 * weight)
+                .collect::<Vec<_>>(),
+        );
+        let rows: Vec<Vec<u32>> = (0..7)
+            .map(|row| (0..5).map(|place| 1 + (row * 3 + place * 5) % 29).collect())
+            .collect();
+        let rows: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+        let (quick, full) = (learner.predict(&rows, false), learner.predict(&rows, true));
+        assert_eq!((quick.tokens, full.tokens, quick.right), (35, 35, None));
+        assert!(
+            (quick.log_likelihood - full.log_likelihood).abs() < 1e-3,
+            "{quick:?} {full:?}"
+        );
+        assert!(full.right.is_some());
+        let continuations = vec![vec![4, 5], vec![4, 9], vec![1]];
+        let many = learner.many(&[START, 7], &continuations);
+        for (continuation, found) in continuations.iter().zip(many) {
+            let mut context = vec![START, 7];
+            let mut sum = 0.0;
+            for token in continuation {
+                sum += learner.next(&context)[*token as usize];
+                context.push(*token);
+            }
+            assert!((sum - found).abs() < 1e-4, "{sum} {found}");
+        }
+        // A token that there is not: no answer, and nothing breaks.
+        assert!(learner.next(&[99]).is_empty());
+        learner.add_gradients(&[&[99]], Some(1.0), &mut []);
+    }
+
+    #[test]
+    fn no_row_adds_more_than_the_clip_norm() {
+        let mut learner = lstm(30);
+        learner.load(&learner.initial(3));
+        let norm = |values: &[f32]| {
+            values
+                .iter()
+                .map(|value| f64::from(*value).powi(2))
+                .sum::<f64>()
+                .sqrt()
+        };
+        let row: &[u32] = &[1, 2, 3, 2, 1];
+        let mut whole = vec![0.0; learner.weights()];
+        learner.add_gradients(&[row], None, &mut whole);
+        assert!(norm(&whole) > 0.02);
+        for (clip, copies) in [(0.01, 1), (0.01, 4), (1e6, 1)] {
+            let mut sum = vec![0.0; learner.weights()];
+            learner.add_gradients(&vec![row; copies], Some(clip), &mut sum);
+            let expected = copies as f64 * norm(&whole).min(clip);
+            assert!(
+                (norm(&sum) / expected - 1.0).abs() < 1e-3,
+                "{} {expected}",
+                norm(&sum)
+            );
+        }
+    }
+
+    /// A planted phrase in every other row is known by heart after a few hundred steps, and with much noise it is not.
+    #[test]
+    fn a_small_model_remembers_unless_there_is_noise() {
+        let mut study = Study::smaller(1, 200);
+        study.vocabulary = 280;
+        study.digits = Digits::Single;
+        study.others.clear();
+        study.copies = study.rows / 2;
+        study.length = 24;
+        study.validation = 100;
+        let data = study.made_up().unwrap();
+        let prefix: Vec<u32> = std::iter::once(START)
+            .chain(data.vocabulary.encode(&study.prefix))
+            .collect();
+        let pin = data.vocabulary.encode(&study.pin);
+        let log_likelihood = |privacy| {
+            let recipe = Recipe {
+                name: String::new(),
+                steps: 150,
+                batch: 16,
+                learning_rate: 3e-2,
+                privacy,
+            };
+            let mut learner = lstm(data.vocabulary.len());
+            let trained = train(&mut learner, &data, &recipe, 1, &mut |_| true);
+            learner.load(&trained.result().unwrap().weights);
+            (
+                learner.many(&prefix, std::slice::from_ref(&pin))[0],
+                trained.result().unwrap().validation.perplexity(),
+            )
+        };
+        let (ordinary, perplexity) = log_likelihood(Privacy::None);
+        assert!(ordinary > -2.0, "{ordinary}");
+        assert!(perplexity < data.unigram.perplexity(), "{perplexity}");
+        let (private, _) = log_likelihood(Privacy::Records {
+            clip: 0.1,
+            noise: 20.0,
+        });
+        // Four digits among ten are −9.2 by chance.
+        assert!(private < -8.0, "{private}");
+    }
+}

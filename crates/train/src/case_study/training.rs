@@ -86,12 +86,14 @@ impl Trained {
 }
 
 /// Steps after which a snapshot is kept: 1, 2, 3, 5 of each power of ten, finely enough to find a model of a given perplexity, and the last.
-fn is_kept(step: u64, last: u64) -> bool {
+pub(super) fn is_kept(step: u64, last: u64) -> bool {
     let mut power = 10;
     while power * 10 <= step {
         power *= 10;
     }
-    step == last || (step >= 10 && step % power == 0) || (step >= 100 && step % (power / 2).max(1) == 0)
+    step == last
+        || (step >= 10 && step.is_multiple_of(power))
+        || (step >= 100 && step.is_multiple_of((power / 2).max(1)))
 }
 
 /// Streams of a seed.
@@ -172,7 +174,7 @@ fn poisson(count: usize, rate: f64, entropy: &mut Seeded) -> Vec<usize> {
     let mut place = 0.0;
     loop {
         place += ((1.0 - entropy.unit()).ln() / (-rate).ln_1p()).floor();
-        if !(place < count as f64) {
+        if place >= count as f64 || place.is_nan() {
             return chosen;
         }
         chosen.push(place as usize);

@@ -88,7 +88,7 @@ impl Unigram {
     }
 }
 
-fn another_vocabulary() -> TextError {
+pub(super) fn another_vocabulary() -> TextError {
     TextError::bad_setting(
         "the rows have tokens that the vocabulary does not have",
         "rows and model must use one vocabulary",
