@@ -4,6 +4,7 @@ mod average;
 mod bits;
 mod linkage;
 mod membership;
+mod memorization;
 mod people;
 mod reconstruct;
 mod table;
@@ -23,7 +24,8 @@ use clap::{Args, Subcommand};
   deniable attack average                           one question asked many times, without and with a ledger
   deniable attack membership                        was she in the data? from published means
   deniable attack linkage people.csv                which columns single people out
-  deniable attack bits                              floating-point noise that gives the answer away")]
+  deniable attack bits                              floating-point noise that gives the answer away
+  deniable attack memorization                      a PIN that a language model learned by heart, and one that it did not")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +39,7 @@ enum Command {
     Membership(Box<membership::Arguments>),
     Linkage(Box<linkage::Arguments>),
     Bits(bits::Arguments),
+    Memorization(memorization::Arguments),
 }
 
 /// Runs the command.
@@ -47,5 +50,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Membership(arguments) => membership::run(arguments),
         Command::Linkage(arguments) => linkage::run(arguments),
         Command::Bits(arguments) => bits::run(arguments),
+        Command::Memorization(arguments) => memorization::run(arguments),
     }
 }

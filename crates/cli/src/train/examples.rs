@@ -60,7 +60,7 @@ impl Texts {
         };
         let whole = |text: &str| -> Result<Vec<Vec<u32>>, CliError> {
             let rows = Rows::of_text(text, vocabulary, length).map_err(explained)?;
-            Ok(rows.iter().map(|row| started(row)).collect())
+            Ok(rows.iter().map(started).collect())
         };
         match source {
             Source::MadeUp { rows, seed } => {

@@ -1,0 +1,143 @@
+//! `deniable attack memorization`: what a language model remembers of a secret, with and without privacy.
+
+mod report;
+mod study;
+
+use super::told::Outputs;
+use crate::terminal::{CliError, Interrupt, explained, fail};
+use accounting::{Delta, Epsilon};
+use report::Report;
+use std::path::PathBuf;
+use study::Wanted;
+use train::case_study::{Recipe, Study};
+use train::text::{Digits, Vocabulary, made_up_text, read_text};
+
+/// Ask a language model for a secret that was in its text
+///
+/// A small LSTM learns text in which \"my pin number is 3456\" is planted. All 10,000 PINs are then ranked by the perplexity that the model gives to them. This is done for an
+/// ordinary model, for the recipe with noise that the case study published, and for one with a stated ε; and, because a model that learned nothing protects everything, for the
+/// ordinary model when it was no more useful than the private ones. Random PINs of other people are planted once, ten and a hundred times, and some never.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  deniable attack memorization                          a tenth of the published size
+  deniable attack memorization --full --html study.html the published size: a quarter of an hour on two cores
+  deniable attack memorization --text book.txt --epsilon 3
+  deniable attack memorization --seeds 5 --json
+
+Nothing in it is a release: models are trained without privacy as well, and what is printed about a text is as private as the text.
+
+Exit code: 0 when the study ran, 2 when it could not.")]
+pub(super) struct Arguments {
+    /// The published size: 202,000 rows, 404 copies, 8,100 steps
+    #[arg(long, conflicts_with = "scale")]
+    full: bool,
+    /// So many times smaller than the published size
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    scale: usize,
+    /// Text to learn from, in the place of made-up text
+    #[arg(long, value_name = "FILE")]
+    text: Option<PathBuf>,
+    /// Public text that the vocabulary is made from, where --text is given [default: made-up text]
+    #[arg(long, value_name = "FILE", requires = "text")]
+    public_text: Option<PathBuf>,
+    /// ε of the third recipe, for one row
+    #[arg(long, value_name = "E", default_value = "8")]
+    epsilon: String,
+    /// δ of all recipes
+    #[arg(long, value_name = "D", default_value = "1e-6")]
+    delta: String,
+    /// How many times everything is repeated, with other seeds
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    arguments.outputs.check()?;
+    if arguments.seeds == 0 || arguments.scale == 0 {
+        return fail(
+            "--seeds and --scale must be at least 1",
+            "leave them out to begin with",
+        );
+    }
+    let interrupt = Interrupt::listen();
+    let mut runs = Vec::new();
+    for seed in arguments.seed..arguments.seed + arguments.seeds {
+        if !runs.is_empty() && interrupt.was_pressed() {
+            break;
+        }
+        let wanted = arguments.wanted(seed)?;
+        let progress = arguments.outputs.progress("training", wanted.steps());
+        let asked = wanted.run(&progress, &interrupt)?;
+        drop(progress);
+        runs.push(report::Run {
+            seed,
+            rows: wanted.data.training.len(),
+            copies: wanted.study.copies,
+            unigram: wanted.data.unigram.perplexity(),
+            asked,
+        });
+    }
+    let report = Report {
+        runs,
+        delta: arguments.delta.clone(),
+        stopped: interrupt.was_pressed(),
+    };
+    arguments.outputs.give(report.told())
+}
+
+impl Arguments {
+    fn wanted(&self, seed: u64) -> Result<Wanted, CliError> {
+        let factor = if self.full { 1 } else { self.scale };
+        let study = Study::smaller(seed, factor);
+        let data = match &self.text {
+            None => study.made_up().map_err(explained)?,
+            Some(path) => {
+                let public = match &self.public_text {
+                    Some(path) => read_text(path).map_err(explained)?,
+                    None => made_up_text(2_000_000, seed),
+                };
+                let vocabulary = Vocabulary::from_public_text(&public, study.vocabulary, Digits::Grouped);
+                let text = read_text(path).map_err(explained)?;
+                study
+                    .of_text(&text, vocabulary.map_err(explained)?)
+                    .map_err(explained)?
+            }
+        };
+        let epsilon = Epsilon::parse(&self.epsilon).map_err(explained)?;
+        let delta = Delta::parse(&self.delta).map_err(explained)?;
+        // As many epochs as the paper's, but no fewer steps than a model needs to learn words.
+        let steps = |steps: u64| (steps / factor as u64).max(1000);
+        let shorter = |recipe: Recipe| Recipe {
+            steps: steps(recipe.steps),
+            ..recipe
+        };
+        let rows = data.training.len();
+        let private = Recipe::private(
+            rows,
+            400.min(rows / 4).max(1),
+            steps(8_100) / 2,
+            2e-3,
+            1.0,
+            &epsilon,
+            &delta,
+        )
+        .map_err(explained)?;
+        Ok(Wanted {
+            arms: vec![
+                shorter(Recipe::ordinary()),
+                shorter(Recipe::of_the_paper()),
+                private,
+            ],
+            study,
+            data,
+            delta,
+            seed,
+        })
+    }
+}
