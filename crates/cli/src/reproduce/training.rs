@@ -1,4 +1,7 @@
-//! P2: the ε of a training recipe. Only the accounting is checked here.
+//! P1 to P4: private training, what it costs, and what a model remembers.
+
+mod canary;
+mod pin;
 
 use super::{Claim, Fault, Outcome};
 use crate::plot::{Figure, Scale};
@@ -6,11 +9,28 @@ use crate::terminal::significant;
 use accounting::{Curve, Delta, Epsilon, Event, PrivacyUnit, Ratio, Sampler, smallest_training_multiplier};
 use exact::{Rational, ratio};
 
-pub(super) const CLAIMS: &[Claim] = &[Claim {
-    id: "P2",
-    claim: "clip 1.0, noise multiplier 0.3, batch 100 of 10,000, 1000 steps: accounting of this recipe only",
-    run: recipe,
-}];
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "P1",
+        claim: "an LSTM on text with \"my pin number is 3456\": the PIN ranks first of 10,000",
+        run: pin::memorized,
+    },
+    Claim {
+        id: "P2",
+        claim: "DP-Adam with clip 1.0 and noise 0.3: the PIN is far down; what that costs, and a recipe with ε ≤ 8",
+        run: || pin::hidden(recipe()?),
+    },
+    Claim {
+        id: "P3",
+        claim: "how accurate the two models are",
+        run: pin::useful,
+    },
+    Claim {
+        id: "P4",
+        claim: "DP-SGD: sample, clip each example, Gaussian noise, accountant",
+        run: canary::loop_keeps_its_promise,
+    },
+];
 
 const STEPS: u64 = 1000;
 
@@ -72,10 +92,6 @@ fn recipe() -> Result<Outcome, Fault> {
         "ε = 69.8157107 at δ = 1e-5, which protects little; the smallest σ for ε ≤ 8 keeps it, 0.1 % less does not",
         measured,
         right && tight,
-    )
-    .note(
-        "Checked is what the recipe costs, for an example added or removed and batches that are Poisson samples. The training itself \
-         comes with the crate `train`.",
     )
     .figure(figure))
 }
