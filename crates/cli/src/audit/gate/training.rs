@@ -55,8 +55,15 @@ impl Subject for SampledSum {
     fn build(&self, stretch: &Rational) -> Result<SampledGaussian, CliError> {
         let multiplier_squared = Ratio::at_most(&(Rational::ONE / (stretch * stretch)));
         let sensitivity = Sensitivity::scalar(STEP).map_err(explained)?;
-        SampledGaussian::new(half()?, &multiplier_squared, 1, &delta()?, sensitivity, Grid::new(0))
-            .map_err(explained)
+        SampledGaussian::new(
+            half()?,
+            &multiplier_squared,
+            1,
+            &delta()?,
+            sensitivity,
+            Grid::new(0),
+        )
+        .map_err(explained)
     }
 
     fn input(&self, data: &Vec<i64>) -> Vec<Vec<i64>> {
@@ -84,7 +91,10 @@ impl Subject for SampledSum {
         let (variance, data) = (mechanism.variance().clone(), data.clone());
         let parts = 1u64 << data.len();
         let sum = move |part: u64| -> i64 {
-            let inside = data.iter().enumerate().filter(|(place, _)| part >> place & 1 == 1);
+            let inside = data
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| part >> place & 1 == 1);
             inside.map(|(_, value)| *value).sum()
         };
         let recipe = move |bits: u32| {
@@ -112,7 +122,7 @@ impl Subject for SampledSum {
     fn plan(&self) -> Plan {
         Plan {
             exact_lack: 20,
-            drawn_lack: [50, 30],
+            drawn_lack: [50, 40],
             draws: [40_000, 400_000],
             fitted: [50_000, 300_000],
         }
