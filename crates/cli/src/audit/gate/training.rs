@@ -122,7 +122,7 @@ impl Subject for SampledSum {
     fn plan(&self) -> Plan {
         Plan {
             exact_lack: 20,
-            drawn_lack: [50, 30],
+            drawn_lack: [50, 40],
             draws: [40_000, 400_000],
             fitted: [50_000, 300_000],
         }
