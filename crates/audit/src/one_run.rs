@@ -23,7 +23,13 @@ const STEP: f64 = 0.05;
 ///
 /// # Errors
 /// When there are more right guesses than guesses, or more guesses than canaries, or more than 2³² of them, or ε or δ are out of range.
-pub fn one_run_p_value(canaries: u64, guesses: u64, correct: u64, epsilon: f64, delta: f64) -> Result<f64, Error> {
+pub fn one_run_p_value(
+    canaries: u64,
+    guesses: u64,
+    correct: u64,
+    epsilon: f64,
+    delta: f64,
+) -> Result<f64, Error> {
     check(canaries, guesses, correct, delta)?;
     if !(epsilon.is_finite() && epsilon >= 0.0) {
         return Err(Error::NegativeEpsilon);
@@ -129,7 +135,10 @@ mod tests {
                 for v in 0..=m as usize {
                     let exact: f64 = law[v..].iter().sum();
                     let bound = one_run_p_value(m.into(), m.into(), v as u64, epsilon, 0.0).unwrap();
-                    assert!(bound >= exact - 1e-12 && bound <= exact * 1.00001 + 1e-12, "{m} {epsilon} {v}");
+                    assert!(
+                        bound >= exact - 1e-12 && bound <= exact * 1.00001 + 1e-12,
+                        "{m} {epsilon} {v}"
+                    );
                 }
             }
         }
@@ -144,8 +153,7 @@ mod tests {
                     let honest = epsilon.exp() / (1.0 + epsilon.exp());
                     let each = vec![delta + (1.0 - delta) * honest; m];
                     for v in 0..=m {
-                        let bound =
-                            one_run_p_value(m as u64, m as u64, v as u64, epsilon, delta).unwrap();
+                        let bound = one_run_p_value(m as u64, m as u64, v as u64, epsilon, delta).unwrap();
                         let one_by_one = tail(&each, v);
                         let together = delta + (1.0 - delta) * tail(&vec![honest; m], v);
                         assert!(one_by_one <= bound + 1e-12, "{m} {epsilon} {delta} {v}");
@@ -169,7 +177,10 @@ mod tests {
         let plain = one_run_lower_bound(1000, 200, 190, 0.0, 0.95).unwrap();
         assert!(plain > 2.0);
         let with_delta = one_run_lower_bound(1000, 200, 190, 1e-5, 0.95).unwrap();
-        assert!(with_delta < plain && with_delta > plain - 0.2, "{plain} {with_delta}");
+        assert!(
+            with_delta < plain && with_delta > plain - 0.2,
+            "{plain} {with_delta}"
+        );
         assert!(one_run_lower_bound(1000, 200, 190, 1e-5, 1.0 - 1e-9).unwrap() < with_delta);
         assert!(one_run_lower_bound(1000, 200, 190, 0.1, 0.95).unwrap() < with_delta);
         assert_eq!(one_run_lower_bound(100, 0, 0, 1e-5, 0.95).unwrap(), 0.0);
@@ -193,8 +204,14 @@ mod tests {
     fn what_is_refused() {
         assert_eq!(one_run_lower_bound(10, 11, 5, 0.0, 0.95), Err(Error::Miscounted));
         assert_eq!(one_run_lower_bound(10, 5, 6, 0.0, 0.95), Err(Error::Miscounted));
-        assert_eq!(one_run_lower_bound(10, 5, 5, 2.0, 0.95), Err(Error::DeltaOutOfRange));
-        assert_eq!(one_run_lower_bound(10, 5, 5, 0.0, 1.0), Err(Error::ConfidenceOutOfRange));
+        assert_eq!(
+            one_run_lower_bound(10, 5, 5, 2.0, 0.95),
+            Err(Error::DeltaOutOfRange)
+        );
+        assert_eq!(
+            one_run_lower_bound(10, 5, 5, 0.0, 1.0),
+            Err(Error::ConfidenceOutOfRange)
+        );
         assert_eq!(one_run_p_value(10, 5, 5, -1.0, 0.0), Err(Error::NegativeEpsilon));
     }
 }

@@ -1,12 +1,15 @@
 //! This machine's processor, on one thread.
 
 mod cells;
+mod gram;
 mod lanes;
 mod matrix;
 mod norms;
 mod pointwise;
 mod rows;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use matrix::Multiply;
 

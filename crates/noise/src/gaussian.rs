@@ -13,6 +13,11 @@ const BATCH: usize = 64;
 /// A block law has its deviation between 2^4 and 2^5 cells.
 const BLOCK_LOG: i32 = 4;
 
+/// Many draws look their cell up by this many bits of the key, which almost always tell.
+const QUICK_BITS: u32 = 12;
+const OPEN: u8 = u8::MAX;
+const QUICK_DRAWS: usize = 4096;
+
 /// A table of all magnitudes pays off up to this deviation, and only when this many values are drawn.
 const DIRECT_SCALE: u32 = 1200;
 const DIRECT_DRAWS: usize = 4096;
@@ -112,8 +117,10 @@ struct Blocks {
     steepness: Rational,
     /// ⌊K·2^72⌋.
     steepness_fixed: u64,
-    /// For each cell, a number of which it is certain that a coin of 32 bits below it keeps any place in the block.
-    certain: Vec<u32>,
+    /// For each cell, a number of which it is certain that a coin of 8 bits below it keeps any place in the block.
+    certain: Vec<u8>,
+    /// For the first 12 bits of a key, its cell, or [`OPEN`] where they do not tell.
+    quick: Vec<u8>,
 }
 
 impl Blocks {
@@ -127,17 +134,20 @@ impl Blocks {
         // γ < K·(2q+1) in the whole block, and e^−γ ≥ 1 − γ. The last cell stands for many blocks, so nothing is certain there.
         let certain = (0..law.cells).map(|block| {
             let most = &steepness * Rational::from(2 * u64::from(block) + 1);
-            let kept = (Rational::ONE - most).max(Rational::ZERO) * power_of_two(32);
-            let known = if block + 1 == law.cells {
-                0
-            } else {
-                u64::try_from(kept.floor()).unwrap_or(0)
-            };
-            u32::try_from(known).unwrap_or(u32::MAX)
+            let kept = (Rational::ONE - most).max(Rational::ZERO) * power_of_two(8);
+            let last = block + 1 == law.cells;
+            u8::try_from(kept.floor()).ok().filter(|_| !last).unwrap_or(0)
+        });
+        let certain = certain.collect();
+        let table = Inversion::new(law.clone());
+        let quick = (0..1 << QUICK_BITS).map(|beginning| {
+            let cell = table.cell_of_all(beginning, QUICK_BITS);
+            cell.and_then(|cell| u8::try_from(cell).ok()).unwrap_or(OPEN)
         });
         Self {
-            certain: certain.collect(),
-            table: Inversion::new(law.clone()),
+            quick: quick.collect(),
+            certain,
+            table,
             law,
             log_width,
             steepness,
@@ -388,47 +398,48 @@ impl RoundedGaussian {
     /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing.
     pub fn add_to(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         entropy.refresh();
-        if (0..=31).contains(&self.blocks.log_width) {
-            self.add_with_short_words(values, entropy)
+        if values.len() >= QUICK_DRAWS && (0..=31).contains(&self.blocks.log_width) {
+            self.add_quickly(values, entropy)
         } else {
-            self.add_with_long_words(values, entropy)
+            self.add_one_by_one(values, entropy)
         }
     }
 
-    /// 32 bits of ρ say to which integer 2^b·(q+ρ) rounds when b ≤ 31, and 32 bits of the coin almost always keep it, whatever ρ is. Only where they do not
-    /// are both drawn on, to 64 bits.
-    fn add_with_short_words(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+    /// 12 bits of the key almost always tell the cell, 32 bits of ρ say to which integer 2^b·(q+ρ) rounds when b ≤ 31, and 8 bits of the coin almost always keep it, whatever ρ is. Only where they
+    /// do not are they drawn on, to 64 bits. How often that is depends on the noise, so this is for many draws, whose time says next to nothing about one.
+    fn add_quickly(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         let blocks = &self.blocks;
         let (width, half) = (blocks.log_width as u32, 1u64 << (31 - blocks.log_width));
-        let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
-        let (mut places, mut coins) = ([0u32; BATCH], [0u32; BATCH]);
+        let (mut words, mut places, mut coins) = ([0u32; BATCH], [0u32; BATCH], [0u32; BATCH / 4]);
+        // A cell that is open is none of these, so that one comparison says no to both.
+        let mut certain = [0u8; 256];
+        certain[..blocks.certain.len().min(255)]
+            .copy_from_slice(&blocks.certain[..blocks.certain.len().min(255)]);
+        let quick: &[u8; 1 << QUICK_BITS] = blocks.quick[..].try_into().expect("as many as it was made with");
         let mut done = 0;
         while done < values.len() {
             let count = BATCH.min(values.len() - done);
-            let (words, cells) = (&mut words[..count], &mut cells[..count]);
-            let (places, coins) = (&mut places[..count], &mut coins[..count]);
-            entropy.fill(words, blocks.table.word_bits());
-            entropy.fill(places, 32);
-            entropy.fill(coins, 32);
-            blocks.table.look_up(words, cells, entropy);
+            entropy.fill(&mut words[..count], blocks.table.word_bits());
+            entropy.fill(&mut places[..count], 32);
+            entropy.fill(&mut coins[..count.div_ceil(4)], 32);
             for lane in 0..count {
-                let (cell, place, coin) = (cells[lane], places[lane], coins[lane]);
-                let negative = words[lane] & 1;
-                if coin < blocks.certain[cell as usize] {
+                let (word, place) = (words[lane], places[lane]);
+                let coin = (coins[lane / 4] >> (8 * (lane % 4))) as u8;
+                let cell = quick[(word >> (32 - QUICK_BITS)) as usize];
+                if coin < certain[usize::from(cell)] {
                     // q < 2^8 and b ≤ 31, so a magnitude is below 2^40.
-                    let magnitude =
-                        ((((u64::from(cell) << 32) + u64::from(place)) + half) >> (32 - width)) as i64;
-                    let sign = -i64::from(negative);
+                    let point = (u64::from(cell) << 32) + u64::from(place);
+                    let magnitude = ((point + half) >> (32 - width)) as i64;
+                    let sign = -i64::from(word & 1);
                     values[done] = values[done].saturating_add((magnitude ^ sign) - sign);
                     done += 1;
                     continue;
                 }
-                let block = blocks.block(cell, entropy);
-                let more = entropy.bits(64);
-                let coin = (u64::from(coin) << 32) | (more >> 32);
-                let place = (u64::from(place) << 32) | (more & 0xffff_ffff);
+                let block = blocks.block(blocks.table.find(word, entropy), entropy);
+                let coin = (u64::from(coin) << 56) | entropy.bits(56);
+                let place = (u64::from(place) << 32) | entropy.bits(32);
                 if blocks.keep_with(block, place, coin, true, entropy) {
-                    values[done] = signed_sum(values[done], self.magnitude(block, place), negative == 1);
+                    values[done] = signed_sum(values[done], self.magnitude(block, place), word & 1 == 1);
                     done += 1;
                 }
             }
@@ -442,7 +453,7 @@ impl RoundedGaussian {
         (point + half) >> (64 - self.blocks.log_width)
     }
 
-    fn add_with_long_words(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+    fn add_one_by_one(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         let blocks = &self.blocks;
         let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
         let mut done = 0;
@@ -579,6 +590,13 @@ mod tests {
                 .unwrap()
                 .fill(&mut samples, &mut entropy);
             goodness::cdf_test(&samples, goodness::rounded_gaussian_cdf(&scale), 1e-9).assert_consistent();
+            // The path of few draws.
+            let sampler = RoundedGaussian::with_scale(&scale).unwrap();
+            samples[..100_000]
+                .chunks_mut(1000)
+                .for_each(|chunk| sampler.fill(chunk, &mut entropy));
+            goodness::cdf_test(&samples[..100_000], goodness::rounded_gaussian_cdf(&scale), 1e-9)
+                .assert_consistent();
             let mutant = goodness::rounded_gaussian_cdf(&(&scale * ratio(21, 20)));
             if scale > ratio(1, 2) {
                 goodness::cdf_test(&samples, mutant, 1e-9).assert_rejected();
@@ -625,12 +643,14 @@ mod tests {
             let blocks = Blocks::new(&(&scale * &scale));
             let end = blocks.certain.len() - 1;
             assert_eq!(blocks.certain[end], 0, "nothing is certain beyond the table");
+            let told = blocks.quick.iter().filter(|cell| **cell != OPEN).count();
+            assert!(told > blocks.quick.len() * 9 / 10, "{told}");
             for (block, certain) in blocks.certain[..end]
                 .iter()
                 .enumerate()
                 .filter(|(_, known)| **known > 0)
             {
-                let coin = (u64::from(*certain - 1) << 32) | 0xffff_ffff;
+                let coin = (u64::from(*certain) << 56) - 1;
                 let mut tape = crate::Tape::new([0xff; 32]);
                 assert!(
                     blocks.keep_exactly(block as u64, u64::MAX, coin, true, &mut tape),

@@ -172,6 +172,25 @@ impl<L: Law> Inversion<L> {
         self.draw(entropy).0 as usize
     }
 
+    /// The cell of one word.
+    pub(crate) fn find(&self, word: u32, entropy: &mut (impl Entropy + ?Sized)) -> u32 {
+        match self.search(word >> 1) {
+            (_, true) => self.refine(word >> 1, entropy),
+            (cell, false) => cell,
+        }
+    }
+
+    /// The cell of all keys that begin with these bits, or `None` when they do not all have the same, or one of them needs refining.
+    pub(crate) fn cell_of_all(&self, beginning: u32, bits: u32) -> Option<u32> {
+        let rest = self.key_bits - bits;
+        let first = beginning << rest;
+        // Cells come in order, and an open key lies between two of them: what begins and ends in one cell is in it throughout.
+        match (self.search(first), self.search(first | ((1 << rest) - 1))) {
+            ((cell, false), (same, false)) if cell == same => Some(cell),
+            _ => None,
+        }
+    }
+
     fn search(&self, key: u32) -> (u32, bool) {
         let size = self.aboves.len();
         let mut at = self.guide[(key >> self.guide_shift) as usize] as usize;

@@ -8,6 +8,9 @@ pub enum Error {
     /// A quantity of the accounting does not exist.
     #[error(transparent)]
     Accounting(#[from] accounting::Error),
+    /// A model that cannot be, or examples that do not fit it.
+    #[error(transparent)]
+    Model(#[from] crate::models::ModelError),
     /// No noise keeps the target.
     #[error(
         "no noise multiplier keeps ε = {epsilon}: {source}\nhint: give δ > 0 and a larger ε, take fewer steps, or smaller batches"
@@ -19,7 +22,9 @@ pub enum Error {
         source: accounting::Error,
     },
     /// A batch that cannot be taken.
-    #[error("batches of {batch} out of {of} units\nhint: a batch has at least one unit and no more than there are")]
+    #[error(
+        "batches of {batch} out of {of} units\nhint: a batch has at least one unit and no more than there are"
+    )]
     BatchTooLarge {
         /// What was asked for.
         batch: u64,
@@ -35,7 +40,9 @@ pub enum Error {
         range: &'static str,
     },
     /// Nothing to learn from.
-    #[error("there is nothing to train on: {found}\nhint: at least two units are needed, and privacy needs many more to be of use")]
+    #[error(
+        "there is nothing to train on: {found}\nhint: at least two units are needed, and privacy needs many more to be of use"
+    )]
     TooFewUnits {
         /// `no examples`, `one unit`.
         found: &'static str,
@@ -46,7 +53,9 @@ pub enum Error {
     )]
     OtherNumberOfUnits,
     /// A saved run about other data, another model or another version.
-    #[error("the checkpoint is about another {what}\nhint: resume with what the run began with; a new run is a new charge")]
+    #[error(
+        "the checkpoint is about another {what}\nhint: resume with what the run began with; a new run is a new charge"
+    )]
     OtherRun {
         /// What differs.
         what: &'static str,
@@ -62,7 +71,9 @@ pub enum Error {
         reason: String,
     },
     /// A file that could not be written or read.
-    #[error("{path}: {source}\nhint: the file that was there before, if any, is as it was; make room or name another place, then resume")]
+    #[error(
+        "{path}: {source}\nhint: the file that was there before, if any, is as it was; make room or name another place, then resume"
+    )]
     File {
         /// Which file.
         path: String,

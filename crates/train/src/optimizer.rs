@@ -224,14 +224,26 @@ mod tests {
     fn rules_do_what_their_formulas_say() {
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
         // u = 2, then 0.5·2 + 4 = 5.
-        close(after(Rule::sgd(0.5), &[2.0, 4.0], 0.0), 1.0 - 0.1 * 2.0 - 0.1 * 5.0);
+        close(
+            after(Rule::sgd(0.5), &[2.0, 4.0], 0.0),
+            1.0 - 0.1 * 2.0 - 0.1 * 5.0,
+        );
         // The first step of Adam is the sign of the gradient.
         close(after(Rule::adam(), &[7.0], 0.0), 1.0 - 0.1 * 7.0 / (7.0 + 1e-8));
-        close(after(Rule::adamw(0.5), &[7.0], 0.0), 1.0 - 0.1 * (7.0 / (7.0 + 1e-8) + 0.5));
+        close(
+            after(Rule::adamw(0.5), &[7.0], 0.0),
+            1.0 - 0.1 * (7.0 / (7.0 + 1e-8) + 0.5),
+        );
         // v̂ = 25; with a noise of variance 9 taken off, 5/√16.
-        close(after(Rule::noise_corrected_adam(1e-8), &[5.0], 9.0), 1.0 - 0.1 * 5.0 / 4.0);
+        close(
+            after(Rule::noise_corrected_adam(1e-8), &[5.0], 9.0),
+            1.0 - 0.1 * 5.0 / 4.0,
+        );
         // All of it is noise: the floor is what is left.
-        close(after(Rule::noise_corrected_adam(4.0), &[5.0], 24.0), 1.0 - 0.1 * 5.0 / 2.0);
+        close(
+            after(Rule::noise_corrected_adam(4.0), &[5.0], 24.0),
+            1.0 - 0.1 * 5.0 / 2.0,
+        );
         // Without the correction the noise is not heard of.
         close(after(Rule::adam(), &[5.0], 9.0), after(Rule::adam(), &[5.0], 0.0));
     }
@@ -239,9 +251,15 @@ mod tests {
     #[test]
     fn rates_rise_and_fall() {
         assert_eq!(Schedule::Constant.factor(7, 10), 1.0);
-        assert_eq!((Schedule::Linear.factor(0, 10), Schedule::Linear.factor(5, 10)), (1.0, 0.5));
+        assert_eq!(
+            (Schedule::Linear.factor(0, 10), Schedule::Linear.factor(5, 10)),
+            (1.0, 0.5)
+        );
         let cosine = Schedule::WarmUpCosine { warm_up: 4 };
-        assert_eq!((cosine.factor(0, 12), cosine.factor(3, 12), cosine.factor(4, 12)), (0.25, 1.0, 1.0));
+        assert_eq!(
+            (cosine.factor(0, 12), cosine.factor(3, 12), cosine.factor(4, 12)),
+            (0.25, 1.0, 1.0)
+        );
         assert!((cosine.factor(8, 12) - 0.5).abs() < 1e-12 && cosine.factor(12, 12) < 1e-12);
         assert!(Schedule::WarmUpCosine { warm_up: 20 }.factor(25, 10) >= 0.0);
     }

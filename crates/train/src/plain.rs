@@ -33,7 +33,14 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> PlainTrainer<'a,
     ///
     /// # Errors
     /// When there is nothing to train on, or a batch is larger than that.
-    pub fn new(device: D, model: M, examples: &'a E, recipe: Recipe, batch: usize, steps: u64) -> Result<Self, Error> {
+    pub fn new(
+        device: D,
+        model: M,
+        examples: &'a E,
+        recipe: Recipe,
+        batch: usize,
+        steps: u64,
+    ) -> Result<Self, Error> {
         recipe.check()?;
         if examples.count() == 0 {
             return Err(Error::TooFewUnits { found: "no examples" });
@@ -77,8 +84,11 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> PlainTrainer<'a,
             seed[..8].copy_from_slice(&self.recipe.seed.to_le_bytes());
             self.order = random_order(self.examples.count() as u64, &mut Keyed::new(seed, epoch));
         }
-        let chosen: Vec<usize> =
-            self.order[place * self.batch..(place + 1) * self.batch].iter().map(|number| *number as usize).collect();
+        let chosen: Vec<usize> = self.order[place * self.batch..(place + 1) * self.batch]
+            .iter()
+            .map(|number| *number as usize)
+            .collect();
+        self.model.begin_step(self.taken);
         self.device.clear(&mut self.gradient);
         let mut total = 0.0;
         for part in chosen.chunks(self.recipe.at_once) {
@@ -88,7 +98,8 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> PlainTrainer<'a,
             self.model.accumulate(&weights, &mut self.gradient);
         }
         let rate = self.recipe.rate * self.recipe.schedule.factor(self.taken, self.steps);
-        self.optimizer.update(&self.device, &self.gradient, &mut self.parameters, rate, 0.0);
+        self.optimizer
+            .update(&self.device, &self.gradient, &mut self.parameters, rate, 0.0);
         self.taken += 1;
         Some(total / self.batch as f64)
     }

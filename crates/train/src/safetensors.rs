@@ -52,7 +52,10 @@ pub(crate) fn write_whole(
         let mut buffered = std::io::BufWriter::with_capacity(1 << 20, file);
         write(&mut buffered)?;
         buffered.flush()?;
-        buffered.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+        buffered
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?
+            .sync_all()?;
         std::fs::rename(&beside, path)?;
         // The name itself is on the disk only when its directory is.
         std::fs::File::open(directory)?.sync_all()
@@ -123,11 +126,12 @@ impl Contents {
         let mut contents = Contents::default();
         for (name, entry) in header {
             if name == "__metadata__" {
-                contents.words =
-                    serde_json::from_value(entry).map_err(|_| bad("its words are no words"))?;
+                contents.words = serde_json::from_value(entry).map_err(|_| bad("its words are no words"))?;
                 continue;
             }
-            contents.tensors.push(tensor(name, &entry, &data).ok_or_else(|| bad("numbers are missing"))?);
+            contents
+                .tensors
+                .push(tensor(name, &entry, &data).ok_or_else(|| bad("numbers are missing"))?);
         }
         Ok(contents)
     }
@@ -145,19 +149,30 @@ fn tensor(name: String, entry: &Value, data: &[u8]) -> Option<Tensor> {
         "F64" => true,
         _ => return None,
     };
-    let shape: Vec<usize> = entry.get("shape")?.as_array()?.iter().map(number).collect::<Option<_>>()?;
+    let shape: Vec<usize> = entry
+        .get("shape")?
+        .as_array()?
+        .iter()
+        .map(number)
+        .collect::<Option<_>>()?;
     let [start, end] = entry.get("data_offsets")?.as_array()?.as_slice() else {
         return None;
     };
     let bytes = data.get(number(start)?..number(end)?)?;
     let values: Vec<f64> = if wide {
-        let eight = bytes.chunks_exact(8).map(|bytes| bytes.try_into().expect("eight bytes"));
+        let eight = bytes
+            .chunks_exact(8)
+            .map(|bytes| bytes.try_into().expect("eight bytes"));
         eight.map(f64::from_le_bytes).collect()
     } else {
-        let four = bytes.chunks_exact(4).map(|bytes| bytes.try_into().expect("four bytes"));
+        let four = bytes
+            .chunks_exact(4)
+            .map(|bytes| bytes.try_into().expect("four bytes"));
         four.map(|bytes| f64::from(f32::from_le_bytes(bytes))).collect()
     };
-    let count = shape.iter().try_fold(1usize, |count, side| count.checked_mul(*side))?;
+    let count = shape
+        .iter()
+        .try_fold(1usize, |count, side| count.checked_mul(*side))?;
     let fits = count == values.len() && bytes.len() == count.checked_mul(if wide { 8 } else { 4 })?;
     fits.then_some(Tensor {
         name,
@@ -219,6 +234,10 @@ mod tests {
         let error = write_whole(&path, false, full).unwrap_err();
         assert!(error.to_string().contains("hint:"), "{error}");
         assert_eq!(Contents::read(&path, "model").unwrap(), contents());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left lying about");
+        assert_eq!(
+            std::fs::read_dir(directory.path()).unwrap().count(),
+            1,
+            "nothing is left lying about"
+        );
     }
 }

@@ -20,6 +20,7 @@ mod subject;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod training;
 
 use super::report::{self, Gate};
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
@@ -35,6 +36,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use subject::checks;
 use survey::{Hashing, Response, Unary};
+use training::SampledSum;
 
 /// How often a check by sampling refutes a right mechanism.
 const FALSE_ALARM: f64 = 1e-9;
@@ -97,6 +99,7 @@ fn all_checks(effort: Effort) -> Vec<Check> {
         checks(Response, effort),
         checks(Unary, effort),
         checks(Hashing, effort),
+        checks(SampledSum, effort),
     ]
     .into_iter()
     .flatten()

@@ -1,6 +1,7 @@
 //! A run of planned steps: charged once, drawn step by step, resumed without a second charge.
 
 use super::SampledGaussian;
+use super::fingerprint::Points;
 use crate::{Account, Aggregate, Charge, Error, Ledger, Receipt, Stated};
 use accounting::{Guarantee, PrivacyUnit};
 use noise::{Keyed, RoundedGaussian};
@@ -43,26 +44,15 @@ pub(super) fn add_noise(
     threads: usize,
 ) {
     let mut digests = vec![[0u8; 32]; sum.len().div_ceil(CHUNK)];
+    let points = Points::new(&key_for("fingerprint", key, 0, &[]));
     in_parallel(sum, &mut digests, threads, |chunk, digest, _| {
-        *digest = digest_of(chunk);
+        *digest = points.of(chunk);
     });
     let mut stream = key_for("noise", key, number, digests.as_flattened());
     in_parallel(sum, &mut digests, threads, |chunk, _, place| {
         noise.add_to(chunk, &mut Keyed::new(stream, place as u64));
     });
     stream.zeroize();
-}
-
-fn digest_of(chunk: &[i64]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut bytes = [0u8; 4096];
-    for group in chunk.chunks(512) {
-        for (bytes, value) in bytes.chunks_exact_mut(8).zip(group) {
-            bytes.copy_from_slice(&value.to_le_bytes());
-        }
-        hash.update(&bytes[..8 * group.len()]);
-    }
-    hash.finalize().into()
 }
 
 /// Each chunk with its digest and its place, on up to so many threads.

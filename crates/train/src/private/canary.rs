@@ -8,7 +8,9 @@ use crate::Error;
 use crate::model::{Model, Parameter};
 use accounting::{Budget, Promise, Ratio};
 use device::{Cpu, Device};
-use mechanism::{Account, Aggregate, Charge, Ledger, Receipt, Refusal, SampledGaussian, Sensitive, Stated, Training};
+use mechanism::{
+    Account, Aggregate, Charge, Ledger, Receipt, Refusal, SampledGaussian, Sensitive, Stated, Training,
+};
 use noise::{Keyed, random_order};
 
 /// A mistake to plant, so that one sees that it would be found.
@@ -77,7 +79,12 @@ impl CanaryAudit {
     ///
     /// # Errors
     /// When there are fewer than two coordinates, or the plan has no noise.
-    pub fn new(plan: &Plan, others: usize, coordinates: usize, defect: Option<Defect>) -> Result<Self, Error> {
+    pub fn new(
+        plan: &Plan,
+        others: usize,
+        coordinates: usize,
+        defect: Option<Defect>,
+    ) -> Result<Self, Error> {
         if coordinates < 2 {
             return Err(Error::OutOfRange {
                 what: "the number of coordinates",
@@ -87,7 +94,8 @@ impl CanaryAudit {
         let mut drawn = plan.clone();
         if defect == Some(Defect::HalfTheNoise) {
             let mut parameters = plan.parameters().clone();
-            parameters.multiplier = Ratio::at_most(&(parameters.multiplier.as_rational() * exact::ratio(1, 2)));
+            parameters.multiplier =
+                Ratio::at_most(&(parameters.multiplier.as_rational() * exact::ratio(1, 2)));
             drawn = Plan::try_from(parameters)?;
         }
         let clip = plan.parameters().clip.start();
@@ -151,10 +159,18 @@ impl CanaryAudit {
         };
         for number in 0..steps {
             let (sum, divisor) = match self.defect {
-                None | Some(Defect::HalfTheNoise) => {
-                    (private_sum(&mut run, &mut work, &self.plan, &parameters, clip)?.sum, None)
-                }
-                Some(defect) => planted_sum(&mut run, &mut work, &self.plan, &parameters, defect, (&order, number))?,
+                None | Some(Defect::HalfTheNoise) => (
+                    private_sum(&mut run, &mut work, &self.plan, &parameters, clip)?.sum,
+                    None,
+                ),
+                Some(defect) => planted_sum(
+                    &mut run,
+                    &mut work,
+                    &self.plan,
+                    &parameters,
+                    defect,
+                    (&order, number),
+                )?,
             };
             // As the loop divides, times the normaliser, so that all is in units of C.
             let scale = match divisor {
@@ -164,7 +180,9 @@ impl CanaryAudit {
             let along = sum[0] as f64 * scale;
             view.sum += along;
             view.largest = view.largest.max(along);
-            let others = sum[1..coordinates].iter().map(|value| (*value as f64 * scale).powi(2));
+            let others = sum[1..coordinates]
+                .iter()
+                .map(|value| (*value as f64 * scale).powi(2));
             view.across += others.sum::<f64>() / ((coordinates - 1) as f64 * steps as f64);
         }
         Ok(view)
@@ -186,10 +204,17 @@ fn planted_sum(
     if defect == Defect::ShuffledAsPoisson {
         // One unit a step, each once.
         let chosen = order.get(number as usize).copied();
-        members = chosen.into_iter().filter(|unit| *unit < work.units.count() as u64).collect();
+        members = chosen
+            .into_iter()
+            .filter(|unit| *unit < work.units.count() as u64)
+            .collect();
     }
     let clip = plan.parameters().clip.start();
-    let wide = if defect == Defect::ClipTwiceTooLarge { 2.0 } else { 1.0 };
+    let wide = if defect == Defect::ClipTwiceTooLarge {
+        2.0
+    } else {
+        1.0
+    };
     let Clipped { mut sum, .. } = work.clipped_sum(plan, parameters, &members, wide * clip);
     if defect == Defect::ClipTwiceTooLarge {
         sum.iter_mut().for_each(|value| *value *= 2);
@@ -273,7 +298,11 @@ impl Model<Cpu<f32>> for Planted {
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut Vec<f32>) {
-        for (weight, row) in weights.iter().zip(&self.batch).filter(|(weight, _)| **weight != 0.0) {
+        for (weight, row) in weights
+            .iter()
+            .zip(&self.batch)
+            .filter(|(weight, _)| **weight != 0.0)
+        {
             for (total, value) in gradient.iter_mut().zip(row) {
                 *total += (weight * f64::from(*value)) as f32;
             }

@@ -63,14 +63,18 @@ impl Checkpoint {
             words: self.notes.clone(),
         };
         for (name, values) in self.state.recipe.rule.moments().iter().zip(&self.moments) {
-            contents.tensors.extend(tensors(layout, values, &format!("{name}."), self.wide));
+            contents
+                .tensors
+                .extend(tensors(layout, values, &format!("{name}."), self.wide));
         }
         let state = serde_json::to_string(&self.state).map_err(|error| Error::File {
             path: path.display().to_string(),
             source: error.into(),
         })?;
         contents.words.insert(STATE.to_owned(), state);
-        contents.words.insert(format!("{STATE}.secret"), self.run.to_secret_text());
+        contents
+            .words
+            .insert(format!("{STATE}.secret"), self.run.to_secret_text());
         contents.write(path, false)
     }
 
@@ -95,7 +99,10 @@ impl Checkpoint {
             what: "checkpoint",
             reason: reason.to_owned(),
         };
-        let text = contents.words.remove(STATE).ok_or_else(|| bad("it has no state of a run"))?;
+        let text = contents
+            .words
+            .remove(STATE)
+            .ok_or_else(|| bad("it has no state of a run"))?;
         let state: State = serde_json::from_str(&text).map_err(|_| bad("its state cannot be read"))?;
         let run = contents.words.remove(&format!("{STATE}.secret"));
         let run = run.and_then(|text| SavedTraining::from_secret_text(&text));

@@ -25,4 +25,4 @@ pub use checkpoint::Checkpoint;
 pub use plan::{Clip, Parameters, Plan, Summation};
 pub use receipt::{ModelReceipt, SavedModel};
 pub use trainer::{Ended, Keeping, Progress, Recipe, Task, Trainer};
-pub use units::{Examples, PerUnit, Units};
+pub use units::{Dataset, Examples, PerUnit, Units};

@@ -113,10 +113,7 @@ impl TryFrom<Parameters> for Plan {
     fn try_from(parameters: Parameters) -> Result<Self, Error> {
         parameters.check()?;
         let epsilon = parameters.epsilon_of(parameters.steps)?;
-        Ok(Self {
-            parameters,
-            epsilon,
-        })
+        Ok(Self { parameters, epsilon })
     }
 }
 
@@ -125,7 +122,14 @@ impl Parameters {
     ///
     /// # Errors
     /// When a batch is larger than the data.
-    pub fn poisson(whose: &str, batch: u64, of: u64, clip: f64, steps: u64, delta: Delta) -> Result<Self, Error> {
+    pub fn poisson(
+        whose: &str,
+        batch: u64,
+        of: u64,
+        clip: f64,
+        steps: u64,
+        delta: Delta,
+    ) -> Result<Self, Error> {
         if batch > of || batch == 0 {
             return Err(Error::BatchTooLarge { batch, of });
         }
@@ -156,7 +160,13 @@ impl Parameters {
         };
         positive("the clip norm", self.clip.start())?;
         positive("the number by which sums are divided", self.normaliser)?;
-        if let Clip::Adaptive { quantile, rate, share, .. } = self.clip {
+        if let Clip::Adaptive {
+            quantile,
+            rate,
+            share,
+            ..
+        } = self.clip
+        {
             positive("the rate of the clip norm", rate)?;
             if !(quantile > 0.0 && quantile < 1.0 && share > 1e-9 && share <= 1.0) {
                 return Err(Error::OutOfRange {
@@ -172,7 +182,9 @@ impl Parameters {
             });
         }
         match self.sampling {
-            Sampling::FixedSize { batch, of } | Sampling::Shuffled { batch, of } if batch > of || batch == 0 => {
+            Sampling::FixedSize { batch, of } | Sampling::Shuffled { batch, of }
+                if batch > of || batch == 0 =>
+            {
                 Err(Error::BatchTooLarge { batch, of })
             }
             _ => Ok(()),
@@ -318,7 +330,9 @@ mod tests {
         assert!(*found.epsilon() <= target && found.epsilon().to_f64_up() > 1.999);
         assert_eq!(found.guarantee().unit().neighbors, Neighbors::AddRemove);
         // From that noise the same ε follows.
-        let again = plan().with_multiplier(found.parameters().multiplier.clone()).unwrap();
+        let again = plan()
+            .with_multiplier(found.parameters().multiplier.clone())
+            .unwrap();
         assert_eq!(again, found);
         let less = found.epsilon_after(100).unwrap();
         assert!(less < *found.epsilon() && less > Epsilon::ZERO);
@@ -344,8 +358,20 @@ mod tests {
             parameters.with_multiplier(Ratio::parse("2").unwrap()).unwrap()
         };
         let poisson = of(plan().sampling, Summation::Exact);
-        let fixed = of(Sampling::FixedSize { batch: 100, of: 10_000 }, Summation::Exact);
-        let shuffled = of(Sampling::Shuffled { batch: 100, of: 10_000 }, Summation::Exact);
+        let fixed = of(
+            Sampling::FixedSize {
+                batch: 100,
+                of: 10_000,
+            },
+            Summation::Exact,
+        );
+        let shuffled = of(
+            Sampling::Shuffled {
+                batch: 100,
+                of: 10_000,
+            },
+            Summation::Exact,
+        );
         let square = |plan: &Plan| plan.sensitivity(50).unwrap().l2_squared().clone();
         assert_eq!(square(&poisson), power_of_two(60));
         assert_eq!(square(&fixed), power_of_two(62), "2C where one is replaced");
@@ -373,7 +399,10 @@ mod tests {
         let plan = parameters.with_multiplier(Ratio::parse("1.5").unwrap()).unwrap();
         let mechanism = plan.mechanism(10).unwrap();
         let deviation = mechanism.deviation();
-        let (length, count) = (f64::from(1 << GRID_BITS), plan.parameters.clip.count_steps().unwrap() as f64);
+        let (length, count) = (
+            f64::from(1 << GRID_BITS),
+            plan.parameters.clip.count_steps().unwrap() as f64,
+        );
         let gradients = deviation / length;
         let counts = deviation / (2.0 * count);
         let together = 1.0 / (gradients.powi(-2) + (2.0 * counts).powi(-2)).sqrt();

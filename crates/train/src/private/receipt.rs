@@ -56,7 +56,16 @@ impl SavedModel {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, layout: &[Parameter], path: &Path) -> Result<(), Error> {
-        let tensors = tensors(layout, &self.parameters.iter().map(|value| f64::from(*value)).collect::<Vec<_>>(), "", false);
+        let tensors = tensors(
+            layout,
+            &self
+                .parameters
+                .iter()
+                .map(|value| f64::from(*value))
+                .collect::<Vec<_>>(),
+            "",
+            false,
+        );
         let mut words = self.notes.clone();
         if let Some(receipt) = &self.receipt {
             let text = serde_json::to_string(receipt).map_err(|error| Error::File {
@@ -113,7 +122,11 @@ pub(crate) fn tensors(layout: &[Parameter], values: &[f64], prefix: &str, wide: 
 
 /// The flat vector again; `None` when an array is missing or has another shape.
 pub(crate) fn flat(layout: &[Parameter], contents: &mut Contents, prefix: &str) -> Option<Vec<f64>> {
-    let length = layout.iter().map(|parameter| parameter.start + parameter.len()).max().unwrap_or(0);
+    let length = layout
+        .iter()
+        .map(|parameter| parameter.start + parameter.len())
+        .max()
+        .unwrap_or(0);
     let mut values = vec![0.0; length];
     for parameter in layout {
         let tensor = contents.take(&format!("{prefix}{}", parameter.name))?;

@@ -34,7 +34,10 @@ impl Logistic {
     }
 
     fn score(parameters: &[f32], features: &[f32]) -> f64 {
-        let products = parameters.iter().zip(features).map(|(a, b)| f64::from(*a) * f64::from(*b));
+        let products = parameters
+            .iter()
+            .zip(features)
+            .map(|(a, b)| f64::from(*a) * f64::from(*b));
         products.sum::<f64>() + f64::from(parameters[WIDTH])
     }
 }
@@ -56,18 +59,30 @@ impl Model<Cpu<f32>> for Logistic {
 
     fn backward(&mut self, parameters: &Vec<f32>, batch: &Self::Batch) -> Vec<f64> {
         let score = |(features, _): &(Vec<f32>, bool)| Self::score(parameters, features);
-        let error = |example: &(Vec<f32>, bool)| 1.0 / (1.0 + (-score(example)).exp()) - f64::from(u8::from(example.1));
-        self.kept = batch.iter().map(|example| (example.0.clone(), error(example))).collect();
+        let error = |example: &(Vec<f32>, bool)| {
+            1.0 / (1.0 + (-score(example)).exp()) - f64::from(u8::from(example.1))
+        };
+        self.kept = batch
+            .iter()
+            .map(|example| (example.0.clone(), error(example)))
+            .collect();
         self.losses(parameters, batch)
     }
 
     fn squared_norms(&mut self) -> Vec<f64> {
         let square = |features: &[f32]| 1.0 + features.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
-        self.kept.iter().map(|(features, error)| error * error * square(features)).collect()
+        self.kept
+            .iter()
+            .map(|(features, error)| error * error * square(features))
+            .collect()
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut Vec<f32>) {
-        for (weight, (features, error)) in weights.iter().zip(&self.kept).filter(|(weight, _)| **weight != 0.0) {
+        for (weight, (features, error)) in weights
+            .iter()
+            .zip(&self.kept)
+            .filter(|(weight, _)| **weight != 0.0)
+        {
             for (total, value) in gradient.iter_mut().zip(features.iter().chain(&[1.0])) {
                 *total += (weight * error * f64::from(*value)) as f32;
             }
@@ -99,7 +114,10 @@ impl Table {
     }
 
     fn accuracy(&self, parameters: &[f32]) -> f64 {
-        let right = self.0.iter().filter(|(features, label)| (Logistic::score(parameters, features) > 0.0) == *label);
+        let right = self
+            .0
+            .iter()
+            .filter(|(features, label)| (Logistic::score(parameters, features) > 0.0) == *label);
         right.count() as f64 / self.0.len() as f64
     }
 }
@@ -127,7 +145,10 @@ impl Examples for Table {
 fn account(neighbors: Neighbors) -> Account<MemoryLedger> {
     let limit = Promise::Approximate(Epsilon::parse("40").unwrap(), Delta::parse("0.1").unwrap());
     let unit = PrivacyUnit::new("row", neighbors);
-    Account::with_entropy(MemoryLedger::new(Budget::new(limit, unit)), Keyed::new([4; 32], 0))
+    Account::with_entropy(
+        MemoryLedger::new(Budget::new(limit, unit)),
+        Keyed::new([4; 32], 0),
+    )
 }
 
 fn plan(steps: u64, summation: Summation) -> Plan {
@@ -154,7 +175,15 @@ fn bits(trainer: &Small<'_>) -> Vec<u32> {
 
 /// Begins with the same key each time, so that runs can be compared.
 fn begin<'a>(table: &'a Table, units: &'a Units, plan: Plan, recipe: Recipe) -> Small<'a> {
-    Trainer::begin(&mut account(plan.unit().neighbors), task(table, units), plan, recipe, None, "a test").unwrap()
+    Trainer::begin(
+        &mut account(plan.unit().neighbors),
+        task(table, units),
+        plan,
+        recipe,
+        None,
+        "a test",
+    )
+    .unwrap()
 }
 
 fn all(mut trainer: Small<'_>) -> Vec<u32> {
@@ -174,14 +203,33 @@ fn recipe() -> Recipe {
 fn it_learns_and_pays() {
     let table = Table::new(1000);
     let units = Units::each_example(1000);
-    for rule in [Rule::sgd(0.5), Rule::adam(), Rule::noise_corrected_adam(1e-6), Rule::adamw(1e-3)] {
+    for rule in [
+        Rule::sgd(0.5),
+        Rule::adam(),
+        Rule::noise_corrected_adam(1e-6),
+        Rule::adamw(1e-3),
+    ] {
         let mut account = account(Neighbors::AddRemove);
-        let recipe = Recipe { rule, ..Recipe::adam(0.1) };
+        let recipe = Recipe {
+            rule,
+            ..Recipe::adam(0.1)
+        };
         let plan = plan(80, Summation::Float);
-        let mut trainer =
-            Trainer::begin(&mut account, task(&table, &units), plan.clone(), recipe.clone(), None, "a test").unwrap();
+        let mut trainer = Trainer::begin(
+            &mut account,
+            task(&table, &units),
+            plan.clone(),
+            recipe.clone(),
+            None,
+            "a test",
+        )
+        .unwrap();
         let charged = &account.ledger().charges()[0];
-        assert_eq!(charged.guarantee, plan.guarantee(), "before the first step, for all of them");
+        assert_eq!(
+            charged.guarantee,
+            plan.guarantee(),
+            "before the first step, for all of them"
+        );
         let mut told = 0;
         let ended = trainer.run(&AtomicBool::new(false), |progress| {
             told += 1;
@@ -242,7 +290,10 @@ fn a_resumed_run_is_the_same_run() {
         assert_eq!(read().steps_taken(), 21);
         let mut trainer =
             Trainer::resume(&mut account, task(&table, &units), read(), Some(keeping(7))).unwrap();
-        assert_eq!(trainer.run(&AtomicBool::new(false), |_| {}).unwrap(), Ended::Finished);
+        assert_eq!(
+            trainer.run(&AtomicBool::new(false), |_| {}).unwrap(),
+            Ended::Finished
+        );
         assert_eq!(bits(&trainer), whole, "bit for bit");
         assert_eq!(account.ledger().charges().len(), 1, "charged once");
 
@@ -253,7 +304,10 @@ fn a_resumed_run_is_the_same_run() {
         assert!(matches!(refused, Error::OtherRun { .. }), "{refused}");
         let mut stranger = super::tests::account(Neighbors::AddRemove);
         let refused = Trainer::resume(&mut stranger, task(&table, &units), read(), None).unwrap_err();
-        assert!(matches!(refused, Error::Mechanism(mechanism::Error::NotCharged)), "{refused}");
+        assert!(
+            matches!(refused, Error::Mechanism(mechanism::Error::NotCharged)),
+            "{refused}"
+        );
     }
 }
 
@@ -270,10 +324,23 @@ fn batches_that_are_split_give_the_same_result() {
         assert_eq!(run(at_once), whole);
     }
     // Noise on any number of threads is the same noise.
-    let threads = Recipe { threads: 3, ..recipe() };
-    assert_eq!(all(begin(&table, &units, plan(12, Summation::Exact), threads)), whole);
+    let threads = Recipe {
+        threads: 3,
+        ..recipe()
+    };
+    assert_eq!(
+        all(begin(&table, &units, plan(12, Summation::Exact), threads)),
+        whole
+    );
     // In floats too, here where each example is added by itself.
-    let run = |at_once| all(begin(&table, &units, plan(12, Summation::Float), Recipe { at_once, ..recipe() }));
+    let run = |at_once| {
+        all(begin(
+            &table,
+            &units,
+            plan(12, Summation::Float),
+            Recipe { at_once, ..recipe() },
+        ))
+    };
     assert_eq!(run(5), run(300));
 }
 
@@ -297,9 +364,17 @@ fn exact_sums_do_not_depend_on_order() {
     assert_eq!(sum, work.clipped_sum(&plan, &parameters, &backwards, 0.3).sum);
     // Without one unit the sum moves by at most C, exactly.
     for left_out in 0..40 {
-        let rest: Vec<u64> = members.iter().filter(|unit| **unit != left_out).copied().collect();
+        let rest: Vec<u64> = members
+            .iter()
+            .filter(|unit| **unit != left_out)
+            .copied()
+            .collect();
         let less = work.clipped_sum(&plan, &parameters, &rest, 0.3).sum;
-        let square: u128 = sum.iter().zip(&less).map(|(a, b)| u128::from(a.abs_diff(*b)).pow(2)).sum();
+        let square: u128 = sum
+            .iter()
+            .zip(&less)
+            .map(|(a, b)| u128::from(a.abs_diff(*b)).pow(2))
+            .sum();
         assert!(square <= 1 << 60);
     }
     // The float sum is near, and within the margin that it leaves.
@@ -331,7 +406,8 @@ fn strange_rows_add_nothing() {
                 units: &units,
                 at_once: 6,
             };
-            work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5).sum
+            work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5)
+                .sum
         };
         assert_eq!(sum(&good, &members), sum(&bad, &strange));
     }
@@ -352,8 +428,13 @@ fn people_with_many_rows_are_clipped_as_one() {
         units: &units,
         at_once: 8,
     };
-    let sum = work.clipped_sum(&plan(1, Summation::Float), &vec![0.0; WIDTH + 1], &[0], 0.01).sum;
-    let square: u128 = sum.iter().map(|value| u128::from(value.unsigned_abs()).pow(2)).sum();
+    let sum = work
+        .clipped_sum(&plan(1, Summation::Float), &vec![0.0; WIDTH + 1], &[0], 0.01)
+        .sum;
+    let square: u128 = sum
+        .iter()
+        .map(|value| u128::from(value.unsigned_abs()).pow(2))
+        .sum();
     assert!(square <= 1 << 60, "thirty rows are one unit");
     assert!(square > (1 << 60) - (1 << 40), "and use all that one may");
     let mut parameters = Parameters::poisson("row", 5, 31, 1.0, 5, Delta::parse("1e-5").unwrap()).unwrap();
@@ -366,7 +447,8 @@ fn people_with_many_rows_are_clipped_as_one() {
 fn a_clip_finds_its_quantile() {
     let table = Table::new(1000);
     let units = Units::each_example(1000);
-    let mut parameters = Parameters::poisson("row", 200, 1000, 1.0, 60, Delta::parse("1e-5").unwrap()).unwrap();
+    let mut parameters =
+        Parameters::poisson("row", 200, 1000, 1.0, 60, Delta::parse("1e-5").unwrap()).unwrap();
     parameters.clip = Clip::Adaptive {
         start: 20.0,
         quantile: 0.5,
@@ -375,7 +457,10 @@ fn a_clip_finds_its_quantile() {
     };
     let plan = parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap();
     // Nothing moves, so norms stay: |error| = ½ times the length of the features.
-    let still = Recipe { rate: 0.0, ..recipe() };
+    let still = Recipe {
+        rate: 0.0,
+        ..recipe()
+    };
     let mut trainer = begin(&table, &units, plan, still);
     let mut clip = 20.0;
     while let Some(progress) = trainer.step().unwrap() {
@@ -404,12 +489,18 @@ fn the_receipt_says_what_was_used() {
     let read = SavedModel::read(Logistic::new().layout(), &path).unwrap();
     assert_eq!(read, model);
     let receipt = read.receipt.unwrap();
-    assert_eq!((receipt.steps_taken, receipt.ledger_entry, &receipt.data[..]), (10, 1, "a table"));
+    assert_eq!(
+        (receipt.steps_taken, receipt.ledger_entry, &receipt.data[..]),
+        (10, 1, "a table")
+    );
     assert!(receipt.epsilon_used < receipt.epsilon);
     let bytes = std::fs::read(&path).unwrap();
     let secret = trainer.checkpoint().run.to_secret_text();
     let key = secret.split(' ').nth(2).unwrap();
-    assert!(!String::from_utf8_lossy(&bytes).contains(key), "no key in a public file");
+    assert!(
+        !String::from_utf8_lossy(&bytes).contains(key),
+        "no key in a public file"
+    );
 }
 
 #[test]
@@ -418,7 +509,8 @@ fn bad_input_is_refused_before_it_is_charged() {
     let directory = tempfile::tempdir().unwrap();
     let mut account = account(Neighbors::AddRemove);
     let mut refuse = |table: &Table, units: &Units, plan: Plan, recipe: Recipe, keeping: Option<Keeping>| {
-        let refused = Trainer::begin(&mut account, task(table, units), plan, recipe, keeping, "x").unwrap_err();
+        let refused =
+            Trainer::begin(&mut account, task(table, units), plan, recipe, keeping, "x").unwrap_err();
         assert!(account.ledger().charges().is_empty());
         refused.to_string()
     };
@@ -427,7 +519,10 @@ fn bad_input_is_refused_before_it_is_charged() {
     let float = || plan(40, Summation::Float);
     assert!(refuse(&one, &Units::each_example(1), float(), recipe(), None).contains("one unit"));
     assert!(refuse(&none, &Units::each_example(0), float(), recipe(), None).contains("no examples"));
-    let bad = Recipe { rate: f64::NAN, ..recipe() };
+    let bad = Recipe {
+        rate: f64::NAN,
+        ..recipe()
+    };
     assert!(refuse(&table, &units, float(), bad, None).contains("learning rate"));
     let nowhere = Keeping {
         path: directory.path().join("missing/run"),
@@ -490,11 +585,21 @@ fn audited(plan: &Plan, others: usize, defect: Option<Defect>, runs: u64, delta:
     .unwrap();
     let delta = Delta::parse(&delta.to_string()).unwrap();
     let event = plan.parameters().sampling.event(
-        &Ratio::at_most(&(plan.parameters().multiplier.as_rational() * plan.parameters().multiplier.as_rational())),
+        &Ratio::at_most(
+            &(plan.parameters().multiplier.as_rational() * plan.parameters().multiplier.as_rational()),
+        ),
         plan.parameters().steps,
     );
-    let claimed = Curve::of(&event.unwrap(), &plan.unit()).unwrap().epsilon(&delta).unwrap().upper;
-    println!("{defect:?}: at least {:.3}, claimed {:.3}", found.epsilon_lower, claimed.to_f64_up());
+    let claimed = Curve::of(&event.unwrap(), &plan.unit())
+        .unwrap()
+        .epsilon(&delta)
+        .unwrap()
+        .upper;
+    println!(
+        "{defect:?}: at least {:.3}, claimed {:.3}",
+        found.epsilon_lower,
+        claimed.to_f64_up()
+    );
     found.verdict(claimed.to_f64_up(), delta.to_f64_up())
 }
 
@@ -505,7 +610,9 @@ fn a_canary_catches_what_is_wrong() {
         let mut parameters =
             Parameters::poisson("row", rate.0, rate.1, 1.5, steps, Delta::parse("1e-5").unwrap()).unwrap();
         parameters.summation = summation;
-        parameters.with_multiplier(Ratio::parse(multiplier).unwrap()).unwrap()
+        parameters
+            .with_multiplier(Ratio::parse(multiplier).unwrap())
+            .unwrap()
     };
     for summation in [Summation::Float, Summation::Exact] {
         let one = plan((1, 1), 1, "1", summation);
@@ -513,7 +620,11 @@ fn a_canary_catches_what_is_wrong() {
         let three = plan((1, 1), 3, "2", summation);
         assert_eq!(audited(&three, 0, None, 4_000, 0.01), Verdict::Consistent);
         for defect in [Defect::ClipTwiceTooLarge, Defect::HalfTheNoise] {
-            assert_eq!(audited(&one, 3, Some(defect), 6_000, 0.05), Verdict::Refuted, "{defect:?}");
+            assert_eq!(
+                audited(&one, 3, Some(defect), 6_000, 0.05),
+                Verdict::Refuted,
+                "{defect:?}"
+            );
         }
         // Everybody is in: the batch has two units or one.
         let loud = plan((1, 1), 1, "4", summation);

@@ -114,6 +114,7 @@ pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>
     clip: f64,
 ) -> Result<Released, Error> {
     let sensitivity = run.mechanism().terms().sensitivity().clone();
+    work.model.begin_step(run.drawn());
     let step = run.step(work.units.count() as u64)?;
     let clipped = work.clipped_sum(plan, parameters, step.members(), clip);
     let (total, count) = clipped.losses;
@@ -163,12 +164,18 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
         self.units.check(self.examples.count())?;
         match plan.parameters().sampling {
             // Public where units are replaced, so it may be told that it is wrong.
-            Sampling::FixedSize { of, .. } | Sampling::Shuffled { of, .. } if of != self.units.count() as u64 => {
+            Sampling::FixedSize { of, .. } | Sampling::Shuffled { of, .. }
+                if of != self.units.count() as u64 =>
+            {
                 return Err(Error::OtherNumberOfUnits);
             }
             _ => {}
         }
-        let ends = self.model.layout().iter().map(|parameter| parameter.start + parameter.len());
+        let ends = self
+            .model
+            .layout()
+            .iter()
+            .map(|parameter| parameter.start + parameter.len());
         Ok(ends.max().unwrap_or(0))
     }
 
@@ -200,7 +207,10 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         let coordinates = task.check(&plan, &recipe)?;
         let mechanism = plan.mechanism(coordinates)?;
         let scalars = task.model.initial(recipe.seed);
-        let start: Vec<D::Scalar> = scalars.iter().map(|value| D::Scalar::from_f64(f64::from(*value))).collect();
+        let start: Vec<D::Scalar> = scalars
+            .iter()
+            .map(|value| D::Scalar::from_f64(f64::from(*value)))
+            .collect();
         let optimizer = Optimizer::new(recipe.rule, &task.device, coordinates);
         if let Some(keeping) = &keeping {
             let numbers = coordinates * (1 + recipe.rule.moments().len());
@@ -244,7 +254,9 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         } = checkpoint;
         let coordinates = task.check(&state.plan, &state.recipe)?;
         if state.digest != task.examples.digest() {
-            return Err(Error::OtherRun { what: "state of the data" });
+            return Err(Error::OtherRun {
+                what: "state of the data",
+            });
         }
         if parameters.len() != coordinates || wide != is_wide::<D>() {
             return Err(Error::OtherRun { what: "model" });
@@ -302,20 +314,42 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         if number == steps {
             return Ok(None);
         }
-        let mut released = private_sum(&mut self.run, &mut self.work, &self.plan, &self.parameters, self.clip)?;
+        let mut released = private_sum(
+            &mut self.run,
+            &mut self.work,
+            &self.plan,
+            &self.parameters,
+            self.clip,
+        )?;
         let normaliser = self.plan.parameters().normaliser;
         // From here on everything is post-processing.
-        let count = self.plan.parameters().clip.count_steps().and_then(|steps| Some((released.sum.pop()?, steps)));
+        let count = self
+            .plan
+            .parameters()
+            .clip
+            .count_steps()
+            .and_then(|steps| Some((released.sum.pop()?, steps)));
         let scale = self.clip / (f64::from(1 << GRID_BITS) * normaliser);
-        let gradient: Vec<D::Scalar> =
-            released.sum.iter().map(|steps| D::Scalar::from_f64(*steps as f64 * scale)).collect();
+        let gradient: Vec<D::Scalar> = released
+            .sum
+            .iter()
+            .map(|steps| D::Scalar::from_f64(*steps as f64 * scale))
+            .collect();
         let device = &self.work.device;
         device.write(&gradient, &mut self.work.gradient);
         let rate = self.recipe.rate * self.recipe.schedule.factor(number, steps);
         let noise = (self.run.mechanism().deviation() * scale).powi(2);
-        self.optimizer.update(device, &self.work.gradient, &mut self.parameters, rate, noise);
-        if let (Clip::Adaptive { start, quantile, rate, .. }, Some((noisy, steps))) =
-            (&self.plan.parameters().clip, count)
+        self.optimizer
+            .update(device, &self.work.gradient, &mut self.parameters, rate, noise);
+        if let (
+            Clip::Adaptive {
+                start,
+                quantile,
+                rate,
+                ..
+            },
+            Some((noisy, steps)),
+        ) = (&self.plan.parameters().clip, count)
         {
             let short = 0.5 + 0.5 * noisy as f64 / (steps as f64 * normaliser);
             let next = self.clip * (-rate * (short.clamp(0.0, 1.0) - quantile)).exp();
@@ -341,7 +375,10 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
                 return Ok(Ended::Finished);
             };
             tell(&progress);
-            let due = self.keeping.as_ref().is_some_and(|keeping| progress.step % keeping.every.max(1) == 0);
+            let due = self
+                .keeping
+                .as_ref()
+                .is_some_and(|keeping| progress.step % keeping.every.max(1) == 0);
             if due || progress.step == progress.steps {
                 self.keep()?;
             }

@@ -1,6 +1,7 @@
 //! Examples, and whose they are.
 
 use crate::Error;
+use crate::models::Part;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -21,6 +22,50 @@ pub trait Examples {
 
     /// A digest of everything in it. It stays in checkpoints, which are as private as the data, and tells whether a run goes on with the data it began with.
     fn digest(&self) -> String;
+}
+
+/// Rows in memory, under a public name.
+#[derive(Debug)]
+pub struct Dataset<B> {
+    name: String,
+    rows: B,
+    digest: String,
+}
+
+impl<B: Part> Dataset<B> {
+    /// `digest` is of everything in the rows: see [`Examples::digest`].
+    pub fn new(name: &str, rows: B, digest: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            rows,
+            digest: digest.to_owned(),
+        }
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> &B {
+        &self.rows
+    }
+}
+
+impl<B: Part> Examples for Dataset<B> {
+    type Batch = B;
+
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn gather(&self, chosen: &[usize]) -> B {
+        self.rows.pick(chosen)
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn digest(&self) -> String {
+        self.digest.clone()
+    }
 }
 
 /// What a unit with several examples adds: clipped as one, whatever it is.
