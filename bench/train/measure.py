@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 MODELS = ("lstm", "transformer")
-ROUNDS = 3
+ROUNDS = 2
 # What the figure is at most, or at least.
 TARGETS = {
     ("lstm", "private / plain"): ("at most", 1.2),

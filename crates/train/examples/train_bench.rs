@@ -1,20 +1,20 @@
 //! Times steps of training on one thread, with and without privacy; for `bench/train-run`.
 //!
 //! `train_bench MODEL WHAT` prints one JSON object: CPU milliseconds of each step, and the most memory that the process had.
-//! A step without privacy is the backward pass and the sum of gradients; one with privacy makes the norms in between, and clips.
+//! `pins` times the scoring of ten thousand continuations instead. A step without privacy is the backward pass and the sum of gradients; one with privacy makes the norms in between, and clips.
 
 use device::{Cpu, Device};
 use std::time::Duration;
-use train::model::Model;
 use train::models::{
-    GruLanguageModel, LstmLanguageModel, RecurrentShape, Tokens, TransformerLanguageModel, TransformerShape,
+    GruLanguageModel, LanguageModel, LstmLanguageModel, RecurrentShape, Tokens, TransformerLanguageModel,
+    TransformerShape,
 };
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (Some(model), Some(what)) = (arguments.first(), arguments.get(1)) else {
         eprintln!(
-            "error: no model or no kind of step\nhint: train_bench lstm|gru|transformer|transformer-tied plain|private"
+            "error: no model or no kind of step\nhint: train_bench lstm|gru|transformer|transformer-tied plain|private|pins"
         );
         std::process::exit(2);
     };
@@ -108,16 +108,26 @@ fn peak_memory() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024
 }
 
-fn measure<M: Model<Cpu<f32>, Batch = Tokens>>(
-    name: &str,
-    what: &str,
-    private: bool,
-    mut model: M,
-    batch: &Tokens,
-) {
+fn measure<M: LanguageModel<Cpu<f32>>>(name: &str, what: &str, private: bool, mut model: M, batch: &Tokens) {
     let device = Cpu::<f32>::new();
     let parameters = device.upload(&model.initial(1));
     let mut gradient = device.zeros(parameters.len());
+    if what == "pins" {
+        // All continuations of four digits after five tokens: what an attack on memorized numbers asks.
+        let pins: Vec<[u32; 4]> = (0..10_000)
+            .map(|pin| [1000, 100, 10, 1].map(|place| pin / place % 10))
+            .collect();
+        let start = cpu_time();
+        let scores = model
+            .score_continuations(&parameters, &[17, 18, 19, 20, 21], &pins)
+            .expect("tokens of the vocabulary");
+        let milliseconds = (cpu_time() - start).as_secs_f64() * 1e3;
+        println!(
+            r#"{{ "model": "{name}", "what": "{what}", "scored": {}, "ms": {milliseconds:.1} }}"#,
+            scores.len()
+        );
+        return;
+    }
     let mut step = || {
         device.clear(&mut gradient);
         model.backward(&parameters, batch);

@@ -1,6 +1,7 @@
 //! Kernels against their definitions, where the layers' own tests would not reach: sizes past a block, several parts, single precision.
 
-use crate::{Adam, Cpu, Device, Momentum, Order, Rows, Scalar, Sequences, SpanMut};
+use super::lanes::limit;
+use crate::{Activation, Adam, Cpu, Device, Momentum, Order, Rows, Scalar, Sequences, Span, SpanMut};
 
 /// Made-up numbers between −1 and 1.
 fn values<S: Scalar>(len: usize, seed: usize) -> Vec<S> {
@@ -99,12 +100,13 @@ fn norms_agree<S: Scalar>(inputs: usize, outputs: usize, tolerance: f64) {
 
 #[test]
 fn norms_by_pairs_and_by_products_agree_with_the_definition() {
-    norms_agree::<f64>(3, 4, 1e-12);
-    norms_agree::<f64>(17, 33, 1e-12);
-    norms_agree::<f32>(3, 4, 1e-5);
-    norms_agree::<f32>(17, 33, 1e-5);
-    // More columns than are gone through at once.
-    norms_agree::<f32>(2, 1100, 1e-5);
+    limit::each(|| {
+        norms_agree::<f64>(3, 4, 1e-12);
+        norms_agree::<f32>(3, 4, 1e-5);
+        norms_agree::<f32>(17, 33, 1e-5);
+        // More columns than are gone through at once.
+        norms_agree::<f32>(2, 1100, 1e-5);
+    });
 }
 
 #[test]
@@ -220,4 +222,96 @@ fn losses_ignore_padding_and_keep_what_is_not_a_number() {
     assert!((f64::from(logits[2]) - 0.5 * (3f64.exp() / total - 1.0)).abs() < 1e-6);
     assert_eq!((logits[3], losses[1]), (0.0, 0.0));
     assert!(losses[2].is_nan() && logits[8].is_nan());
+}
+
+/// Cells, activations and softmax in `f32` on every width of vectors, against `f64`.
+#[test]
+fn every_width_of_vectors_computes_the_same() {
+    fn run<S: Scalar>() -> Vec<f64> {
+        let device = Cpu::<S>::new();
+        let (examples, hidden) = (3, 21);
+        let len = examples * hidden;
+        let bias = values::<S>(4 * hidden, 3);
+        let mut everything = Vec::new();
+        let mut keep = |values: &[S]| everything.extend(values.iter().map(|value| value.to_f64()));
+
+        let (mut gates, mut cells, mut states) = (
+            values::<S>(4 * len, 1),
+            values::<S>(2 * len, 2),
+            values::<S>(len, 0),
+        );
+        let span = Span::new(&bias, 0);
+        device.lstm_forward(
+            examples,
+            hidden,
+            span,
+            SpanMut::new(&mut gates, 0),
+            &mut cells,
+            0,
+            len,
+            SpanMut::new(&mut states, 0),
+        );
+        keep(&gates);
+        keep(&cells);
+        keep(&states);
+        let (gradient, mut cell) = (values::<S>(len, 5), values::<S>(len, 6));
+        device.lstm_backward(
+            examples,
+            hidden,
+            SpanMut::new(&mut gates, 0),
+            &cells,
+            0,
+            len,
+            Span::new(&gradient, 0),
+            &mut cell,
+        );
+        keep(&gates);
+        keep(&cell);
+
+        let (mut gates, mut states) = (values::<S>(4 * len, 1), values::<S>(2 * len, 2));
+        device.gru_forward(
+            examples,
+            hidden,
+            span,
+            SpanMut::new(&mut gates, 0),
+            &mut states,
+            0,
+            len,
+        );
+        keep(&gates);
+        keep(&states);
+        let mut last = values::<S>(len, 6);
+        device.gru_backward(
+            examples,
+            hidden,
+            SpanMut::new(&mut gates, 0),
+            &states,
+            0,
+            Span::new(&gradient, 0),
+            &mut last,
+        );
+        keep(&gates);
+        keep(&last);
+
+        for activation in [Activation::Gelu, Activation::Relu, Activation::Tanh] {
+            let (mut before, mut after) = (values::<S>(4 * len, 7), values::<S>(4 * len, 0));
+            device.activate(
+                activation,
+                examples,
+                4 * hidden,
+                Some(span),
+                &mut before,
+                &mut after,
+            );
+            keep(&after);
+            device.activate_backward(activation, len, &gradient, &mut before);
+            keep(&before[..len]);
+        }
+        let mut scores = values::<S>(2 * 19 * 19, 8);
+        device.causal_softmax(2, 19, 0.7, &mut scores);
+        keep(&scores);
+        everything
+    }
+    let truth = run::<f64>();
+    limit::each(|| assert!(near(&run::<f32>(), &truth, 2e-6)));
 }
