@@ -57,7 +57,8 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
     let epsilon: f64 = receipt["epsilon"].as_str().unwrap().parse().unwrap();
     assert!(epsilon <= 6.0 && epsilon > 5.9, "{epsilon}");
-    assert_eq!(receipt["ledger_entry"], 1);
+    // The first entry of a ledger is its rules.
+    assert_eq!(receipt["ledger_entry"], 2);
     assert_eq!(receipt["unit"]["whose"], "row");
     let looks = told["validation"].as_array().unwrap();
     assert!(!looks.is_empty() && looks.iter().all(|look| look["value"].as_f64().unwrap() > 1.0));
@@ -119,15 +120,18 @@ fn a_killed_run_goes_on_without_a_second_charge() {
         let mode = std::fs::metadata(&checkpoint).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "nobody else may read the key");
     }
-    // A copy of the ledger's place that knows no such charge is refused.
+    // A ledger that knows no such charge is refused.
     let elsewhere = tempfile::tempdir().unwrap();
-    let moved = elsewhere.path().join("ledger");
-    std::fs::rename(here.join("model.safetensors.ledger"), &moved).unwrap();
-    refused(here, "train resume model.safetensors.checkpoint");
-    for end in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(here.join(format!("model.safetensors.ledger{end}")));
+    let files = || ["", "-wal", "-shm"].map(|end| format!("model.safetensors.ledger{end}"));
+    for name in files() {
+        let _ = std::fs::rename(here.join(&name), elsewhere.path().join(&name));
     }
-    std::fs::rename(&moved, here.join("model.safetensors.ledger")).unwrap();
+    let errors = refused(here, "train resume model.safetensors.checkpoint");
+    assert!(errors.contains("no charge"), "{errors}");
+    for name in files() {
+        let _ = std::fs::remove_file(here.join(&name));
+        let _ = std::fs::rename(elsewhere.path().join(&name), here.join(&name));
+    }
 
     // Ctrl-C keeps the run, and the model as it is.
     let resumed = command(here, "train resume model.safetensors.checkpoint --json")
@@ -145,12 +149,18 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     );
     let output = resumed.wait_with_output().unwrap();
     let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
-    assert_eq!(told["receipt"]["ledger_entry"], 1);
+    assert_eq!(told["receipt"]["ledger_entry"], 2);
     assert_eq!(told["finished"], false);
     let used: f64 = told["receipt"]["epsilon_used"].as_str().unwrap().parse().unwrap();
     let charged: f64 = told["receipt"]["epsilon"].as_str().unwrap().parse().unwrap();
     assert!(used < charged);
     assert!(checkpoint.exists() && here.join("model.safetensors").exists());
+    let ledger = rusqlite::Connection::open(here.join("model.safetensors.ledger")).unwrap();
+    let count = "SELECT COUNT(*) FROM deniable_entries WHERE kind = 'charge'";
+    assert_eq!(
+        ledger.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap(),
+        1
+    );
 }
 
 #[test]

@@ -10,8 +10,6 @@ mod options;
 mod origin;
 mod resume;
 mod session;
-#[cfg(test)]
-mod tests;
 
 use crate::terminal::CliError;
 

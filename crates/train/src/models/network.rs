@@ -122,6 +122,10 @@ impl<D: Device> Model<D> for AnyLanguageModel<D> {
         batch.len()
     }
 
+    fn begin_step(&mut self, step: u64) {
+        self.0.begin_step(step);
+    }
+
     fn backward(&mut self, parameters: &D::Buffer, batch: &Tokens) -> Vec<f64> {
         self.0.backward(parameters, batch)
     }
