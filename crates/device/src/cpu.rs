@@ -1,6 +1,7 @@
 //! This machine's processor, on one thread.
 
 mod cells;
+mod gram;
 mod grid;
 mod lanes;
 mod matrix;

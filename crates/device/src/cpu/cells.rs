@@ -1,33 +1,88 @@
 //! Recurrent cells. The gradient of the gates takes their place.
+//!
+//! All numbers of a step go through in bunches of local arrays: with this many slices at once the compiler cannot tell that they do not overlap, and would
+//! go number by number.
 
-use super::lanes::vectorised;
+use super::lanes::{LANES, vectorised};
+use crate::Scalar;
+
+type Bunch<S> = [S; LANES];
+
+/// The bunch at `at`, filled up with zeros past the end.
+#[inline(always)]
+fn load<S: Scalar>(from: &[S], at: usize) -> Bunch<S> {
+    match from.get(at..at + LANES) {
+        Some(values) => {
+            let mut bunch = [S::ZERO; LANES];
+            bunch.copy_from_slice(values);
+            bunch
+        }
+        None => {
+            let mut bunch = [S::ZERO; LANES];
+            bunch[..from.len() - at].copy_from_slice(&from[at..]);
+            bunch
+        }
+    }
+}
+
+/// Puts a bunch back, as much of it as there is room for.
+#[inline(always)]
+fn store<S: Scalar>(bunch: Bunch<S>, into: &mut [S], at: usize) {
+    match into.get_mut(at..at + LANES) {
+        Some(place) => place.copy_from_slice(&bunch),
+        None => {
+            let count = into.len() - at;
+            into[at..].copy_from_slice(&bunch[..count]);
+        }
+    }
+}
+
+/// f of each lane.
+#[inline(always)]
+fn each<S: Scalar>(f: impl Fn(usize) -> S) -> Bunch<S> {
+    let mut bunch = [S::ZERO; LANES];
+    for lane in 0..LANES {
+        bunch[lane] = f(lane);
+    }
+    bunch
+}
+
+/// A bunch of each of the four blocks of a row of gates.
+#[inline(always)]
+fn load_blocks<S: Scalar>(row: &[S], hidden: usize, at: usize) -> [Bunch<S>; 4] {
+    let bunch = |block: usize| load(&row[block * hidden..(block + 1) * hidden], at);
+    [bunch(0), bunch(1), bunch(2), bunch(3)]
+}
+
+/// Puts back a bunch of each block.
+#[inline(always)]
+fn store_blocks<S: Scalar>(bunches: [Bunch<S>; 4], row: &mut [S], hidden: usize, at: usize) {
+    for (block, bunch) in bunches.into_iter().enumerate() {
+        store(bunch, &mut row[block * hidden..(block + 1) * hidden], at);
+    }
+}
 
 vectorised! {
     /// See [`crate::Device::lstm_forward`]; all slices begin at their first number.
     pub(super) fn lstm_forward<S>(hidden: usize, bias: &[S], gates: &mut [S], last: &[S], next: &mut [S], states: &mut [S]) {
-        let bias = &bias[..4 * hidden];
-        for (((gates, last), next), states) in gates
+        for (((row, last), next), states) in gates
             .chunks_exact_mut(4 * hidden)
             .zip(last.chunks_exact(hidden))
             .zip(next.chunks_exact_mut(hidden))
             .zip(states.chunks_exact_mut(hidden))
         {
-            let (input, rest) = gates.split_at_mut(hidden);
-            let (forget, rest) = rest.split_at_mut(hidden);
-            let (candidate, output) = rest.split_at_mut(hidden);
-            let output = &mut output[..hidden];
-            for j in 0..hidden {
-                let i = (input[j] + bias[j]).sigmoid();
-                let f = (forget[j] + bias[hidden + j]).sigmoid();
-                let g = (candidate[j] + bias[2 * hidden + j]).tanh();
-                let o = (output[j] + bias[3 * hidden + j]).sigmoid();
-                let cell = f * last[j] + i * g;
-                input[j] = i;
-                forget[j] = f;
-                candidate[j] = g;
-                output[j] = o;
-                next[j] = cell;
-                states[j] = o * cell.tanh();
+            for at in (0..hidden).step_by(LANES) {
+                let [input, forget, candidate, output] = load_blocks(row, hidden, at);
+                let [input_bias, forget_bias, candidate_bias, output_bias] = load_blocks(bias, hidden, at);
+                let last = load(last, at);
+                let i = each(|l| (input[l] + input_bias[l]).sigmoid());
+                let f = each(|l| (forget[l] + forget_bias[l]).sigmoid());
+                let g = each(|l| (candidate[l] + candidate_bias[l]).tanh());
+                let o = each(|l| (output[l] + output_bias[l]).sigmoid());
+                let cell = each(|l| f[l] * last[l] + i[l] * g[l]);
+                store_blocks([i, f, g, o], row, hidden, at);
+                store(cell, next, at);
+                store(each(|l| o[l] * cell[l].tanh()), states, at);
             }
         }
     }
@@ -38,26 +93,27 @@ vectorised! {
     pub(super) fn lstm_backward<S>(
         hidden: usize, gates: &mut [S], last: &[S], next: &[S], state_gradient: &[S], cell_gradient: &mut [S],
     ) {
-        for ((((gates, last), next), state_gradient), cell_gradient) in gates
+        for ((((row, last), next), state_gradient), cell_gradient) in gates
             .chunks_exact_mut(4 * hidden)
             .zip(last.chunks_exact(hidden))
             .zip(next.chunks_exact(hidden))
             .zip(state_gradient.chunks_exact(hidden))
             .zip(cell_gradient.chunks_exact_mut(hidden))
         {
-            let (input, rest) = gates.split_at_mut(hidden);
-            let (forget, rest) = rest.split_at_mut(hidden);
-            let (candidate, output) = rest.split_at_mut(hidden);
-            let output = &mut output[..hidden];
-            for j in 0..hidden {
-                let (i, f, g, o) = (input[j], forget[j], candidate[j], output[j]);
-                let squashed = next[j].tanh();
-                let cell = cell_gradient[j] + state_gradient[j] * o * (S::ONE - squashed * squashed);
-                input[j] = cell * g * i * (S::ONE - i);
-                forget[j] = cell * last[j] * f * (S::ONE - f);
-                candidate[j] = cell * i * (S::ONE - g * g);
-                output[j] = state_gradient[j] * squashed * o * (S::ONE - o);
-                cell_gradient[j] = cell * f;
+            for at in (0..hidden).step_by(LANES) {
+                let [i, f, g, o] = load_blocks(row, hidden, at);
+                let (last, next) = (load(last, at), load(next, at));
+                let (state, later) = (load(state_gradient, at), load(cell_gradient, at));
+                let squashed = each(|l| next[l].tanh());
+                let cell = each(|l| later[l] + state[l] * o[l] * (S::ONE - squashed[l] * squashed[l]));
+                let gradients = [
+                    each(|l| cell[l] * g[l] * i[l] * (S::ONE - i[l])),
+                    each(|l| cell[l] * last[l] * f[l] * (S::ONE - f[l])),
+                    each(|l| cell[l] * i[l] * (S::ONE - g[l] * g[l])),
+                    each(|l| state[l] * squashed[l] * o[l] * (S::ONE - o[l])),
+                ];
+                store_blocks(gradients, row, hidden, at);
+                store(each(|l| cell[l] * f[l]), cell_gradient, at);
             }
         }
     }
@@ -66,24 +122,19 @@ vectorised! {
 vectorised! {
     /// See [`crate::Device::gru_forward`].
     pub(super) fn gru_forward<S>(hidden: usize, bias: &[S], gates: &mut [S], last: &[S], next: &mut [S]) {
-        let bias = &bias[..4 * hidden];
-        for ((gates, last), next) in
+        for ((row, last), next) in
             gates.chunks_exact_mut(4 * hidden).zip(last.chunks_exact(hidden)).zip(next.chunks_exact_mut(hidden))
         {
-            let (update, rest) = gates.split_at_mut(hidden);
-            let (reset, rest) = rest.split_at_mut(hidden);
-            let (candidate, product) = rest.split_at_mut(hidden);
-            let product = &mut product[..hidden];
-            for j in 0..hidden {
-                let z = (update[j] + bias[j]).sigmoid();
-                let r = (reset[j] + bias[hidden + j]).sigmoid();
-                let q = product[j] + bias[3 * hidden + j];
-                let n = (candidate[j] + bias[2 * hidden + j] + r * q).tanh();
-                update[j] = z;
-                reset[j] = r;
-                candidate[j] = n;
-                product[j] = q;
-                next[j] = n + z * (last[j] - n);
+            for at in (0..hidden).step_by(LANES) {
+                let [update, reset, candidate, product] = load_blocks(row, hidden, at);
+                let [update_bias, reset_bias, candidate_bias, product_bias] = load_blocks(bias, hidden, at);
+                let last = load(last, at);
+                let z = each(|l| (update[l] + update_bias[l]).sigmoid());
+                let r = each(|l| (reset[l] + reset_bias[l]).sigmoid());
+                let q = each(|l| product[l] + product_bias[l]);
+                let n = each(|l| (candidate[l] + candidate_bias[l] + r[l] * q[l]).tanh());
+                store_blocks([z, r, n, q], row, hidden, at);
+                store(each(|l| n[l] + z[l] * (last[l] - n[l])), next, at);
             }
         }
     }
@@ -92,25 +143,24 @@ vectorised! {
 vectorised! {
     /// See [`crate::Device::gru_backward`].
     pub(super) fn gru_backward<S>(hidden: usize, gates: &mut [S], last: &[S], state_gradient: &[S], last_gradient: &mut [S]) {
-        for (((gates, last), state_gradient), last_gradient) in gates
+        for (((row, last), state_gradient), last_gradient) in gates
             .chunks_exact_mut(4 * hidden)
             .zip(last.chunks_exact(hidden))
             .zip(state_gradient.chunks_exact(hidden))
             .zip(last_gradient.chunks_exact_mut(hidden))
         {
-            let (update, rest) = gates.split_at_mut(hidden);
-            let (reset, rest) = rest.split_at_mut(hidden);
-            let (candidate, product) = rest.split_at_mut(hidden);
-            let product = &mut product[..hidden];
-            for j in 0..hidden {
-                let (z, r, n, q) = (update[j], reset[j], candidate[j], product[j]);
-                let gradient = state_gradient[j];
-                let inner = gradient * (S::ONE - z) * (S::ONE - n * n);
-                update[j] = gradient * (last[j] - n) * z * (S::ONE - z);
-                reset[j] = inner * q * r * (S::ONE - r);
-                candidate[j] = inner;
-                product[j] = inner * r;
-                last_gradient[j] = gradient * z;
+            for at in (0..hidden).step_by(LANES) {
+                let [z, r, n, q] = load_blocks(row, hidden, at);
+                let (last, gradient) = (load(last, at), load(state_gradient, at));
+                let inner = each(|l| gradient[l] * (S::ONE - z[l]) * (S::ONE - n[l] * n[l]));
+                let gradients = [
+                    each(|l| gradient[l] * (last[l] - n[l]) * z[l] * (S::ONE - z[l])),
+                    each(|l| inner[l] * q[l] * r[l] * (S::ONE - r[l])),
+                    inner,
+                    each(|l| inner[l] * r[l]),
+                ];
+                store_blocks(gradients, row, hidden, at);
+                store(each(|l| gradient[l] * z[l]), last_gradient, at);
             }
         }
     }

@@ -21,6 +21,12 @@ pub trait Multiply: Sized {
         beta: Self,
         c: StridedMut<Self>,
     );
+
+    /// Inner products of four rows and four rows at once; `None` where the processor has no instructions for it.
+    #[doc(hidden)]
+    fn sixteen(_: [&[Self]; 4], _: [&[Self]; 4]) -> Option<[Self; 16]> {
+        None
+    }
 }
 
 /// Memory with strides of rows and columns.
@@ -34,6 +40,11 @@ pub struct Strided<S>(*const S, isize, isize);
 pub struct StridedMut<S>(*mut S, isize, isize);
 
 impl Multiply for f32 {
+    #[inline]
+    fn sixteen(a: [&[f32]; 4], b: [&[f32]; 4]) -> Option<[f32; 16]> {
+        super::gram::sixteen(a, b)
+    }
+
     unsafe fn multiply(
         [m, k, n]: [usize; 3],
         alpha: f32,

@@ -3,14 +3,14 @@
 // Tiles are told by their place.
 #![allow(clippy::needless_range_loop)]
 
-use super::lanes::{LANES, fold, sum, sum_pairs, vectorised};
+use super::lanes::{sum, sum_pairs, vectorised};
 use super::matrix::{Operand, multiply};
 use crate::{Rows, Scalar, Sequences};
 
-/// Steps on a side of a tile of inner products: 16 sums of one vector each, made from 8 loads.
+/// Steps on a side of a tile of inner products, see [`super::gram`].
 const SIDE: usize = 4;
 /// Columns that are gone through before the next tile, so that a block of steps stays in the nearest cache.
-const DEPTH: usize = 256;
+const DEPTH: usize = 512;
 /// Steps on a side of a block: few enough that its columns stay in the nearest cache, a multiple of `SIDE`.
 const BLOCK: usize = 24;
 
@@ -25,7 +25,11 @@ struct Steps<'a, S> {
 impl<'a, S: Scalar> Steps<'a, S> {
     fn new(sequences: &Sequences, rows: &Rows<'a, Vec<S>>, example: usize) -> Self {
         Self {
-            values: &rows.buffer[rows.start + sequences.row(example, 0) * rows.stride..],
+            // No steps, no rows.
+            values: rows
+                .buffer
+                .get(rows.start + sequences.row(example, 0) * rows.stride..)
+                .unwrap_or(&[]),
             step: sequences.step_stride() * rows.stride,
             width: rows.width,
         }
@@ -40,29 +44,17 @@ impl<'a, S: Scalar> Steps<'a, S> {
 /// Adds ⟨a_t, b_s⟩ over some columns to a tile.
 #[inline(always)]
 fn tile<S: Scalar, const FUSED: bool>(a: [&[S]; SIDE], b: [&[S]; SIDE], into: &mut [[S; SIDE]; SIDE]) {
-    let mut lanes = [[[S::ZERO; LANES]; SIDE]; SIDE];
-    let a = a.map(|row| row.as_chunks::<LANES>());
-    let b = b.map(|row| row.as_chunks::<LANES>());
-    let count = a[0].0.len();
-    let (a_chunks, b_chunks) = (a.map(|row| &row.0[..count]), b.map(|row| &row.0[..count]));
-    for chunk in 0..count {
-        let right = b_chunks.map(|row| row[chunk]);
+    if let Some(products) = S::sixteen(a, b) {
         for i in 0..SIDE {
-            let left = a_chunks[i][chunk];
             for j in 0..SIDE {
-                for lane in 0..LANES {
-                    lanes[i][j][lane] = left[lane].fused::<FUSED>(right[j][lane], lanes[i][j][lane]);
-                }
+                into[i][j] += products[SIDE * i + j];
             }
         }
+        return;
     }
     for i in 0..SIDE {
         for j in 0..SIDE {
-            let mut total = fold(lanes[i][j]);
-            for (&x, &y) in a[i].1.iter().zip(b[j].1) {
-                total += x * y;
-            }
-            into[i][j] += total;
+            into[i][j] += sum_pairs(a[i], b[j], |x, y| x * y);
         }
     }
 }
@@ -82,7 +74,8 @@ fn block<S: Scalar, const FUSED: bool>(
 ) {
     // A tile that reaches over the end repeats the last step; what it says there is not used.
     let four = |at: usize, from: usize, to: usize| -> [&[S]; SIDE] {
-        std::array::from_fn(|k| &rows.at((at + k).min(steps - 1))[from..to])
+        let row = |k: usize| &rows.at((at + k).min(steps - 1))[from..to];
+        [row(0), row(1), row(2), row(3)]
     };
     let mut from = 0;
     while from < rows.width {
@@ -195,8 +188,9 @@ vectorised! {
             for first in (0..sequences.steps).step_by(SIDE) {
                 for second in (0..sequences.steps).step_by(SIDE) {
                     let mut products = [[S::ZERO; SIDE]; SIDE];
-                    let left: [&[S]; SIDE] = std::array::from_fn(|k| embedded.at((first + k).min(last)));
-                    let right: [&[S]; SIDE] = std::array::from_fn(|k| input.at((second + k).min(last)));
+                    let left = |k: usize| embedded.at((first + k).min(last));
+                    let right = |k: usize| input.at((second + k).min(last));
+                    let (left, right) = ([left(0), left(1), left(2), left(3)], [right(0), right(1), right(2), right(3)]);
                     tile::<S, FUSED>(left, right, &mut products);
                     for k in 0..SIDE.min(sequences.steps - first) {
                         let token = tokens[sequences.row(example, first + k)] as usize;

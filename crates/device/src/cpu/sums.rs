@@ -21,7 +21,10 @@ pub(super) fn weighted_product<S: Scalar>(
 ) {
     let weights = &weights[..sequences.examples];
     let (height, width) = (input.width, gradient.width);
-    let Some(&common) = weights.first() else { return };
+    if sequences.rows() == 0 {
+        return;
+    }
+    let common = weights[0];
     if common != S::ZERO && weights.iter().all(|&weight| weight == common) {
         let a = Operand(&input.buffer[input.start..], 1, input.stride);
         let b = Operand(&gradient.buffer[gradient.start..], gradient.stride, 1);

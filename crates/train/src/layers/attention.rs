@@ -38,7 +38,14 @@ impl<D: Device> Scratch<D> {
 
 impl<D: Device> Attention<D> {
     /// Adds the parameters of `name.project` and `name.output`. `heads` divides `width`. Dropout is applied to what the heads found.
-    pub fn new(device: &D, parameters: &mut Parameters, name: &str, width: usize, heads: usize, dropout: Dropout) -> Self {
+    pub fn new(
+        device: &D,
+        parameters: &mut Parameters,
+        name: &str,
+        width: usize,
+        heads: usize,
+        dropout: Dropout,
+    ) -> Self {
         Self {
             project: Linear::new(parameters, &format!("{name}.project"), width, 3 * width),
             output: Linear::new(parameters, &format!("{name}.output"), width, width),
@@ -63,14 +70,17 @@ impl<D: Device> Attention<D> {
         input: &D::Buffer,
         output: &mut D::Buffer,
     ) {
-        let Pass { device, sequences, .. } = *pass;
+        let Pass {
+            device, sequences, ..
+        } = *pass;
         debug_assert_eq!(sequences.order, Order::Examples);
         let (examples, steps, width) = (sequences.examples, sequences.steps, self.width);
         let (head, square) = (width / self.heads, steps * steps);
         reserve(device, &mut self.projected, sequences.rows() * 3 * width);
         reserve(device, &mut self.probabilities, self.heads * examples * square);
         reserve(device, &mut self.context, sequences.rows() * width);
-        self.project.forward(pass, Rows::new(input, width), false, &mut self.projected);
+        self.project
+            .forward(pass, Rows::new(input, width), false, &mut self.projected);
         for number in 0..self.heads {
             let part = |block: usize| part(&self.projected, width, head, steps, block);
             let (query, key) = (part(number), part(self.heads + number));
@@ -83,7 +93,12 @@ impl<D: Device> Attention<D> {
                 MatrixMut::new(&mut self.probabilities, number * examples * square, steps).batched(square),
             );
         }
-        device.causal_softmax(self.heads * examples, steps, self.factor(), &mut self.probabilities);
+        device.causal_softmax(
+            self.heads * examples,
+            steps,
+            self.factor(),
+            &mut self.probabilities,
+        );
         for number in 0..self.heads {
             device.gemm(
                 Product::new(steps, steps, head).times(examples),
@@ -97,7 +112,8 @@ impl<D: Device> Attention<D> {
         if let Some((seed, keys)) = dropout {
             self.dropout.apply(pass, seed, width, keys, &mut self.context);
         }
-        self.output.forward(pass, Rows::new(&self.context, width), true, output);
+        self.output
+            .forward(pass, Rows::new(&self.context, width), true, output);
     }
 
     /// input_gradient ← what reaches the input.
@@ -109,7 +125,9 @@ impl<D: Device> Attention<D> {
         gradient: &D::Buffer,
         input_gradient: &mut D::Buffer,
     ) {
-        let Pass { device, sequences, .. } = *pass;
+        let Pass {
+            device, sequences, ..
+        } = *pass;
         let (examples, steps, width) = (sequences.examples, sequences.steps, self.width);
         let (head, square, stride) = (width / self.heads, steps * steps, 3 * width);
         reserve(device, &mut scratch.scores, self.heads * examples * square);
@@ -129,7 +147,8 @@ impl<D: Device> Attention<D> {
                 probabilities.transposed(),
                 context,
                 0.0,
-                MatrixMut::new(&mut scratch.projected, 2 * width + number * head, stride).batched(steps * stride),
+                MatrixMut::new(&mut scratch.projected, 2 * width + number * head, stride)
+                    .batched(steps * stride),
             );
             device.gemm(
                 Product::new(steps, head, steps).times(examples),
@@ -141,7 +160,13 @@ impl<D: Device> Attention<D> {
             );
         }
         let count = self.heads * examples;
-        device.causal_softmax_backward(count, steps, self.factor(), &self.probabilities, &mut scratch.scores);
+        device.causal_softmax_backward(
+            count,
+            steps,
+            self.factor(),
+            &self.probabilities,
+            &mut scratch.scores,
+        );
         for number in 0..self.heads {
             let scores = Matrix::new(&scratch.scores, number * examples * square, steps).batched(square);
             let other = |block: usize| part(&self.projected, width, head, steps, block * self.heads + number);
@@ -152,7 +177,8 @@ impl<D: Device> Attention<D> {
                     left,
                     right,
                     0.0,
-                    MatrixMut::new(&mut scratch.projected, block * width + number * head, stride).batched(steps * stride),
+                    MatrixMut::new(&mut scratch.projected, block * width + number * head, stride)
+                        .batched(steps * stride),
                 );
             }
         }
@@ -162,14 +188,18 @@ impl<D: Device> Attention<D> {
 
     /// Adds the squared norm of each example's gradient.
     pub fn squared_norms(&self, norms: &mut Norms<'_, D>, input: &D::Buffer, gradient: &D::Buffer) {
-        self.project.squared_norms(norms, Rows::new(input, self.width), &self.projected);
-        self.output.squared_norms(norms, Rows::new(&self.context, self.width), gradient);
+        self.project
+            .squared_norms(norms, Rows::new(input, self.width), &self.projected);
+        self.output
+            .squared_norms(norms, Rows::new(&self.context, self.width), gradient);
     }
 
     /// Adds Σ weight · gradient over examples.
     pub fn accumulate(&self, total: &mut Total<'_, D>, input: &D::Buffer, gradient: &D::Buffer) {
-        self.project.accumulate(total, Rows::new(input, self.width), &self.projected);
-        self.output.accumulate(total, Rows::new(&self.context, self.width), gradient);
+        self.project
+            .accumulate(total, Rows::new(input, self.width), &self.projected);
+        self.output
+            .accumulate(total, Rows::new(&self.context, self.width), gradient);
     }
 }
 

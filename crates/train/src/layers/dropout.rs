@@ -24,7 +24,14 @@ impl Dropout {
     }
 
     /// Forward and backward, in place. `seed` belongs to the step, `keys` are one an example.
-    pub fn apply<D: Device>(&self, pass: &Pass<'_, D>, seed: u64, width: usize, keys: &D::Indices, values: &mut D::Buffer) {
+    pub fn apply<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        seed: u64,
+        width: usize,
+        keys: &D::Indices,
+        values: &mut D::Buffer,
+    ) {
         if self.is_active() {
             let mask = Mask {
                 seed: seed.rotate_left(17) ^ self.place.wrapping_mul(0xd6e8_feb8_6659_fd93),

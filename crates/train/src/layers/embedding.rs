@@ -22,30 +22,57 @@ impl Embedding {
     }
 
     /// output ← (or +=) the rows of the tokens.
-    pub fn forward<D: Device>(&self, pass: &Pass<'_, D>, tokens: &D::Indices, add: bool, output: &mut D::Buffer) {
+    pub fn forward<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        tokens: &D::Indices,
+        add: bool,
+        output: &mut D::Buffer,
+    ) {
         let table = Span::new(pass.parameters, self.table);
-        pass.device.gather(pass.sequences.rows(), self.width, tokens, table, add, output);
+        pass.device
+            .gather(pass.sequences.rows(), self.width, tokens, table, add, output);
     }
 
     /// Adds Σ over pairs of steps with the same token of ⟨g_t, g_s⟩.
-    pub fn squared_norms<D: Device>(&self, norms: &mut Norms<'_, D>, tokens: &D::Indices, gradient: &D::Buffer) {
-        norms.device.token_norms(norms.sequences, tokens, Rows::new(gradient, self.width), norms.sums);
+    pub fn squared_norms<D: Device>(
+        &self,
+        norms: &mut Norms<'_, D>,
+        tokens: &D::Indices,
+        gradient: &D::Buffer,
+    ) {
+        norms.device.token_norms(
+            norms.sequences,
+            tokens,
+            Rows::new(gradient, self.width),
+            norms.sums,
+        );
     }
 
     /// The same where no token comes twice in an example, as with positions.
     pub fn distinct_squared_norms<D: Device>(&self, norms: &mut Norms<'_, D>, gradient: &D::Buffer) {
-        norms.device.square_norms(norms.sequences, Rows::new(gradient, self.width), norms.sums);
+        norms
+            .device
+            .square_norms(norms.sequences, Rows::new(gradient, self.width), norms.sums);
     }
 
     /// Adds weight · gradient to each token's row.
     pub fn accumulate<D: Device>(&self, total: &mut Total<'_, D>, tokens: &D::Indices, gradient: &D::Buffer) {
         let rows = Rows::new(gradient, self.width);
         let table = SpanMut::new(total.gradient, self.table);
-        total.device.scatter_add(total.sequences, total.weights, tokens, rows, table);
+        total
+            .device
+            .scatter_add(total.sequences, total.weights, tokens, rows, table);
     }
 
     /// As an output layer: logits ← input · tableᵀ.
-    pub fn logits<D: Device>(&self, pass: &Pass<'_, D>, rows: usize, input: Rows<'_, D::Buffer>, logits: &mut D::Buffer) {
+    pub fn logits<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        rows: usize,
+        input: Rows<'_, D::Buffer>,
+        logits: &mut D::Buffer,
+    ) {
         pass.device.gemm(
             Product::new(rows, self.width, self.vocabulary),
             1.0,
@@ -57,7 +84,12 @@ impl Embedding {
     }
 
     /// As an output layer: input_gradient ← gradient · table.
-    pub fn logits_backward<D: Device>(&self, pass: &Pass<'_, D>, gradient: &D::Buffer, input_gradient: &mut D::Buffer) {
+    pub fn logits_backward<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        gradient: &D::Buffer,
+        input_gradient: &mut D::Buffer,
+    ) {
         pass.device.gemm(
             Product::new(pass.sequences.rows(), self.vocabulary, self.width),
             1.0,
@@ -77,13 +109,22 @@ impl Embedding {
         input: Rows<'_, D::Buffer>,
         logits: &D::Buffer,
     ) {
-        let (embedded, logits) = (Rows::new(embedded, self.width), Rows::new(logits, self.vocabulary));
+        let (embedded, logits) = (
+            Rows::new(embedded, self.width),
+            Rows::new(logits, self.vocabulary),
+        );
         if super::linear::pairs_are_cheaper(norms.sequences.steps, self.width, self.vocabulary) {
-            norms.device.pair_norms(norms.sequences, &[input], true, &[logits], norms.sums);
+            norms
+                .device
+                .pair_norms(norms.sequences, &[input], true, &[logits], norms.sums);
         } else {
-            norms.device.product_norms(norms.sequences, input, true, logits, norms.sums);
+            norms
+                .device
+                .product_norms(norms.sequences, input, true, logits, norms.sums);
         }
-        norms.device.tied_norms(norms.sequences, tokens, embedded, input, logits, norms.sums);
+        norms
+            .device
+            .tied_norms(norms.sequences, tokens, embedded, input, logits, norms.sums);
     }
 
     /// As an output layer: adds Σ weight · gradient; `bias` is that layer's.
@@ -97,7 +138,11 @@ impl Embedding {
         let logits = Rows::new(logits, self.vocabulary);
         let (sequences, weights) = (total.sequences, total.weights);
         let table = SpanMut::new(&mut *total.gradient, self.table);
-        total.device.weighted_product(sequences, weights, logits, input, table, self.width, None);
-        total.device.weighted_sum(sequences, weights, logits, SpanMut::new(total.gradient, bias));
+        total
+            .device
+            .weighted_product(sequences, weights, logits, input, table, self.width, None);
+        total
+            .device
+            .weighted_sum(sequences, weights, logits, SpanMut::new(total.gradient, bias));
     }
 }

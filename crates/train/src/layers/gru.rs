@@ -25,7 +25,10 @@ pub struct Gru<D: Device> {
 impl<D: Device> Gru<D> {
     /// The blocks of the state's product: where they are in the gates, where in the weight, and how wide.
     fn blocks(&self) -> [(usize, usize, usize); 2] {
-        [(0, 0, 2 * self.hidden), (3 * self.hidden, 2 * self.hidden, self.hidden)]
+        [
+            (0, 0, 2 * self.hidden),
+            (3 * self.hidden, 2 * self.hidden, self.hidden),
+        ]
     }
 }
 
@@ -33,8 +36,16 @@ impl<D: Device> Cell<D> for Gru<D> {
     fn new(device: &D, parameters: &mut Parameters, name: &str, inputs: usize, hidden: usize) -> Self {
         let (three, four) = (3 * hidden, 4 * hidden);
         Self {
-            weight: parameters.add(format!("{name}.input"), &[inputs, three], Start::balanced(inputs, three)),
-            recurrent: parameters.add(format!("{name}.recurrent"), &[hidden, three], Start::balanced(hidden, hidden)),
+            weight: parameters.add(
+                format!("{name}.input"),
+                &[inputs, three],
+                Start::balanced(inputs, three),
+            ),
+            recurrent: parameters.add(
+                format!("{name}.recurrent"),
+                &[hidden, three],
+                Start::balanced(hidden, hidden),
+            ),
             bias: parameters.add(format!("{name}.bias"), &[four], Start::Constant(0.0)),
             inputs,
             hidden,
@@ -46,7 +57,11 @@ impl<D: Device> Cell<D> for Gru<D> {
     }
 
     fn forward(&mut self, pass: &Pass<'_, D>, input: &D::Buffer) {
-        let Pass { device, parameters, sequences } = *pass;
+        let Pass {
+            device,
+            parameters,
+            sequences,
+        } = *pass;
         let (rows, examples, hidden) = (sequences.rows(), sequences.examples, self.hidden);
         let (step, width, three) = (examples * hidden, 4 * hidden, 3 * hidden);
         reserve(device, &mut self.gates, rows * width);
@@ -96,7 +111,11 @@ impl<D: Device> Cell<D> for Gru<D> {
     }
 
     fn backward(&mut self, pass: &Pass<'_, D>) {
-        let Pass { device, parameters, sequences } = *pass;
+        let Pass {
+            device,
+            parameters,
+            sequences,
+        } = *pass;
         let (examples, hidden) = (sequences.examples, self.hidden);
         let (step, width, three) = (examples * hidden, 4 * hidden, 3 * hidden);
         for t in (0..sequences.steps).rev() {
@@ -146,7 +165,11 @@ impl<D: Device> Cell<D> for Gru<D> {
         let (device, sequences, hidden) = (norms.device, norms.sequences, self.hidden);
         let gates = Rows::new(&self.gates, 4 * hidden);
         let (input, states) = (Rows::new(input, self.inputs), Rows::new(&self.states, hidden));
-        let (both, x, q) = (gates.columns(0, 2 * hidden), gates.columns(0, 3 * hidden), gates.columns(3 * hidden, hidden));
+        let (both, x, q) = (
+            gates.columns(0, 2 * hidden),
+            gates.columns(0, 3 * hidden),
+            gates.columns(3 * hidden, hidden),
+        );
         if super::linear::pairs_are_cheaper(sequences.steps, self.inputs + hidden, 4 * hidden) {
             device.pair_norms(sequences, &[input], true, &[x], norms.sums);
             device.pair_norms(sequences, &[states], false, &[both, q], norms.sums);
@@ -165,11 +188,18 @@ impl<D: Device> Cell<D> for Gru<D> {
         let parts = [
             (input, gates.columns(0, three), self.weight, Some(self.bias)),
             (states, gates.columns(0, 2 * hidden), self.recurrent, None),
-            (states, gates.columns(three, hidden), self.recurrent + 2 * hidden, Some(self.bias + three)),
+            (
+                states,
+                gates.columns(three, hidden),
+                self.recurrent + 2 * hidden,
+                Some(self.bias + three),
+            ),
         ];
         for (rows, gradient, weight, bias) in parts {
             let into = SpanMut::new(&mut *total.gradient, weight);
-            total.device.weighted_product(total.sequences, total.weights, rows, gradient, into, three, bias);
+            total
+                .device
+                .weighted_product(total.sequences, total.weights, rows, gradient, into, three, bias);
         }
     }
 }

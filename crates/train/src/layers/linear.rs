@@ -35,7 +35,13 @@ impl Linear {
     }
 
     /// output ← input · weight, without the bias; with `add`, output += it.
-    pub fn product<D: Device>(&self, pass: &Pass<'_, D>, input: Rows<'_, D::Buffer>, add: bool, output: &mut D::Buffer) {
+    pub fn product<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        input: Rows<'_, D::Buffer>,
+        add: bool,
+        output: &mut D::Buffer,
+    ) {
         let rows = pass.sequences.rows();
         pass.device.gemm(
             Product::new(rows, self.inputs, self.outputs),
@@ -48,15 +54,27 @@ impl Linear {
     }
 
     /// output ← input · weight + bias; with `add`, output += it.
-    pub fn forward<D: Device>(&self, pass: &Pass<'_, D>, input: Rows<'_, D::Buffer>, add: bool, output: &mut D::Buffer) {
+    pub fn forward<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        input: Rows<'_, D::Buffer>,
+        add: bool,
+        output: &mut D::Buffer,
+    ) {
         self.product(pass, input, add, output);
         if let Some(bias) = self.bias(pass) {
-            pass.device.add_bias(pass.sequences.rows(), self.outputs, bias, output);
+            pass.device
+                .add_bias(pass.sequences.rows(), self.outputs, bias, output);
         }
     }
 
     /// input_gradient ← gradient · weightᵀ.
-    pub fn backward<D: Device>(&self, pass: &Pass<'_, D>, gradient: &D::Buffer, input_gradient: &mut D::Buffer) {
+    pub fn backward<D: Device>(
+        &self,
+        pass: &Pass<'_, D>,
+        gradient: &D::Buffer,
+        input_gradient: &mut D::Buffer,
+    ) {
         pass.device.gemm(
             Product::new(pass.sequences.rows(), self.outputs, self.inputs),
             1.0,
@@ -68,17 +86,31 @@ impl Linear {
     }
 
     /// Adds ‖Σ_t a_t ⊗ g_t‖² + ‖Σ_t g_t‖² of each example.
-    pub fn squared_norms<D: Device>(&self, norms: &mut Norms<'_, D>, input: Rows<'_, D::Buffer>, gradient: &D::Buffer) {
+    pub fn squared_norms<D: Device>(
+        &self,
+        norms: &mut Norms<'_, D>,
+        input: Rows<'_, D::Buffer>,
+        gradient: &D::Buffer,
+    ) {
         let (one, gradient) = (self.bias.is_some(), Rows::new(gradient, self.outputs));
         if pairs_are_cheaper(norms.sequences.steps, self.inputs, self.outputs) {
-            norms.device.pair_norms(norms.sequences, &[input], one, &[gradient], norms.sums);
+            norms
+                .device
+                .pair_norms(norms.sequences, &[input], one, &[gradient], norms.sums);
         } else {
-            norms.device.product_norms(norms.sequences, input, one, gradient, norms.sums);
+            norms
+                .device
+                .product_norms(norms.sequences, input, one, gradient, norms.sums);
         }
     }
 
     /// Adds Σ weight · gradient over examples.
-    pub fn accumulate<D: Device>(&self, total: &mut Total<'_, D>, input: Rows<'_, D::Buffer>, gradient: &D::Buffer) {
+    pub fn accumulate<D: Device>(
+        &self,
+        total: &mut Total<'_, D>,
+        input: Rows<'_, D::Buffer>,
+        gradient: &D::Buffer,
+    ) {
         total.device.weighted_product(
             total.sequences,
             total.weights,

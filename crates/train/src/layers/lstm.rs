@@ -26,8 +26,16 @@ impl<D: Device> Cell<D> for Lstm<D> {
     fn new(device: &D, parameters: &mut Parameters, name: &str, inputs: usize, hidden: usize) -> Self {
         let gates = 4 * hidden;
         Self {
-            weight: parameters.add(format!("{name}.input"), &[inputs, gates], Start::balanced(inputs, gates)),
-            recurrent: parameters.add(format!("{name}.recurrent"), &[hidden, gates], Start::balanced(hidden, hidden)),
+            weight: parameters.add(
+                format!("{name}.input"),
+                &[inputs, gates],
+                Start::balanced(inputs, gates),
+            ),
+            recurrent: parameters.add(
+                format!("{name}.recurrent"),
+                &[hidden, gates],
+                Start::balanced(hidden, hidden),
+            ),
             bias: parameters.add(format!("{name}.bias"), &[gates], Start::Remember),
             inputs,
             hidden,
@@ -40,7 +48,11 @@ impl<D: Device> Cell<D> for Lstm<D> {
     }
 
     fn forward(&mut self, pass: &Pass<'_, D>, input: &D::Buffer) {
-        let Pass { device, parameters, sequences } = *pass;
+        let Pass {
+            device,
+            parameters,
+            sequences,
+        } = *pass;
         let (rows, examples, hidden) = (sequences.rows(), sequences.examples, self.hidden);
         let (step, width) = (examples * hidden, 4 * hidden);
         reserve(device, &mut self.gates, rows * width);
@@ -93,7 +105,11 @@ impl<D: Device> Cell<D> for Lstm<D> {
     }
 
     fn backward(&mut self, pass: &Pass<'_, D>) {
-        let Pass { device, parameters, sequences } = *pass;
+        let Pass {
+            device,
+            parameters,
+            sequences,
+        } = *pass;
         let (examples, hidden) = (sequences.examples, self.hidden);
         let (step, width) = (examples * hidden, 4 * hidden);
         device.clear_span(SpanMut::new(&mut self.cell_gradient, 0), step);
@@ -135,13 +151,23 @@ impl<D: Device> Cell<D> for Lstm<D> {
 
     // Both products and the bias have the same gradient of their outputs: (XXᵀ + HHᵀ + 1)∘(dZ dZᵀ).
     fn squared_norms(&self, norms: &mut Norms<'_, D>, input: &D::Buffer) {
-        let inputs = [Rows::new(input, self.inputs), Rows::new(&self.states, self.hidden)];
+        let inputs = [
+            Rows::new(input, self.inputs),
+            Rows::new(&self.states, self.hidden),
+        ];
         let gates = Rows::new(&self.gates, 4 * self.hidden);
-        if super::linear::pairs_are_cheaper(norms.sequences.steps, self.inputs + self.hidden, 4 * self.hidden) {
-            norms.device.pair_norms(norms.sequences, &inputs, true, &[gates], norms.sums);
+        if super::linear::pairs_are_cheaper(norms.sequences.steps, self.inputs + self.hidden, 4 * self.hidden)
+        {
+            norms
+                .device
+                .pair_norms(norms.sequences, &inputs, true, &[gates], norms.sums);
         } else {
-            norms.device.product_norms(norms.sequences, inputs[0], true, gates, norms.sums);
-            norms.device.product_norms(norms.sequences, inputs[1], false, gates, norms.sums);
+            norms
+                .device
+                .product_norms(norms.sequences, inputs[0], true, gates, norms.sums);
+            norms
+                .device
+                .product_norms(norms.sequences, inputs[1], false, gates, norms.sums);
         }
     }
 
@@ -154,7 +180,9 @@ impl<D: Device> Cell<D> for Lstm<D> {
         ];
         for (rows, weight, bias) in parts {
             let into = SpanMut::new(&mut *total.gradient, weight);
-            total.device.weighted_product(total.sequences, total.weights, rows, gates, into, width, bias);
+            total
+                .device
+                .weighted_product(total.sequences, total.weights, rows, gates, into, width, bias);
         }
     }
 }

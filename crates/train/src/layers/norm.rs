@@ -35,7 +35,16 @@ impl<D: Device> Norm<D> {
         super::reserve(pass.device, &mut self.statistics, 2 * rows);
         let scale = Span::new(pass.parameters, self.scale);
         let shift = Span::new(pass.parameters, self.scale + self.width);
-        pass.device.normalize(rows, self.width, EPSILON, scale, shift, input, output, &mut self.statistics);
+        pass.device.normalize(
+            rows,
+            self.width,
+            EPSILON,
+            scale,
+            shift,
+            input,
+            output,
+            &mut self.statistics,
+        );
     }
 
     /// input_gradient ← residual + the gradient through this layer; keeps its own gradient for each example.
@@ -47,7 +56,11 @@ impl<D: Device> Norm<D> {
         residual: Option<&D::Buffer>,
         input_gradient: &mut D::Buffer,
     ) {
-        super::reserve(pass.device, &mut self.example_gradients, pass.sequences.examples * 2 * self.width);
+        super::reserve(
+            pass.device,
+            &mut self.example_gradients,
+            pass.sequences.examples * 2 * self.width,
+        );
         pass.device.normalize_backward(
             pass.sequences,
             self.width,
@@ -64,13 +77,22 @@ impl<D: Device> Norm<D> {
     /// Adds the squared norm of each example's gradient.
     pub fn squared_norms(&self, norms: &mut Norms<'_, D>) {
         let examples = Sequences::single(norms.sequences.examples);
-        norms.device.square_norms(examples, Rows::new(&self.example_gradients, 2 * self.width), norms.sums);
+        norms.device.square_norms(
+            examples,
+            Rows::new(&self.example_gradients, 2 * self.width),
+            norms.sums,
+        );
     }
 
     /// Adds Σ weight · gradient over examples.
     pub fn accumulate(&self, total: &mut Total<'_, D>) {
         let examples = Sequences::single(total.sequences.examples);
         let rows = Rows::new(&self.example_gradients, 2 * self.width);
-        total.device.weighted_sum(examples, total.weights, rows, SpanMut::new(total.gradient, self.scale));
+        total.device.weighted_sum(
+            examples,
+            total.weights,
+            rows,
+            SpanMut::new(total.gradient, self.scale),
+        );
     }
 }

@@ -67,7 +67,9 @@ impl Parameters {
             let len = parameter.len();
             match *start {
                 Start::Constant(value) => values.extend(std::iter::repeat_n(value as f32, len)),
-                Start::Remember => values.extend((0..len).map(|i| f32::from(u8::from(i / (len / 4).max(1) == 1)))),
+                Start::Remember => {
+                    values.extend((0..len).map(|i| f32::from(u8::from(i / (len / 4).max(1) == 1))))
+                }
                 Start::Uniform(bound) => {
                     let mut stream = ChaCha12Rng::seed_from_u64(seed);
                     stream.set_stream(number as u64);
@@ -95,7 +97,11 @@ mod tests {
         assert_eq!(parameters.len(), 16);
         let values = parameters.initial(1);
         assert_eq!(values.len(), 16);
-        assert!(values[..6].iter().all(|value| value.abs() <= 0.5 && *value != 0.0));
+        assert!(
+            values[..6]
+                .iter()
+                .all(|value| value.abs() <= 0.5 && *value != 0.0)
+        );
         assert_eq!(values[6..14], [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(values[14..], [1.5, 1.5]);
         assert_eq!(values, parameters.initial(1));

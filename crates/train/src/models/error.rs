@@ -16,7 +16,9 @@ pub enum ModelError {
         high: usize,
     },
     /// Heads that do not divide the width.
-    #[error("{heads} heads do not divide a width of {width}\nhint: take a width that is a multiple of the number of heads")]
+    #[error(
+        "{heads} heads do not divide a width of {width}\nhint: take a width that is a multiple of the number of heads"
+    )]
     Heads {
         /// How many heads.
         heads: usize,
@@ -37,7 +39,9 @@ pub enum ModelError {
         found: usize,
     },
     /// A token or label outside its range. Which one is not said: it is data.
-    #[error("a {what} is not below {limit}\nhint: it must come from the vocabulary or the list of labels that the model was made for")]
+    #[error(
+        "a {what} is not below {limit}\nhint: it must come from the vocabulary or the list of labels that the model was made for"
+    )]
     Range {
         /// A token or a label.
         what: &'static str,

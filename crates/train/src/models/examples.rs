@@ -36,21 +36,45 @@ impl std::fmt::Debug for Tokens {
 
 impl Tokens {
     /// Rows of `width` tokens below `vocabulary`. `lengths` says how many tokens of each row count; whatever is after them is padding.
-    pub fn new(vocabulary: usize, width: usize, tokens: Vec<u32>, lengths: Vec<u32>) -> Result<Self, ModelError> {
+    pub fn new(
+        vocabulary: usize,
+        width: usize,
+        tokens: Vec<u32>,
+        lengths: Vec<u32>,
+    ) -> Result<Self, ModelError> {
         size("the width of rows of tokens", width)?;
         let expected = lengths.len() * width;
         if tokens.len() != expected {
             let found = tokens.len();
-            return Err(ModelError::Length { what: "tokens", expected, found });
+            return Err(ModelError::Length {
+                what: "tokens",
+                expected,
+                found,
+            });
         }
         if lengths.iter().any(|&length| length as usize > width) {
-            return Err(ModelError::Range { what: "length of a row", limit: width + 1 });
+            return Err(ModelError::Range {
+                what: "length of a row",
+                limit: width + 1,
+            });
         }
         let padded = tokens.chunks_exact(width).zip(&lengths);
-        if padded.clone().any(|(row, &length)| row[..length as usize].iter().any(|&token| token as usize >= vocabulary)) {
-            return Err(ModelError::Range { what: "token", limit: vocabulary });
+        if padded.clone().any(|(row, &length)| {
+            row[..length as usize]
+                .iter()
+                .any(|&token| token as usize >= vocabulary)
+        }) {
+            return Err(ModelError::Range {
+                what: "token",
+                limit: vocabulary,
+            });
         }
-        Ok(Self { vocabulary, width, tokens, lengths })
+        Ok(Self {
+            vocabulary,
+            width,
+            tokens,
+            lengths,
+        })
     }
 
     /// Rows without padding.
@@ -62,7 +86,12 @@ impl Tokens {
 
     /// Rows of any length, padded to the longest.
     pub fn ragged(vocabulary: usize, rows: &[impl AsRef<[u32]>]) -> Result<Self, ModelError> {
-        let width = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0).max(1);
+        let width = rows
+            .iter()
+            .map(|row| row.as_ref().len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
         let mut tokens = vec![0; rows.len() * width];
         for (into, row) in tokens.chunks_exact_mut(width).zip(rows) {
             into[..row.as_ref().len()].copy_from_slice(row.as_ref());
@@ -78,7 +107,10 @@ impl Tokens {
 
     /// Tokens in the longest row, less one: the steps that a model takes.
     pub fn steps(&self) -> usize {
-        self.lengths.iter().max().map_or(0, |&length| (length as usize).saturating_sub(1))
+        self.lengths
+            .iter()
+            .max()
+            .map_or(0, |&length| (length as usize).saturating_sub(1))
     }
 
     /// The tokens of a row that count.
@@ -137,7 +169,12 @@ impl std::fmt::Debug for Features {
 
 impl Features {
     /// Rows of `inputs` numbers; `outputs` is the number of classes, or of numbers to predict.
-    pub fn new(inputs: usize, outputs: usize, values: Vec<f32>, targets: Targets) -> Result<Self, ModelError> {
+    pub fn new(
+        inputs: usize,
+        outputs: usize,
+        values: Vec<f32>,
+        targets: Targets,
+    ) -> Result<Self, ModelError> {
         size("the number of features", inputs)?;
         size("the number of outputs", outputs)?;
         let examples = match &targets {
@@ -153,14 +190,22 @@ impl Features {
         }
         match &targets {
             Targets::Classes(classes) if classes.iter().any(|&class| class as usize >= outputs) => {
-                Err(ModelError::Range { what: "label", limit: outputs })
+                Err(ModelError::Range {
+                    what: "label",
+                    limit: outputs,
+                })
             }
             Targets::Numbers(numbers) if numbers.len() % outputs != 0 => Err(ModelError::Length {
                 what: "numbers to predict",
                 expected: examples * outputs,
                 found: numbers.len(),
             }),
-            _ => Ok(Self { inputs, outputs, values, targets }),
+            _ => Ok(Self {
+                inputs,
+                outputs,
+                values,
+                targets,
+            }),
         }
     }
 
@@ -186,7 +231,11 @@ impl Features {
 }
 
 fn picked<T: Copy>(values: &[T], width: usize, examples: &[usize]) -> Vec<T> {
-    examples.iter().flat_map(|&example| &values[example * width..][..width]).copied().collect()
+    examples
+        .iter()
+        .flat_map(|&example| &values[example * width..][..width])
+        .copied()
+        .collect()
 }
 
 impl Part for Features {

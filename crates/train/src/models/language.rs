@@ -55,7 +55,11 @@ pub trait LanguageModel<D: Device>: Model<D, Batch = Tokens> {
             return Err(ModelError::NoContext);
         }
         let mut scores = vec![0.0; continuations.len()];
-        let longest = continuations.iter().map(|tokens| tokens.as_ref().len()).max().unwrap_or(0);
+        let longest = continuations
+            .iter()
+            .map(|tokens| tokens.as_ref().len())
+            .max()
+            .unwrap_or(0);
         for level in 0..longest {
             // Who needs the next token after which beginning.
             let mut needed: BTreeMap<&[u32], Vec<usize>> = BTreeMap::new();
@@ -75,12 +79,15 @@ pub trait LanguageModel<D: Device>: Model<D, Batch = Tokens> {
                     contexts.extend_from_slice(end);
                 }
                 let batch = Tokens::full(self.vocabulary(), width, contexts)?;
-                for (mut logits, (_, numbers)) in self.logits_after(parameters, &batch).into_iter().zip(some) {
+                for (mut logits, (_, numbers)) in self.logits_after(parameters, &batch).into_iter().zip(some)
+                {
                     to_log_probabilities(&mut logits);
                     for &number in numbers {
                         let token = continuations[number].as_ref()[level] as usize;
                         let limit = logits.len();
-                        scores[number] += logits.get(token).ok_or(ModelError::Range { what: "token", limit })?;
+                        scores[number] += logits
+                            .get(token)
+                            .ok_or(ModelError::Range { what: "token", limit })?;
                     }
                 }
             }
@@ -133,7 +140,11 @@ pub(super) enum Counts {
 impl<D: Device> Text<D> {
     pub(super) fn new(device: &D, order: Order) -> Self {
         Self {
-            sequences: Sequences { examples: 0, steps: 0, order },
+            sequences: Sequences {
+                examples: 0,
+                steps: 0,
+                order,
+            },
             inputs: device.indices(0),
             targets: device.indices(0),
             scales: device.zeros(0),
@@ -227,7 +238,9 @@ impl<D: Device> Text<D> {
         let rows = device.download_span(device::Span::new(&self.losses, 0), self.sequences.rows());
         let of = |example: usize| {
             let predictions = batch.row(example).len().saturating_sub(1);
-            (0..predictions).map(|step| rows[self.sequences.row(example, step)].to_f64()).collect()
+            (0..predictions)
+                .map(|step| rows[self.sequences.row(example, step)].to_f64())
+                .collect()
         };
         (0..self.sequences.examples).map(of).collect()
     }
@@ -235,18 +248,26 @@ impl<D: Device> Text<D> {
     /// The sums, none below 0; what is not a number stays so.
     pub(super) fn squared_norms(&self, device: &D) -> Vec<f64> {
         let sums = device.download_sums(&self.sums, self.sequences.examples);
-        sums.into_iter().map(|sum| if sum < 0.0 { 0.0 } else { sum }).collect()
+        sums.into_iter()
+            .map(|sum| if sum < 0.0 { 0.0 } else { sum })
+            .collect()
     }
 
     /// Puts weights on the device.
     pub(super) fn weigh(&mut self, device: &D, weights: &[f64]) {
         assert_eq!(weights.len(), self.sequences.examples, "one weight an example");
-        let weights: Vec<D::Scalar> = weights.iter().map(|&weight| D::Scalar::from_f64(weight)).collect();
+        let weights: Vec<D::Scalar> = weights
+            .iter()
+            .map(|&weight| D::Scalar::from_f64(weight))
+            .collect();
         device.write(&weights, &mut self.weights);
     }
 }
 
 /// Rows of logits that came from the device.
 pub(super) fn rows_of<S: Scalar>(values: &[S], width: usize) -> Vec<Vec<f64>> {
-    values.chunks_exact(width).map(|row| row.iter().map(|value| value.to_f64()).collect()).collect()
+    values
+        .chunks_exact(width)
+        .map(|row| row.iter().map(|value| value.to_f64()).collect())
+        .collect()
 }

@@ -70,7 +70,10 @@ impl<D: Device> Mlp<D> {
     pub fn new(device: D, shape: MlpShape) -> Result<Self, ModelError> {
         size("the number of features", shape.inputs)?;
         size("the number of outputs", shape.task.outputs())?;
-        shape.hidden.iter().try_for_each(|&width| size("the width of a hidden layer", width))?;
+        shape
+            .hidden
+            .iter()
+            .try_for_each(|&width| size("the width of a hidden layer", width))?;
         share(shape.dropout)?;
         let mut parameters = Parameters::default();
         let mut inputs = shape.inputs;
@@ -112,19 +115,36 @@ impl<D: Device> Mlp<D> {
         self.load(batch);
         self.forward(parameters, false);
         let width = self.shape.task.outputs();
-        let pass = Pass { device: &self.device, parameters, sequences: self.sequences };
-        let Some(Layer { linear, values, .. }) = self.layers.last_mut() else { return Vec::new() };
+        let pass = Pass {
+            device: &self.device,
+            parameters,
+            sequences: self.sequences,
+        };
+        let Some(Layer { linear, values, .. }) = self.layers.last_mut() else {
+            return Vec::new();
+        };
         if let Some(bias) = linear.bias(&pass) {
             self.device.add_bias(self.sequences.rows(), width, bias, values);
         }
-        let values = self.device.download_span(Span::new(values, 0), self.sequences.rows() * width);
+        let values = self
+            .device
+            .download_span(Span::new(values, 0), self.sequences.rows() * width);
         super::language::rows_of(&values, width)
     }
 
     fn load(&mut self, batch: &Features) {
         let (device, examples, outputs) = (&self.device, batch.len(), self.shape.task.outputs());
-        assert_eq!((batch.inputs(), batch.outputs()), (self.shape.inputs, outputs), "rows of another shape");
-        let convert = |values: &[f32]| values.iter().map(|&value| D::Scalar::from_f64(f64::from(value))).collect::<Vec<_>>();
+        assert_eq!(
+            (batch.inputs(), batch.outputs()),
+            (self.shape.inputs, outputs),
+            "rows of another shape"
+        );
+        let convert = |values: &[f32]| {
+            values
+                .iter()
+                .map(|&value| D::Scalar::from_f64(f64::from(value)))
+                .collect::<Vec<_>>()
+        };
         self.sequences = Sequences::single(examples);
         reserve(device, &mut self.features, examples * self.shape.inputs);
         reserve(device, &mut self.losses, examples);
@@ -146,7 +166,9 @@ impl<D: Device> Mlp<D> {
         }
         if self.shape.dropout > 0.0 {
             let rows = batch.values().chunks_exact(self.shape.inputs);
-            let keys: Vec<u32> = rows.map(|row| example_key(row.iter().map(|value| value.to_bits()))).collect();
+            let keys: Vec<u32> = rows
+                .map(|row| example_key(row.iter().map(|value| value.to_bits())))
+                .collect();
             device.write_indices(&keys, &mut self.keys);
         }
     }
@@ -157,13 +179,21 @@ impl<D: Device> Mlp<D> {
 
     /// Everything up to the last layer's bias.
     fn forward(&mut self, parameters: &D::Buffer, training: bool) {
-        let pass = Pass { device: &self.device, parameters, sequences: self.sequences };
+        let pass = Pass {
+            device: &self.device,
+            parameters,
+            sequences: self.sequences,
+        };
         let rows = self.sequences.rows();
         let last = self.layers.len() - 1;
         for number in 0..=last {
             let dropout = self.dropout(number);
             let (before, after) = self.layers.split_at_mut(number);
-            let Layer { linear, values, activated } = &mut after[0];
+            let Layer {
+                linear,
+                values,
+                activated,
+            } = &mut after[0];
             let input = match before.last() {
                 Some(layer) => Rows::new(&layer.activated, layer.linear.outputs()),
                 None => Rows::new(&self.features, self.shape.inputs),
@@ -174,7 +204,8 @@ impl<D: Device> Mlp<D> {
             if number < last {
                 reserve(&self.device, activated, rows * width);
                 let bias = linear.bias(&pass);
-                self.device.activate(self.shape.activation, rows, width, bias, values, activated);
+                self.device
+                    .activate(self.shape.activation, rows, width, bias, values, activated);
                 if training {
                     dropout.apply(&pass, self.step, width, &self.keys, activated);
                 }
@@ -192,13 +223,26 @@ impl<D: Device> Mlp<D> {
         self.load(batch);
         self.forward(parameters, training);
         let (device, rows, width) = (&self.device, self.sequences.rows(), self.shape.task.outputs());
-        let pass = Pass { device, parameters, sequences: self.sequences };
+        let pass = Pass {
+            device,
+            parameters,
+            sequences: self.sequences,
+        };
         let losses = &mut self.losses;
         if let Some(Layer { linear, values, .. }) = self.layers.last_mut() {
             let bias = linear.bias(&pass);
             match self.shape.task {
                 Task::Classes(_) => {
-                    device.cross_entropy(rows, width, bias, &self.classes, &self.numbers, training, values, losses);
+                    device.cross_entropy(
+                        rows,
+                        width,
+                        bias,
+                        &self.classes,
+                        &self.numbers,
+                        training,
+                        values,
+                        losses,
+                    );
                 }
                 Task::Numbers(_) => device.squared_error(rows, width, bias, &self.numbers, values, losses),
             }
@@ -211,7 +255,10 @@ impl<D: Device> Mlp<D> {
     fn with_inputs(&self) -> impl Iterator<Item = (&Layer<D>, Rows<'_, D::Buffer>)> {
         self.layers.iter().enumerate().map(|(number, layer)| {
             let input = match number.checked_sub(1) {
-                Some(before) => Rows::new(&self.layers[before].activated, self.layers[before].linear.outputs()),
+                Some(before) => Rows::new(
+                    &self.layers[before].activated,
+                    self.layers[before].linear.outputs(),
+                ),
                 None => Rows::new(&self.features, self.shape.inputs),
             };
             (layer, input)
@@ -243,14 +290,23 @@ impl<D: Device> Model<D> for Mlp<D> {
         let (rows, sequences) = (self.sequences.rows(), self.sequences);
         for number in (1..self.layers.len()).rev() {
             let dropout = self.dropout(number - 1);
-            let pass = Pass { device: &self.device, parameters, sequences };
+            let pass = Pass {
+                device: &self.device,
+                parameters,
+                sequences,
+            };
             let (before, after) = self.layers.split_at_mut(number);
-            let Some(Layer { linear, values, .. }) = before.last_mut() else { break };
+            let Some(Layer { linear, values, .. }) = before.last_mut() else {
+                break;
+            };
             let len = rows * linear.outputs();
             reserve(&self.device, &mut self.scratch, len);
-            after[0].linear.backward(&pass, &after[0].values, &mut self.scratch);
+            after[0]
+                .linear
+                .backward(&pass, &after[0].values, &mut self.scratch);
             dropout.apply(&pass, self.step, linear.outputs(), &self.keys, &mut self.scratch);
-            self.device.activate_backward(self.shape.activation, len, &self.scratch, values);
+            self.device
+                .activate_backward(self.shape.activation, len, &self.scratch, values);
         }
         losses
     }
@@ -259,18 +315,28 @@ impl<D: Device> Model<D> for Mlp<D> {
         let (device, sequences) = (&self.device, self.sequences);
         let mut sums = std::mem::replace(&mut self.sums, device.sums(0));
         device.clear_sums(&mut sums, sequences.examples);
-        let mut norms = Norms { device, sequences, sums: &mut sums };
+        let mut norms = Norms {
+            device,
+            sequences,
+            sums: &mut sums,
+        };
         for (layer, input) in self.with_inputs() {
             layer.linear.squared_norms(&mut norms, input, &layer.values);
         }
         let result = device.download_sums(&sums, sequences.examples);
         self.sums = sums;
-        result.into_iter().map(|sum| if sum < 0.0 { 0.0 } else { sum }).collect()
+        result
+            .into_iter()
+            .map(|sum| if sum < 0.0 { 0.0 } else { sum })
+            .collect()
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut D::Buffer) {
         assert_eq!(weights.len(), self.sequences.examples, "one weight an example");
-        let weights: Vec<D::Scalar> = weights.iter().map(|&weight| D::Scalar::from_f64(weight)).collect();
+        let weights: Vec<D::Scalar> = weights
+            .iter()
+            .map(|&weight| D::Scalar::from_f64(weight))
+            .collect();
         self.device.write(&weights, &mut self.weights);
         let mut total = Total {
             device: &self.device,

@@ -51,7 +51,13 @@ impl<D: Device, C: Cell<D>> RecurrentLanguageModel<D, C> {
         size("the size of the state", shape.hidden)?;
         share(shape.dropout)?;
         let mut parameters = Parameters::default();
-        let embedding = Embedding::new(&mut parameters, "embedding", shape.vocabulary, shape.embedding, 0.05);
+        let embedding = Embedding::new(
+            &mut parameters,
+            "embedding",
+            shape.vocabulary,
+            shape.embedding,
+            0.05,
+        );
         let cell = C::new(&device, &mut parameters, "cell", shape.embedding, shape.hidden);
         let output = Linear::new(&mut parameters, "output", shape.hidden, shape.vocabulary);
         Ok(Self {
@@ -79,10 +85,15 @@ impl<D: Device, C: Cell<D>> RecurrentLanguageModel<D, C> {
     /// States of all steps, for what was loaded.
     fn forward(&mut self, parameters: &D::Buffer, training: bool) {
         let (device, sequences) = (&self.device, self.text.sequences);
-        let pass = Pass { device, parameters, sequences };
+        let pass = Pass {
+            device,
+            parameters,
+            sequences,
+        };
         let width = self.shape.embedding;
         reserve(device, &mut self.embedded, sequences.rows() * width);
-        self.embedding.forward(&pass, &self.text.inputs, false, &mut self.embedded);
+        self.embedding
+            .forward(&pass, &self.text.inputs, false, &mut self.embedded);
         if training {
             self.dropouts[0].apply(&pass, self.step, width, &self.text.keys, &mut self.embedded);
         }
@@ -91,8 +102,18 @@ impl<D: Device, C: Cell<D>> RecurrentLanguageModel<D, C> {
             let len = sequences.rows() * self.shape.hidden;
             reserve(device, &mut self.dropped, len);
             let states = self.cell.states(sequences.examples);
-            device.copy(Span::new(states.buffer, states.start), SpanMut::new(&mut self.dropped, 0), len);
-            self.dropouts[1].apply(&pass, self.step, self.shape.hidden, &self.text.keys, &mut self.dropped);
+            device.copy(
+                Span::new(states.buffer, states.start),
+                SpanMut::new(&mut self.dropped, 0),
+                len,
+            );
+            self.dropouts[1].apply(
+                &pass,
+                self.step,
+                self.shape.hidden,
+                &self.text.keys,
+                &mut self.dropped,
+            );
         }
     }
 
@@ -107,19 +128,44 @@ impl<D: Device, C: Cell<D>> RecurrentLanguageModel<D, C> {
 
     /// Losses of all rows; with `training`, the gradient in place of the logits.
     fn predict(&mut self, parameters: &D::Buffer, batch: &Tokens, counts: Counts, training: bool) {
-        assert!(batch.vocabulary() <= self.shape.vocabulary, "tokens of another vocabulary");
+        assert!(
+            batch.vocabulary() <= self.shape.vocabulary,
+            "tokens of another vocabulary"
+        );
         self.text.load(&self.device, batch, counts);
         self.forward(parameters, training);
         let sequences = self.text.sequences;
         let rows = sequences.rows();
         let mut logits = std::mem::replace(&mut self.logits, self.device.zeros(0));
         reserve(&self.device, &mut logits, rows * self.shape.vocabulary);
-        let pass = Pass { device: &self.device, parameters, sequences };
-        let features = if training { self.features() } else { self.cell.states(sequences.examples) };
+        let pass = Pass {
+            device: &self.device,
+            parameters,
+            sequences,
+        };
+        let features = if training {
+            self.features()
+        } else {
+            self.cell.states(sequences.examples)
+        };
         self.output.product(&pass, features, false, &mut logits);
-        let Text { targets, scales, losses, .. } = &mut self.text;
+        let Text {
+            targets,
+            scales,
+            losses,
+            ..
+        } = &mut self.text;
         let bias = self.output.bias(&pass);
-        self.device.cross_entropy(rows, self.shape.vocabulary, bias, targets, scales, training, &mut logits, losses);
+        self.device.cross_entropy(
+            rows,
+            self.shape.vocabulary,
+            bias,
+            targets,
+            scales,
+            training,
+            &mut logits,
+            losses,
+        );
         self.logits = logits;
     }
 }
@@ -146,13 +192,34 @@ impl<D: Device, C: Cell<D>> Model<D> for RecurrentLanguageModel<D, C> {
     fn backward(&mut self, parameters: &D::Buffer, batch: &Tokens) -> Vec<f64> {
         self.predict(parameters, batch, Counts::Mean, true);
         let (device, sequences) = (&self.device, self.text.sequences);
-        let pass = Pass { device, parameters, sequences };
-        self.output.backward(&pass, &self.logits, self.cell.state_gradient());
-        self.dropouts[1].apply(&pass, self.step, self.shape.hidden, &self.text.keys, self.cell.state_gradient());
+        let pass = Pass {
+            device,
+            parameters,
+            sequences,
+        };
+        self.output
+            .backward(&pass, &self.logits, self.cell.state_gradient());
+        self.dropouts[1].apply(
+            &pass,
+            self.step,
+            self.shape.hidden,
+            &self.text.keys,
+            self.cell.state_gradient(),
+        );
         self.cell.backward(&pass);
-        reserve(device, &mut self.embedded_gradient, sequences.rows() * self.shape.embedding);
+        reserve(
+            device,
+            &mut self.embedded_gradient,
+            sequences.rows() * self.shape.embedding,
+        );
         self.cell.input_gradient(&pass, &mut self.embedded_gradient);
-        self.dropouts[0].apply(&pass, self.step, self.shape.embedding, &self.text.keys, &mut self.embedded_gradient);
+        self.dropouts[0].apply(
+            &pass,
+            self.step,
+            self.shape.embedding,
+            &self.text.keys,
+            &mut self.embedded_gradient,
+        );
         self.text.example_losses(device)
     }
 
@@ -160,10 +227,16 @@ impl<D: Device, C: Cell<D>> Model<D> for RecurrentLanguageModel<D, C> {
         let (device, sequences) = (&self.device, self.text.sequences);
         let mut sums = std::mem::replace(&mut self.text.sums, device.sums(0));
         device.clear_sums(&mut sums, sequences.examples);
-        let mut norms = Norms { device, sequences, sums: &mut sums };
-        self.embedding.squared_norms(&mut norms, &self.text.inputs, &self.embedded_gradient);
+        let mut norms = Norms {
+            device,
+            sequences,
+            sums: &mut sums,
+        };
+        self.embedding
+            .squared_norms(&mut norms, &self.text.inputs, &self.embedded_gradient);
         self.cell.squared_norms(&mut norms, &self.embedded);
-        self.output.squared_norms(&mut norms, self.features(), &self.logits);
+        self.output
+            .squared_norms(&mut norms, self.features(), &self.logits);
         self.text.sums = sums;
         self.text.squared_norms(device)
     }
@@ -176,7 +249,8 @@ impl<D: Device, C: Cell<D>> Model<D> for RecurrentLanguageModel<D, C> {
             weights: &self.text.weights,
             gradient,
         };
-        self.embedding.accumulate(&mut total, &self.text.inputs, &self.embedded_gradient);
+        self.embedding
+            .accumulate(&mut total, &self.text.inputs, &self.embedded_gradient);
         self.cell.accumulate(&mut total, &self.embedded);
         self.output.accumulate(&mut total, self.features(), &self.logits);
     }
@@ -208,9 +282,21 @@ impl<D: Device, C: Cell<D>> LanguageModel<D> for RecurrentLanguageModel<D, C> {
         let (examples, width) = (sequences.examples, self.shape.vocabulary);
         reserve(&self.device, &mut self.logits, examples * width);
         // The last step is the last block of rows.
-        let last = self.cell.states(examples).skip((self.text.sequences.steps - 1) * examples);
-        let pass = Pass { device: &self.device, parameters, sequences };
+        let last = self
+            .cell
+            .states(examples)
+            .skip((self.text.sequences.steps - 1) * examples);
+        let pass = Pass {
+            device: &self.device,
+            parameters,
+            sequences,
+        };
         self.output.forward(&pass, last, false, &mut self.logits);
-        rows_of(&self.device.download_span(Span::new(&self.logits, 0), examples * width), width)
+        rows_of(
+            &self
+                .device
+                .download_span(Span::new(&self.logits, 0), examples * width),
+            width,
+        )
     }
 }

@@ -22,7 +22,10 @@ impl<D: Device, M: Model<D>> Sharded<D, M> {
     /// Where there is none, or where layouts differ.
     pub fn new(device: D, models: Vec<M>) -> Self {
         assert!(!models.is_empty(), "no model");
-        assert!(models.iter().all(|model| model.layout() == models[0].layout()), "copies of different models");
+        assert!(
+            models.iter().all(|model| model.layout() == models[0].layout()),
+            "copies of different models"
+        );
         Self {
             device,
             models,
@@ -44,7 +47,9 @@ impl<D: Device, M: Model<D>> Sharded<D, M> {
 
 /// `examples` in `count` parts that differ by at most one.
 fn parts(examples: usize, count: usize) -> Vec<Range<usize>> {
-    (0..count).map(|part| examples * part / count..examples * (part + 1) / count).collect()
+    (0..count)
+        .map(|part| examples * part / count..examples * (part + 1) / count)
+        .collect()
 }
 
 impl<D, M> Sharded<D, M>
@@ -55,20 +60,29 @@ where
     M::Batch: Part + Send,
 {
     /// Runs a function on each copy with its part; results in order.
-    fn each<R: Send>(&mut self, batch: &M::Batch, run: impl Fn(&mut M, &M::Batch) -> Vec<R> + Sync) -> Vec<R> {
+    fn each<R: Send>(
+        &mut self,
+        batch: &M::Batch,
+        run: impl Fn(&mut M, &M::Batch) -> Vec<R> + Sync,
+    ) -> Vec<R> {
         self.parts = parts(batch.len(), self.models.len());
         let batches: Vec<M::Batch> = self.parts.iter().map(|part| batch.part(part.clone())).collect();
-        on_threads(self.models.iter_mut().zip(&mut batches.into_iter()), |(model, batch)| run(model, &batch))
-            .into_iter()
-            .flatten()
-            .collect()
+        on_threads(
+            self.models.iter_mut().zip(&mut batches.into_iter()),
+            |(model, batch)| run(model, &batch),
+        )
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 
 /// Runs all but the first on threads of their own; results in order.
 fn on_threads<T: Send, R: Send>(work: impl Iterator<Item = T>, run: impl Fn(T) -> R + Sync) -> Vec<R> {
     let mut work = work;
-    let Some(first) = work.next() else { return Vec::new() };
+    let Some(first) = work.next() else {
+        return Vec::new();
+    };
     let run = &run;
     std::thread::scope(|scope| {
         let others: Vec<_> = work.map(|item| scope.spawn(move || run(item))).collect();
@@ -121,10 +135,14 @@ where
         while self.gradients.len() + 1 < self.models.len() {
             self.gradients.push(self.device.zeros(len));
         }
-        self.gradients.iter_mut().for_each(|gradient| self.device.clear(gradient));
+        self.gradients
+            .iter_mut()
+            .for_each(|gradient| self.device.clear(gradient));
         let gradients = std::iter::once(&mut *gradient).chain(&mut self.gradients);
         let work = self.models.iter_mut().zip(gradients).zip(&self.parts);
-        on_threads(work, |((model, gradient), part)| model.accumulate(&weights[part.clone()], gradient));
+        on_threads(work, |((model, gradient), part)| {
+            model.accumulate(&weights[part.clone()], gradient)
+        });
         for part in &self.gradients {
             self.device.axpy(1.0, part, gradient);
         }

@@ -4,7 +4,8 @@ use super::error::{share, size};
 use super::language::{Counts, Text, rows_of};
 use super::{LanguageModel, ModelError, Part, Tokens};
 use crate::layers::{
-    Attention, Dropout, Embedding, Linear, Norm, Norms, Parameters, Pass, Scratch, Start, Total, reserve, reserve_indices,
+    Attention, Dropout, Embedding, Linear, Norm, Norms, Parameters, Pass, Scratch, Start, Total, reserve,
+    reserve_indices,
 };
 use crate::model::{Model, Parameter};
 use device::{Activation, Device, Order, Rows, Sequences, Span, SpanMut};
@@ -55,10 +56,22 @@ impl<D: Device> Block<D> {
         let [found, dropout] = [1, 2].map(|part| Dropout::new(shape.dropout, 2 * number as u64 + part));
         Self {
             first_norm: Norm::new(device, parameters, &format!("{name}.attention.norm"), width),
-            attention: Attention::new(device, parameters, &format!("{name}.attention"), width, shape.heads, found),
+            attention: Attention::new(
+                device,
+                parameters,
+                &format!("{name}.attention"),
+                width,
+                shape.heads,
+                found,
+            ),
             second_norm: Norm::new(device, parameters, &format!("{name}.perceptron.norm"), width),
             expand: Linear::new(parameters, &format!("{name}.perceptron.expand"), width, 4 * width),
-            contract: Linear::new(parameters, &format!("{name}.perceptron.contract"), 4 * width, width),
+            contract: Linear::new(
+                parameters,
+                &format!("{name}.perceptron.contract"),
+                4 * width,
+                width,
+            ),
             dropout,
             normed: device.zeros(0),
             middle: device.zeros(0),
@@ -71,26 +84,53 @@ impl<D: Device> Block<D> {
         }
     }
 
-    fn forward(&mut self, pass: &Pass<'_, D>, dropout: Option<(u64, &D::Indices)>, width: usize, input: &D::Buffer) {
+    fn forward(
+        &mut self,
+        pass: &Pass<'_, D>,
+        dropout: Option<(u64, &D::Indices)>,
+        width: usize,
+        input: &D::Buffer,
+    ) {
         let (device, rows) = (pass.device, pass.sequences.rows());
         let len = rows * width;
-        for buffer in [&mut self.normed, &mut self.middle, &mut self.middle_normed, &mut self.stream] {
+        for buffer in [
+            &mut self.normed,
+            &mut self.middle,
+            &mut self.middle_normed,
+            &mut self.stream,
+        ] {
             reserve(device, buffer, len);
         }
         reserve(device, &mut self.wide, 4 * len);
         reserve(device, &mut self.activated, 4 * len);
         self.first_norm.forward(pass, input, &mut self.normed);
         device.copy(Span::new(input, 0), SpanMut::new(&mut self.middle, 0), len);
-        self.attention.forward(pass, dropout, &self.normed, &mut self.middle);
-        self.second_norm.forward(pass, &self.middle, &mut self.middle_normed);
-        self.expand.product(pass, Rows::new(&self.middle_normed, width), false, &mut self.wide);
+        self.attention
+            .forward(pass, dropout, &self.normed, &mut self.middle);
+        self.second_norm
+            .forward(pass, &self.middle, &mut self.middle_normed);
+        self.expand
+            .product(pass, Rows::new(&self.middle_normed, width), false, &mut self.wide);
         let bias = self.expand.bias(pass);
-        device.activate(Activation::Gelu, rows, 4 * width, bias, &mut self.wide, &mut self.activated);
+        device.activate(
+            Activation::Gelu,
+            rows,
+            4 * width,
+            bias,
+            &mut self.wide,
+            &mut self.activated,
+        );
         if let Some((seed, keys)) = dropout {
-            self.dropout.apply(pass, seed, 4 * width, keys, &mut self.activated);
+            self.dropout
+                .apply(pass, seed, 4 * width, keys, &mut self.activated);
         }
         device.copy(Span::new(&self.middle, 0), SpanMut::new(&mut self.stream, 0), len);
-        self.contract.forward(pass, Rows::new(&self.activated, 4 * width), true, &mut self.stream);
+        self.contract.forward(
+            pass,
+            Rows::new(&self.activated, 4 * width),
+            true,
+            &mut self.stream,
+        );
     }
 
     /// From `stream_gradient` to `input_gradient`.
@@ -106,34 +146,57 @@ impl<D: Device> Block<D> {
         let (device, len) = (pass.device, pass.sequences.rows() * width);
         reserve(device, &mut self.middle_gradient, len);
         reserve(device, &mut scratch.wide, 4 * len);
-        self.contract.backward(pass, &self.stream_gradient, &mut scratch.wide);
+        self.contract
+            .backward(pass, &self.stream_gradient, &mut scratch.wide);
         if let Some((seed, keys)) = dropout {
             self.dropout.apply(pass, seed, 4 * width, keys, &mut scratch.wide);
         }
         device.activate_backward(Activation::Gelu, 4 * len, &scratch.wide, &mut self.wide);
         self.expand.backward(pass, &self.wide, &mut scratch.narrow);
         let residual = Some(&self.stream_gradient);
-        self.second_norm.backward(pass, &self.middle, &scratch.narrow, residual, &mut self.middle_gradient);
-        let Memory { attention, narrow, .. } = scratch;
-        self.attention.backward(pass, dropout, attention, &self.middle_gradient, narrow);
+        self.second_norm.backward(
+            pass,
+            &self.middle,
+            &scratch.narrow,
+            residual,
+            &mut self.middle_gradient,
+        );
+        let Memory {
+            attention, narrow, ..
+        } = scratch;
+        self.attention
+            .backward(pass, dropout, attention, &self.middle_gradient, narrow);
         let residual = Some(&self.middle_gradient);
-        self.first_norm.backward(pass, input, &scratch.narrow, residual, input_gradient);
+        self.first_norm
+            .backward(pass, input, &scratch.narrow, residual, input_gradient);
     }
 
     fn squared_norms(&self, norms: &mut Norms<'_, D>, width: usize) {
         self.first_norm.squared_norms(norms);
-        self.attention.squared_norms(norms, &self.normed, &self.middle_gradient);
+        self.attention
+            .squared_norms(norms, &self.normed, &self.middle_gradient);
         self.second_norm.squared_norms(norms);
-        self.expand.squared_norms(norms, Rows::new(&self.middle_normed, width), &self.wide);
-        self.contract.squared_norms(norms, Rows::new(&self.activated, 4 * width), &self.stream_gradient);
+        self.expand
+            .squared_norms(norms, Rows::new(&self.middle_normed, width), &self.wide);
+        self.contract.squared_norms(
+            norms,
+            Rows::new(&self.activated, 4 * width),
+            &self.stream_gradient,
+        );
     }
 
     fn accumulate(&self, total: &mut Total<'_, D>, width: usize) {
         self.first_norm.accumulate(total);
-        self.attention.accumulate(total, &self.normed, &self.middle_gradient);
+        self.attention
+            .accumulate(total, &self.normed, &self.middle_gradient);
         self.second_norm.accumulate(total);
-        self.expand.accumulate(total, Rows::new(&self.middle_normed, width), &self.wide);
-        self.contract.accumulate(total, Rows::new(&self.activated, 4 * width), &self.stream_gradient);
+        self.expand
+            .accumulate(total, Rows::new(&self.middle_normed, width), &self.wide);
+        self.contract.accumulate(
+            total,
+            Rows::new(&self.activated, 4 * width),
+            &self.stream_gradient,
+        );
     }
 }
 
@@ -183,18 +246,28 @@ impl<D: Device> TransformerLanguageModel<D> {
         size("the number of blocks", shape.blocks)?;
         share(shape.dropout)?;
         if shape.width % shape.heads != 0 {
-            return Err(ModelError::Heads { heads: shape.heads, width: shape.width });
+            return Err(ModelError::Heads {
+                heads: shape.heads,
+                width: shape.width,
+            });
         }
         let mut parameters = Parameters::default();
         let bound = 0.05;
         let embedding = Embedding::new(&mut parameters, "embedding", shape.vocabulary, shape.width, bound);
         let positions = Embedding::new(&mut parameters, "positions", shape.context, shape.width, bound);
-        let blocks = (0..shape.blocks).map(|number| Block::new(&device, &mut parameters, number, &shape)).collect();
+        let blocks = (0..shape.blocks)
+            .map(|number| Block::new(&device, &mut parameters, number, &shape))
+            .collect();
         let last_norm = Norm::new(&device, &mut parameters, "norm", shape.width);
         let output = if shape.tied {
             Output::Tied(parameters.add("output.bias", &[shape.vocabulary], Start::Constant(0.0)))
         } else {
-            Output::Linear(Linear::new(&mut parameters, "output", shape.width, shape.vocabulary))
+            Output::Linear(Linear::new(
+                &mut parameters,
+                "output",
+                shape.width,
+                shape.vocabulary,
+            ))
         };
         Ok(Self {
             shape,
@@ -229,16 +302,27 @@ impl<D: Device> TransformerLanguageModel<D> {
     /// The last norm of all steps, for what was loaded.
     fn forward(&mut self, parameters: &D::Buffer, training: bool) {
         let (device, sequences, width) = (&self.device, self.text.sequences, self.shape.width);
-        assert!(sequences.steps <= self.shape.context, "rows longer than the model's context");
-        let pass = Pass { device, parameters, sequences };
+        assert!(
+            sequences.steps <= self.shape.context,
+            "rows longer than the model's context"
+        );
+        let pass = Pass {
+            device,
+            parameters,
+            sequences,
+        };
         let dropout = training.then_some((self.step, &self.text.keys));
-        let places: Vec<u32> = (0..sequences.rows()).map(|row| sequences.step(row) as u32).collect();
+        let places: Vec<u32> = (0..sequences.rows())
+            .map(|row| sequences.step(row) as u32)
+            .collect();
         reserve_indices(device, &mut self.places, places.len());
         device.write_indices(&places, &mut self.places);
         reserve(device, &mut self.embedded, sequences.rows() * width);
         reserve(device, &mut self.normed, sequences.rows() * width);
-        self.embedding.forward(&pass, &self.text.inputs, false, &mut self.embedded);
-        self.positions.forward(&pass, &self.places, true, &mut self.embedded);
+        self.embedding
+            .forward(&pass, &self.text.inputs, false, &mut self.embedded);
+        self.positions
+            .forward(&pass, &self.places, true, &mut self.embedded);
         if let Some((seed, keys)) = dropout {
             self.dropout.apply(&pass, seed, width, keys, &mut self.embedded);
         }
@@ -252,13 +336,20 @@ impl<D: Device> TransformerLanguageModel<D> {
 
     /// Losses of all rows; with `training`, the gradient in place of the logits.
     fn predict(&mut self, parameters: &D::Buffer, batch: &Tokens, counts: Counts, training: bool) {
-        assert!(batch.vocabulary() <= self.shape.vocabulary, "tokens of another vocabulary");
+        assert!(
+            batch.vocabulary() <= self.shape.vocabulary,
+            "tokens of another vocabulary"
+        );
         self.text.load(&self.device, batch, counts);
         self.forward(parameters, training);
         let (device, sequences) = (&self.device, self.text.sequences);
         let (rows, vocabulary) = (sequences.rows(), self.shape.vocabulary);
         reserve(device, &mut self.logits, rows * vocabulary);
-        let pass = Pass { device, parameters, sequences };
+        let pass = Pass {
+            device,
+            parameters,
+            sequences,
+        };
         let input = Rows::new(&self.normed, self.shape.width);
         let bias = match &self.output {
             Output::Linear(linear) => {
@@ -270,8 +361,22 @@ impl<D: Device> TransformerLanguageModel<D> {
                 Some(Span::new(parameters, *bias))
             }
         };
-        let Text { targets, scales, losses, .. } = &mut self.text;
-        device.cross_entropy(rows, vocabulary, bias, targets, scales, training, &mut self.logits, losses);
+        let Text {
+            targets,
+            scales,
+            losses,
+            ..
+        } = &mut self.text;
+        device.cross_entropy(
+            rows,
+            vocabulary,
+            bias,
+            targets,
+            scales,
+            training,
+            &mut self.logits,
+            losses,
+        );
     }
 }
 
@@ -298,46 +403,77 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
         self.predict(parameters, batch, Counts::Mean, true);
         let (device, sequences, width) = (&self.device, self.text.sequences, self.shape.width);
         let len = sequences.rows() * width;
-        let pass = Pass { device, parameters, sequences };
+        let pass = Pass {
+            device,
+            parameters,
+            sequences,
+        };
         let dropout = Some((self.step, &self.text.keys));
         let memory = &mut self.memory;
         reserve(device, &mut memory.narrow, len);
         reserve(device, &mut self.embedded_gradient, len);
         match &self.output {
             Output::Linear(linear) => linear.backward(&pass, &self.logits, &mut memory.narrow),
-            Output::Tied(_) => self.embedding.logits_backward(&pass, &self.logits, &mut memory.narrow),
+            Output::Tied(_) => self
+                .embedding
+                .logits_backward(&pass, &self.logits, &mut memory.narrow),
         }
         for block in &mut self.blocks {
             reserve(device, &mut block.stream_gradient, len);
         }
-        if let Some(Block { stream, stream_gradient, .. }) = self.blocks.last_mut() {
-            self.last_norm.backward(&pass, stream, &memory.narrow, None, stream_gradient);
+        if let Some(Block {
+            stream,
+            stream_gradient,
+            ..
+        }) = self.blocks.last_mut()
+        {
+            self.last_norm
+                .backward(&pass, stream, &memory.narrow, None, stream_gradient);
         }
         for number in (0..self.blocks.len()).rev() {
             let (before, after) = self.blocks.split_at_mut(number);
             let (input, input_gradient) = match before.last_mut() {
-                Some(Block { stream, stream_gradient, .. }) => (&*stream, stream_gradient),
+                Some(Block {
+                    stream,
+                    stream_gradient,
+                    ..
+                }) => (&*stream, stream_gradient),
                 None => (&self.embedded, &mut self.embedded_gradient),
             };
             after[0].backward(&pass, dropout, width, memory, input, input_gradient);
         }
-        self.dropout.apply(&pass, self.step, width, &self.text.keys, &mut self.embedded_gradient);
+        self.dropout.apply(
+            &pass,
+            self.step,
+            width,
+            &self.text.keys,
+            &mut self.embedded_gradient,
+        );
         self.text.example_losses(device)
     }
 
     fn squared_norms(&mut self) -> Vec<f64> {
         let (device, sequences, width) = (&self.device, self.text.sequences, self.shape.width);
         device.clear_sums(&mut self.text.sums, sequences.examples);
-        let mut norms = Norms { device, sequences, sums: &mut self.text.sums };
+        let mut norms = Norms {
+            device,
+            sequences,
+            sums: &mut self.text.sums,
+        };
         let (tokens, embedded) = (&self.text.inputs, &self.embedded_gradient);
         self.embedding.squared_norms(&mut norms, tokens, embedded);
         self.positions.distinct_squared_norms(&mut norms, embedded);
-        self.blocks.iter().for_each(|block| block.squared_norms(&mut norms, width));
+        self.blocks
+            .iter()
+            .for_each(|block| block.squared_norms(&mut norms, width));
         self.last_norm.squared_norms(&mut norms);
         let input = Rows::new(&self.normed, width);
         match &self.output {
             Output::Linear(linear) => linear.squared_norms(&mut norms, input, &self.logits),
-            Output::Tied(_) => self.embedding.tied_squared_norms(&mut norms, tokens, embedded, input, &self.logits),
+            Output::Tied(_) => {
+                self.embedding
+                    .tied_squared_norms(&mut norms, tokens, embedded, input, &self.logits)
+            }
         }
         self.text.squared_norms(device)
     }
@@ -351,14 +487,20 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
             weights: &self.text.weights,
             gradient,
         };
-        self.embedding.accumulate(&mut total, &self.text.inputs, &self.embedded_gradient);
-        self.positions.accumulate(&mut total, &self.places, &self.embedded_gradient);
-        self.blocks.iter().for_each(|block| block.accumulate(&mut total, width));
+        self.embedding
+            .accumulate(&mut total, &self.text.inputs, &self.embedded_gradient);
+        self.positions
+            .accumulate(&mut total, &self.places, &self.embedded_gradient);
+        self.blocks
+            .iter()
+            .for_each(|block| block.accumulate(&mut total, width));
         self.last_norm.accumulate(&mut total);
         let input = Rows::new(&self.normed, width);
         match &self.output {
             Output::Linear(linear) => linear.accumulate(&mut total, input, &self.logits),
-            Output::Tied(bias) => self.embedding.tied_accumulate(&mut total, *bias, input, &self.logits),
+            Output::Tied(bias) => self
+                .embedding
+                .tied_accumulate(&mut total, *bias, input, &self.logits),
         }
     }
 
@@ -388,17 +530,34 @@ impl<D: Device> LanguageModel<D> for TransformerLanguageModel<D> {
         let (device, sequences) = (&self.device, self.text.sequences);
         let (examples, steps, vocabulary) = (sequences.examples, sequences.steps, self.shape.vocabulary);
         reserve(device, &mut self.logits, examples * vocabulary);
-        let pass = Pass { device, parameters, sequences: Sequences::single(examples) };
+        let pass = Pass {
+            device,
+            parameters,
+            sequences: Sequences::single(examples),
+        };
         // The last row of each example.
         let width = self.shape.width;
-        let last = Rows { buffer: &self.normed, start: (steps - 1) * width, stride: steps * width, width };
+        let last = Rows {
+            buffer: &self.normed,
+            start: (steps - 1) * width,
+            stride: steps * width,
+            width,
+        };
         match &self.output {
             Output::Linear(linear) => linear.forward(&pass, last, false, &mut self.logits),
             Output::Tied(bias) => {
                 self.embedding.logits(&pass, examples, last, &mut self.logits);
-                device.add_bias(examples, vocabulary, Span::new(parameters, *bias), &mut self.logits);
+                device.add_bias(
+                    examples,
+                    vocabulary,
+                    Span::new(parameters, *bias),
+                    &mut self.logits,
+                );
             }
         }
-        rows_of(&device.download_span(Span::new(&self.logits, 0), examples * vocabulary), vocabulary)
+        rows_of(
+            &device.download_span(Span::new(&self.logits, 0), examples * vocabulary),
+            vocabulary,
+        )
     }
 }
