@@ -69,7 +69,7 @@ fn deviance(x: f64, mean: f64) -> f64 {
 
 /// P(X = k) for X ~ Binomial(n, p) with 0 < p < 1 and q = 1 − p. Both are given, because 1 − p of a tiny p, taken twice, is
 /// no longer p.
-fn point(k: u64, n: u64, p: f64, q: f64) -> f64 {
+pub(crate) fn point(k: u64, n: u64, p: f64, q: f64) -> f64 {
     let (count, trials) = (k as f64, n as f64);
     // ln x, from whichever of x and 1 − x has more digits.
     let logarithm = |x: f64, other: f64| if other < 0.5 { (-other).ln_1p() } else { x.ln() };
@@ -106,7 +106,7 @@ pub fn at_most(k: u64, n: u64, p: f64) -> f64 {
     if k >= n { 1.0 } else { tail(n - k, n, 1.0 - p, p) }
 }
 
-fn tail(k: u64, n: u64, p: f64, q: f64) -> f64 {
+pub(crate) fn tail(k: u64, n: u64, p: f64, q: f64) -> f64 {
     assert!(p >= 0.0 && q >= 0.0, "a probability lies between 0 and 1");
     assert!(n < 1 << 32, "more trials than the error analysis covers");
     if k == 0 {

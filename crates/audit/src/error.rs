@@ -88,6 +88,11 @@ pub enum Error {
     /// A confidence or false-alarm rate that is not one.
     #[error("confidence must lie strictly between 0 and 1\nhint: 1 - 1e-9 is a good confidence")]
     ConfidenceOutOfRange,
+    /// Counts of guesses that cannot be.
+    #[error(
+        "more right guesses than guesses, more guesses than canaries, or 2^32 canaries\nhint: the order is canaries, guesses, right ones"
+    )]
+    Miscounted,
     /// Too few draws to learn an event and test it.
     #[error("{samples} samples per side are too few\nhint: use at least {least}")]
     TooFewSamples {

@@ -13,7 +13,7 @@
 //!   the same, and no input may move further than was declared.
 //! - [`black_box`]: when only the code is there, run it. An event that is too likely on one side is evidence; a
 //!   lower bound on ε with a stated confidence is what the evidence is worth. This refutes claims; it can never
-//!   confirm one.
+//!   confirm one. Where running is dear, [`one_run`] runs once, with many canaries that are each in or out by a coin, and counts right guesses.
 //!
 //! Beside them stands [`goodness`]: every sampler against its law, with a test whose false-alarm rate is a number (1e-9 unless said
 //! otherwise) and not a matter of taste, and with reference laws computed by someone else's arithmetic.
@@ -43,6 +43,7 @@ pub mod exact_audit;
 pub mod gallery;
 pub mod goodness;
 pub mod grey_box;
+pub mod one_run;
 pub mod report;
 
 pub use error::Error;

@@ -28,6 +28,21 @@ impl Ledger for Session<'_> {
         self.store.charge(&self.analyst, &self.question, charge)
     }
 
+    fn taken(&mut self, number: u64) -> Result<Option<Charge>, Refusal> {
+        let charges = self
+            .store
+            .charges()
+            .map_err(|error| Refusal::NotRecorded(error.to_string()))?;
+        Ok(charges
+            .into_iter()
+            .find(|entry| entry.number == number)
+            .map(|entry| Charge {
+                event: entry.event,
+                guarantee: entry.guarantee,
+                purpose: entry.purpose,
+            }))
+    }
+
     fn budget(&self) -> &Budget {
         &self.store.rules().budget
     }

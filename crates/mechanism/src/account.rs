@@ -41,6 +41,7 @@ mod sealed {
     impl Sealed for crate::Quantile {}
     impl Sealed for crate::Quantiles {}
     impl Sealed for crate::RandomizedResponse {}
+    impl Sealed for crate::SampledGaussian {}
     impl Sealed for crate::SmoothMedian {}
     impl Sealed for crate::UnaryEncoding {}
 }
@@ -152,10 +153,25 @@ impl<L: Ledger> Account<L> {
         &mut self.ledger
     }
 
+    /// A fresh key, for a run that draws more than once.
+    pub(crate) fn key(&mut self) -> [u8; 32] {
+        key_from(&mut *self.entropy)
+    }
+
     /// A permit. Whoever calls this has a receipt.
     pub(crate) fn mint(&mut self) -> Permit<'_> {
         Permit {
             entropy: &mut *self.entropy,
         }
     }
+}
+
+/// 256 fresh bits.
+pub(crate) fn key_from(entropy: &mut dyn Entropy) -> [u8; 32] {
+    entropy.refresh();
+    let mut key = [0u8; 32];
+    for bytes in key.chunks_exact_mut(8) {
+        bytes.copy_from_slice(&entropy.bits(64).to_le_bytes());
+    }
+    key
 }

@@ -56,6 +56,11 @@ pub enum Error {
         "this draw was not reserved, or was made already\nhint: what was charged together is drawn once each, with the mechanisms that were charged"
     )]
     NotReserved,
+    /// A saved run that this ledger was never charged for.
+    #[error(
+        "this ledger holds no charge for the saved run\nhint: resume it with the ledger and the plan that it began with; a new run is a new charge"
+    )]
+    NotCharged,
     /// A parameter outside its range.
     #[error("{what} must be {range}")]
     OutOfRange {

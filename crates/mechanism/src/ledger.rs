@@ -42,6 +42,13 @@ pub trait Ledger {
     /// Records a charge for good, or refuses it and leaves everything as it was.
     fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal>;
 
+    /// The charge of this number, or `None` when there is none: so that a run goes on after a crash without being charged again.
+    ///
+    /// A ledger that cannot look back has none.
+    fn taken(&mut self, _number: u64) -> Result<Option<Charge>, Refusal> {
+        Ok(None)
+    }
+
     /// Whom the budget protects, and how much it allows.
     fn budget(&self) -> &Budget;
 
@@ -81,6 +88,13 @@ impl Ledger for MemoryLedger {
             number: self.taken.len() as u64,
             charge,
         })
+    }
+
+    fn taken(&mut self, number: u64) -> Result<Option<Charge>, Refusal> {
+        let place = usize::try_from(number)
+            .ok()
+            .and_then(|number| number.checked_sub(1));
+        Ok(place.and_then(|place| self.taken.get(place)).cloned())
     }
 
     fn budget(&self) -> &Budget {

@@ -55,6 +55,7 @@ mod sparse_vector;
 mod survey;
 mod terms;
 mod threshold;
+mod training;
 #[cfg(test)]
 mod trial;
 mod unary;
@@ -84,4 +85,5 @@ pub use sparse_vector::{AboveThreshold, ThresholdSession};
 pub use survey::{Estimate, Frequencies};
 pub use terms::Terms;
 pub use threshold::{GaussianThreshold, GroupName, LaplaceThreshold, OptimalThreshold};
+pub use training::{SampledGaussian, Sampling, SavedTraining, Step, Training};
 pub use unary::{BitReports, UnaryEncoding};

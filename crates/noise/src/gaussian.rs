@@ -112,6 +112,8 @@ struct Blocks {
     steepness: Rational,
     /// ⌊K·2^72⌋.
     steepness_fixed: u64,
+    /// For each cell, a number of which it is certain that a coin of 32 bits below it keeps any place in the block.
+    certain: Vec<u32>,
 }
 
 impl Blocks {
@@ -122,7 +124,19 @@ impl Blocks {
         let steepness = Rational::ONE / (Rational::from(2u8) * &law.variance);
         let steepness_fixed =
             u64::try_from((&steepness * power_of_two(72)).floor()).expect("K is at most 2^-9");
+        // γ < K·(2q+1) in the whole block, and e^−γ ≥ 1 − γ. The last cell stands for many blocks, so nothing is certain there.
+        let certain = (0..law.cells).map(|block| {
+            let most = &steepness * Rational::from(2 * u64::from(block) + 1);
+            let kept = (Rational::ONE - most).max(Rational::ZERO) * power_of_two(32);
+            let known = if block + 1 == law.cells {
+                0
+            } else {
+                u64::try_from(kept.floor()).unwrap_or(0)
+            };
+            u32::try_from(known).unwrap_or(u32::MAX)
+        });
         Self {
+            certain: certain.collect(),
             table: Inversion::new(law.clone()),
             law,
             log_width,
@@ -137,8 +151,20 @@ impl Blocks {
     /// rest of ρ take less than 2.6·2^-54 from ρ·(2q+ρ), which K ≤ 2^-9 makes 5.2 units. K is low by at most 2^-72, and ρ·(2q+ρ) < 2^9
     /// makes that 2 units. The last cut is 1. With the error of `exp_neg` that is less than 17 units; 32 is the margin used.
     fn keep(&self, block: u64, place: u64, continuous: bool, entropy: &mut (impl Entropy + ?Sized)) -> bool {
-        const { assert!(exponential::ERROR + 9 < 32) };
         let coin = entropy.bits(64);
+        self.keep_with(block, place, coin, continuous, entropy)
+    }
+
+    /// The same with 64 bits of the coin given.
+    fn keep_with(
+        &self,
+        block: u64,
+        place: u64,
+        coin: u64,
+        continuous: bool,
+        entropy: &mut (impl Entropy + ?Sized),
+    ) -> bool {
+        const { assert!(exponential::ERROR + 9 < 32) };
         if block < 256 {
             let factor = (block << 55) + (place >> 10);
             let product = (u128::from(place) * u128::from(factor)) >> 64;
@@ -335,7 +361,7 @@ impl DiscreteGaussian {
 /// Proof: |Z| = B(q+ρ) by blocks, with a real ρ whose bits are drawn as needed: (q, ρ) is proposed with density e^(−(Bq)²/2σ²) and kept
 /// with probability e^(−((B(q+ρ))²−(Bq)²)/2σ²), so B(q+ρ) is the half Gaussian; the sign is even. B is a power of two, so 64 bits of ρ decide
 /// to which integer it rounds (a tie has probability zero), and the test that keeps it takes as many bits as it needs.
-/// Tested by: `rounded_fits`, `keeping_matches_exact_arithmetic`.
+/// Tested by: `rounded_fits`, `keeping_matches_exact_arithmetic`, `what_is_certainly_kept_is_kept`.
 #[derive(Clone, Debug)]
 pub struct RoundedGaussian {
     blocks: Blocks,
@@ -362,6 +388,61 @@ impl RoundedGaussian {
     /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing.
     pub fn add_to(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         entropy.refresh();
+        if (0..=31).contains(&self.blocks.log_width) {
+            self.add_with_short_words(values, entropy)
+        } else {
+            self.add_with_long_words(values, entropy)
+        }
+    }
+
+    /// 32 bits of ρ say to which integer 2^b·(q+ρ) rounds when b ≤ 31, and 32 bits of the coin almost always keep it, whatever ρ is. Only where they do not
+    /// are both drawn on, to 64 bits.
+    fn add_with_short_words(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+        let blocks = &self.blocks;
+        let (width, half) = (blocks.log_width as u32, 1u64 << (31 - blocks.log_width));
+        let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
+        let (mut places, mut coins) = ([0u32; BATCH], [0u32; BATCH]);
+        let mut done = 0;
+        while done < values.len() {
+            let count = BATCH.min(values.len() - done);
+            let (words, cells) = (&mut words[..count], &mut cells[..count]);
+            let (places, coins) = (&mut places[..count], &mut coins[..count]);
+            entropy.fill(words, blocks.table.word_bits());
+            entropy.fill(places, 32);
+            entropy.fill(coins, 32);
+            blocks.table.look_up(words, cells, entropy);
+            for lane in 0..count {
+                let (cell, place, coin) = (cells[lane], places[lane], coins[lane]);
+                let negative = words[lane] & 1;
+                if coin < blocks.certain[cell as usize] {
+                    // q < 2^8 and b ≤ 31, so a magnitude is below 2^40.
+                    let magnitude =
+                        ((((u64::from(cell) << 32) + u64::from(place)) + half) >> (32 - width)) as i64;
+                    let sign = -i64::from(negative);
+                    values[done] = values[done].saturating_add((magnitude ^ sign) - sign);
+                    done += 1;
+                    continue;
+                }
+                let block = blocks.block(cell, entropy);
+                let more = entropy.bits(64);
+                let coin = (u64::from(coin) << 32) | (more >> 32);
+                let place = (u64::from(place) << 32) | (more & 0xffff_ffff);
+                if blocks.keep_with(block, place, coin, true, entropy) {
+                    values[done] = signed_sum(values[done], self.magnitude(block, place), negative == 1);
+                    done += 1;
+                }
+            }
+        }
+    }
+
+    /// ⌊2^b·(q+ρ) + ½⌋ in units of 2^-64 before the shift; −24 ≤ b ≤ 46, so all of it fits.
+    fn magnitude(&self, block: u64, place: u64) -> u128 {
+        let point = (u128::from(block) << 64) + u128::from(place);
+        let half = 1u128 << (63 - self.blocks.log_width);
+        (point + half) >> (64 - self.blocks.log_width)
+    }
+
+    fn add_with_long_words(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         let blocks = &self.blocks;
         let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
         let mut done = 0;
@@ -374,11 +455,7 @@ impl RoundedGaussian {
                 let block = blocks.block(*cell, entropy);
                 let place = entropy.bits(64);
                 if blocks.keep(block, place, true, entropy) {
-                    // ⌊2^b·(q+ρ) + ½⌋ in units of 2^-64 before the shift; −24 ≤ b ≤ 46, so all of it fits.
-                    let point = (u128::from(block) << 64) + u128::from(place);
-                    let half = 1u128 << (63 - blocks.log_width);
-                    let magnitude = (point + half) >> (64 - blocks.log_width);
-                    values[done] = signed_sum(values[done], magnitude, word & 1 == 1);
+                    values[done] = signed_sum(values[done], self.magnitude(block, place), word & 1 == 1);
                     done += 1;
                 }
             }
@@ -486,7 +563,17 @@ mod tests {
     fn rounded_fits() {
         let mut entropy = OsEntropy::new().unwrap();
         let mut samples = vec![0i64; 1_000_000];
-        for scale in ["0.4", "1", "3.7", "1000", "12345.678", "1e9/7"] {
+        for scale in [
+            "0.4",
+            "1",
+            "3.7",
+            "17.5",
+            "1000",
+            "12345.678",
+            "1e9/7",
+            "3e9",
+            "1e13",
+        ] {
             let scale = parse_decimal(scale).unwrap();
             RoundedGaussian::with_scale(&scale)
                 .unwrap()
@@ -526,6 +613,29 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// A coin just below what is certain keeps even the last place of its block.
+    #[test]
+    fn what_is_certainly_kept_is_kept() {
+        for scale in ["17", "1000.5", "1e9/7", "3e9"] {
+            let scale = parse_decimal(scale).unwrap();
+            let blocks = Blocks::new(&(&scale * &scale));
+            let end = blocks.certain.len() - 1;
+            assert_eq!(blocks.certain[end], 0, "nothing is certain beyond the table");
+            for (block, certain) in blocks.certain[..end]
+                .iter()
+                .enumerate()
+                .filter(|(_, known)| **known > 0)
+            {
+                let coin = (u64::from(*certain - 1) << 32) | 0xffff_ffff;
+                let mut tape = crate::Tape::new([0xff; 32]);
+                assert!(
+                    blocks.keep_exactly(block as u64, u64::MAX, coin, true, &mut tape),
+                    "{block}"
+                );
             }
         }
     }

@@ -10,7 +10,7 @@
 //! cumulative probabilities; thirty-one random bits decide a draw unless they hit a bound (about once in a million draws or
 //! less), and only then does exact arithmetic step in. See [`Inversion`] for the argument.
 //!
-//! - Bits come from one place: a type that implements [`Entropy`]. [`OsEntropy`] is the real one, [`Tape`] replays bytes.
+//! - Bits come from one place: a type that implements [`Entropy`]. [`OsEntropy`] is the real one, [`Keyed`] goes on where a crashed run was, [`Tape`] replays bytes.
 //! - Scales are [`exact::Rational`]s.
 //! - The number of instructions does not depend on the noise drawn; THREAT-MODEL.md says what that covers.
 
@@ -22,7 +22,9 @@ mod gaussian;
 mod geometric;
 mod grid;
 mod inversion;
+mod keyed;
 mod real;
+mod subset;
 mod uniform;
 mod weights;
 
@@ -33,6 +35,8 @@ pub use gaussian::{DiscreteGaussian, RoundedGaussian};
 pub use geometric::{DiscreteLaplace, Geometric};
 pub use grid::Grid;
 pub use inversion::{Inversion, Law};
+pub use keyed::Keyed;
 pub use real::{RoundedCauchy, UniformReal};
+pub use subset::{RandomSubset, random_choice, random_order};
 pub use uniform::UniformInteger;
 pub use weights::ExponentialWeights;

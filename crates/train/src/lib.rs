@@ -7,3 +7,12 @@
 pub mod layers;
 pub mod model;
 pub mod models;
+mod optimizer;
+mod plain;
+pub mod private;
+mod safetensors;
+mod error;
+
+pub use error::Error;
+pub use optimizer::{Rule, Schedule};
+pub use plain::PlainTrainer;

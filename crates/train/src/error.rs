@@ -1,0 +1,72 @@
+/// Why nothing was trained, or no further. No message carries a value of the data.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The door to the ledger and the noise did not open.
+    #[error(transparent)]
+    Mechanism(#[from] mechanism::Error),
+    /// A quantity of the accounting does not exist.
+    #[error(transparent)]
+    Accounting(#[from] accounting::Error),
+    /// No noise keeps the target.
+    #[error(
+        "no noise multiplier keeps ε = {epsilon}: {source}\nhint: give δ > 0 and a larger ε, take fewer steps, or smaller batches"
+    )]
+    Unreachable {
+        /// What was asked for.
+        epsilon: String,
+        /// Why not.
+        source: accounting::Error,
+    },
+    /// A batch that cannot be taken.
+    #[error("batches of {batch} out of {of} units\nhint: a batch has at least one unit and no more than there are")]
+    BatchTooLarge {
+        /// What was asked for.
+        batch: u64,
+        /// The public number of units.
+        of: u64,
+    },
+    /// A parameter outside its range.
+    #[error("{what} must be {range}")]
+    OutOfRange {
+        /// Which parameter.
+        what: &'static str,
+        /// What it may be.
+        range: &'static str,
+    },
+    /// Nothing to learn from.
+    #[error("there is nothing to train on: {found}\nhint: at least two units are needed, and privacy needs many more to be of use")]
+    TooFewUnits {
+        /// `no examples`, `one unit`.
+        found: &'static str,
+    },
+    /// The public number of units is not the real one.
+    #[error(
+        "the plan is for another number of units than the data has\nhint: with fixed-size or shuffled batches the number of units is public and must be right; Poisson sampling needs none"
+    )]
+    OtherNumberOfUnits,
+    /// A saved run about other data, another model or another version.
+    #[error("the checkpoint is about another {what}\nhint: resume with what the run began with; a new run is a new charge")]
+    OtherRun {
+        /// What differs.
+        what: &'static str,
+    },
+    /// A file that is not what it should be.
+    #[error("{path} is no {what}: {reason}\nhint: use a file that `deniable train` wrote, whole")]
+    BadFile {
+        /// Which file.
+        path: String,
+        /// `checkpoint`, `model`.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file that could not be written or read.
+    #[error("{path}: {source}\nhint: the file that was there before, if any, is as it was; make room or name another place, then resume")]
+    File {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,28 @@
+//! Training that keeps a promise.
+//!
+//! ```text
+//! Parameters ─ certified ε ─► Plan ─ mechanism ─► Account::begin_training ─ durable charge ─► Training
+//!                                                                                                │ a step: which units
+//!   examples ─► model: backward, norms ─► clip, sum (summation) ─► integers on a grid ──────────►│ exact noise
+//!                                                                                                ▼
+//!   parameters ◄─ optimizer ◄─ divided by a public number ◄──────────────────────────────── noised sum: public
+//! ```
+//!
+//! What one unit can do to a sum is decided in `summation`, what that costs in `plan`, and both are read from one [`Plan`]. The noise is made behind the door, in the crate `mechanism`.
+
+mod canary;
+mod checkpoint;
+mod plan;
+mod receipt;
+mod summation;
+#[cfg(test)]
+mod tests;
+mod trainer;
+mod units;
+
+pub use canary::{CanaryAudit, CanaryView, Defect};
+pub use checkpoint::Checkpoint;
+pub use plan::{Clip, Parameters, Plan, Summation};
+pub use receipt::{ModelReceipt, SavedModel};
+pub use trainer::{Ended, Keeping, Progress, Recipe, Task, Trainer};
+pub use units::{Examples, PerUnit, Units};

@@ -1,0 +1,223 @@
+//! From gradients to a clipped sum on the grid: the part of a step that decides what one unit can do.
+
+use super::plan::{GRID_BITS, Plan, Summation};
+use super::units::{Examples, Units};
+use crate::model::Model;
+use device::{Device, Scalar};
+
+/// The length C in grid steps.
+const LENGTH: i64 = 1 << GRID_BITS;
+
+/// What is set aside of C where floats are added: their norms and clip factors may err by this much together before anything is longer than C.
+const MARGIN: f64 = 1.0 / 1024.0;
+
+/// A sum over a step's units, with what else was seen on the way. Private, all of it.
+pub(crate) struct Clipped {
+    /// In grid steps of C·2^-30, with the count of an adaptive clip at the end.
+    pub(crate) sum: Vec<i64>,
+    /// The sum of the examples' losses, and how many there were.
+    pub(crate) losses: (f64, usize),
+}
+
+/// Where gradients are computed.
+pub(crate) struct Work<'a, D: Device, M, E> {
+    pub(crate) device: D,
+    pub(crate) model: M,
+    pub(crate) examples: &'a E,
+    pub(crate) units: &'a Units,
+    /// Examples that are taken through the model at a time.
+    pub(crate) at_once: usize,
+    pub(crate) gradient: D::Buffer,
+}
+
+impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
+    /// The sum of these units' gradients, each cut to length `clip`.
+    pub(crate) fn clipped_sum(&mut self, plan: &Plan, parameters: &D::Buffer, members: &[u64], clip: f64) -> Clipped {
+        let count = plan.parameters().clip.count_steps();
+        let exact = plan.parameters().summation == Summation::Exact || !self.units.one_example_each();
+        if exact {
+            self.unit_by_unit(parameters, members, clip, count)
+        } else {
+            self.all_at_once(parameters, members, clip, count)
+        }
+    }
+
+    /// One example a unit, in floats: the clip factor is folded into the sum.
+    fn all_at_once(&mut self, parameters: &D::Buffer, members: &[u64], clip: f64, count: Option<i64>) -> Clipped {
+        self.device.clear(&mut self.gradient);
+        let (mut total, mut short) = (0.0, 0i64);
+        let members: Vec<usize> = members
+            .iter()
+            .map(|unit| *unit as usize)
+            .filter(|unit| *unit < self.units.count())
+            .collect();
+        for part in members.chunks(self.at_once.max(1)) {
+            let batch = self.examples.gather(part);
+            let losses = self.model.backward(parameters, &batch);
+            total += losses.iter().filter(|loss| loss.is_finite()).sum::<f64>();
+            let norms = self.model.squared_norms();
+            let weights: Vec<f64> = norms.iter().map(|square| clip_factor(*square, clip)).collect();
+            short += norms.iter().map(|square| sign(square.sqrt() <= clip)).sum::<i64>();
+            self.model.accumulate(&weights, &mut self.gradient);
+        }
+        let scale = LENGTH as f64 / clip;
+        let gradient = self.device.download(&self.gradient);
+        let mut sum: Vec<i64> = gradient.iter().map(|value| on_grid(value.to_f64() * scale)).collect();
+        sum.extend(count.map(|steps| steps * short));
+        Clipped {
+            sum,
+            losses: (total, members.len()),
+        }
+    }
+
+    /// Each unit's gradient by itself, cut and added in integers. What a unit adds depends on it alone: its examples go through the model without any others.
+    fn unit_by_unit(&mut self, parameters: &D::Buffer, members: &[u64], clip: f64, count: Option<i64>) -> Clipped {
+        let mut sum = vec![0i64; self.device.len(&self.gradient)];
+        let (mut total, mut seen, mut short) = (0.0, 0, 0i64);
+        let mut points = Vec::new();
+        for unit in members {
+            let (examples, weight) = self.units.of(*unit as usize);
+            self.device.clear(&mut self.gradient);
+            for part in examples.chunks(self.at_once.max(1)) {
+                let batch = self.examples.gather(part);
+                let losses = self.model.backward(parameters, &batch);
+                total += losses.iter().filter(|loss| loss.is_finite()).sum::<f64>();
+                let norms = self.model.squared_norms();
+                let weigh = |square: &f64| if square.is_finite() { weight } else { 0.0 };
+                let weights: Vec<f64> = norms.iter().map(weigh).collect();
+                self.model.accumulate(&weights, &mut self.gradient);
+            }
+            seen += examples.len();
+            let gradient = self.device.download(&self.gradient);
+            short += sign(cut_to_grid(&gradient, clip, &mut points));
+            for (total, point) in sum.iter_mut().zip(&points) {
+                *total = total.wrapping_add(i64::from(*point));
+            }
+        }
+        sum.extend(count.map(|steps| steps * short));
+        Clipped {
+            sum,
+            losses: (total, seen),
+        }
+    }
+}
+
+fn sign(yes: bool) -> i64 {
+    if yes { 1 } else { -1 }
+}
+
+/// min(1, C/‖g‖) less the margin; 0 where the gradient is not finite.
+fn clip_factor(squared_norm: f64, clip: f64) -> f64 {
+    if !squared_norm.is_finite() {
+        return 0.0;
+    }
+    let norm = squared_norm.max(0.0).sqrt();
+    (clip / norm).min(1.0) * (1.0 - MARGIN)
+}
+
+/// The nearest grid point; 0 for what is no number.
+fn on_grid(steps: f64) -> i64 {
+    // Beyond 2^62 no sum of clipped gradients gets; a cast of NaN is 0.
+    steps.round_ties_even().clamp(-4.6e18, 4.6e18) as i64
+}
+
+/// Cuts a gradient to length C and puts it on the grid, and says whether it was short enough. Whatever the floats did, Σ point² ≤ (2^30)² when this returns, checked in integers; a gradient that is
+/// not finite is 0.
+pub(crate) fn cut_to_grid<S: Scalar>(gradient: &[S], clip: f64, points: &mut Vec<i32>) -> bool {
+    points.clear();
+    let square: f64 = gradient.iter().map(|value| value.to_f64() * value.to_f64()).sum();
+    if !square.is_finite() || square <= 0.0 {
+        points.resize(gradient.len(), 0);
+        return square == 0.0;
+    }
+    let norm = square.sqrt();
+    // C·2^30/‖g‖ steps a unit of gradient, or 2^30/C where it is short enough.
+    let mut scale = LENGTH as f64 / norm.max(clip);
+    loop {
+        points.clear();
+        let point = |value: &S| (value.to_f64() * scale).round_ties_even() as i32;
+        points.extend(gradient.iter().map(point));
+        let square = squared_length(points);
+        if square <= (LENGTH as u128) * (LENGTH as u128) {
+            return norm <= clip;
+        }
+        // Rounding to the grid made it too long: by at most √d/2 steps, unless floats misbehave; then it shrinks until it fits, and ends at 0.
+        let over = square as f64 / (LENGTH as f64 * LENGTH as f64);
+        scale *= (1.0 - 1e-9) / over.sqrt();
+    }
+}
+
+/// Σ point², exactly.
+pub(crate) fn squared_length(points: &[i32]) -> u128 {
+    // Squares are at most 2^62: three of them fit a u64.
+    let threes = points.chunks(3).map(|three| {
+        let squares = three.iter().map(|point| (i64::from(*point) * i64::from(*point)) as u64);
+        u128::from(squares.sum::<u64>())
+    });
+    threes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MOST: u128 = (LENGTH as u128) * (LENGTH as u128);
+
+    #[test]
+    fn directions_survive() {
+        let mut points = Vec::new();
+        assert!(!cut_to_grid(&[3.0f32, 4.0], 1.0, &mut points));
+        let close = |point: i32, real: f64| (f64::from(point) - real * LENGTH as f64).abs() < 4.0;
+        assert!(close(points[0], 0.6) && close(points[1], 0.8), "{points:?}");
+        assert!(cut_to_grid(&[0.3f32, 0.4], 1.0, &mut points));
+        assert!(close(points[0], f64::from(0.3f32)) && close(points[1], f64::from(0.4f32)));
+        assert_eq!(clip_factor(f64::NAN, 1.0), 0.0);
+        assert_eq!(clip_factor(f64::INFINITY, 1.0), 0.0);
+        assert!(clip_factor(0.0, 1.0) <= 1.0 && clip_factor(1e-40, 1.0) > 0.99);
+        assert!(clip_factor(4.0, 1.0) < 0.5 && clip_factor(4.0, 1.0) > 0.499);
+    }
+
+    /// Adding or removing a unit moves an exact sum by what the unit adds, so this is its sensitivity.
+    #[test]
+    fn adversarial_gradients_stay_within_c() {
+        let mut points = Vec::new();
+        let tiny = f32::from_bits(1);
+        let many = |value: f32, count: usize| vec![value; count];
+        // Each coordinate just above half a step: rounding up makes the longest excess.
+        let half = (0.500_001 / LENGTH as f64) as f32;
+        for gradient in [
+            many(half, 1 << 16),
+            many(1.0, 1 << 16),
+            many(f32::MAX, 100),
+            many(tiny, 1000),
+            vec![f32::NAN, 1.0],
+            vec![f32::INFINITY, 1.0],
+            vec![f32::MAX, tiny, -f32::MAX],
+            vec![1.0, half, half, half],
+            Vec::new(),
+        ] {
+            for clip in [1e-20, 0.1, 1.0, 3.7, 1e20] {
+                cut_to_grid(&gradient, clip, &mut points);
+                assert_eq!(points.len(), gradient.len());
+                assert!(squared_length(&points) <= MOST);
+            }
+        }
+        cut_to_grid(&[f32::NAN, 1.0], 1.0, &mut points);
+        assert_eq!(points, [0, 0], "a gradient that is no number is none");
+    }
+
+    proptest! {
+        #[test]
+        fn no_gradient_is_longer_than_c(
+            gradient in prop::collection::vec(prop::num::f32::ANY, 0..40),
+            clip in 1e-10f64..1e10,
+        ) {
+            let mut points = Vec::new();
+            cut_to_grid(&gradient, clip, &mut points);
+            prop_assert!(squared_length(&points) <= MOST);
+            let by_hand: u128 = points.iter().map(|point| u128::from(point.unsigned_abs()).pow(2)).sum();
+            prop_assert_eq!(by_hand, squared_length(&points));
+        }
+    }
+}

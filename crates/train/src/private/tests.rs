@@ -1,0 +1,533 @@
+//! The loop on a small model, from end to end.
+
+use super::*;
+use crate::model::{Model, Parameter};
+use crate::optimizer::{Rule, Schedule};
+use crate::{Error, PlainTrainer};
+use accounting::{Budget, Curve, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Ratio};
+use audit::black_box::{BlackBox, Feature, Side, Verdict};
+use device::{Cpu, Device};
+use mechanism::{Account, MemoryLedger, Sampling};
+use noise::{Entropy, Keyed};
+use std::sync::atomic::AtomicBool;
+
+const WIDTH: usize = 4;
+
+/// Logistic regression, written out.
+#[derive(Debug)]
+struct Logistic {
+    layout: Vec<Parameter>,
+    kept: Vec<(Vec<f32>, f64)>,
+}
+
+impl Logistic {
+    fn new() -> Self {
+        let part = |name: &str, shape: Vec<usize>, start| Parameter {
+            name: name.to_owned(),
+            shape,
+            start,
+        };
+        Self {
+            layout: vec![part("weight", vec![WIDTH], 0), part("bias", vec![1], WIDTH)],
+            kept: Vec::new(),
+        }
+    }
+
+    fn score(parameters: &[f32], features: &[f32]) -> f64 {
+        let products = parameters.iter().zip(features).map(|(a, b)| f64::from(*a) * f64::from(*b));
+        products.sum::<f64>() + f64::from(parameters[WIDTH])
+    }
+}
+
+impl Model<Cpu<f32>> for Logistic {
+    type Batch = Vec<(Vec<f32>, bool)>;
+
+    fn layout(&self) -> &[Parameter] {
+        &self.layout
+    }
+
+    fn initial(&self, _: u64) -> Vec<f32> {
+        vec![0.0; WIDTH + 1]
+    }
+
+    fn examples(&self, batch: &Self::Batch) -> usize {
+        batch.len()
+    }
+
+    fn backward(&mut self, parameters: &Vec<f32>, batch: &Self::Batch) -> Vec<f64> {
+        let score = |(features, _): &(Vec<f32>, bool)| Self::score(parameters, features);
+        let error = |example: &(Vec<f32>, bool)| 1.0 / (1.0 + (-score(example)).exp()) - f64::from(u8::from(example.1));
+        self.kept = batch.iter().map(|example| (example.0.clone(), error(example))).collect();
+        self.losses(parameters, batch)
+    }
+
+    fn squared_norms(&mut self) -> Vec<f64> {
+        let square = |features: &[f32]| 1.0 + features.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+        self.kept.iter().map(|(features, error)| error * error * square(features)).collect()
+    }
+
+    fn accumulate(&mut self, weights: &[f64], gradient: &mut Vec<f32>) {
+        for (weight, (features, error)) in weights.iter().zip(&self.kept).filter(|(weight, _)| **weight != 0.0) {
+            for (total, value) in gradient.iter_mut().zip(features.iter().chain(&[1.0])) {
+                *total += (weight * error * f64::from(*value)) as f32;
+            }
+        }
+    }
+
+    fn losses(&mut self, parameters: &Vec<f32>, batch: &Self::Batch) -> Vec<f64> {
+        let loss = |(features, label): &(Vec<f32>, bool)| {
+            let score = Self::score(parameters, features);
+            (if *label { -score } else { score }).exp().ln_1p()
+        };
+        batch.iter().map(loss).collect()
+    }
+}
+
+struct Table(Vec<(Vec<f32>, bool)>);
+
+impl Table {
+    /// The label is whether the first feature, less half the second, is positive.
+    fn new(rows: usize) -> Self {
+        let mut bits = Keyed::new([1; 32], 0);
+        let mut feature = || bits.bits(20) as f32 / (1 << 19) as f32 - 1.0;
+        let row = |_| {
+            let features: Vec<f32> = (0..WIDTH).map(|_| feature()).collect();
+            let label = features[0] - 0.5 * features[1] > 0.0;
+            (features, label)
+        };
+        Self((0..rows).map(row).collect())
+    }
+
+    fn accuracy(&self, parameters: &[f32]) -> f64 {
+        let right = self.0.iter().filter(|(features, label)| (Logistic::score(parameters, features) > 0.0) == *label);
+        right.count() as f64 / self.0.len() as f64
+    }
+}
+
+impl Examples for Table {
+    type Batch = Vec<(Vec<f32>, bool)>;
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn gather(&self, chosen: &[usize]) -> Self::Batch {
+        chosen.iter().map(|place| self.0[*place].clone()).collect()
+    }
+
+    fn name(&self) -> String {
+        "a table".to_owned()
+    }
+
+    fn digest(&self) -> String {
+        format!("{:?}", self.0.iter().map(|row| row.0[0]).sum::<f32>())
+    }
+}
+
+fn account(neighbors: Neighbors) -> Account<MemoryLedger> {
+    let limit = Promise::Approximate(Epsilon::parse("40").unwrap(), Delta::parse("0.1").unwrap());
+    let unit = PrivacyUnit::new("row", neighbors);
+    Account::with_entropy(MemoryLedger::new(Budget::new(limit, unit)), Keyed::new([4; 32], 0))
+}
+
+fn plan(steps: u64, summation: Summation) -> Plan {
+    let mut parameters =
+        Parameters::poisson("row", 50, 1000, 1.0, steps, Delta::parse("1e-5").unwrap()).unwrap();
+    parameters.summation = summation;
+    parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap()
+}
+
+fn task<'a>(table: &'a Table, units: &'a Units) -> Task<'a, Cpu<f32>, Logistic, Table> {
+    Task {
+        device: Cpu::new(),
+        model: Logistic::new(),
+        examples: table,
+        units,
+    }
+}
+
+type Small<'a> = Trainer<'a, Cpu<f32>, Logistic, Table>;
+
+fn bits(trainer: &Small<'_>) -> Vec<u32> {
+    trainer.parameters().iter().map(|value| value.to_bits()).collect()
+}
+
+/// Begins with the same key each time, so that runs can be compared.
+fn begin<'a>(table: &'a Table, units: &'a Units, plan: Plan, recipe: Recipe) -> Small<'a> {
+    Trainer::begin(&mut account(plan.unit().neighbors), task(table, units), plan, recipe, None, "a test").unwrap()
+}
+
+fn all(mut trainer: Small<'_>) -> Vec<u32> {
+    while trainer.step().unwrap().is_some() {}
+    bits(&trainer)
+}
+
+fn recipe() -> Recipe {
+    Recipe {
+        rule: Rule::noise_corrected_adam(1e-6),
+        schedule: Schedule::WarmUpCosine { warm_up: 5 },
+        ..Recipe::adam(0.1)
+    }
+}
+
+#[test]
+fn it_learns_and_pays() {
+    let table = Table::new(1000);
+    let units = Units::each_example(1000);
+    for rule in [Rule::sgd(0.5), Rule::adam(), Rule::noise_corrected_adam(1e-6), Rule::adamw(1e-3)] {
+        let mut account = account(Neighbors::AddRemove);
+        let recipe = Recipe { rule, ..Recipe::adam(0.1) };
+        let plan = plan(80, Summation::Float);
+        let mut trainer =
+            Trainer::begin(&mut account, task(&table, &units), plan.clone(), recipe.clone(), None, "a test").unwrap();
+        let charged = &account.ledger().charges()[0];
+        assert_eq!(charged.guarantee, plan.guarantee(), "before the first step, for all of them");
+        let mut told = 0;
+        let ended = trainer.run(&AtomicBool::new(false), |progress| {
+            told += 1;
+            assert_eq!((progress.step, progress.not_private_loss), (told, None));
+        });
+        assert_eq!((ended.unwrap(), told), (Ended::Finished, 80));
+        assert!(trainer.step().unwrap().is_none());
+        let accuracy = table.accuracy(trainer.parameters());
+        assert!(accuracy > 0.85, "{rule:?} {accuracy}");
+        assert_eq!(account.ledger().charges().len(), 1);
+        let mut plain = PlainTrainer::new(Cpu::new(), Logistic::new(), &table, recipe, 50, 80).unwrap();
+        while plain.step().is_some() {}
+        assert!(table.accuracy(plain.model().1) > 0.93);
+    }
+}
+
+#[test]
+fn a_resumed_run_is_the_same_run() {
+    let table = Table::new(1000);
+    let units = Units::each_example(1000);
+    for summation in [Summation::Float, Summation::Exact] {
+        let directory = tempfile::tempdir().unwrap();
+        let keeping = |every| Keeping {
+            path: directory.path().join("run.safetensors"),
+            every,
+        };
+        let whole = all(begin(&table, &units, plan(30, summation), recipe()));
+
+        let mut account = account(Neighbors::AddRemove);
+        let mut trainer = Trainer::begin(
+            &mut account,
+            task(&table, &units),
+            plan(30, summation),
+            recipe(),
+            Some(keeping(7)),
+            "a test",
+        )
+        .unwrap();
+        trainer.note("model", "logistic");
+        // Stops after step 11, and goes on; then crashes after step 25, whose last checkpoint was at 21.
+        let stop = AtomicBool::new(false);
+        let ended = trainer.run(&stop, |progress| {
+            stop.store(progress.step == 11, std::sync::atomic::Ordering::Relaxed)
+        });
+        assert_eq!(ended.unwrap(), Ended::Stopped);
+        let read = || Checkpoint::read(Logistic::new().layout(), &keeping(7).path).unwrap();
+        assert_eq!((read().steps_taken(), read().plan()), (11, trainer.plan()));
+        assert_eq!(Checkpoint::notes(&keeping(7).path).unwrap()["model"], "logistic");
+        let mut trainer =
+            Trainer::resume(&mut account, task(&table, &units), read(), Some(keeping(7))).unwrap();
+        for _ in 11..25 {
+            trainer.step().unwrap();
+            if trainer.checkpoint().steps_taken() == 21 {
+                trainer.keep().unwrap();
+            }
+        }
+        drop(trainer);
+        assert_eq!(read().steps_taken(), 21);
+        let mut trainer =
+            Trainer::resume(&mut account, task(&table, &units), read(), Some(keeping(7))).unwrap();
+        assert_eq!(trainer.run(&AtomicBool::new(false), |_| {}).unwrap(), Ended::Finished);
+        assert_eq!(bits(&trainer), whole, "bit for bit");
+        assert_eq!(account.ledger().charges().len(), 1, "charged once");
+
+        // Other data, and a ledger that knows nothing of it.
+        let other = Table::new(999);
+        let fewer = Units::each_example(999);
+        let refused = Trainer::resume(&mut account, task(&other, &fewer), read(), None).unwrap_err();
+        assert!(matches!(refused, Error::OtherRun { .. }), "{refused}");
+        let mut stranger = super::tests::account(Neighbors::AddRemove);
+        let refused = Trainer::resume(&mut stranger, task(&table, &units), read(), None).unwrap_err();
+        assert!(matches!(refused, Error::Mechanism(mechanism::Error::NotCharged)), "{refused}");
+    }
+}
+
+#[test]
+fn batches_that_are_split_give_the_same_result() {
+    let table = Table::new(300);
+    let units = Units::each_example(300);
+    let run = |at_once| {
+        let recipe = Recipe { at_once, ..recipe() };
+        all(begin(&table, &units, plan(12, Summation::Exact), recipe))
+    };
+    let whole = run(1000);
+    for at_once in [1, 7, 64] {
+        assert_eq!(run(at_once), whole);
+    }
+    // Noise on any number of threads is the same noise.
+    let threads = Recipe { threads: 3, ..recipe() };
+    assert_eq!(all(begin(&table, &units, plan(12, Summation::Exact), threads)), whole);
+    // In floats too, here where each example is added by itself.
+    let run = |at_once| all(begin(&table, &units, plan(12, Summation::Float), Recipe { at_once, ..recipe() }));
+    assert_eq!(run(5), run(300));
+}
+
+#[test]
+fn exact_sums_do_not_depend_on_order() {
+    let (table, units) = (Table::new(40), Units::each_example(40));
+    let device = Cpu::<f32>::new();
+    let mut work = super::summation::Work {
+        gradient: device.zeros(WIDTH + 1),
+        device,
+        model: Logistic::new(),
+        examples: &table,
+        units: &units,
+        at_once: 16,
+    };
+    let parameters = vec![0.3f32, -0.2, 0.1, 0.7, 0.05];
+    let plan = plan(1, Summation::Exact);
+    let members: Vec<u64> = (0..40).collect();
+    let backwards: Vec<u64> = members.iter().rev().copied().collect();
+    let sum = work.clipped_sum(&plan, &parameters, &members, 0.3).sum;
+    assert_eq!(sum, work.clipped_sum(&plan, &parameters, &backwards, 0.3).sum);
+    // Without one unit the sum moves by at most C, exactly.
+    for left_out in 0..40 {
+        let rest: Vec<u64> = members.iter().filter(|unit| **unit != left_out).copied().collect();
+        let less = work.clipped_sum(&plan, &parameters, &rest, 0.3).sum;
+        let square: u128 = sum.iter().zip(&less).map(|(a, b)| u128::from(a.abs_diff(*b)).pow(2)).sum();
+        assert!(square <= 1 << 60);
+    }
+    // The float sum is near, and within the margin that it leaves.
+    let float = super::tests::plan(1, Summation::Float);
+    let near = work.clipped_sum(&float, &parameters, &members, 0.3).sum;
+    for (near, exact) in near.iter().zip(&sum) {
+        assert!(near.abs_diff(*exact) < 40 * (1 << 30) / 900, "{near} {exact}");
+    }
+}
+
+/// What is not finite counts as zero, in a unit and among others.
+#[test]
+fn strange_rows_add_nothing() {
+    let good = Table::new(20);
+    let mut bad = Table::new(20);
+    bad.0.push((vec![f32::NAN; WIDTH], true));
+    bad.0.push((vec![f32::INFINITY, 0.0, 0.0, 0.0], false));
+    let members: Vec<u64> = (0..20).collect();
+    let strange: Vec<u64> = (0..22).collect();
+    for summation in [Summation::Float, Summation::Exact] {
+        let sum = |table: &Table, members: &[u64]| {
+            let units = Units::each_example(table.0.len());
+            let device = Cpu::<f32>::new();
+            let mut work = super::summation::Work {
+                gradient: device.zeros(WIDTH + 1),
+                device,
+                model: Logistic::new(),
+                examples: table,
+                units: &units,
+                at_once: 6,
+            };
+            work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5).sum
+        };
+        assert_eq!(sum(&good, &members), sum(&bad, &strange));
+    }
+}
+
+#[test]
+fn people_with_many_rows_are_clipped_as_one() {
+    let table = Table::new(60);
+    let keys: Vec<usize> = (0..60).map(|row| if row < 30 { 0 } else { row }).collect();
+    let units = Units::by_key(&keys, PerUnit::Sum);
+    assert_eq!(units.count(), 31);
+    let device = Cpu::<f32>::new();
+    let mut work = super::summation::Work {
+        gradient: device.zeros(WIDTH + 1),
+        device,
+        model: Logistic::new(),
+        examples: &table,
+        units: &units,
+        at_once: 8,
+    };
+    let sum = work.clipped_sum(&plan(1, Summation::Float), &vec![0.0; WIDTH + 1], &[0], 0.01).sum;
+    let square: u128 = sum.iter().map(|value| u128::from(value.unsigned_abs()).pow(2)).sum();
+    assert!(square <= 1 << 60, "thirty rows are one unit");
+    assert!(square > (1 << 60) - (1 << 40), "and use all that one may");
+    let mut parameters = Parameters::poisson("row", 5, 31, 1.0, 5, Delta::parse("1e-5").unwrap()).unwrap();
+    parameters.summation = Summation::Exact;
+    let plan = parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap();
+    all(begin(&table, &units, plan, recipe()));
+}
+
+#[test]
+fn a_clip_finds_its_quantile() {
+    let table = Table::new(1000);
+    let units = Units::each_example(1000);
+    let mut parameters = Parameters::poisson("row", 200, 1000, 1.0, 60, Delta::parse("1e-5").unwrap()).unwrap();
+    parameters.clip = Clip::Adaptive {
+        start: 20.0,
+        quantile: 0.5,
+        rate: 0.3,
+        share: 0.01,
+    };
+    let plan = parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap();
+    // Nothing moves, so norms stay: |error| = ½ times the length of the features.
+    let still = Recipe { rate: 0.0, ..recipe() };
+    let mut trainer = begin(&table, &units, plan, still);
+    let mut clip = 20.0;
+    while let Some(progress) = trainer.step().unwrap() {
+        clip = progress.clip;
+    }
+    let short = table.0.iter().filter(|(features, _)| {
+        0.5 * (1.0 + features.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>()).sqrt() <= clip
+    });
+    let share = short.count() as f64 / 1000.0;
+    assert!((0.3..0.7).contains(&share), "{clip} {share}");
+}
+
+#[test]
+fn the_receipt_says_what_was_used() {
+    let table = Table::new(1000);
+    let units = Units::each_example(1000);
+    let mut trainer = begin(&table, &units, plan(30, Summation::Float), recipe());
+    for _ in 0..10 {
+        trainer.step().unwrap();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.safetensors");
+    trainer.note("kind", "logistic");
+    let model = trainer.saved_model().unwrap();
+    model.write(Logistic::new().layout(), &path).unwrap();
+    let read = SavedModel::read(Logistic::new().layout(), &path).unwrap();
+    assert_eq!(read, model);
+    let receipt = read.receipt.unwrap();
+    assert_eq!((receipt.steps_taken, receipt.ledger_entry, &receipt.data[..]), (10, 1, "a table"));
+    assert!(receipt.epsilon_used < receipt.epsilon);
+    let bytes = std::fs::read(&path).unwrap();
+    let secret = trainer.checkpoint().run.to_secret_text();
+    let key = secret.split(' ').nth(2).unwrap();
+    assert!(!String::from_utf8_lossy(&bytes).contains(key), "no key in a public file");
+}
+
+#[test]
+fn bad_input_is_refused_before_it_is_charged() {
+    let table = Table::new(1000);
+    let directory = tempfile::tempdir().unwrap();
+    let mut account = account(Neighbors::AddRemove);
+    let mut refuse = |table: &Table, units: &Units, plan: Plan, recipe: Recipe, keeping: Option<Keeping>| {
+        let refused = Trainer::begin(&mut account, task(table, units), plan, recipe, keeping, "x").unwrap_err();
+        assert!(account.ledger().charges().is_empty());
+        refused.to_string()
+    };
+    let (one, none) = (Table::new(1), Table::new(0));
+    let units = Units::each_example(1000);
+    let float = || plan(40, Summation::Float);
+    assert!(refuse(&one, &Units::each_example(1), float(), recipe(), None).contains("one unit"));
+    assert!(refuse(&none, &Units::each_example(0), float(), recipe(), None).contains("no examples"));
+    let bad = Recipe { rate: f64::NAN, ..recipe() };
+    assert!(refuse(&table, &units, float(), bad, None).contains("learning rate"));
+    let nowhere = Keeping {
+        path: directory.path().join("missing/run"),
+        every: 1,
+    };
+    assert!(refuse(&table, &units, float(), recipe(), Some(nowhere)).contains("hint:"));
+    let mut parameters = float().parameters().clone();
+    parameters.sampling = Sampling::FixedSize { batch: 10, of: 500 };
+    let fixed = Plan::try_from(parameters).unwrap();
+    assert!(refuse(&table, &units, fixed, recipe(), None).contains("number of units"));
+    let mut parameters = float().parameters().clone();
+    parameters.steps = 3000;
+    let dear = parameters.with_multiplier(Ratio::parse("0.5").unwrap()).unwrap();
+    assert!(dear.epsilon().to_f64_up() > 40.0);
+    refuse(&table, &units, dear, recipe(), None);
+}
+
+#[test]
+fn other_samplers_run_under_their_own_neighbours() {
+    let table = Table::new(100);
+    let units = Units::each_example(100);
+    for sampling in [
+        Sampling::FixedSize { batch: 10, of: 100 },
+        Sampling::Shuffled { batch: 10, of: 100 },
+    ] {
+        let mut parameters = plan(20, Summation::Exact).parameters().clone();
+        parameters.sampling = sampling;
+        parameters.normaliser = 10.0;
+        let plan = Plan::try_from(parameters).unwrap();
+        assert_eq!(plan.unit().neighbors, Neighbors::ChangeOne);
+        all(begin(&table, &units, plan.clone(), recipe()));
+        let refused = Trainer::begin(
+            &mut account(Neighbors::AddRemove),
+            task(&table, &units),
+            plan,
+            recipe(),
+            None,
+            "x",
+        );
+        assert!(refused.is_err(), "an account for a unit that comes or goes");
+    }
+}
+
+/// What the canary tells at a confidence of 1 − 1e-9, against the certified ε of the plan.
+fn audited(plan: &Plan, others: usize, defect: Option<Defect>, runs: u64, delta: f64) -> Verdict {
+    let mut audit = CanaryAudit::new(plan, others, 9, defect).unwrap();
+    let cell = |value: f64| (value * 32.0).round() as i64;
+    let features = [
+        Feature::ordered("sum", move |view: &CanaryView| cell(view.sum)),
+        Feature::ordered("largest", move |view: &CanaryView| cell(view.largest)),
+        Feature::ordered("across", move |view: &CanaryView| cell(view.across.ln())),
+        Feature::ordered("silence", |view: &CanaryView| i64::from(view.sum == 0.0)),
+    ];
+    let found = BlackBox {
+        samples_per_side: runs,
+        delta,
+        confidence: 1.0 - 1e-9,
+    }
+    .audit(|side| audit.observe(side == Side::Second).unwrap(), &features)
+    .unwrap();
+    let delta = Delta::parse(&delta.to_string()).unwrap();
+    let event = plan.parameters().sampling.event(
+        &Ratio::at_most(&(plan.parameters().multiplier.as_rational() * plan.parameters().multiplier.as_rational())),
+        plan.parameters().steps,
+    );
+    let claimed = Curve::of(&event.unwrap(), &plan.unit()).unwrap().epsilon(&delta).unwrap().upper;
+    println!("{defect:?}: at least {:.3}, claimed {:.3}", found.epsilon_lower, claimed.to_f64_up());
+    found.verdict(claimed.to_f64_up(), delta.to_f64_up())
+}
+
+/// False alarm 1e-9 a look.
+#[test]
+fn a_canary_catches_what_is_wrong() {
+    let plan = |rate: (u64, u64), steps, multiplier: &str, summation| {
+        let mut parameters =
+            Parameters::poisson("row", rate.0, rate.1, 1.5, steps, Delta::parse("1e-5").unwrap()).unwrap();
+        parameters.summation = summation;
+        parameters.with_multiplier(Ratio::parse(multiplier).unwrap()).unwrap()
+    };
+    for summation in [Summation::Float, Summation::Exact] {
+        let one = plan((1, 1), 1, "1", summation);
+        assert_eq!(audited(&one, 3, None, 6_000, 0.01), Verdict::Consistent);
+        let three = plan((1, 1), 3, "2", summation);
+        assert_eq!(audited(&three, 0, None, 4_000, 0.01), Verdict::Consistent);
+        for defect in [Defect::ClipTwiceTooLarge, Defect::HalfTheNoise] {
+            assert_eq!(audited(&one, 3, Some(defect), 6_000, 0.05), Verdict::Refuted, "{defect:?}");
+        }
+        // Everybody is in: the batch has two units or one.
+        let loud = plan((1, 1), 1, "4", summation);
+        assert_eq!(audited(&loud, 1, None, 3_000, 0.01), Verdict::Consistent);
+        let divided = Defect::DividedByRealBatch;
+        assert_eq!(audited(&loud, 1, Some(divided), 3_000, 0.01), Verdict::Refuted);
+    }
+    let half = plan((1, 2), 1, "1", Summation::Exact);
+    assert_eq!(audited(&half, 0, None, 4_000, 0.01), Verdict::Consistent);
+    let empty = Defect::NoNoiseOnEmptyBatch;
+    assert_eq!(audited(&half, 0, Some(empty), 3_000, 0.01), Verdict::Refuted);
+    // Ten batches of one, in a random order: the canary is in one of them for certain, where ten Poisson samples miss it in a third of all runs.
+    let epoch = plan((1, 10), 10, "0.25", Summation::Exact);
+    assert_eq!(audited(&epoch, 9, None, 3_000, 0.66), Verdict::Consistent);
+    let shuffled = Defect::ShuffledAsPoisson;
+    assert_eq!(audited(&epoch, 9, Some(shuffled), 3_000, 0.66), Verdict::Refuted);
+}

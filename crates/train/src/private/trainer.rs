@@ -1,0 +1,428 @@
+//! The private loop: sample, differentiate, clip, add, noise, update.
+
+use super::checkpoint::{Checkpoint, State};
+use super::plan::{Clip, GRID_BITS, Plan};
+use super::receipt::{ModelReceipt, SavedModel, made_by};
+use super::summation::Work;
+use super::units::{Examples, Units};
+use crate::Error;
+use crate::model::Model;
+use crate::optimizer::{Optimizer, Rule, Schedule};
+use crate::safetensors::write_whole;
+use device::{Device, Scalar};
+use mechanism::{Account, Aggregate, Ledger, Sampling, Sensitive, Stated, Training};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// How a model is trained: everything that is not about privacy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// How parameters follow gradients.
+    pub rule: Rule,
+    /// The learning rate.
+    pub rate: f64,
+    /// How it changes.
+    pub schedule: Schedule,
+    /// Examples that are taken through the model at a time. A larger batch is split; one that was split is noised once.
+    pub at_once: usize,
+    /// Where parameters start.
+    pub seed: u64,
+    /// Threads that make noise; they change nothing else.
+    pub threads: usize,
+    /// Tells the mean loss of each batch, which is *not private*: it is computed from the data and carries no noise.
+    pub show_private_loss: bool,
+}
+
+impl Recipe {
+    /// Adam at this rate, with the usual choices.
+    pub fn adam(rate: f64) -> Self {
+        Self {
+            rule: Rule::adam(),
+            rate,
+            schedule: Schedule::Constant,
+            at_once: 256,
+            seed: 0,
+            threads: 1,
+            show_private_loss: false,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.rule.check()?;
+        if !(self.rate.is_finite() && self.rate >= 0.0) || self.at_once == 0 {
+            return Err(Error::OutOfRange {
+                what: "the learning rate, and the number of examples at a time",
+                range: "positive",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// How far a run is. Nothing in it depends on the data, but for a loss that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Steps taken.
+    pub step: u64,
+    /// Steps planned.
+    pub steps: u64,
+    /// Seconds since this process began or resumed the run.
+    pub seconds: f64,
+    /// Steps taken since then.
+    pub steps_here: u64,
+    /// C of the next step.
+    pub clip: f64,
+    /// The mean loss of the batch: *not private*. `None` unless asked for, and where the batch was empty.
+    pub not_private_loss: Option<f64>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All planned steps were taken.
+    Finished,
+    /// It was asked to stop. What was charged stays charged.
+    Stopped,
+}
+
+/// Where to keep a run, and how often.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// The file.
+    pub path: PathBuf,
+    /// Steps between two checkpoints.
+    pub every: u64,
+}
+
+/// What a step released.
+pub(crate) struct Released {
+    /// The noised sum, in grid steps.
+    pub(crate) sum: Vec<i64>,
+    /// The mean loss: private.
+    pub(crate) loss: Option<f64>,
+}
+
+/// One step through the door: its units, their clipped sum, its noise.
+pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>(
+    run: &mut Training,
+    work: &mut Work<'_, D, M, E>,
+    plan: &Plan,
+    parameters: &D::Buffer,
+    clip: f64,
+) -> Result<Released, Error> {
+    let sensitivity = run.mechanism().terms().sensitivity().clone();
+    let step = run.step(work.units.count() as u64)?;
+    let clipped = work.clipped_sum(plan, parameters, step.members(), clip);
+    let (total, count) = clipped.losses;
+    let sum = Aggregate::claimed(Sensitive::new(clipped.sum), sensitivity, plan.unit(), plan.grid());
+    Ok(Released {
+        sum: step.release(sum)?,
+        loss: (count > 0).then(|| total / count as f64),
+    })
+}
+
+/// A private run.
+pub struct Trainer<'a, D: Device, M, E> {
+    work: Work<'a, D, M, E>,
+    plan: Plan,
+    recipe: Recipe,
+    run: Training,
+    parameters: D::Buffer,
+    optimizer: Optimizer<D>,
+    clip: f64,
+    keeping: Option<Keeping>,
+    notes: std::collections::BTreeMap<String, String>,
+    since: (Instant, u64),
+}
+
+impl<D: Device, M, E> std::fmt::Debug for Trainer<'_, D, M, E> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Trainer({:?})", self.run)
+    }
+}
+
+/// What a run is about: a model on a device, examples, and whose they are.
+#[derive(Debug)]
+pub struct Task<'a, D, M, E> {
+    /// Where to compute.
+    pub device: D,
+    /// What is trained.
+    pub model: M,
+    /// What from.
+    pub examples: &'a E,
+    /// Whose they are.
+    pub units: &'a Units,
+}
+
+impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E> {
+    fn check(&self, plan: &Plan, recipe: &Recipe) -> Result<usize, Error> {
+        recipe.check()?;
+        self.units.check(self.examples.count())?;
+        match plan.parameters().sampling {
+            // Public where units are replaced, so it may be told that it is wrong.
+            Sampling::FixedSize { of, .. } | Sampling::Shuffled { of, .. } if of != self.units.count() as u64 => {
+                return Err(Error::OtherNumberOfUnits);
+            }
+            _ => {}
+        }
+        let ends = self.model.layout().iter().map(|parameter| parameter.start + parameter.len());
+        Ok(ends.max().unwrap_or(0))
+    }
+
+    fn work(self, at_once: usize, coordinates: usize) -> Work<'a, D, M, E> {
+        Work {
+            gradient: self.device.zeros(coordinates),
+            device: self.device,
+            model: self.model,
+            examples: self.examples,
+            units: self.units,
+            at_once,
+        }
+    }
+}
+
+impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M, E> {
+    /// Checks everything, makes sure that a checkpoint has room, charges for all planned steps, and writes the first checkpoint.
+    ///
+    /// # Errors
+    /// When something is wrong with the input, the file or the budget: then nothing was charged. When the first checkpoint cannot be written although there was room: then it was.
+    pub fn begin<L: Ledger>(
+        account: &mut Account<L>,
+        task: Task<'a, D, M, E>,
+        plan: Plan,
+        recipe: Recipe,
+        keeping: Option<Keeping>,
+        purpose: &str,
+    ) -> Result<Self, Error> {
+        let coordinates = task.check(&plan, &recipe)?;
+        let mechanism = plan.mechanism(coordinates)?;
+        let scalars = task.model.initial(recipe.seed);
+        let start: Vec<D::Scalar> = scalars.iter().map(|value| D::Scalar::from_f64(f64::from(*value))).collect();
+        let optimizer = Optimizer::new(recipe.rule, &task.device, coordinates);
+        if let Some(keeping) = &keeping {
+            let numbers = coordinates * (1 + recipe.rule.moments().len());
+            try_room(&keeping.path, numbers * size_of::<D::Scalar>() + (1 << 16))?;
+        }
+        let mut run = account.begin_training(&mechanism, purpose)?;
+        run.on_threads(recipe.threads);
+        let trainer = Self {
+            parameters: task.device.upload(&start),
+            work: task.work(recipe.at_once, coordinates),
+            clip: plan.parameters().clip.start(),
+            plan,
+            recipe,
+            run,
+            optimizer,
+            keeping,
+            notes: Default::default(),
+            since: (Instant::now(), 0),
+        };
+        trainer.keep()?;
+        Ok(trainer)
+    }
+
+    /// Goes on with a run, without charging again.
+    ///
+    /// # Errors
+    /// When the checkpoint is about other data or another model, or the account's ledger holds no charge for it.
+    pub fn resume<L: Ledger>(
+        account: &mut Account<L>,
+        task: Task<'a, D, M, E>,
+        checkpoint: Checkpoint,
+        keeping: Option<Keeping>,
+    ) -> Result<Self, Error> {
+        let Checkpoint {
+            state,
+            run,
+            parameters,
+            moments,
+            notes,
+            wide,
+        } = checkpoint;
+        let coordinates = task.check(&state.plan, &state.recipe)?;
+        if state.digest != task.examples.digest() {
+            return Err(Error::OtherRun { what: "state of the data" });
+        }
+        if parameters.len() != coordinates || wide != is_wide::<D>() {
+            return Err(Error::OtherRun { what: "model" });
+        }
+        let mut run = account.resume_training(&state.plan.mechanism(coordinates)?, &run)?;
+        run.on_threads(state.recipe.threads);
+        let device = task.device.clone();
+        let upload = |values: &[f64]| {
+            let scalars: Vec<D::Scalar> = values.iter().map(|value| D::Scalar::from_f64(*value)).collect();
+            device.upload(&scalars)
+        };
+        let mut optimizer = Optimizer::new(state.recipe.rule, &device, 0);
+        optimizer.moments = moments.iter().map(|values| upload(values)).collect();
+        optimizer.taken = run.drawn();
+        Ok(Self {
+            parameters: upload(&parameters),
+            work: task.work(state.recipe.at_once, coordinates),
+            since: (Instant::now(), run.drawn()),
+            plan: state.plan,
+            recipe: state.recipe,
+            clip: state.clip,
+            run,
+            optimizer,
+            keeping,
+            notes,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The parameters as they are: public, since every step that made them was noised.
+    pub fn parameters(&self) -> &D::Buffer {
+        &self.parameters
+    }
+
+    /// The model and the parameters, to look at between steps: at public data, or the model's own losses are as private as what they are computed from.
+    pub fn model(&mut self) -> (&mut M, &D::Buffer) {
+        (&mut self.work.model, &self.parameters)
+    }
+
+    /// Words that go into checkpoints and the model: sizes of layers, the command.
+    pub fn note(&mut self, name: &str, text: &str) {
+        self.notes.insert(name.to_owned(), text.to_owned());
+    }
+
+    /// Takes one step; `None` when all planned steps were taken.
+    ///
+    /// # Errors
+    /// When the process forked since the run began.
+    pub fn step(&mut self) -> Result<Option<Progress>, Error> {
+        let (number, steps) = (self.run.drawn(), self.plan.parameters().steps);
+        if number == steps {
+            return Ok(None);
+        }
+        let mut released = private_sum(&mut self.run, &mut self.work, &self.plan, &self.parameters, self.clip)?;
+        let normaliser = self.plan.parameters().normaliser;
+        // From here on everything is post-processing.
+        let count = self.plan.parameters().clip.count_steps().and_then(|steps| Some((released.sum.pop()?, steps)));
+        let scale = self.clip / (f64::from(1 << GRID_BITS) * normaliser);
+        let gradient: Vec<D::Scalar> =
+            released.sum.iter().map(|steps| D::Scalar::from_f64(*steps as f64 * scale)).collect();
+        let device = &self.work.device;
+        device.write(&gradient, &mut self.work.gradient);
+        let rate = self.recipe.rate * self.recipe.schedule.factor(number, steps);
+        let noise = (self.run.mechanism().deviation() * scale).powi(2);
+        self.optimizer.update(device, &self.work.gradient, &mut self.parameters, rate, noise);
+        if let (Clip::Adaptive { start, quantile, rate, .. }, Some((noisy, steps))) =
+            (&self.plan.parameters().clip, count)
+        {
+            let short = 0.5 + 0.5 * noisy as f64 / (steps as f64 * normaliser);
+            let next = self.clip * (-rate * (short.clamp(0.0, 1.0) - quantile)).exp();
+            self.clip = next.clamp(start * 1e-6, start * 1e6);
+        }
+        Ok(Some(Progress {
+            step: number + 1,
+            steps,
+            seconds: self.since.0.elapsed().as_secs_f64(),
+            steps_here: number + 1 - self.since.1,
+            clip: self.clip,
+            not_private_loss: released.loss.filter(|_| self.recipe.show_private_loss),
+        }))
+    }
+
+    /// Takes all steps that are left, tells after each how far it is, and keeps the run on the way. When `stop` is set it finishes the step, keeps the run and returns.
+    ///
+    /// # Errors
+    /// When a checkpoint cannot be written; the one before is as it was, and the run can go on.
+    pub fn run(&mut self, stop: &AtomicBool, mut tell: impl FnMut(&Progress)) -> Result<Ended, Error> {
+        while !stop.load(Ordering::Relaxed) {
+            let Some(progress) = self.step()? else {
+                return Ok(Ended::Finished);
+            };
+            tell(&progress);
+            let due = self.keeping.as_ref().is_some_and(|keeping| progress.step % keeping.every.max(1) == 0);
+            if due || progress.step == progress.steps {
+                self.keep()?;
+            }
+        }
+        if self.run.drawn() == self.plan.parameters().steps {
+            return Ok(Ended::Finished);
+        }
+        self.keep()?;
+        Ok(Ended::Stopped)
+    }
+
+    /// Writes a checkpoint, where one is kept.
+    ///
+    /// # Errors
+    /// When it cannot be written; the one before is as it was.
+    pub fn keep(&self) -> Result<(), Error> {
+        match &self.keeping {
+            Some(keeping) => self.checkpoint().write(self.work.model.layout(), &keeping.path),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that is needed to go on.
+    pub fn checkpoint(&self) -> Checkpoint {
+        let device = &self.work.device;
+        let numbers = |buffer: &D::Buffer| device.download(buffer).into_iter().map(Scalar::to_f64).collect();
+        Checkpoint {
+            state: State {
+                plan: self.plan.clone(),
+                recipe: self.recipe.clone(),
+                clip: self.clip,
+                data: self.work.examples.name(),
+                digest: self.work.examples.digest(),
+                made_by: made_by(),
+            },
+            run: self.run.save(),
+            wide: is_wide::<D>(),
+            parameters: numbers(&self.parameters),
+            moments: self.optimizer.moments.iter().map(numbers).collect(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// The model as it is now, with its receipt.
+    ///
+    /// # Errors
+    /// When the accountant cannot say what was used.
+    pub fn saved_model(&self) -> Result<SavedModel, Error> {
+        let parameters = self.plan.parameters();
+        let values = self.work.device.download(&self.parameters);
+        Ok(SavedModel {
+            parameters: values.into_iter().map(|value| value.to_f64() as f32).collect(),
+            receipt: Some(ModelReceipt {
+                data: self.work.examples.name(),
+                unit: self.plan.unit(),
+                epsilon: self.plan.epsilon().clone(),
+                delta: parameters.delta.clone(),
+                epsilon_used: self.plan.epsilon_after(self.run.drawn())?,
+                steps_taken: self.run.drawn(),
+                plan: self.plan.clone(),
+                ledger_entry: self.run.receipt().number,
+                made_by: made_by(),
+            }),
+            notes: self.notes.clone(),
+        })
+    }
+}
+
+fn is_wide<D: Device>() -> bool {
+    size_of::<D::Scalar>() > 4
+}
+
+/// Whether a file of so many bytes can be written there, before anything is charged.
+fn try_room(path: &Path, bytes: usize) -> Result<(), Error> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".room");
+    let beside = path.with_file_name(name);
+    let written = write_whole(&beside, false, |file| {
+        let zeros = [0u8; 4096];
+        (0..bytes.div_ceil(zeros.len())).try_for_each(|_| file.write_all(&zeros))
+    });
+    let _ = std::fs::remove_file(&beside);
+    written
+}
