@@ -24,7 +24,8 @@ pub use product::Products;
 pub use vector::{Pinned, Vector};
 
 use crate::{
-    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Order, Product, Rows, Sequences, Span, SpanMut,
+    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Order, Product, Rows, Sequences, Span,
+    SpanMut,
 };
 use launch::arguments;
 use norms::{address, steps};
@@ -64,7 +65,10 @@ impl Cuda {
 
     /// What it is called.
     pub fn name(&self) -> String {
-        self.gpu.context.name().unwrap_or_else(|_| "an NVIDIA GPU".to_owned())
+        self.gpu
+            .context
+            .name()
+            .unwrap_or_else(|_| "an NVIDIA GPU".to_owned())
     }
 
     /// Bytes of its memory that are in use, by this program and by others.
@@ -241,7 +245,16 @@ impl Device for Cuda {
         self.gpu.launch(
             "scatter_add",
             (sequences.rows(), 1),
-            steps![sequences, weights, tokens, values, rows.stride, rows.width, table, room],
+            steps![
+                sequences,
+                weights,
+                tokens,
+                values,
+                rows.stride,
+                rows.width,
+                table,
+                room
+            ],
         );
     }
 
@@ -270,7 +283,13 @@ impl Device for Cuda {
         );
     }
 
-    fn activate_backward(&self, activation: Activation, len: usize, gradient: &Numbers, values: &mut Numbers) {
+    fn activate_backward(
+        &self,
+        activation: Activation,
+        len: usize,
+        gradient: &Numbers,
+        values: &mut Numbers,
+    ) {
         let (gradient, values) = (gradient.at(0, len), values.at(0, len));
         self.gpu.over(
             "activate_backward",
@@ -279,7 +298,14 @@ impl Device for Cuda {
         );
     }
 
-    fn dropout(&self, sequences: Sequences, width: usize, mask: Mask, keys: &Vector<u32>, values: &mut Numbers) {
+    fn dropout(
+        &self,
+        sequences: Sequences,
+        width: usize,
+        mask: Mask,
+        keys: &Vector<u32>,
+        values: &mut Numbers,
+    ) {
         let rows = sequences.rows();
         let (keys, values) = (keys.at(0, sequences.examples), values.at(0, rows * width));
         let factor = (1.0 / mask.keep) as f32;
@@ -287,7 +313,15 @@ impl Device for Cuda {
             "dropout",
             rows,
             width,
-            steps![sequences, width, mask.seed, mask.threshold(), factor, keys, values],
+            steps![
+                sequences,
+                width,
+                mask.seed,
+                mask.threshold(),
+                factor,
+                keys,
+                values
+            ],
         );
     }
 
@@ -431,7 +465,15 @@ impl Device for Cuda {
         self.gpu.launch(
             "normalize_backward",
             (rows, 1),
-            arguments![width, scale, input, statistics, gradient, residual, input_gradient],
+            arguments![
+                width,
+                scale,
+                input,
+                statistics,
+                gradient,
+                residual,
+                input_gradient
+            ],
         );
         self.gpu.over_rows(
             "normalize_examples",
@@ -565,7 +607,8 @@ impl Device for Cuda {
         logits: Rows<'_, Numbers>,
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.tied_norms(sequences, tokens, embedded, input, logits, sums);
+        self.gpu
+            .tied_norms(sequences, tokens, embedded, input, logits, sums);
     }
 
     fn weighted_product(
@@ -579,7 +622,8 @@ impl Device for Cuda {
         bias: Option<usize>,
     ) {
         if let Some(start) = bias {
-            self.gpu.weighted_sum(sequences, weights, gradient, into.buffer, start);
+            self.gpu
+                .weighted_sum(sequences, weights, gradient, into.buffer, start);
         }
         let (buffer, start) = (into.buffer, into.start);
         self.gpu
@@ -593,7 +637,8 @@ impl Device for Cuda {
         rows: Rows<'_, Numbers>,
         into: SpanMut<'_, Numbers>,
     ) {
-        self.gpu.weighted_sum(sequences, weights, rows, into.buffer, into.start);
+        self.gpu
+            .weighted_sum(sequences, weights, rows, into.buffer, into.start);
     }
 
     fn integers(&self, len: usize) -> Pinned {
@@ -609,8 +654,11 @@ impl Device for Cuda {
         assert!(integers.len() >= len, "fewer whole numbers than values");
         let grid = &mut self.gpu.work().integers;
         self.gpu.reserve(grid, len);
-        self.gpu
-            .over("to_grid", len, arguments![len, scale, values.at(0, len), grid.at(0, len)]);
+        self.gpu.over(
+            "to_grid",
+            len,
+            arguments![len, scale, values.at(0, len), grid.at(0, len)],
+        );
         integers.fetch(&self.gpu, grid, len);
     }
 
@@ -619,8 +667,11 @@ impl Device for Cuda {
         assert!(integers.len() >= len, "fewer whole numbers than values");
         let grid = &mut self.gpu.work().integers;
         integers.send(&self.gpu, grid);
-        self.gpu
-            .over("from_grid", len, arguments![len, unit, grid.at(0, len), values.at(0, len)]);
+        self.gpu.over(
+            "from_grid",
+            len,
+            arguments![len, unit, grid.at(0, len), values.at(0, len)],
+        );
     }
 
     fn add_on_grid(&self, scale: f64, unit: f64, integers: &Pinned, values: &mut Numbers) {
@@ -638,8 +689,11 @@ impl Device for Cuda {
     fn axpy(&self, alpha: f64, x: &Numbers, y: &mut Numbers) {
         let len = y.len();
         assert_eq!(x.len(), len, "vectors of different lengths");
-        self.gpu
-            .over("axpy", len, arguments![len, alpha as f32, x.at(0, len), y.at(0, len)]);
+        self.gpu.over(
+            "axpy",
+            len,
+            arguments![len, alpha as f32, x.at(0, len), y.at(0, len)],
+        );
     }
 
     fn adam(

@@ -35,7 +35,18 @@ mod tests {
         let values = [0.5f32, 1.5, -0.5, 0.26, f32::NAN, f32::INFINITY, -1e30];
         let mut integers = [9; 7];
         to_grid(1.0, &values, &mut integers);
-        assert_eq!(integers, [0, 2, 0, 0, 0, 4_600_000_000_000_000_000, -4_600_000_000_000_000_000]);
+        assert_eq!(
+            integers,
+            [
+                0,
+                2,
+                0,
+                0,
+                0,
+                4_600_000_000_000_000_000,
+                -4_600_000_000_000_000_000
+            ]
+        );
         to_grid(4.0, &values[..4], &mut integers[..4]);
         assert_eq!(integers[..4], [2, 6, -2, 1]);
     }
@@ -47,7 +58,10 @@ mod tests {
         let (scale, unit) = (f64::from(1 << 20), 1.0 / f64::from(1 << 20));
         let mut integers = [0; 4];
         to_grid(scale, &values, &mut integers);
-        integers.iter_mut().zip(noise).for_each(|(integer, noise)| *integer += noise);
+        integers
+            .iter_mut()
+            .zip(noise)
+            .for_each(|(integer, noise)| *integer += noise);
         let (mut there, mut at_once) = ([0.0f32; 4], values);
         from_grid(unit, &integers, &mut there);
         add_on_grid(scale, unit, &noise, &mut at_once);

@@ -27,6 +27,8 @@ pub enum CudaError {
     )]
     NoKernels(String),
     /// cuBLAS did not start.
-    #[error("cuBLAS did not start: {0}\nhint: the GPU may have no memory left; `nvidia-smi` tells who uses it")]
+    #[error(
+        "cuBLAS did not start: {0}\nhint: the GPU may have no memory left; `nvidia-smi` tells who uses it"
+    )]
     NoProducts(String),
 }

@@ -69,7 +69,10 @@ impl Gpu {
         if grid.0 == 0 || grid.1 == 0 {
             return;
         }
-        assert!(grid.0 < 1 << 31 && grid.1 < 1 << 16, "a batch too large for one kernel");
+        assert!(
+            grid.0 < 1 << 31 && grid.1 < 1 << 16,
+            "a batch too large for one kernel"
+        );
         let mut launch = self.stream.launch_builder(&self.functions[name]);
         for argument in arguments {
             launch.arg(&argument.0);

@@ -248,7 +248,16 @@ impl Gpu {
                     "copy_weighted",
                     count,
                     side.width,
-                    steps![sequences, first, scaled, weights, values, side.stride, side.width, copy],
+                    steps![
+                        sequences,
+                        first,
+                        scaled,
+                        weights,
+                        values,
+                        side.stride,
+                        side.width,
+                        copy
+                    ],
                 );
             }
             let [a, b] = &*scratch;
