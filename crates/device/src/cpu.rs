@@ -531,11 +531,11 @@ impl<S: Scalar> Device for Cpu<S> {
         integers
     }
 
-    fn to_grid(&self, scale: f64, values: &Vec<S>, integers: &mut Vec<i64>) {
+    fn put_on_grid(&self, scale: f64, values: &Vec<S>, integers: &mut Vec<i64>) {
         grid::to_grid(scale, values, &mut integers[..values.len()]);
     }
 
-    fn from_grid(&self, unit: f64, integers: &Vec<i64>, values: &mut Vec<S>) {
+    fn take_off_grid(&self, unit: f64, integers: &Vec<i64>, values: &mut Vec<S>) {
         grid::from_grid(unit, &integers[..values.len()], values);
     }
 

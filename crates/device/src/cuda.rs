@@ -649,7 +649,7 @@ impl Device for Cuda {
         integers.numbers()
     }
 
-    fn to_grid(&self, scale: f64, values: &Numbers, integers: &mut Pinned) {
+    fn put_on_grid(&self, scale: f64, values: &Numbers, integers: &mut Pinned) {
         let len = values.len();
         assert!(integers.len() >= len, "fewer whole numbers than values");
         let grid = &mut self.gpu.work().integers;
@@ -662,7 +662,7 @@ impl Device for Cuda {
         integers.fetch(&self.gpu, grid, len);
     }
 
-    fn from_grid(&self, unit: f64, integers: &Pinned, values: &mut Numbers) {
+    fn take_off_grid(&self, unit: f64, integers: &Pinned, values: &mut Numbers) {
         let len = values.len();
         assert!(integers.len() >= len, "fewer whole numbers than values");
         let grid = &mut self.gpu.work().integers;

@@ -330,10 +330,10 @@ pub trait Device: Clone + Send {
     /// The numbers, to read and to write; waits for all work that they depend on.
     fn numbers<'a>(&self, integers: &'a mut Self::Integers) -> &'a mut [i64];
     /// The first of `integers` ← values · `scale`, rounded.
-    fn to_grid(&self, scale: f64, values: &Self::Buffer, integers: &mut Self::Integers);
+    fn put_on_grid(&self, scale: f64, values: &Self::Buffer, integers: &mut Self::Integers);
     /// values ← the first of `integers` · `unit`.
-    fn from_grid(&self, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
-    /// values ← (values · `scale`, rounded, + the first of `integers`) · `unit`: [`Device::to_grid`], noise that was drawn before, and [`Device::from_grid`] without the
+    fn take_off_grid(&self, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
+    /// values ← (values · `scale`, rounded, + the first of `integers`) · `unit`: [`Device::put_on_grid`], noise that was drawn before, and [`Device::take_off_grid`] without the
     /// way to the host and back.
     fn add_on_grid(&self, scale: f64, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
 

@@ -480,7 +480,7 @@ fn grids<D: Device>(inputs: &mut Inputs<'_, D>) -> Vec<i64> {
     device.numbers(&mut integers)[len] = 77;
     let mut buffer = inputs.upload(&values);
     busy(&mut buffer);
-    device.to_grid(scale, &buffer, &mut integers);
+    device.put_on_grid(scale, &buffer, &mut integers);
     let mut all = device.numbers(&mut integers).to_vec();
     for (number, integer) in device.numbers(&mut integers).iter_mut().enumerate() {
         *integer = (number as i64 - 1500) << 20;
@@ -492,7 +492,7 @@ fn grids<D: Device>(inputs: &mut Inputs<'_, D>) -> Vec<i64> {
     inputs.keep("add_on_grid", &buffer);
     all.extend(device.numbers(&mut integers).iter());
     busy(&mut buffer);
-    device.from_grid(unit, &integers, &mut buffer);
+    device.take_off_grid(unit, &integers, &mut buffer);
     drop(integers);
     device.numbers(&mut device.integers(len)).fill(9);
     inputs.keep("from_grid", &buffer);

@@ -158,10 +158,10 @@ impl Run {
         let mut number = 0;
         let after = self.time(|run| {
             run.sum(true);
-            cuda.to_grid(scale, &run.gradient, &mut keyed);
+            cuda.put_on_grid(scale, &run.gradient, &mut keyed);
             number += 1;
             add_keyed(&run.noise, cuda.numbers(&mut keyed), &key, number, threads);
-            cuda.from_grid(unit, &keyed, &mut run.gradient);
+            cuda.take_off_grid(unit, &keyed, &mut run.gradient);
             run.adam();
         });
         drop(keyed);
