@@ -83,7 +83,7 @@ class Transformer(nn.Module):
         self.output = nn.Linear(256, self.vocabulary)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        places = torch.arange(self.steps).expand(tokens.shape[0], -1)
+        places = torch.arange(self.steps).repeat(tokens.shape[0], 1)
         return self.output(self.norm(self.blocks(self.embedding(tokens) + self.positions(places))))
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     name, what = sys.argv[1], sys.argv[2]
     model = build(name, what not in ("plain", "imported"))
     tokens = torch.randint(model.vocabulary, (model.examples, model.steps + 1))
-    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
     parameters = [parameter for parameter in model.parameters()]
     loss = nn.CrossEntropyLoss()
 
@@ -136,7 +136,8 @@ def main() -> None:
 
             def ghost() -> None:
                 optimizer.zero_grad()
-                criterion(model(inputs).transpose(1, 2), targets).backward()
+                logits = model(inputs)
+                criterion(logits.flatten(0, 1), targets.flatten(), shape=logits.shape).backward()
 
             step = ghost
 

@@ -9,6 +9,8 @@ mod norms;
 mod pointwise;
 mod rows;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use matrix::Multiply;
 

@@ -1,20 +1,20 @@
 //! Times steps of training on one thread, with and without privacy; for `bench/train-run`.
 //!
 //! `train_bench MODEL WHAT` prints one JSON object: CPU milliseconds of each step, and the most memory that the process had.
-//! A step without privacy is the backward pass and the sum of gradients; one with privacy makes the norms in between, and clips.
+//! `pairs` runs both kinds of step in turn in one process and prints the quartiles of their ratio; `pins` times the scoring of ten thousand continuations instead. A step without privacy is the backward pass and the sum of gradients; one with privacy makes the norms in between, and clips.
 
 use device::{Cpu, Device};
 use std::time::Duration;
-use train::model::Model;
 use train::models::{
-    GruLanguageModel, LstmLanguageModel, RecurrentShape, Tokens, TransformerLanguageModel, TransformerShape,
+    GruLanguageModel, LanguageModel, LstmLanguageModel, RecurrentShape, Tokens, TransformerLanguageModel,
+    TransformerShape,
 };
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (Some(model), Some(what)) = (arguments.first(), arguments.get(1)) else {
         eprintln!(
-            "error: no model or no kind of step\nhint: train_bench lstm|gru|transformer|transformer-tied plain|private"
+            "error: no model or no kind of step\nhint: train_bench lstm|gru|transformer|transformer-tied plain|private|pairs|pins"
         );
         std::process::exit(2);
     };
@@ -108,17 +108,28 @@ fn peak_memory() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024
 }
 
-fn measure<M: Model<Cpu<f32>, Batch = Tokens>>(
-    name: &str,
-    what: &str,
-    private: bool,
-    mut model: M,
-    batch: &Tokens,
-) {
+fn measure<M: LanguageModel<Cpu<f32>>>(name: &str, what: &str, private: bool, mut model: M, batch: &Tokens) {
     let device = Cpu::<f32>::new();
     let parameters = device.upload(&model.initial(1));
     let mut gradient = device.zeros(parameters.len());
-    let mut step = || {
+    if what == "pins" {
+        // All continuations of four digits after five tokens: what an attack on memorized numbers asks.
+        let pins: Vec<[u32; 4]> = (0..10_000)
+            .map(|pin| [1000, 100, 10, 1].map(|place| pin / place % 10))
+            .collect();
+        let start = cpu_time();
+        let scores = model
+            .score_continuations(&parameters, &[17, 18, 19, 20, 21], &pins)
+            .expect("tokens of the vocabulary");
+        let milliseconds = (cpu_time() - start).as_secs_f64() * 1e3;
+        println!(
+            r#"{{ "model": "{name}", "what": "{what}", "scored": {}, "ms": {milliseconds:.1} }}"#,
+            scores.len()
+        );
+        return;
+    }
+    let mut step = |private: bool| {
+        let start = cpu_time();
         device.clear(&mut gradient);
         model.backward(&parameters, batch);
         let weights: Vec<f64> = if private {
@@ -131,15 +142,28 @@ fn measure<M: Model<Cpu<f32>, Batch = Tokens>>(
             vec![1.0; model.examples(batch)]
         };
         model.accumulate(&weights, &mut gradient);
+        (cpu_time() - start).as_secs_f64() * 1e3
     };
+    if what == "pairs" {
+        step(true);
+        let pairs = if name.starts_with("transformer") { 15 } else { 300 };
+        let mut ratios: Vec<f64> = (0..pairs).map(|_| step(true) / step(false)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let quantile = |share: f64| ratios[(share * (pairs - 1) as f64).round() as usize];
+        println!(
+            r#"{{ "model": "{name}", "library": "deniable", "what": "{what}", "pairs": {pairs}, "lower_quartile": {:.3}, "median": {:.3}, "upper_quartile": {:.3} }}"#,
+            quantile(0.25),
+            quantile(0.5),
+            quantile(0.75)
+        );
+        return;
+    }
     let mut milliseconds = Vec::new();
     let begun = cpu_time();
-    step();
+    step(private);
     while milliseconds.len() < 10 || (cpu_time() - begun < Duration::from_secs(6) && milliseconds.len() < 200)
     {
-        let start = cpu_time();
-        step();
-        milliseconds.push((cpu_time() - start).as_secs_f64() * 1e3);
+        milliseconds.push(step(private));
     }
     milliseconds.sort_by(f64::total_cmp);
     let (best, median) = (milliseconds[0], milliseconds[milliseconds.len() / 2]);

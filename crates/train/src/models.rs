@@ -1,5 +1,6 @@
 //! Models that can be trained: language models over tokens, and classifiers and regressors over rows of numbers.
 
+mod block;
 mod error;
 mod examples;
 mod language;

@@ -41,8 +41,8 @@ fn store<S: Scalar>(bunch: Bunch<S>, into: &mut [S], at: usize) {
 #[inline(always)]
 fn each<S: Scalar>(f: impl Fn(usize) -> S) -> Bunch<S> {
     let mut bunch = [S::ZERO; LANES];
-    for lane in 0..LANES {
-        bunch[lane] = f(lane);
+    for (lane, value) in bunch.iter_mut().enumerate() {
+        *value = f(lane);
     }
     bunch
 }

@@ -2,19 +2,28 @@
 //! choice is made when it runs.
 
 /// How wide the processor's vectors are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Width {
-    /// AVX-512.
-    Widest,
-    /// AVX2 with fused multiply-add.
-    Wide,
     /// What every machine of this kind has.
     Base,
+    /// AVX2 with fused multiply-add.
+    Wide,
+    /// AVX-512.
+    Widest,
+}
+
+/// What kernels use: all that the processor has, less in tests of what other processors would do.
+#[inline]
+pub(crate) fn width() -> Width {
+    #[cfg(test)]
+    return limit::get().min(found());
+    #[cfg(not(test))]
+    found()
 }
 
 /// What this processor has. The standard library remembers the answer.
 #[inline]
-pub(crate) fn width() -> Width {
+fn found() -> Width {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -109,4 +118,28 @@ pub(crate) fn fold<S: crate::Scalar>(lanes: [S; LANES]) -> S {
         half /= 2;
     }
     lanes[0]
+}
+
+/// How tests pretend to have a narrower processor, on their own thread.
+#[cfg(test)]
+pub(super) mod limit {
+    use super::Width;
+    use std::cell::Cell;
+
+    thread_local! {
+        static LIMIT: Cell<Width> = const { Cell::new(Width::Widest) };
+    }
+
+    pub(super) fn get() -> Width {
+        LIMIT.get()
+    }
+
+    /// Runs a test once for each width up to this processor's.
+    pub(in crate::cpu) fn each(test: impl Fn()) {
+        for width in [Width::Base, Width::Wide, Width::Widest] {
+            LIMIT.set(width);
+            test();
+        }
+        LIMIT.set(Width::Widest);
+    }
 }

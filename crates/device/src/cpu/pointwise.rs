@@ -18,18 +18,30 @@ vectorised! {
 const SLOPE: f64 = 0.797_884_560_802_865_4;
 const CUBE: f64 = 0.044_715;
 
+// Loops, not closures: a closure that is not inlined would be compiled for the narrowest vectors.
+
 vectorised! {
     /// output ← f(values), with the numbers of both in the same places.
     pub(super) fn activate<S>(activation: Activation, values: &[S], output: &mut [S]) {
         let (slope, cube, half) = (S::from_f64(SLOPE), S::from_f64(CUBE), S::from_f64(0.5));
         let pairs = values.iter().zip(output);
         match activation {
-            Activation::Gelu => pairs.for_each(|(&x, y)| {
-                *y = half * x * (S::ONE + (slope * (x + cube * x * x * x)).tanh());
-            }),
-            // Not a number stays so.
-            Activation::Relu => pairs.for_each(|(&x, y)| *y = if x < S::ZERO { S::ZERO } else { x }),
-            Activation::Tanh => pairs.for_each(|(&x, y)| *y = x.tanh()),
+            Activation::Gelu => {
+                for (&x, y) in pairs {
+                    *y = half * x * (S::ONE + (slope * (x + cube * x * x * x)).tanh());
+                }
+            }
+            Activation::Relu => {
+                for (&x, y) in pairs {
+                    // Not a number stays so.
+                    *y = if x < S::ZERO { S::ZERO } else { x };
+                }
+            }
+            Activation::Tanh => {
+                for (&x, y) in pairs {
+                    *y = x.tanh();
+                }
+            }
         }
     }
 }
@@ -41,20 +53,26 @@ vectorised! {
         let thrice = S::from_f64(3.0 * CUBE);
         let pairs = gradient.iter().zip(values);
         match activation {
-            Activation::Gelu => pairs.for_each(|(&gradient, x)| {
-                let v = *x;
-                let t = (slope * (v + cube * v * v * v)).tanh();
-                let derivative = half * (S::ONE + t) + half * v * (S::ONE - t * t) * slope * (S::ONE + thrice * v * v);
-                *x = gradient * derivative;
-            }),
-            Activation::Relu => pairs.for_each(|(&gradient, x)| {
-                // 0·x for what is positive or not a number: it stays so.
-                *x = if *x <= S::ZERO { S::ZERO } else { gradient + S::ZERO * *x };
-            }),
-            Activation::Tanh => pairs.for_each(|(&gradient, x)| {
-                let t = x.tanh();
-                *x = gradient * (S::ONE - t * t);
-            }),
+            Activation::Gelu => {
+                for (&gradient, x) in pairs {
+                    let v = *x;
+                    let t = (slope * (v + cube * v * v * v)).tanh();
+                    let bend = half * v * (S::ONE - t * t) * slope * (S::ONE + thrice * v * v);
+                    *x = gradient * (half * (S::ONE + t) + bend);
+                }
+            }
+            Activation::Relu => {
+                for (&gradient, x) in pairs {
+                    // 0·x for what is positive or not a number: it stays so.
+                    *x = if *x <= S::ZERO { S::ZERO } else { gradient + S::ZERO * *x };
+                }
+            }
+            Activation::Tanh => {
+                for (&gradient, x) in pairs {
+                    let t = x.tanh();
+                    *x = gradient * (S::ONE - t * t);
+                }
+            }
         }
     }
 }

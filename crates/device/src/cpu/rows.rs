@@ -98,7 +98,9 @@ vectorised! {
         for (row, scores) in scores.chunks_exact_mut(steps).enumerate() {
             let (seen, hidden) = scores.split_at_mut(row % steps + 1);
             let share = S::ONE / powers(seen, factor);
-            seen.iter_mut().for_each(|power| *power *= share);
+            for power in seen.iter_mut() {
+                *power *= share;
+            }
             hidden.fill(S::ZERO);
         }
     }
@@ -134,7 +136,9 @@ vectorised! {
                 continue;
             }
             if !bias.is_empty() {
-                logits.iter_mut().zip(bias).for_each(|(logit, &bias)| *logit += bias);
+                for (logit, &bias) in logits.iter_mut().zip(bias) {
+                    *logit += bias;
+                }
             }
             let target = targets[row] as usize;
             let chosen = logits[target] - largest(logits);
@@ -142,7 +146,9 @@ vectorised! {
             losses[row] = scale * (S::from_f64(total.to_f64().ln()) - chosen);
             if gradient {
                 let share = scale / total;
-                logits.iter_mut().for_each(|power| *power *= share);
+                for power in logits.iter_mut() {
+                    *power *= share;
+                }
                 logits[target] -= scale;
             }
         }
@@ -155,11 +161,15 @@ vectorised! {
         let share = S::from_f64(1.0 / width as f64);
         for ((values, targets), loss) in values.chunks_exact_mut(width).zip(targets.chunks_exact(width)).zip(losses) {
             if !bias.is_empty() {
-                values.iter_mut().zip(bias).for_each(|(value, &bias)| *value += bias);
+                for (value, &bias) in values.iter_mut().zip(bias) {
+                    *value += bias;
+                }
             }
             *loss = sum_pairs(values, targets, |value, target| (value - target) * (value - target)) * share;
             let twice = share + share;
-            values.iter_mut().zip(targets).for_each(|(value, &target)| *value = twice * (*value - target));
+            for (value, &target) in values.iter_mut().zip(targets) {
+                *value = twice * (*value - target);
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
 //! A small transformer: norm before each part, learned positions, GELU.
 
+use super::block::{Block, Memory};
 use super::error::{share, size};
 use super::language::{Counts, Text, rows_of};
 use super::{LanguageModel, ModelError, Part, Tokens};
 use crate::layers::{
-    Attention, Dropout, Embedding, Linear, Norm, Norms, Parameters, Pass, Scratch, Start, Total, reserve,
-    reserve_indices,
+    Dropout, Embedding, Linear, Norm, Norms, Parameters, Pass, Start, Total, reserve, reserve_indices,
 };
 use crate::model::{Model, Parameter};
-use device::{Activation, Device, Order, Rows, Sequences, Span, SpanMut};
+use device::{Device, Order, Rows, Sequences, Span};
 
 /// The sizes of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,184 +27,6 @@ pub struct TransformerShape {
     pub tied: bool,
     /// The share of activations that is dropped while training; 0 for none.
     pub dropout: f64,
-}
-
-/// Attention, then a perceptron four times as wide, each added to what it was given.
-struct Block<D: Device> {
-    first_norm: Norm<D>,
-    attention: Attention<D>,
-    second_norm: Norm<D>,
-    expand: Linear,
-    contract: Linear,
-    dropout: Dropout,
-    /// After the first norm; what the attention adds to is `middle`.
-    normed: D::Buffer,
-    middle: D::Buffer,
-    middle_gradient: D::Buffer,
-    middle_normed: D::Buffer,
-    /// Before the activation, and after the backward pass its gradient.
-    wide: D::Buffer,
-    activated: D::Buffer,
-    /// What leaves the block, and its gradient.
-    stream: D::Buffer,
-    stream_gradient: D::Buffer,
-}
-
-impl<D: Device> Block<D> {
-    fn new(device: &D, parameters: &mut Parameters, number: usize, shape: &TransformerShape) -> Self {
-        let (name, width) = (format!("block.{number}"), shape.width);
-        let [found, dropout] = [1, 2].map(|part| Dropout::new(shape.dropout, 2 * number as u64 + part));
-        Self {
-            first_norm: Norm::new(device, parameters, &format!("{name}.attention.norm"), width),
-            attention: Attention::new(
-                device,
-                parameters,
-                &format!("{name}.attention"),
-                width,
-                shape.heads,
-                found,
-            ),
-            second_norm: Norm::new(device, parameters, &format!("{name}.perceptron.norm"), width),
-            expand: Linear::new(parameters, &format!("{name}.perceptron.expand"), width, 4 * width),
-            contract: Linear::new(
-                parameters,
-                &format!("{name}.perceptron.contract"),
-                4 * width,
-                width,
-            ),
-            dropout,
-            normed: device.zeros(0),
-            middle: device.zeros(0),
-            middle_gradient: device.zeros(0),
-            middle_normed: device.zeros(0),
-            wide: device.zeros(0),
-            activated: device.zeros(0),
-            stream: device.zeros(0),
-            stream_gradient: device.zeros(0),
-        }
-    }
-
-    fn forward(
-        &mut self,
-        pass: &Pass<'_, D>,
-        dropout: Option<(u64, &D::Indices)>,
-        width: usize,
-        input: &D::Buffer,
-    ) {
-        let (device, rows) = (pass.device, pass.sequences.rows());
-        let len = rows * width;
-        for buffer in [
-            &mut self.normed,
-            &mut self.middle,
-            &mut self.middle_normed,
-            &mut self.stream,
-        ] {
-            reserve(device, buffer, len);
-        }
-        reserve(device, &mut self.wide, 4 * len);
-        reserve(device, &mut self.activated, 4 * len);
-        self.first_norm.forward(pass, input, &mut self.normed);
-        device.copy(Span::new(input, 0), SpanMut::new(&mut self.middle, 0), len);
-        self.attention
-            .forward(pass, dropout, &self.normed, &mut self.middle);
-        self.second_norm
-            .forward(pass, &self.middle, &mut self.middle_normed);
-        self.expand
-            .product(pass, Rows::new(&self.middle_normed, width), false, &mut self.wide);
-        let bias = self.expand.bias(pass);
-        device.activate(
-            Activation::Gelu,
-            rows,
-            4 * width,
-            bias,
-            &mut self.wide,
-            &mut self.activated,
-        );
-        if let Some((seed, keys)) = dropout {
-            self.dropout
-                .apply(pass, seed, 4 * width, keys, &mut self.activated);
-        }
-        device.copy(Span::new(&self.middle, 0), SpanMut::new(&mut self.stream, 0), len);
-        self.contract.forward(
-            pass,
-            Rows::new(&self.activated, 4 * width),
-            true,
-            &mut self.stream,
-        );
-    }
-
-    /// From `stream_gradient` to `input_gradient`.
-    fn backward(
-        &mut self,
-        pass: &Pass<'_, D>,
-        dropout: Option<(u64, &D::Indices)>,
-        width: usize,
-        scratch: &mut Memory<D>,
-        input: &D::Buffer,
-        input_gradient: &mut D::Buffer,
-    ) {
-        let (device, len) = (pass.device, pass.sequences.rows() * width);
-        reserve(device, &mut self.middle_gradient, len);
-        reserve(device, &mut scratch.wide, 4 * len);
-        self.contract
-            .backward(pass, &self.stream_gradient, &mut scratch.wide);
-        if let Some((seed, keys)) = dropout {
-            self.dropout.apply(pass, seed, 4 * width, keys, &mut scratch.wide);
-        }
-        device.activate_backward(Activation::Gelu, 4 * len, &scratch.wide, &mut self.wide);
-        self.expand.backward(pass, &self.wide, &mut scratch.narrow);
-        let residual = Some(&self.stream_gradient);
-        self.second_norm.backward(
-            pass,
-            &self.middle,
-            &scratch.narrow,
-            residual,
-            &mut self.middle_gradient,
-        );
-        let Memory {
-            attention, narrow, ..
-        } = scratch;
-        self.attention
-            .backward(pass, dropout, attention, &self.middle_gradient, narrow);
-        let residual = Some(&self.middle_gradient);
-        self.first_norm
-            .backward(pass, input, &scratch.narrow, residual, input_gradient);
-    }
-
-    fn squared_norms(&self, norms: &mut Norms<'_, D>, width: usize) {
-        self.first_norm.squared_norms(norms);
-        self.attention
-            .squared_norms(norms, &self.normed, &self.middle_gradient);
-        self.second_norm.squared_norms(norms);
-        self.expand
-            .squared_norms(norms, Rows::new(&self.middle_normed, width), &self.wide);
-        self.contract.squared_norms(
-            norms,
-            Rows::new(&self.activated, 4 * width),
-            &self.stream_gradient,
-        );
-    }
-
-    fn accumulate(&self, total: &mut Total<'_, D>, width: usize) {
-        self.first_norm.accumulate(total);
-        self.attention
-            .accumulate(total, &self.normed, &self.middle_gradient);
-        self.second_norm.accumulate(total);
-        self.expand
-            .accumulate(total, Rows::new(&self.middle_normed, width), &self.wide);
-        self.contract.accumulate(
-            total,
-            Rows::new(&self.activated, 4 * width),
-            &self.stream_gradient,
-        );
-    }
-}
-
-/// Memory that the backward passes of all blocks share.
-struct Memory<D: Device> {
-    attention: Scratch<D>,
-    narrow: D::Buffer,
-    wide: D::Buffer,
 }
 
 /// How the last activations become logits.
@@ -245,7 +67,7 @@ impl<D: Device> TransformerLanguageModel<D> {
         size("the number of heads", shape.heads)?;
         size("the number of blocks", shape.blocks)?;
         share(shape.dropout)?;
-        if shape.width % shape.heads != 0 {
+        if !shape.width.is_multiple_of(shape.heads) {
             return Err(ModelError::Heads {
                 heads: shape.heads,
                 width: shape.width,
@@ -285,11 +107,7 @@ impl<D: Device> TransformerLanguageModel<D> {
             embedded_gradient: device.zeros(0),
             normed: device.zeros(0),
             logits: device.zeros(0),
-            memory: Memory {
-                attention: Scratch::new(&device),
-                narrow: device.zeros(0),
-                wide: device.zeros(0),
-            },
+            memory: Memory::new(&device),
             device,
         })
     }

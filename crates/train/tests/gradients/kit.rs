@@ -168,12 +168,12 @@ pub(crate) fn check_isolation<M: Model<Cpu<f64>>>(
     let mut gradient = vec![0.0; clean.len()];
     model.accumulate(&weights, &mut gradient);
     let mut expected = vec![0.0; clean.len()];
-    for example in 0..batch.len() {
-        assert_eq!(norms[example].is_finite(), example != bad, "norm of {example}");
+    for (example, &norm) in norms.iter().enumerate() {
+        assert_eq!(norm.is_finite(), example != bad, "norm of {example}");
         if example != bad {
             let alone = naive(model, clean, batch, example);
             let squared: f64 = alone.iter().map(|value| value * value).sum();
-            assert!(close(norms[example], squared, 1e-10));
+            assert!(close(norm, squared, 1e-10));
             expected
                 .iter_mut()
                 .zip(&alone)
