@@ -2,6 +2,7 @@
 
 mod cells;
 mod gram;
+mod grid;
 mod lanes;
 mod matrix;
 mod norms;
@@ -72,6 +73,7 @@ impl<S: Scalar> Device for Cpu<S> {
     type Buffer = Vec<S>;
     type Indices = Vec<u32>;
     type Sums = Vec<f64>;
+    type Integers = Vec<i64>;
 
     fn zeros(&self, len: usize) -> Vec<S> {
         vec![S::ZERO; len]
@@ -521,6 +523,26 @@ impl<S: Scalar> Device for Cpu<S> {
         into: SpanMut<'_, Vec<S>>,
     ) {
         sums::weighted_sum(sequences, weights, rows, part_mut(into, rows.width));
+    }
+
+    fn integers(&self, len: usize) -> Vec<i64> {
+        vec![0; len]
+    }
+
+    fn numbers<'a>(&self, integers: &'a mut Vec<i64>) -> &'a mut [i64] {
+        integers
+    }
+
+    fn put_on_grid(&self, scale: f64, values: &Vec<S>, integers: &mut Vec<i64>) {
+        grid::to_grid(scale, values, &mut integers[..values.len()]);
+    }
+
+    fn take_off_grid(&self, unit: f64, integers: &Vec<i64>, values: &mut Vec<S>) {
+        grid::from_grid(unit, &integers[..values.len()], values);
+    }
+
+    fn add_on_grid(&self, scale: f64, unit: f64, integers: &Vec<i64>, values: &mut Vec<S>) {
+        grid::add_on_grid(scale, unit, &integers[..values.len()], values);
     }
 
     fn axpy(&self, alpha: f64, x: &Vec<S>, y: &mut Vec<S>) {

@@ -29,6 +29,8 @@ pub trait Device: Clone + Send {
     type Indices: Send;
     /// Sums in `f64`, one an example.
     type Sums: Send;
+    /// Whole numbers of the host, where the device copies from and to quickly.
+    type Integers: Send;
 
     // Memory.
 
@@ -319,6 +321,21 @@ pub trait Device: Clone + Send {
         rows: Rows<'_, Self::Buffer>,
         into: SpanMut<'_, Self::Buffer>,
     );
+
+    // Grids: multiples of a unit, as whole numbers that the host adds noise to. Exact on every device: numbers of the vector are multiplied in `f64` and
+    // rounded to the nearest, ties to even; what is not a number becomes 0.
+
+    /// `len` whole numbers, all 0.
+    fn integers(&self, len: usize) -> Self::Integers;
+    /// The numbers, to read and to write; waits for all work that they depend on.
+    fn numbers<'a>(&self, integers: &'a mut Self::Integers) -> &'a mut [i64];
+    /// The first of `integers` ← values · `scale`, rounded.
+    fn put_on_grid(&self, scale: f64, values: &Self::Buffer, integers: &mut Self::Integers);
+    /// values ← the first of `integers` · `unit`.
+    fn take_off_grid(&self, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
+    /// values ← (values · `scale`, rounded, + the first of `integers`) · `unit`: [`Device::put_on_grid`], noise that was drawn before, and [`Device::take_off_grid`] without the
+    /// way to the host and back.
+    fn add_on_grid(&self, scale: f64, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
 
     // Optimizers, over whole vectors.
 

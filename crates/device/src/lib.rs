@@ -1,7 +1,8 @@
 //! Where training computes.
 //!
 //! Layers are written once, against [`Device`]: vectors of scalars that live somewhere, and a closed list of dense kernels over them.
-//! [`Cpu`] runs them here, in `f32` for training and in `f64` for tests that hold gradients against naive differentiation.
+//! [`Cpu`] runs them here, in `f32` for training and in `f64` for tests that hold gradients against naive differentiation; [`Cuda`] runs them on an NVIDIA GPU, if
+//! there is one where the program runs.
 //!
 //! Kernels take sizes, not vectors of exactly those sizes: a vector may be longer than what is used of it, so that batches of changing size (Poisson samples)
 //! share memory that only grows. Zero examples or rows are allowed everywhere and do nothing. Kernels panic where a size does not fit its vector: that is a mistake
@@ -11,6 +12,7 @@
 #![allow(clippy::too_many_arguments)]
 
 mod cpu;
+mod cuda;
 mod device;
 mod dropout;
 mod optimize;
@@ -18,6 +20,7 @@ mod scalar;
 mod shape;
 
 pub use cpu::Cpu;
+pub use cuda::{Cuda, CudaError, Pinned, Products, Vector};
 pub use device::{Activation, Device};
 pub use dropout::Mask;
 pub use optimize::{Adam, Momentum};

@@ -1,0 +1,587 @@
+// What the GPU runs besides products of matrices; compiled when a device is opened.
+//
+// No kernel adds with atomics: sums are made in one order, so that a step that is run again gives the same bits.
+// Every parameter takes eight bytes on the host's side: sizes and flags are `size`, numbers `float` or `double`.
+
+typedef long long size;
+typedef unsigned long long word;
+
+#define FULL 0xffffffffu
+#define LOWEST -3.402823466e38f
+
+// Rows that are steps of examples.
+struct Rows {
+    unsigned examples, steps, by_steps;
+    __device__ Rows(size e, size s, size b) : examples(e), steps(s), by_steps(b) {}
+    __device__ size row(unsigned example, unsigned step) const {
+        return by_steps ? (size)step * examples + example : (size)example * steps + step;
+    }
+    __device__ unsigned example(unsigned row) const { return by_steps ? row % examples : row / steps; }
+    __device__ unsigned step(unsigned row) const { return by_steps ? row / examples : row % steps; }
+};
+
+// The sum over a block, the same in every thread. Warps are added in order.
+template <typename T> __device__ T block_sum(T value) {
+    __shared__ T parts[32];
+    for (int other = 16; other > 0; other >>= 1) value += __shfl_xor_sync(FULL, value, other);
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = value;
+    __syncthreads();
+    T total = 0;
+    for (int warp = 0; warp < blockDim.x >> 5; warp++) total += parts[warp];
+    return total;
+}
+
+// The largest of a block; what is not a number is passed over.
+__device__ float block_largest(float value) {
+    __shared__ float parts[32];
+    for (int other = 16; other > 0; other >>= 1) {
+        float theirs = __shfl_xor_sync(FULL, value, other);
+        value = theirs > value ? theirs : value;
+    }
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = value;
+    __syncthreads();
+    float largest = parts[0];
+    for (int warp = 1; warp < blockDim.x >> 5; warp++) largest = parts[warp] > largest ? parts[warp] : largest;
+    return largest;
+}
+
+__device__ float warp_sum(float value) {
+    for (int other = 16; other > 0; other >>= 1) value += __shfl_xor_sync(FULL, value, other);
+    return value;
+}
+
+__device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+// All numbers below n, spread over the grid.
+#define EACH(i, n) for (size i = (size)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (size)gridDim.x * blockDim.x)
+// This block's row is blockIdx.x; its columns are spread over blockIdx.y.
+#define EACH_COLUMN(j, width) for (size j = (size)blockIdx.y * blockDim.x + threadIdx.x; j < (width); j += (size)gridDim.y * blockDim.x)
+
+// Numbers one by one.
+
+extern "C" __global__ void axpy(size n, float alpha, const float* x, float* y) {
+    EACH(i, n) y[i] += alpha * x[i];
+}
+
+extern "C" __global__ void gather(size width, const unsigned* tokens, const float* table, size room, size add, float* output) {
+    size row = blockIdx.x;
+    size from = tokens[row] * width;
+    if (from + width > room) __trap();
+    EACH_COLUMN(j, width) {
+        float value = table[from + j];
+        output[row * width + j] = add ? output[row * width + j] + value : value;
+    }
+}
+
+// The first row of each token adds all rows of that token, in order.
+extern "C" __global__ void scatter_add(
+    size examples, size steps, size by_steps, const float* weights, const unsigned* tokens,
+    const float* values, size stride, size width, float* table, size room
+) {
+    Rows rows(examples, steps, by_steps);
+    unsigned first = blockIdx.x, count = examples * steps, token = tokens[first];
+    for (unsigned from = 0; from < first; from += 4 * blockDim.x) {
+        int earlier = 0;
+        for (unsigned k = 0; k < 4; k++) {
+            unsigned i = from + k * blockDim.x + threadIdx.x;
+            earlier |= i < first && tokens[i] == token;
+        }
+        if (__syncthreads_or(earlier)) return;
+    }
+    if (((size)token + 1) * width > room) __trap();
+    __shared__ unsigned chosen[256], found[8];
+    __shared__ float factors[256];
+    unsigned warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    for (unsigned from = first; from < count; from += blockDim.x) {
+        unsigned i = from + threadIdx.x;
+        float weight = i < count && tokens[i] == token ? weights[rows.example(i)] : 0.0f;
+        unsigned ballot = __ballot_sync(FULL, weight != 0.0f);
+        if (lane == 0) found[warp] = __popc(ballot);
+        __syncthreads();
+        unsigned place = 0, total = 0;
+        for (unsigned k = 0; k < blockDim.x >> 5; k++) {
+            if (k < warp) place += found[k];
+            total += found[k];
+        }
+        if (weight != 0.0f) {
+            place += __popc(ballot & ((1u << lane) - 1));
+            chosen[place] = i;
+            factors[place] = weight;
+        }
+        __syncthreads();
+        if (total > 0) {
+            for (size j = threadIdx.x; j < width; j += blockDim.x) {
+                float sum = 0.0f;
+                #pragma unroll 4
+                for (unsigned k = 0; k < total; k++) sum += factors[k] * values[chosen[k] * stride + j];
+                table[token * width + j] += sum;
+            }
+        }
+        __syncthreads();
+    }
+}
+
+extern "C" __global__ void add_bias(size width, const float* bias, float* values) {
+    size row = blockIdx.x;
+    EACH_COLUMN(j, width) values[row * width + j] += bias[j];
+}
+
+#define SLOPE 0.7978845608028654f
+#define CUBE 0.044715f
+
+extern "C" __global__ void activate(size kind, size width, const float* bias, float* values, float* output) {
+    size row = blockIdx.x;
+    EACH_COLUMN(j, width) {
+        size at = row * width + j;
+        float x = values[at];
+        if (bias) {
+            x += bias[j];
+            values[at] = x;
+        }
+        if (kind == 0) output[at] = 0.5f * x * (1.0f + tanhf(SLOPE * (x + CUBE * x * x * x)));
+        else if (kind == 1) output[at] = x < 0.0f ? 0.0f : x;
+        else output[at] = tanhf(x);
+    }
+}
+
+extern "C" __global__ void activate_backward(size kind, size n, const float* gradient, float* values) {
+    EACH(i, n) {
+        float x = values[i], g = gradient[i];
+        if (kind == 0) {
+            float t = tanhf(SLOPE * (x + CUBE * x * x * x));
+            values[i] = g * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * SLOPE * (1.0f + 3.0f * CUBE * x * x));
+        } else if (kind == 1) {
+            values[i] = x <= 0.0f ? 0.0f : g + 0.0f * x;
+        } else {
+            float t = tanhf(x);
+            values[i] = g * (1.0f - t * t);
+        }
+    }
+}
+
+extern "C" __global__ void dropout(
+    size examples, size steps, size by_steps, size width, word seed, word threshold, float factor,
+    const unsigned* keys, float* values
+) {
+    Rows rows(examples, steps, by_steps);
+    unsigned row = blockIdx.x;
+    word start = seed ^ ((word)keys[rows.example(row)] << 32 | 0x5bd1e995ull);
+    word first = (word)rows.step(row) * width;
+    EACH_COLUMN(j, width) {
+        word bits = start + (first + j) * 0x9e3779b97f4a7c15ull;
+        bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
+        bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebull;
+        bool keeps = ((bits ^ (bits >> 31)) >> 32) < threshold;
+        size at = (size)row * width + j;
+        values[at] = keeps ? values[at] * factor : 0.0f;
+    }
+}
+
+// Recurrent cells: a row is an example.
+
+extern "C" __global__ void lstm_forward(
+    size hidden, const float* bias, float* gates, const float* last, float* next, float* states
+) {
+    size row = blockIdx.x;
+    float* gate = gates + row * 4 * hidden;
+    EACH_COLUMN(j, hidden) {
+        float i = sigmoid(gate[j] + bias[j]);
+        float f = sigmoid(gate[hidden + j] + bias[hidden + j]);
+        float g = tanhf(gate[2 * hidden + j] + bias[2 * hidden + j]);
+        float o = sigmoid(gate[3 * hidden + j] + bias[3 * hidden + j]);
+        float cell = f * last[row * hidden + j] + i * g;
+        gate[j] = i;
+        gate[hidden + j] = f;
+        gate[2 * hidden + j] = g;
+        gate[3 * hidden + j] = o;
+        next[row * hidden + j] = cell;
+        states[row * hidden + j] = o * tanhf(cell);
+    }
+}
+
+extern "C" __global__ void lstm_backward(
+    size hidden, float* gates, const float* last, const float* next, const float* state_gradient, float* cell_gradient
+) {
+    size row = blockIdx.x;
+    float* gate = gates + row * 4 * hidden;
+    EACH_COLUMN(j, hidden) {
+        size at = row * hidden + j;
+        float i = gate[j], f = gate[hidden + j], g = gate[2 * hidden + j], o = gate[3 * hidden + j];
+        float squashed = tanhf(next[at]), gradient = state_gradient[at];
+        float cell = cell_gradient[at] + gradient * o * (1.0f - squashed * squashed);
+        gate[j] = cell * g * i * (1.0f - i);
+        gate[hidden + j] = cell * last[at] * f * (1.0f - f);
+        gate[2 * hidden + j] = cell * i * (1.0f - g * g);
+        gate[3 * hidden + j] = gradient * squashed * o * (1.0f - o);
+        cell_gradient[at] = cell * f;
+    }
+}
+
+extern "C" __global__ void gru_forward(size hidden, const float* bias, float* gates, const float* last, float* next) {
+    size row = blockIdx.x;
+    float* gate = gates + row * 4 * hidden;
+    EACH_COLUMN(j, hidden) {
+        float z = sigmoid(gate[j] + bias[j]);
+        float r = sigmoid(gate[hidden + j] + bias[hidden + j]);
+        float q = gate[3 * hidden + j] + bias[3 * hidden + j];
+        float n = tanhf(gate[2 * hidden + j] + bias[2 * hidden + j] + r * q);
+        gate[j] = z;
+        gate[hidden + j] = r;
+        gate[2 * hidden + j] = n;
+        gate[3 * hidden + j] = q;
+        next[row * hidden + j] = n + z * (last[row * hidden + j] - n);
+    }
+}
+
+extern "C" __global__ void gru_backward(
+    size hidden, float* gates, const float* last, const float* state_gradient, float* last_gradient
+) {
+    size row = blockIdx.x;
+    float* gate = gates + row * 4 * hidden;
+    EACH_COLUMN(j, hidden) {
+        size at = row * hidden + j;
+        float z = gate[j], r = gate[hidden + j], n = gate[2 * hidden + j], q = gate[3 * hidden + j];
+        float gradient = state_gradient[at];
+        float inner = gradient * (1.0f - z) * (1.0f - n * n);
+        gate[j] = gradient * (last[at] - n) * z * (1.0f - z);
+        gate[hidden + j] = inner * q * r * (1.0f - r);
+        gate[2 * hidden + j] = inner;
+        gate[3 * hidden + j] = inner * r;
+        last_gradient[at] = gradient * z;
+    }
+}
+
+// Rows as a whole: a block a row, or a warp a row where rows are short.
+
+extern "C" __global__ void normalize(
+    size width, float epsilon, const float* scale, const float* shift, const float* input, float* output, float* statistics
+) {
+    size row = blockIdx.x;
+    const float* x = input + row * width;
+    float sum = 0.0f;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) sum += x[j];
+    float mean = block_sum(sum) / width;
+    float squares = 0.0f;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) squares += (x[j] - mean) * (x[j] - mean);
+    float inverse = 1.0f / sqrtf(block_sum(squares) / width + epsilon);
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        output[row * width + j] = (x[j] - mean) * inverse * scale[j] + shift[j];
+    }
+    if (threadIdx.x == 0) {
+        statistics[2 * row] = mean;
+        statistics[2 * row + 1] = inverse;
+    }
+}
+
+extern "C" __global__ void normalize_backward(
+    size width, const float* scale, const float* input, const float* statistics, const float* gradient,
+    const float* residual, float* input_gradient
+) {
+    size row = blockIdx.x, start = row * width;
+    float mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    float one = 0.0f, along = 0.0f;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float u = gradient[start + j] * scale[j];
+        one += u;
+        along += u * (input[start + j] - mean) * inverse;
+    }
+    one = block_sum(one) / width;
+    along = block_sum(along) / width;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float u = gradient[start + j] * scale[j];
+        float through = inverse * (u - one - (input[start + j] - mean) * inverse * along);
+        input_gradient[start + j] = residual ? through + residual[start + j] : through;
+    }
+}
+
+// The gradient of scale and shift of each example: a row of the grid is an example.
+extern "C" __global__ void normalize_examples(
+    size examples, size steps, size by_steps, size width, const float* input, const float* statistics,
+    const float* gradient, float* example_gradients
+) {
+    Rows rows(examples, steps, by_steps);
+    size example = blockIdx.x;
+    EACH_COLUMN(j, width) {
+        float scale = 0.0f, shift = 0.0f;
+        for (unsigned t = 0; t < rows.steps; t++) {
+            size row = rows.row(example, t);
+            float g = gradient[row * width + j];
+            scale += g * (input[row * width + j] - statistics[2 * row]) * statistics[2 * row + 1];
+            shift += g;
+        }
+        example_gradients[example * 2 * width + j] = scale;
+        example_gradients[example * 2 * width + width + j] = shift;
+    }
+}
+
+extern "C" __global__ void causal_softmax(size count, size steps, float factor, float* scores) {
+    size row = (size)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    unsigned lane = threadIdx.x & 31;
+    if (row >= count * steps) return;
+    float* x = scores + row * steps;
+    size seen = row % steps + 1;
+    float largest = LOWEST;
+    for (size j = lane; j < seen; j += 32) largest = x[j] > largest ? x[j] : largest;
+    for (int other = 16; other > 0; other >>= 1) {
+        float theirs = __shfl_xor_sync(FULL, largest, other);
+        largest = theirs > largest ? theirs : largest;
+    }
+    float sum = 0.0f;
+    for (size j = lane; j < seen; j += 32) {
+        float power = expf(factor * (x[j] - largest));
+        x[j] = power;
+        sum += power;
+    }
+    float share = 1.0f / warp_sum(sum);
+    for (size j = lane; j < steps; j += 32) x[j] = j < seen ? x[j] * share : 0.0f;
+}
+
+extern "C" __global__ void causal_softmax_backward(
+    size count, size steps, float factor, const float* probabilities, float* gradient
+) {
+    size row = (size)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    unsigned lane = threadIdx.x & 31;
+    if (row >= count * steps) return;
+    const float* p = probabilities + row * steps;
+    float* g = gradient + row * steps;
+    size seen = row % steps + 1;
+    float sum = 0.0f;
+    for (size j = lane; j < seen; j += 32) sum += g[j] * p[j];
+    float mean = warp_sum(sum);
+    for (size j = lane; j < steps; j += 32) g[j] = j < seen ? factor * p[j] * (g[j] - mean) : 0.0f;
+}
+
+extern "C" __global__ void cross_entropy(
+    size width, const float* bias, const unsigned* targets, const float* scales, size gradient, float* logits, float* losses
+) {
+    size row = blockIdx.x;
+    float* x = logits + row * width;
+    float scale = scales[row];
+    if (scale == 0.0f) {
+        for (size j = threadIdx.x; j < width; j += blockDim.x) x[j] = 0.0f;
+        if (threadIdx.x == 0) losses[row] = 0.0f;
+        return;
+    }
+    size target = targets[row];
+    if (target >= width) __trap();
+    float chosen = x[target] + (bias ? bias[target] : 0.0f);
+    float largest = LOWEST;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float value = bias ? x[j] + bias[j] : x[j];
+        largest = value > largest ? value : largest;
+    }
+    largest = block_largest(largest);
+    float sum = 0.0f;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) sum += expf((bias ? x[j] + bias[j] : x[j]) - largest);
+    double total = block_sum((double)sum);
+    if (threadIdx.x == 0) losses[row] = scale * ((float)log(total) - (chosen - largest));
+    if (gradient) {
+        float share = scale / (float)total;
+        for (size j = threadIdx.x; j < width; j += blockDim.x) {
+            float power = expf((bias ? x[j] + bias[j] : x[j]) - largest) * share;
+            x[j] = j == target ? power - scale : power;
+        }
+    }
+}
+
+extern "C" __global__ void squared_error(size width, const float* bias, const float* targets, float* values, float* losses) {
+    size row = blockIdx.x, start = row * width;
+    float sum = 0.0f;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float difference = (bias ? values[start + j] + bias[j] : values[start + j]) - targets[start + j];
+        sum += difference * difference;
+        values[start + j] = 2.0f / width * difference;
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) losses[row] = sum / width;
+}
+
+// Norms of examples' gradients: a block an example, partial sums in `float` and their sums in `double`.
+
+extern "C" __global__ void square_norms(
+    size examples, size steps, size by_steps, const float* values, size stride, size width, double* sums
+) {
+    Rows rows(examples, steps, by_steps);
+    double total = 0.0;
+    for (unsigned t = 0; t < rows.steps; t++) {
+        const float* row = values + rows.row(blockIdx.x, t) * stride;
+        float part = 0.0f;
+        for (size j = threadIdx.x; j < width; j += blockDim.x) part += row[j] * row[j];
+        total += part;
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+}
+
+extern "C" __global__ void pair_total(size pairs, double one, const float* left, const float* right, double* sums) {
+    const float* a = left + blockIdx.x * pairs;
+    const float* b = right + blockIdx.x * pairs;
+    double total = 0.0;
+    for (size i = threadIdx.x; i < pairs; i += blockDim.x) total += ((double)a[i] + one) * (double)b[i];
+    total = block_sum(total);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+}
+
+extern "C" __global__ void squares(size height, size width, const float* values, double* sums) {
+    const float* x = values + blockIdx.x * height * width;
+    double total = 0.0;
+    for (size i = 0; i < height; i++) {
+        float part = 0.0f;
+        for (size j = threadIdx.x; j < width; j += blockDim.x) part += x[i * width + j] * x[i * width + j];
+        total += part;
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+}
+
+// ‖Σ_t g_t‖² of each example.
+extern "C" __global__ void total_norms(
+    size examples, size steps, size by_steps, const float* values, size stride, size width, double* sums
+) {
+    Rows rows(examples, steps, by_steps);
+    double total = 0.0;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float sum = 0.0f;
+        for (unsigned t = 0; t < rows.steps; t++) sum += values[rows.row(blockIdx.x, t) * stride + j];
+        total += (double)sum * sum;
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+}
+
+// A warp a step: its inner products with itself and with earlier steps of the same token.
+extern "C" __global__ void token_norms(
+    size examples, size steps, size by_steps, const unsigned* tokens, const float* values, size stride, size width, double* sums
+) {
+    Rows rows(examples, steps, by_steps);
+    unsigned lane = threadIdx.x & 31;
+    double total = 0.0;
+    for (unsigned t = threadIdx.x >> 5; t < rows.steps; t += blockDim.x >> 5) {
+        size row = rows.row(blockIdx.x, t);
+        const float* left = values + row * stride;
+        for (unsigned s = 0; s <= t; s++) {
+            size other = rows.row(blockIdx.x, s);
+            if (tokens[row] == tokens[other]) {
+                const float* right = values + other * stride;
+                float part = 0.0f;
+                for (size j = lane; j < width; j += 32) part += left[j] * right[j];
+                total += s < t ? 2.0 * (double)part : (double)part;
+            }
+        }
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+}
+
+// `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on.
+extern "C" __global__ void tied_total(
+    size examples, size steps, size by_steps, size first, const unsigned* tokens, const float* products,
+    const float* logits, size stride, size width, double* sums
+) {
+    Rows rows(examples, steps, by_steps);
+    unsigned example = first + blockIdx.x, pairs = rows.steps * rows.steps;
+    const float* product = products + (size)blockIdx.x * pairs;
+    double total = 0.0;
+    for (unsigned i = threadIdx.x; i < pairs; i += blockDim.x) {
+        unsigned t = i / rows.steps, s = i % rows.steps;
+        size token = tokens[rows.row(example, t)];
+        if (token >= width) __trap();
+        total += 2.0 * (double)product[i] * (double)logits[rows.row(example, s) * stride + token];
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0) sums[example] += total;
+}
+
+// Weighted sums. A weight of 0 makes zeros, whatever the row holds.
+
+extern "C" __global__ void copy_weighted(
+    size examples, size steps, size by_steps, size first, size scaled, const float* weights,
+    const float* values, size stride, size width, float* into
+) {
+    Rows rows(examples, steps, by_steps);
+    size row = first + blockIdx.x;
+    float weight = weights[rows.example(row)];
+    const float* from = values + row * stride;
+    float* to = into + blockIdx.x * width;
+    float factor = scaled ? weight : 1.0f;
+    EACH_COLUMN(j, width) to[j] = weight == 0.0f ? 0.0f : factor * from[j];
+}
+
+// Sums of some rows each, blockIdx.y of gridDim.y; columns over blockIdx.x.
+extern "C" __global__ void sum_columns(
+    size examples, size steps, size by_steps, const float* weights, const float* values, size stride, size width, float* parts
+) {
+    Rows rows(examples, steps, by_steps);
+    size count = examples * steps;
+    size from = count * blockIdx.y / gridDim.y, to = count * (blockIdx.y + 1) / gridDim.y;
+    size j = (size)blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= width) return;
+    float sum = 0.0f;
+    for (size row = from; row < to; row++) {
+        float weight = weights[rows.example(row)];
+        if (weight != 0.0f) sum += weight * values[row * stride + j];
+    }
+    parts[blockIdx.y * width + j] = sum;
+}
+
+extern "C" __global__ void add_parts(size count, size width, const float* parts, float* into) {
+    EACH(j, width) {
+        float sum = 0.0f;
+        for (size part = 0; part < count; part++) sum += parts[part * width + j];
+        into[j] += sum;
+    }
+}
+
+// Optimizers.
+
+extern "C" __global__ void adam(
+    size n, float rate, float keep_first, float take_first, float keep_second, float take_second, float first_correction,
+    float second_correction, float epsilon, float decay, float noise, float floor, const float* gradient,
+    float* parameters, float* first, float* second
+) {
+    EACH(i, n) {
+        float g = gradient[i], p = parameters[i];
+        float m = keep_first * first[i] + take_first * g;
+        float v = keep_second * second[i] + take_second * g * g;
+        first[i] = m;
+        second[i] = v;
+        float variance = v * second_correction - noise;
+        variance = variance < floor ? floor : variance;
+        parameters[i] = p - rate * (m * first_correction / (sqrtf(variance) + epsilon) + decay * p);
+    }
+}
+
+extern "C" __global__ void momentum(
+    size n, float rate, float momentum, float decay, const float* gradient, float* parameters, float* velocity
+) {
+    EACH(i, n) {
+        float u = momentum * velocity[i] + gradient[i], p = parameters[i];
+        velocity[i] = u;
+        parameters[i] = p - rate * (u + decay * p);
+    }
+}
+
+// Grids of whole numbers, in arithmetic that is the same on every machine: rounding to nearest, and conversions as IEEE 754 says.
+
+__device__ size on_grid(double steps) {
+    double rounded = rint(steps);
+    if (rounded != rounded) return 0;
+    return (size)(rounded < -4.6e18 ? -4.6e18 : rounded > 4.6e18 ? 4.6e18 : rounded);
+}
+
+extern "C" __global__ void to_grid(size n, double scale, const float* values, size* numbers) {
+    EACH(i, n) numbers[i] = on_grid((double)values[i] * scale);
+}
+
+extern "C" __global__ void from_grid(size n, double unit, const size* numbers, float* values) {
+    EACH(i, n) values[i] = (float)((double)numbers[i] * unit);
+}
+
+extern "C" __global__ void add_on_grid(size n, double scale, double unit, const size* numbers, float* values) {
+    EACH(i, n) {
+        size sum = (size)((word)on_grid((double)values[i] * scale) + (word)numbers[i]);
+        values[i] = (float)((double)sum * unit);
+    }
+}
