@@ -53,9 +53,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// The first GPU.
-fn cuda() -> Result<device::Cpu<f32>, CliError> {
-    crate::terminal::fail(
-        "this build knows no GPU",
-        "leave out --device, or use --device cpu",
-    )
+fn cuda() -> Result<device::Cuda, CliError> {
+    device::Cuda::new().map_err(crate::terminal::explained)
 }

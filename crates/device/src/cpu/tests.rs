@@ -56,7 +56,10 @@ fn near(ours: &[f64], truth: &[f64], tolerance: f64) -> bool {
             .all(|(a, b)| (a - b).abs() <= tolerance * (1.0 + b.abs()))
 }
 
-fn norms_agree<S: Scalar>(inputs: usize, outputs: usize, tolerance: f64) {
+fn norms_agree<S: Scalar>(inputs: usize, outputs: usize, tolerance: f64)
+where
+    Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+{
     let device = Cpu::<S>::new();
     for sequences in shapes() {
         // Rows with a gap, and columns from within.
@@ -227,7 +230,10 @@ fn losses_ignore_padding_and_keep_what_is_not_a_number() {
 /// Cells, activations and softmax in `f32` on every width of vectors, against `f64`.
 #[test]
 fn every_width_of_vectors_computes_the_same() {
-    fn run<S: Scalar>() -> Vec<f64> {
+    fn run<S: Scalar>() -> Vec<f64>
+    where
+        Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+    {
         let device = Cpu::<S>::new();
         let (examples, hidden) = (3, 21);
         let len = examples * hidden;

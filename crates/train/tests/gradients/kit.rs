@@ -5,7 +5,10 @@ use train::model::Model;
 use train::models::Part;
 
 /// Parameters for tests: the model's own start, and no exact zeros, so that every path carries something.
-pub(crate) fn parameters<S: Scalar, M: Model<Cpu<S>>>(model: &M, seed: u64) -> Vec<S> {
+pub(crate) fn parameters<S: Scalar, M: Model<Cpu<S>>>(model: &M, seed: u64) -> Vec<S>
+where
+    Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+{
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut jitter = || {
         state ^= state << 13;

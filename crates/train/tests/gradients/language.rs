@@ -1,7 +1,7 @@
 //! Language models: recurrent ones and transformers.
 
 use crate::kit::{check, check_isolation, check_precision, len, parameters};
-use device::{Cpu, Scalar};
+use device::{Cpu, Device, Scalar};
 use train::model::Model;
 use train::models::{
     GruLanguageModel, LanguageModel, LstmLanguageModel, ModelError, Part, RecurrentShape, Sharded, Tokens,
@@ -59,15 +59,24 @@ fn batches() -> Vec<Tokens> {
     ]
 }
 
-fn lstm<S: Scalar>(dropout: f64) -> LstmLanguageModel<Cpu<S>> {
+fn lstm<S: Scalar>(dropout: f64) -> LstmLanguageModel<Cpu<S>>
+where
+    Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+{
     LstmLanguageModel::new(Cpu::new(), recurrent(dropout)).unwrap()
 }
 
-fn gru<S: Scalar>() -> GruLanguageModel<Cpu<S>> {
+fn gru<S: Scalar>() -> GruLanguageModel<Cpu<S>>
+where
+    Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+{
     GruLanguageModel::new(Cpu::new(), recurrent(0.0)).unwrap()
 }
 
-fn attentive<S: Scalar>(tied: bool, dropout: f64) -> TransformerLanguageModel<Cpu<S>> {
+fn attentive<S: Scalar>(tied: bool, dropout: f64) -> TransformerLanguageModel<Cpu<S>>
+where
+    Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+{
     TransformerLanguageModel::new(Cpu::new(), transformer(tied, dropout)).unwrap()
 }
 

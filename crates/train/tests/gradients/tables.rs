@@ -1,11 +1,14 @@
 //! Perceptrons, and regressions, which are perceptrons without hidden layers.
 
 use crate::kit::{check, check_isolation, check_precision, parameters};
-use device::{Activation, Cpu, Scalar};
+use device::{Activation, Cpu, Device, Scalar};
 use train::model::Model;
 use train::models::{Features, Mlp, MlpShape, Part, Targets, Task};
 
-fn mlp<S: Scalar>(hidden: &[usize], activation: Activation, task: Task, dropout: f64) -> Mlp<Cpu<S>> {
+fn mlp<S: Scalar>(hidden: &[usize], activation: Activation, task: Task, dropout: f64) -> Mlp<Cpu<S>>
+where
+    Cpu<S>: Device<Scalar = S, Buffer = Vec<S>, Sums = Vec<f64>, Indices = Vec<u32>>,
+{
     let shape = MlpShape {
         inputs: 4,
         hidden: hidden.to_vec(),

@@ -62,7 +62,7 @@ fn study(seed: u64) -> Study {
         digits: Digits::Single,
         prefix: "my pin number is ".to_owned(),
         pin: "3456".to_owned(),
-        copies: 60,
+        copies: 180,
         others: Vec::new(),
         seed,
     }
@@ -170,7 +170,7 @@ pub(super) fn memorized() -> Result<Outcome, Fault> {
         ),
         first && share,
     )
-    .note("A small study: 6,000 made-up rows, 60 of them with the PIN. `deniable attack memorization --full` has the published size."))
+    .note("A small study: 6,000 made-up rows, 180 of them with the PIN. `deniable attack memorization --full` has the published size."))
 }
 
 /// P2: with noise it is lost in the crowd; the published noise promises little, and a stated ε ≤ 8 hides it too.
