@@ -48,7 +48,8 @@ const SMALL: &str = "--hidden 12 --embedding 8 --tokens 300 --batch 20 --at-once
 fn a_language_model_is_trained_charged_measured_and_heard() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    let words = format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --plot p.svg");
+    let words =
+        format!("train lm --made-up 400 --steps 12 --target-epsilon 3 --budget 4 {SMALL} --plot p.svg");
     let told = json(here, &words);
     let receipt = &told["receipt"];
     assert_eq!(
@@ -56,7 +57,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
         (&true.into(), &12.into())
     );
     let epsilon: f64 = receipt["epsilon"].as_str().unwrap().parse().unwrap();
-    assert!(epsilon <= 6.0 && epsilon > 5.9, "{epsilon}");
+    assert!(epsilon <= 3.0 && epsilon > 2.9, "{epsilon}");
     // The first entry of a ledger is its rules.
     assert_eq!(receipt["ledger_entry"], 2);
     assert_eq!(receipt["unit"]["whose"], "row");
@@ -84,10 +85,9 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
     assert!(!again.trim().is_empty());
 
-    // The budget of the ledger is 10, and 6 were spent.
-    let words =
-        format!("train lm --made-up 400 --steps 12 --target-epsilon 6 {SMALL} --out model.safetensors");
-    refused(here, &words);
+    // A budget of 4 has room for one such run, and not for two, however well they compose.
+    let errors = refused(here, &words);
+    assert!(errors.contains("budget"), "{errors}");
 }
 
 /// A run that is killed goes on from its checkpoint, is not charged again, and ends with its model.
