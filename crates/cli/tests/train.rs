@@ -73,6 +73,12 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
         "it holds a key and is of no more use"
     );
 
+    let model = std::fs::read(here.join("model.safetensors")).unwrap();
+    assert!(
+        !model.windows(15).any(|window| window == b"deniable.origin"),
+        "a model does not say where its data lies"
+    );
+
     let text = "The old town lies by the river. It was built in 1919 by the people of the north.".repeat(20);
     std::fs::write(here.join("public.txt"), text).unwrap();
     let measured = json(here, "train evaluate model.safetensors --text public.txt --json");
@@ -193,6 +199,8 @@ ill = { kind = "bool" }
     std::fs::write(here.join("deniable.toml"), catalog).unwrap();
     let wanted = "train classifier --table people --label ill";
     assert!(refused(here, wanted).contains("about how many patients"));
+    assert!(refused(here, &format!("{wanted} --size-is-public")).contains("is private"));
+    assert!(!here.join("ledger").exists(), "what is refused leaves no trace");
     let words = format!(
         "{wanted} --size 600 --batch 100 --steps 150 --rate 0.05 --target-epsilon 10 --delta 1e-5 --json"
     );

@@ -28,17 +28,23 @@ fn a_run_goes_on_with_the_charge_on_disk() {
     let text = {
         let mut store = Store::open(&place("one.db"), &rules).unwrap();
         let mut account = Account::open(store.session("ann", "a model").unwrap()).unwrap();
-        let run = account.begin_training(&mechanism(100), "a model").unwrap();
+        let run = account
+            .begin_training(&mechanism(100), "a model", "subject")
+            .unwrap();
         run.save().to_secret_text()
     };
     // Another process, later.
     let saved = SavedTraining::from_secret_text(&text).unwrap();
     let mut store = Store::open(&place("one.db"), &rules).unwrap();
     let mut account = Account::open(store.session("ann", "a model").unwrap()).unwrap();
-    let mut run = account.resume_training(&mechanism(100), &saved).unwrap();
+    let mut run = account
+        .resume_training(&mechanism(100), &saved, "subject")
+        .unwrap();
     assert!(run.step(10).is_ok());
     assert_eq!(
-        account.resume_training(&mechanism(101), &saved).unwrap_err(),
+        account
+            .resume_training(&mechanism(101), &saved, "subject")
+            .unwrap_err(),
         Error::NotCharged
     );
     drop(account);
@@ -47,7 +53,9 @@ fn a_run_goes_on_with_the_charge_on_disk() {
     let mut other = Store::open(&place("two.db"), &rules).unwrap();
     let mut account = Account::open(other.session("ann", "a model").unwrap()).unwrap();
     assert_eq!(
-        account.resume_training(&mechanism(100), &saved).unwrap_err(),
+        account
+            .resume_training(&mechanism(100), &saved, "subject")
+            .unwrap_err(),
         Error::NotCharged
     );
 }

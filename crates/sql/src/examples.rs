@@ -78,6 +78,8 @@ pub struct Examples {
     pub labels: Vec<f32>,
     /// Which unit an example belongs to, counted from 0 in the order in which they were met.
     pub owners: Vec<u32>,
+    /// How many units there are, also those whose rows are all no examples: whether somebody has a label is as private as the label.
+    pub units: u32,
 }
 
 /// Texts: private. No Debug, so that they cannot be printed by accident.
@@ -86,6 +88,8 @@ pub struct Texts {
     pub texts: Vec<String>,
     /// As in [`Examples`].
     pub owners: Vec<u32>,
+    /// Likewise.
+    pub units: u32,
 }
 
 /// How a table's rows become examples of `label`: from `features`, or from all other columns that the catalog says enough about.
@@ -151,8 +155,9 @@ pub(crate) async fn read(
         features: Vec::new(),
         labels: Vec::new(),
         owners: Vec::new(),
+        units: 0,
     };
-    scan(catalog, session, table, &names, |columns, owners| {
+    examples.units = scan(catalog, session, table, &names, |columns, owners| {
         let label = coded_column(&columns[encoding.features.len()], &encoding.label.1)?;
         let features = encoding
             .features
@@ -204,8 +209,9 @@ pub(crate) async fn read_texts(
     let mut texts = Texts {
         texts: Vec::new(),
         owners: Vec::new(),
+        units: 0,
     };
-    scan(catalog, session, table, &[&name], |columns, owners| {
+    texts.units = scan(catalog, session, table, &[&name], |columns, owners| {
         let column = columns[0].as_string_view();
         for (row, owner) in owners.iter().enumerate() {
             if let Some(owner) = owner
@@ -343,14 +349,14 @@ fn cell(array: &ArrayRef, row: usize) -> Option<String> {
     text_of(&value)
 }
 
-/// Passes the named columns of every batch on, with each row's owner.
+/// Passes the named columns of every batch on, with each row's owner; how many owners there are in all.
 async fn scan(
     catalog: &Catalog,
     session: &SessionContext,
     name: &str,
     columns: &[&str],
     mut take: impl FnMut(&[ArrayRef], &[Option<u32>]) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<u32, Error> {
     let name = name.to_lowercase();
     let table = private_table(catalog, &name)?;
     let owner = owner_column(&name, table)?;
@@ -387,5 +393,5 @@ async fn scan(
             .collect();
         take(&batch.columns()[..columns.len()], &owners)?;
     }
-    Ok(())
+    Ok(met)
 }

@@ -1,6 +1,7 @@
 //! Named arrays of numbers in one file, in the format that everybody reads: a length, a header in JSON, then the numbers.
 
 use crate::Error;
+use noise::{Entropy, OsEntropy};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -41,11 +42,13 @@ pub(crate) fn write_whole(
         _ => Path::new("."),
     };
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
+    // A name that nobody can guess, and a file that was not there: else it might be somebody else's, who may read what goes into it.
+    let random = OsEntropy::new().map_err(mechanism::Error::from)?.bits(64);
+    name.push(format!(".{random:016x}.part"));
     let beside = directory.join(name);
     let written = (|| {
         let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, if public { 0o644 } else { 0o600 });
         let file = options.open(&beside)?;

@@ -161,20 +161,26 @@ where
         examples: &numbers,
         units: &units,
     };
-    let keeping = Some(session::keeping(origin, checkpoint));
-    let mut store = dataset.ledger().map_err(explained)?;
+    let keeping = Some(session::keeping(origin, described, checkpoint));
     let question = format!("training on {}", origin.source.name());
-    let session = store.session(&origin.analyst, &question).map_err(explained)?;
-    let mut account = Account::open(session).map_err(explained)?;
-    let trainer = match (begun, resumed) {
-        (Begun::New(arguments), _) => {
+    // What is refused leaves no trace, not even an empty ledger.
+    let planned = match begun {
+        Begun::New(arguments) => {
             let unit = &dataset.catalog().unit;
+            arguments.privacy.for_declared_table(unit)?;
             let plan = arguments.privacy.plan(unit, None, units.count() as u64)?;
             let recipe = arguments.learning.recipe(plan.parameters().steps, 1e-2);
-            Trainer::begin(&mut account, task, plan, recipe, keeping, &question)
+            Some((plan, recipe))
         }
-        (Begun::Resumed, Some(kept)) => Trainer::resume(&mut account, task, kept, keeping),
-        (Begun::Resumed, None) => unreachable!("a run that goes on has a checkpoint"),
+        Begun::Resumed => None,
+    };
+    let mut store = dataset.ledger().map_err(explained)?;
+    let session = store.session(&origin.analyst, &question).map_err(explained)?;
+    let mut account = Account::open(session).map_err(explained)?;
+    let trainer = match (planned, resumed) {
+        (Some((plan, recipe)), _) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
+        (None, Some(kept)) => Trainer::resume(&mut account, task, kept, keeping),
+        (None, None) => unreachable!("a run that goes on has a checkpoint"),
     };
     session::finish(
         trainer.map_err(explained)?,

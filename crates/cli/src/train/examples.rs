@@ -72,6 +72,7 @@ impl Texts {
             Source::Text {
                 path,
                 each_line: false,
+                ..
             } => {
                 let all = whole(&read_text(path).map_err(explained)?)?;
                 let units = Units::each_example(all.len());
@@ -80,17 +81,27 @@ impl Texts {
             Source::Text {
                 path,
                 each_line: true,
+                ..
             } => {
                 let text = read_text(path).map_err(explained)?;
-                let lines = text.lines().filter(|line| !line.trim().is_empty());
-                Ok(owned(lines.enumerate(), vocabulary, length, texts))
+                let lines: Vec<&str> = text.lines().collect();
+                Ok(owned(
+                    lines.len() as u32,
+                    (0..).zip(lines),
+                    vocabulary,
+                    length,
+                    texts,
+                ))
             }
             Source::Column { table, column, .. } => {
                 let dataset = dataset.expect("a column has a catalog");
                 let read = dataset.texts(table, column).map_err(explained)?;
-                let pairs = read.owners.iter().map(|owner| *owner as usize);
-                let pairs = pairs.zip(read.texts.iter().map(String::as_str));
-                Ok(owned(pairs, vocabulary, length, texts))
+                let pairs = read
+                    .owners
+                    .iter()
+                    .copied()
+                    .zip(read.texts.iter().map(String::as_str));
+                Ok(owned(read.units, pairs, vocabulary, length, texts))
             }
             Source::Table { .. } => unreachable!("rows of a table are no text"),
         }
@@ -108,7 +119,8 @@ fn started(row: &[u32]) -> Vec<u32> {
 
 /// Texts with owners: each in rows of at most `length` tokens, all of which are its owner's. A text of several rows counts as one contribution with the owner's others.
 fn owned<'t>(
-    pairs: impl Iterator<Item = (usize, &'t str)>,
+    units: u32,
+    pairs: impl Iterator<Item = (u32, &'t str)>,
     vocabulary: &Vocabulary,
     length: usize,
     texts: impl FnOnce(Vec<Vec<u32>>) -> Texts,
@@ -120,7 +132,10 @@ fn owned<'t>(
             owners.push(owner);
         }
     }
-    (texts(rows), Units::by_key(owners, PerUnit::Sum))
+    (
+        texts(rows),
+        Units::of_owners(units as usize, &owners, PerUnit::Sum),
+    )
 }
 
 /// Rows of numbers: private, so it has no Debug.
@@ -142,7 +157,7 @@ impl Numbers {
         encoding: &sql::Encoding,
     ) -> Result<(Self, Units), CliError> {
         let read = dataset.examples(table, encoding).map_err(explained)?;
-        let units = Units::by_key(read.owners, PerUnit::Sum);
+        let units = Units::of_owners(read.units as usize, &read.owners, PerUnit::Sum);
         let classes = encoding.classes();
         let numbers = Self {
             name: source.name(),

@@ -200,11 +200,14 @@ where
         units: &units,
     };
     let validation = validation(origin, &vocabulary, *length)?;
-    let keeping = Some(session::keeping(origin, checkpoint));
+    let keeping = Some(session::keeping(origin, described, checkpoint));
     let question = format!("training on {}", origin.source.name());
     // What is refused leaves no trace, not even an empty ledger.
     let planned = match begun {
         Begun::New(arguments) => {
+            if arguments.table.is_some() {
+                arguments.privacy.for_declared_table(&unit)?;
+            }
             let plan = arguments
                 .privacy
                 .plan(&unit, arguments.known_size(&units), units.count() as u64)?;
@@ -287,6 +290,7 @@ impl Arguments {
             (Some(path), _, _) => Ok(Source::Text {
                 path: absolute(path),
                 each_line: self.each_line,
+                length: self.length,
             }),
             (None, Some(table), Some(column)) => Ok(Source::Column {
                 catalog: absolute(&self.catalog.path(self.files.json || self.files.quiet)?),

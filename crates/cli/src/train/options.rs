@@ -77,7 +77,7 @@ pub(super) struct Privacy {
     /// About how many units there are: public, so it must not come from the data
     #[arg(long, value_name = "N")]
     size: Option<u64>,
-    /// The number of units is no secret: take it from the data
+    /// The number of units of a text is no secret: take it from the text
     #[arg(long, conflicts_with = "size")]
     size_is_public: bool,
     /// Add gradients in integers, unit by unit: slower, and no float decides anything
@@ -181,14 +181,26 @@ impl Learning {
 }
 
 impl Privacy {
+    /// Whether the number of units is a secret is for the curator to say, not for who trains.
+    pub(super) fn for_declared_table(&self, unit: &PrivacyUnit) -> Result<(), CliError> {
+        if self.size_is_public && unit.neighbors == Neighbors::AddRemove {
+            return fail(
+                "how many units a declared table has is private: its catalog says that units come and go",
+                "say about how many there are with --size N",
+            );
+        }
+        Ok(())
+    }
+
     /// The plan: everything about it is public. `found` is the number of units in the data, which is told only where that is no secret; `known` is a number
     /// that everybody knows anyway.
     pub(super) fn plan(&self, unit: &PrivacyUnit, known: Option<u64>, found: u64) -> Result<Plan, CliError> {
         let delta = Delta::parse(&self.delta).map_err(explained)?;
         let replaced = unit.neighbors == Neighbors::ChangeOne;
         let of = match (self.size, known) {
-            // Where units are replaced and never added, how many there are is public.
-            _ if replaced || self.size_is_public => found,
+            // Where units are replaced and never added, how many there are is public; a number that is not theirs is refused.
+            (size, _) if replaced => size.unwrap_or(found),
+            _ if self.size_is_public => found,
             (Some(size), _) | (None, Some(size)) => size,
             (None, None) => {
                 return fail(

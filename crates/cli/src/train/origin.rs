@@ -18,7 +18,12 @@ pub(super) enum Source {
     /// Nobody's: made up, to try things out.
     MadeUp { rows: usize, seed: u64 },
     /// A file of text.
-    Text { path: PathBuf, each_line: bool },
+    Text {
+        path: PathBuf,
+        each_line: bool,
+        /// Tokens a row: part of what a row is.
+        length: usize,
+    },
     /// A column of text of a declared table.
     Column {
         catalog: PathBuf,
@@ -73,6 +78,10 @@ impl Source {
         match (dataset, self) {
             (Some(dataset), _) => dataset.catalog().unit.clone(),
             (None, Self::Text { each_line: true, .. }) => PrivacyUnit::new("line", Neighbors::AddRemove),
+            // Rows of another length are other units, and their promises do not add up.
+            (None, Self::Text { length, .. }) => {
+                PrivacyUnit::new(format!("row of {length} tokens"), Neighbors::AddRemove)
+            }
             (None, _) => PrivacyUnit::new("row", Neighbors::AddRemove),
         }
     }

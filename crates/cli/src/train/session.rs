@@ -9,7 +9,6 @@ use device::Device;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 use train::model::Model;
 use train::private::{Examples, Keeping, Trainer};
 
@@ -33,11 +32,17 @@ struct Look {
     measured: f64,
 }
 
-/// Where a run is kept.
-pub(super) fn keeping(origin: &Origin, checkpoint: &Path) -> Keeping {
+/// Where a run is kept, with what `resume` needs to know.
+pub(super) fn keeping(origin: &Origin, described: &Described, checkpoint: &Path) -> Keeping {
+    let origin_note = serde_json::to_string(origin).expect("an origin is plain data");
     Keeping {
         path: checkpoint.to_owned(),
         every: origin.every,
+        notes: [
+            (origin::NOTE.to_owned(), origin_note),
+            (model_file::NOTE.to_owned(), described.to_note()),
+        ]
+        .into(),
     }
 }
 
@@ -60,17 +65,11 @@ where
     let epsilon_at = |trainer: &Trainer<'_, D, M, E>, step| -> Result<f64, CliError> {
         Ok(trainer.plan().epsilon_after(step).map_err(explained)?.to_f64_up())
     };
+    // The model says what it is, and not where its data lies.
     trainer.note(model_file::NOTE, &described.to_note());
-    trainer.note(
-        origin::NOTE,
-        &serde_json::to_string(origin).expect("an origin is plain data"),
-    );
-    trainer.keep().map_err(explained)?;
     let interrupt = Interrupt::listen();
     let bar = Progress::new("training", steps, shown.json || shown.quiet);
     let mut looks = Vec::new();
-    let began = Instant::now();
-    let mut here = 0;
     let mut stopped = false;
     let mut first = true;
     loop {
@@ -85,7 +84,6 @@ where
             bar.advance(progress.step - 1);
         }
         bar.advance(1);
-        here = progress.steps_here;
         let every = |times: u64| progress.step % (steps / times).max(1) == 0 || progress.step == steps;
         if let Some(loss) = progress.not_private_loss {
             eprintln!(
@@ -130,7 +128,6 @@ where
         out: origin.out.clone(),
         parameters: saved.parameters.len(),
         steps: (receipt.steps_taken, steps),
-        rate: here as f64 / began.elapsed().as_secs_f64().max(1e-9),
         receipt,
         stopped: stopped.then(|| checkpoint.to_owned()),
         measured,
@@ -155,7 +152,6 @@ struct Report<'r> {
     out: PathBuf,
     parameters: usize,
     steps: (u64, u64),
-    rate: f64,
     receipt: &'r train::private::ModelReceipt,
     stopped: Option<PathBuf>,
     measured: &'static str,
@@ -166,12 +162,11 @@ impl Report<'_> {
     fn to_text(&self) -> String {
         let parameters = self.receipt.plan.parameters();
         let mut text = format!(
-            "{}: {} parameters, {} of {} steps ({} a second)\n",
+            "{}: {} parameters, {} of {} steps\n",
             self.out.display(),
             self.parameters,
             self.steps.0,
             self.steps.1,
-            significant(self.rate, 3)
         );
         let guarantee = crate::dataset::readable(&self.receipt.plan.guarantee().to_string());
         let _ = writeln!(
@@ -217,7 +212,6 @@ impl Report<'_> {
             "parameters": self.parameters,
             "steps_taken": self.steps.0,
             "steps_planned": self.steps.1,
-            "steps_per_second": self.rate,
             "finished": self.stopped.is_none(),
             "receipt": self.receipt,
             "measured": self.measured,

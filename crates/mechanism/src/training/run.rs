@@ -22,17 +22,17 @@ pub(super) fn key_for(purpose: &str, key: &[u8; 32], number: u64, depends_on: &[
     hash.finalize().into()
 }
 
-/// What the charge says of a key without telling it.
-fn name_of(key: &[u8; 32]) -> String {
-    hexadecimal(&key_for("name", key, 0, &[])[..16])
+/// What the charge says of a key, and of what it is for, without telling either.
+fn name_of(key: &[u8; 32], subject: &str) -> String {
+    hexadecimal(&key_for("name", key, 0, subject.as_bytes())[..16])
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn purpose_of(purpose: &str, key: &[u8; 32]) -> String {
-    format!("{purpose} (training run {})", name_of(key))
+fn purpose_of(purpose: &str, key: &[u8; 32], subject: &str) -> String {
+    format!("{purpose} (training run {})", name_of(key, subject))
 }
 
 /// Adds the noise of step `number` to its sum. Chunks have streams of their own, so that the number of threads changes nothing.
@@ -262,9 +262,17 @@ impl SavedTraining {
 impl<L: Ledger> Account<L> {
     /// Charges for all steps of `mechanism`. When this returns, the charge is durable, and the data may be read.
     ///
+    /// `subject` is everything else that the sums depend on: data, model, recipe. The charge is for that and for nothing else: a run that goes on must name the same, because another sum
+    /// would get noise of its own, which would be a release that nobody paid for.
+    ///
     /// # Errors
     /// When the mechanism is not proved for the account's neighbours, or the ledger refuses; then nothing was spent.
-    pub fn begin_training(&mut self, mechanism: &SampledGaussian, purpose: &str) -> Result<Training, Error> {
+    pub fn begin_training(
+        &mut self,
+        mechanism: &SampledGaussian,
+        purpose: &str,
+        subject: &str,
+    ) -> Result<Training, Error> {
         let key = self.key();
         let unit = self.ledger().budget().unit().clone();
         if mechanism.sampling.neighbors() != unit.neighbors {
@@ -273,7 +281,7 @@ impl<L: Ledger> Account<L> {
         let charge = Charge {
             event: mechanism.event().clone(),
             guarantee: Guarantee::new(mechanism.terms().promise().clone(), unit.clone()),
-            purpose: purpose_of(purpose, &key),
+            purpose: purpose_of(purpose, &key, subject),
         };
         let receipt = self.ledger_mut().charge(charge)?;
         Ok(Training {
@@ -291,15 +299,16 @@ impl<L: Ledger> Account<L> {
     /// out the same.
     ///
     /// # Errors
-    /// When the ledger cannot be read, or holds no charge of this number for this mechanism and this key.
+    /// When the ledger cannot be read, or holds no charge of this number for this mechanism, this key and this subject.
     pub fn resume_training(
         &mut self,
         mechanism: &SampledGaussian,
         saved: &SavedTraining,
+        subject: &str,
     ) -> Result<Training, Error> {
         let unit = self.ledger().budget().unit().clone();
         let charge = self.ledger_mut().taken(saved.number)?;
-        let named = format!("(training run {})", name_of(&saved.key));
+        let named = format!("(training run {})", name_of(&saved.key, subject));
         let charge = charge.filter(|charge| {
             charge.event == *mechanism.event()
                 && *charge.guarantee.unit() == unit

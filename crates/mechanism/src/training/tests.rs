@@ -159,7 +159,7 @@ fn sum(mechanism: &SampledGaussian, values: Vec<i64>) -> Aggregate<Vec<i64>> {
 fn steps_end_and_a_run_goes_on() {
     let mechanism = scalar(poisson("1/2"), "1", 4);
     let mut account = Account::open(ledger(Neighbors::AddRemove)).unwrap();
-    let mut run = account.begin_training(&mechanism, "a test").unwrap();
+    let mut run = account.begin_training(&mechanism, "a test", "subject").unwrap();
     assert_eq!(account.ledger().charges().len(), 1);
     let take = |run: &mut Training| {
         let step = run.step(20).unwrap();
@@ -173,14 +173,14 @@ fn steps_end_and_a_run_goes_on() {
 
     let text = saved.to_secret_text();
     let saved = SavedTraining::from_secret_text(&text).unwrap();
-    let mut again = account.resume_training(&mechanism, &saved).unwrap();
+    let mut again = account.resume_training(&mechanism, &saved, "subject").unwrap();
     let repeated: Vec<_> = (0..3).map(|_| take(&mut again)).collect();
     assert_eq!(repeated, rest, "the same noise for the same sums");
     assert_eq!(again.step(20).unwrap_err(), Error::NotReserved);
     assert_eq!(account.ledger().charges().len(), 1, "charged once");
     assert!(first.len() == 1);
     // A step that is refused or dropped is not counted.
-    let mut again = account.resume_training(&mechanism, &saved).unwrap();
+    let mut again = account.resume_training(&mechanism, &saved, "subject").unwrap();
     let wrong = Aggregate::claimed(
         Sensitive::new(vec![0]),
         Sensitivity::scalar(2 * STEP).unwrap(),
@@ -203,12 +203,12 @@ fn steps_end_and_a_run_goes_on() {
 fn one_charge_has_one_key() {
     let mechanism = scalar(poisson("1/2"), "1", 4);
     let mut account = Account::open(ledger(Neighbors::AddRemove)).unwrap();
-    let run = account.begin_training(&mechanism, "a test").unwrap();
+    let run = account.begin_training(&mechanism, "a test", "subject").unwrap();
     let text = run.save().to_secret_text();
     let refused = |account: &mut Account<MemoryLedger>, mechanism: &SampledGaussian, text: &str| {
         let saved = SavedTraining::from_secret_text(text).unwrap();
         assert_eq!(
-            account.resume_training(mechanism, &saved).unwrap_err(),
+            account.resume_training(mechanism, &saved, "subject").unwrap_err(),
             Error::NotCharged
         );
     };
@@ -221,14 +221,16 @@ fn one_charge_has_one_key() {
     refused(&mut account, &mechanism, &text.replacen("1 0", "1 5", 1));
     let mut other = Account::open(ledger(Neighbors::AddRemove)).unwrap();
     refused(&mut other, &mechanism, &text);
-    other.begin_training(&mechanism, "a test").unwrap();
+    other.begin_training(&mechanism, "a test", "subject").unwrap();
     refused(&mut other, &mechanism, &text);
     for text in ["", "1 0 00 x", "1 0", &text[..40]] {
         assert!(SavedTraining::from_secret_text(text).is_none());
     }
     let changed = scalar(Sampling::FixedSize { batch: 1, of: 10 }, "1", 4);
     assert_eq!(
-        account.begin_training(&changed, "other neighbours").unwrap_err(),
+        account
+            .begin_training(&changed, "other neighbours", "subject")
+            .unwrap_err(),
         Error::NeighborsMismatch
     );
 }
@@ -277,7 +279,7 @@ fn what_is_refused() {
     let mut account = account(Neighbors::AddRemove);
     assert!(
         account
-            .begin_training(&build(poisson("1/2"), "1", 2, "1e-5").unwrap(), "x")
+            .begin_training(&build(poisson("1/2"), "1", 2, "1e-5").unwrap(), "x", "subject")
             .is_ok()
     );
 }

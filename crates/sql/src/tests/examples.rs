@@ -69,6 +69,7 @@ fn rows_are_coded_by_what_is_declared() {
     assert_eq!(examples.labels, [1.0, 0.0, 1.0, 0.0]);
     // Rows of one unit are its own wherever they lie; a row of nobody and one without a label are no examples.
     let owners = &examples.owners;
+    assert_eq!(examples.units, 3, "the third has no label, and is there");
     assert!(owners[0] == owners[2] && owners[1] == owners[3] && owners[0] != owners[1]);
 }
 

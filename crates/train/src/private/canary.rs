@@ -145,7 +145,9 @@ impl CanaryAudit {
             at_once: 64,
         };
         let parameters = device.zeros(coordinates);
-        let mut run = self.account.begin_training(&self.mechanism, "audit")?;
+        let mut run = self
+            .account
+            .begin_training(&self.mechanism, "audit", "made-up gradients")?;
         let clip = self.plan.parameters().clip.start();
         let mut view = CanaryView {
             sum: 0.0,

@@ -149,12 +149,12 @@ impl Parameters {
 
     fn check(&self) -> Result<(), Error> {
         let positive = |what, value: f64| {
-            if value.is_finite() && value > 1e-30 && value < 1e30 {
+            if value.is_finite() && value > 1e-12 && value < 1e12 {
                 Ok(())
             } else {
                 Err(Error::OutOfRange {
                     what,
-                    range: "a positive number",
+                    range: "between 1e-12 and 1e12",
                 })
             }
         };

@@ -255,6 +255,7 @@ fn a_resumed_run_is_the_same_run() {
         let keeping = |every| Keeping {
             path: directory.path().join("run.safetensors"),
             every,
+            notes: Default::default(),
         };
         let whole = all(begin(&table, &units, plan(30, summation), recipe()));
 
@@ -517,8 +518,14 @@ fn bad_input_is_refused_before_it_is_charged() {
     let (one, none) = (Table::new(1), Table::new(0));
     let units = Units::each_example(1000);
     let float = || plan(40, Summation::Float);
-    assert!(refuse(&one, &Units::each_example(1), float(), recipe(), None).contains("one unit"));
-    assert!(refuse(&none, &Units::each_example(0), float(), recipe(), None).contains("no examples"));
+    // Where the number of units is public, too few are refused; where it is private, nothing tells how many there are.
+    let counted = |of: u64| {
+        let mut parameters = float().parameters().clone();
+        parameters.sampling = Sampling::FixedSize { batch: 1, of };
+        Plan::try_from(parameters).unwrap()
+    };
+    assert!(refuse(&one, &Units::each_example(1), counted(1), recipe(), None).contains("one unit"));
+    assert!(refuse(&none, &Units::each_example(0), counted(1), recipe(), None).contains("no examples"));
     let bad = Recipe {
         rate: f64::NAN,
         ..recipe()
@@ -527,6 +534,7 @@ fn bad_input_is_refused_before_it_is_charged() {
     let nowhere = Keeping {
         path: directory.path().join("missing/run"),
         every: 1,
+        notes: Default::default(),
     };
     assert!(refuse(&table, &units, float(), recipe(), Some(nowhere)).contains("hint:"));
     let mut parameters = float().parameters().clone();

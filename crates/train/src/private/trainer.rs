@@ -12,6 +12,7 @@ use crate::safetensors::write_whole;
 use device::{Device, Scalar};
 use mechanism::{Account, Aggregate, Ledger, Sampling, Sensitive, Stated, Training};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -95,6 +96,8 @@ pub struct Keeping {
     pub path: PathBuf,
     /// Steps between two checkpoints.
     pub every: u64,
+    /// Words for who goes on with the run, such as where its data is. They stay in checkpoints; [`Trainer::note`] is for what the model may say.
+    pub notes: std::collections::BTreeMap<String, String>,
 }
 
 /// What a step released.
@@ -161,7 +164,9 @@ pub struct Task<'a, D, M, E> {
 impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E> {
     fn check(&self, plan: &Plan, recipe: &Recipe) -> Result<usize, Error> {
         recipe.check()?;
-        self.units.check(self.examples.count())?;
+        // How many units there are is private where they come and go: then nothing depends on it, and a run without any is noise.
+        let counted = !matches!(plan.parameters().sampling, Sampling::Poisson { .. });
+        self.units.check(self.examples.count(), counted)?;
         match plan.parameters().sampling {
             // Public where units are replaced, so it may be told that it is wrong.
             Sampling::FixedSize { of, .. } | Sampling::Shuffled { of, .. }
@@ -177,6 +182,26 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
             .iter()
             .map(|parameter| parameter.start + parameter.len());
         Ok(ends.max().unwrap_or(0))
+    }
+
+    /// Everything that the sums depend on, but for what was released: a charge is for this.
+    fn subject(&self, plan: &Plan, recipe: &Recipe) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |part: &str| {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        };
+        add(&serde_json::to_string(plan).unwrap_or_default());
+        add(&serde_json::to_string(recipe).unwrap_or_default());
+        add(&self.examples.digest());
+        add(&self.units.digest());
+        for parameter in self.model.layout() {
+            add(&format!(
+                "{} {:?} {}",
+                parameter.name, parameter.shape, parameter.start
+            ));
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn work(self, at_once: usize, coordinates: usize) -> Work<'a, D, M, E> {
@@ -216,7 +241,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             let numbers = coordinates * (1 + recipe.rule.moments().len());
             try_room(&keeping.path, numbers * size_of::<D::Scalar>() + (1 << 16))?;
         }
-        let mut run = account.begin_training(&mechanism, purpose)?;
+        let mut run = account.begin_training(&mechanism, purpose, &task.subject(&plan, &recipe))?;
         run.on_threads(recipe.threads);
         let trainer = Self {
             parameters: task.device.upload(&start),
@@ -261,7 +286,8 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         if parameters.len() != coordinates || wide != is_wide::<D>() {
             return Err(Error::OtherRun { what: "model" });
         }
-        let mut run = account.resume_training(&state.plan.mechanism(coordinates)?, &run)?;
+        let subject = task.subject(&state.plan, &state.recipe);
+        let mut run = account.resume_training(&state.plan.mechanism(coordinates)?, &run, &subject)?;
         run.on_threads(state.recipe.threads);
         let device = task.device.clone();
         let upload = |values: &[f64]| {
@@ -280,8 +306,8 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             clip: state.clip,
             run,
             optimizer,
+            notes: public_notes(notes, keeping.as_ref()),
             keeping,
-            notes,
         })
     }
 
@@ -418,8 +444,15 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             wide: is_wide::<D>(),
             parameters: numbers(&self.parameters),
             moments: self.optimizer.moments.iter().map(numbers).collect(),
-            notes: self.notes.clone(),
+            notes: self.all_notes(),
         }
+    }
+
+    /// What was noted, also what only checkpoints hold.
+    fn all_notes(&self) -> std::collections::BTreeMap<String, String> {
+        let mut notes = self.notes.clone();
+        notes.extend(self.keeping.iter().flat_map(|keeping| keeping.notes.clone()));
+        notes
     }
 
     /// The model as it is now, with its receipt.
@@ -445,6 +478,17 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             notes: self.notes.clone(),
         })
     }
+}
+
+/// What a checkpoint holds, less what only checkpoints hold.
+fn public_notes(
+    mut notes: std::collections::BTreeMap<String, String>,
+    keeping: Option<&Keeping>,
+) -> std::collections::BTreeMap<String, String> {
+    if let Some(keeping) = keeping {
+        notes.retain(|name, _| !keeping.notes.contains_key(name));
+    }
+    notes
 }
 
 fn is_wide<D: Device>() -> bool {

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::models::Part;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -119,6 +120,25 @@ impl Units {
         }
     }
 
+    /// Units by number, of which there are `count`, also those without an example: each example belongs to the one that its entry names.
+    pub fn of_owners(count: usize, owners: &[u32], per_unit: PerUnit) -> Self {
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (example, owner) in owners.iter().enumerate() {
+            let Some(group) = groups.get_mut(*owner as usize) else {
+                continue;
+            };
+            match per_unit {
+                PerUnit::MeanOver(most) if group.len() >= most => {}
+                _ => group.push(example),
+            }
+        }
+        Self {
+            groups: Some(groups),
+            count,
+            per_unit,
+        }
+    }
+
     /// How many units there are. That is private where units come and go.
     pub fn count(&self) -> usize {
         self.count
@@ -142,7 +162,21 @@ impl Units {
         (examples, weight)
     }
 
-    pub(crate) fn check(&self, examples: usize) -> Result<(), Error> {
+    /// Whose each example is, as a digest.
+    pub(crate) fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update(format!("{:?} {}", self.per_unit, self.count));
+        for group in self.groups.iter().flatten() {
+            hash.update((group.len() as u64).to_le_bytes());
+            group
+                .iter()
+                .for_each(|example| hash.update((*example as u64).to_le_bytes()));
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// `counted` where the number of units is public.
+    pub(crate) fn check(&self, examples: usize, counted: bool) -> Result<(), Error> {
         let largest = match &self.groups {
             None => self.count,
             Some(groups) => groups.iter().flatten().max().map_or(0, |last| last + 1),
@@ -154,6 +188,7 @@ impl Units {
             });
         }
         match (examples, self.count) {
+            _ if !counted => Ok(()),
             (0, _) | (_, 0) => Err(Error::TooFewUnits { found: "no examples" }),
             (_, 1) => Err(Error::TooFewUnits { found: "one unit" }),
             _ => Ok(()),
@@ -173,8 +208,22 @@ mod tests {
         let capped = Units::by_key(["ann", "bob", "ann", "eve", "ann"], PerUnit::MeanOver(2));
         assert_eq!(capped.of(0), (vec![0, 2], 0.5));
         assert_eq!(capped.of(7), (vec![], 0.5));
-        assert!(capped.check(5).is_ok() && capped.check(3).is_err());
-        assert!(Units::each_example(1).check(1).is_err());
-        assert!(Units::each_example(0).check(0).is_err());
+        assert!(capped.check(5, true).is_ok() && capped.check(3, true).is_err());
+        assert!(Units::each_example(1).check(1, true).is_err());
+        assert!(Units::each_example(0).check(0, true).is_err());
+        assert!(
+            Units::each_example(0).check(0, false).is_ok(),
+            "a private number is not told"
+        );
+        // Units without examples are units.
+        let some = Units::of_owners(4, &[2, 0, 2], PerUnit::Sum);
+        assert_eq!(
+            (some.count(), some.of(2).0, some.of(1).0),
+            (4, vec![0, 2], vec![])
+        );
+        assert_ne!(
+            some.digest(),
+            Units::of_owners(4, &[2, 1, 2], PerUnit::Sum).digest()
+        );
     }
 }
