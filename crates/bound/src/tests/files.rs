@@ -125,7 +125,7 @@ async fn joined(directory: &Path, context: SessionContext) -> Result<i64> {
 /// A hash join holds one side in memory and fails where it does not fit, and that it failed would tell something of private rows.
 #[test]
 fn joins_of_two_files_go_to_disk() {
-    const ROWS: i64 = 60_000;
+    const ROWS: i64 = 400_000;
     let directory = tempfile::tempdir().unwrap();
     let units = (0..ROWS).map(|row| row * 7919 % ROWS);
     let column: ArrayRef = Arc::new(Int64Array::from_iter_values(units));
@@ -138,10 +138,10 @@ fn joins_of_two_files_go_to_disk() {
         let mut config = SessionConfig::new()
             .with_target_partitions(2)
             .with_batch_size(512);
-        config.options_mut().execution.sort_spill_reservation_bytes = 32 << 10;
+        config.options_mut().execution.sort_spill_reservation_bytes = 64 << 10;
         // Nothing is known of private rows, so that nothing of them decides how they are joined.
         config.options_mut().execution.collect_statistics = false;
-        let pool = Arc::new(FairSpillPool::new(512 << 10));
+        let pool = Arc::new(FairSpillPool::new(3 << 20));
         (
             config,
             RuntimeEnvBuilder::new()
