@@ -212,6 +212,13 @@ fn one_charge_has_one_key() {
             Error::NotCharged
         );
     };
+    // The same run about something else.
+    assert_eq!(
+        account
+            .resume_training(&mechanism, &run.save(), "another subject")
+            .unwrap_err(),
+        Error::NotCharged
+    );
     // Another key, another number, more steps, less noise, another ledger: none was charged.
     let key = text.split(' ').nth(2).unwrap();
     refused(&mut account, &mechanism, &text.replace(key, &"0".repeat(64)));
