@@ -19,7 +19,7 @@ use train::text::{Digits, Vocabulary, made_up_text, read_text};
 /// ordinary model when it was no more useful than the private ones. Random PINs of other people are planted once, ten and a hundred times, and some never.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  deniable attack memorization                          a tenth of the published size
+  deniable attack memorization                          a tenth of the published rows and steps, with as many copies
   deniable attack memorization --full --html study.html the published size: a quarter of an hour on two cores
   deniable attack memorization --text book.txt --epsilon 3
   deniable attack memorization --seeds 5 --json
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// The published size: 202,000 rows, 404 copies, 8,100 steps
     #[arg(long, conflicts_with = "scale")]
     full: bool,
-    /// So many times smaller than the published size
+    /// So many times fewer rows and steps than the published size
     #[arg(long, value_name = "N", default_value_t = 10)]
     scale: usize,
     /// Text to learn from, in the place of made-up text
@@ -94,7 +94,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 impl Arguments {
     fn wanted(&self, seed: u64) -> Result<Wanted, CliError> {
         let factor = if self.full { 1 } else { self.scale };
-        let study = Study::smaller(seed, factor);
+        let mut study = Study::smaller(seed, factor);
+        // As many copies as in the published study, whatever the size, as long as they are few: what is learned by heart depends on how often it was seen.
+        study.copies = Study::of_the_paper(seed).copies.min(study.rows / 20).max(1);
         let data = match &self.text {
             None => study.made_up().map_err(explained)?,
             Some(path) => {
@@ -112,7 +114,7 @@ impl Arguments {
         let epsilon = Epsilon::parse(&self.epsilon).map_err(explained)?;
         let delta = Delta::parse(&self.delta).map_err(explained)?;
         // As many epochs as the paper's, but no fewer steps than a model needs to learn words.
-        let steps = |steps: u64| (steps / factor as u64).max(1000);
+        let steps = |steps: u64| (steps / factor as u64).max(2000);
         let shorter = |recipe: Recipe| Recipe {
             steps: steps(recipe.steps),
             ..recipe
