@@ -126,6 +126,8 @@ fn a_killed_run_goes_on_without_a_second_charge() {
         let mode = std::fs::metadata(&checkpoint).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "nobody else may read the key");
     }
+    // Its steps are paid for, so a new run does not take its place.
+    assert!(refused(here, &words).contains("a run is kept"));
     // A ledger that knows no such charge is refused.
     let elsewhere = tempfile::tempdir().unwrap();
     let files = || ["", "-wal", "-shm"].map(|end| format!("model.safetensors.ledger{end}"));

@@ -362,6 +362,10 @@ async fn scan(
     let owner = owner_column(&name, table)?;
     let engine = |error| sources::incident(format!("table `{name}`"), error);
     let wanted = columns.iter().copied().chain(owner);
+    // One partition, so that rows come in the order of their files: a run that goes on must find the data that it began with.
+    let mut state = session.state();
+    state.config_mut().options_mut().execution.target_partitions = 1;
+    let session = &SessionContext::new_with_state(state);
     let plan = sources::typed_scan(&session.state(), &name, table).await?;
     let plan = LogicalPlanBuilder::from(plan)
         .project(wanted.enumerate().map(|(place, name)| {

@@ -53,6 +53,7 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let files = &arguments.files;
+    session::check_free(&files.checkpoint())?;
     if files.plot.is_some() {
         return fail(
             "there is no public data to measure a classifier on during its run",

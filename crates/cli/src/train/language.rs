@@ -114,6 +114,7 @@ const LOOKED_AT: usize = 500;
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     figure::check(arguments.files.plot.as_deref())?;
+    session::check_free(&arguments.files.checkpoint())?;
     let source = arguments.source()?;
     let vocabulary = arguments.vocabulary()?;
     let origin = Origin {

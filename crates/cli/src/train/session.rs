@@ -4,7 +4,7 @@ use super::model_file::{self, Described};
 use super::origin::{self, Origin};
 use crate::account::figure;
 use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, significant};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, significant};
 use device::Device;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -30,6 +30,17 @@ struct Look {
     step: u64,
     epsilon: f64,
     measured: f64,
+}
+
+/// Refuses to begin a run where another is kept: its steps are paid for.
+pub(super) fn check_free(checkpoint: &Path) -> Result<(), CliError> {
+    if checkpoint.exists() {
+        return fail(
+            format!("a run is kept in {}", checkpoint.display()),
+            "go on with `deniable train resume`, name another place with --checkpoint, or delete it if it is of no more use",
+        );
+    }
+    Ok(())
 }
 
 /// Where a run is kept, with what `resume` needs to know.
