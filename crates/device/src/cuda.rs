@@ -12,11 +12,15 @@
 //! which gradient is computed, to about three digits. Its norm and its place in the sum are then made from these same a and g in full `f32`, with sums over
 //! pairs of steps in `f64`: what bounds one example's part of a sum is as exact as on the processor, whatever made a and g.
 
+mod cells;
 mod error;
 mod launch;
 mod norms;
 mod open;
+mod pointwise;
 mod product;
+mod rows;
+mod update;
 mod vector;
 
 pub use error::CudaError;
@@ -218,15 +222,7 @@ impl Device for Cuda {
         add: bool,
         output: &mut Numbers,
     ) {
-        let room = table.buffer.len() - table.start;
-        let (tokens, output) = (tokens.at(0, rows), output.at(0, rows * width));
-        let table = table.buffer.at(table.start, room);
-        self.gpu.over_rows(
-            "gather",
-            rows,
-            width,
-            arguments![width, tokens, table, room, add, output],
-        );
+        Cuda::gather(self, rows, width, tokens, table, add, output)
     }
 
     fn scatter_add(
@@ -237,31 +233,11 @@ impl Device for Cuda {
         rows: Rows<'_, Numbers>,
         table: SpanMut<'_, Numbers>,
     ) {
-        let room = table.buffer.len() - table.start;
-        let weights = weights.at(0, sequences.examples);
-        let tokens = tokens.at(0, sequences.rows());
-        let values = address(&sequences, &rows);
-        let table = table.buffer.at(table.start, room);
-        self.gpu.launch(
-            "scatter_add",
-            (sequences.rows(), 1),
-            steps![
-                sequences,
-                weights,
-                tokens,
-                values,
-                rows.stride,
-                rows.width,
-                table,
-                room
-            ],
-        );
+        Cuda::scatter_add(self, sequences, weights, tokens, rows, table)
     }
 
     fn add_bias(&self, rows: usize, width: usize, bias: Span<'_, Numbers>, values: &mut Numbers) {
-        let (bias, values) = (bias.buffer.at(bias.start, width), values.at(0, rows * width));
-        self.gpu
-            .over_rows("add_bias", rows, width, arguments![width, bias, values]);
+        Cuda::add_bias(self, rows, width, bias, values)
     }
 
     fn activate(
@@ -273,14 +249,7 @@ impl Device for Cuda {
         values: &mut Numbers,
         output: &mut Numbers,
     ) {
-        let bias = optional(bias, width);
-        let (values, output) = (values.at(0, rows * width), output.at(0, rows * width));
-        self.gpu.over_rows(
-            "activate",
-            rows,
-            width,
-            arguments![kind(activation), width, bias, values, output],
-        );
+        Cuda::activate(self, activation, rows, width, bias, values, output)
     }
 
     fn activate_backward(
@@ -290,12 +259,7 @@ impl Device for Cuda {
         gradient: &Numbers,
         values: &mut Numbers,
     ) {
-        let (gradient, values) = (gradient.at(0, len), values.at(0, len));
-        self.gpu.over(
-            "activate_backward",
-            len,
-            arguments![kind(activation), len, gradient, values],
-        );
+        Cuda::activate_backward(self, activation, len, gradient, values)
     }
 
     fn dropout(
@@ -306,23 +270,7 @@ impl Device for Cuda {
         keys: &Vector<u32>,
         values: &mut Numbers,
     ) {
-        let rows = sequences.rows();
-        let (keys, values) = (keys.at(0, sequences.examples), values.at(0, rows * width));
-        let factor = (1.0 / mask.keep) as f32;
-        self.gpu.over_rows(
-            "dropout",
-            rows,
-            width,
-            steps![
-                sequences,
-                width,
-                mask.seed,
-                mask.threshold(),
-                factor,
-                keys,
-                values
-            ],
-        );
+        Cuda::dropout(self, sequences, width, mask, keys, values)
     }
 
     fn lstm_forward(
@@ -336,18 +284,7 @@ impl Device for Cuda {
         next: usize,
         states: SpanMut<'_, Numbers>,
     ) {
-        let len = examples * hidden;
-        assert!(last.abs_diff(next) >= len, "a step would overwrite what it reads");
-        let (last, next) = (cells.at(last, len), cells.at(next, len));
-        let bias = bias.buffer.at(bias.start, 4 * hidden);
-        let gates = gates.buffer.at(gates.start, 4 * len);
-        let states = states.buffer.at(states.start, len);
-        self.gpu.over_rows(
-            "lstm_forward",
-            examples,
-            hidden,
-            arguments![hidden, bias, gates, last, next, states],
-        );
+        Cuda::lstm_forward(self, examples, hidden, bias, gates, cells, last, next, states)
     }
 
     fn lstm_backward(
@@ -361,17 +298,17 @@ impl Device for Cuda {
         state_gradient: Span<'_, Numbers>,
         cell_gradient: &mut Numbers,
     ) {
-        let len = examples * hidden;
-        let (last, next) = (cells.at(last, len), cells.at(next, len));
-        let gates = gates.buffer.at(gates.start, 4 * len);
-        let state_gradient = state_gradient.buffer.at(state_gradient.start, len);
-        let cell_gradient = cell_gradient.at(0, len);
-        self.gpu.over_rows(
-            "lstm_backward",
+        Cuda::lstm_backward(
+            self,
             examples,
             hidden,
-            arguments![hidden, gates, last, next, state_gradient, cell_gradient],
-        );
+            gates,
+            cells,
+            last,
+            next,
+            state_gradient,
+            cell_gradient,
+        )
     }
 
     fn gru_forward(
@@ -384,17 +321,7 @@ impl Device for Cuda {
         last: usize,
         next: usize,
     ) {
-        let len = examples * hidden;
-        assert!(last.abs_diff(next) >= len, "a step would overwrite what it reads");
-        let (last, next) = (states.at(last, len), states.at(next, len));
-        let bias = bias.buffer.at(bias.start, 4 * hidden);
-        let gates = gates.buffer.at(gates.start, 4 * len);
-        self.gpu.over_rows(
-            "gru_forward",
-            examples,
-            hidden,
-            arguments![hidden, bias, gates, last, next],
-        );
+        Cuda::gru_forward(self, examples, hidden, bias, gates, states, last, next)
     }
 
     fn gru_backward(
@@ -407,17 +334,16 @@ impl Device for Cuda {
         state_gradient: Span<'_, Numbers>,
         last_gradient: &mut Numbers,
     ) {
-        let len = examples * hidden;
-        let last = states.at(last, len);
-        let gates = gates.buffer.at(gates.start, 4 * len);
-        let state_gradient = state_gradient.buffer.at(state_gradient.start, len);
-        let last_gradient = last_gradient.at(0, len);
-        self.gpu.over_rows(
-            "gru_backward",
+        Cuda::gru_backward(
+            self,
             examples,
             hidden,
-            arguments![hidden, gates, last, state_gradient, last_gradient],
-        );
+            gates,
+            states,
+            last,
+            state_gradient,
+            last_gradient,
+        )
     }
 
     fn normalize(
@@ -431,16 +357,9 @@ impl Device for Cuda {
         output: &mut Numbers,
         statistics: &mut Numbers,
     ) {
-        let len = rows * width;
-        let scale = scale.buffer.at(scale.start, width);
-        let shift = shift.buffer.at(shift.start, width);
-        let (input, output) = (input.at(0, len), output.at(0, len));
-        let statistics = statistics.at(0, 2 * rows);
-        self.gpu.launch(
-            "normalize",
-            (rows, 1),
-            arguments![width, epsilon as f32, scale, shift, input, output, statistics],
-        );
+        Cuda::normalize(
+            self, rows, width, epsilon, scale, shift, input, output, statistics,
+        )
     }
 
     fn normalize_backward(
@@ -455,41 +374,22 @@ impl Device for Cuda {
         input_gradient: &mut Numbers,
         example_gradients: &mut Numbers,
     ) {
-        let (rows, len) = (sequences.rows(), sequences.rows() * width);
-        let scale = scale.buffer.at(scale.start, width);
-        let (input, statistics) = (input.at(0, len), statistics.at(0, 2 * rows));
-        let gradient = gradient.at(0, len);
-        let residual = residual.map_or(0, |residual| residual.at(0, len));
-        let input_gradient = input_gradient.at(0, len);
-        let example_gradients = example_gradients.at(0, sequences.examples * 2 * width);
-        self.gpu.launch(
-            "normalize_backward",
-            (rows, 1),
-            arguments![
-                width,
-                scale,
-                input,
-                statistics,
-                gradient,
-                residual,
-                input_gradient
-            ],
-        );
-        self.gpu.over_rows(
-            "normalize_examples",
-            sequences.examples,
+        Cuda::normalize_backward(
+            self,
+            sequences,
             width,
-            steps![sequences, width, input, statistics, gradient, example_gradients],
-        );
+            scale,
+            input,
+            statistics,
+            gradient,
+            residual,
+            input_gradient,
+            example_gradients,
+        )
     }
 
     fn causal_softmax(&self, count: usize, steps: usize, factor: f64, scores: &mut Numbers) {
-        let scores = scores.at(0, count * steps * steps);
-        self.gpu.launch(
-            "causal_softmax",
-            ((count * steps).div_ceil(launch::THREADS / 32), 1),
-            arguments![count, steps, factor as f32, scores],
-        );
+        Cuda::causal_softmax(self, count, steps, factor, scores)
     }
 
     fn causal_softmax_backward(
@@ -500,13 +400,7 @@ impl Device for Cuda {
         probabilities: &Numbers,
         gradient: &mut Numbers,
     ) {
-        let len = count * steps * steps;
-        let (probabilities, gradient) = (probabilities.at(0, len), gradient.at(0, len));
-        self.gpu.launch(
-            "causal_softmax_backward",
-            ((count * steps).div_ceil(launch::THREADS / 32), 1),
-            arguments![count, steps, factor as f32, probabilities, gradient],
-        );
+        Cuda::causal_softmax_backward(self, count, steps, factor, probabilities, gradient)
     }
 
     fn cross_entropy(
@@ -520,14 +414,7 @@ impl Device for Cuda {
         logits: &mut Numbers,
         losses: &mut Numbers,
     ) {
-        let bias = optional(bias, width);
-        let (targets, scales) = (targets.at(0, rows), scales.at(0, rows));
-        let (logits, losses) = (logits.at(0, rows * width), losses.at(0, rows));
-        self.gpu.launch(
-            "cross_entropy",
-            (rows, 1),
-            arguments![width, bias, targets, scales, gradient, logits, losses],
-        );
+        Cuda::cross_entropy(self, rows, width, bias, targets, scales, gradient, logits, losses)
     }
 
     fn squared_error(
@@ -539,14 +426,7 @@ impl Device for Cuda {
         values: &mut Numbers,
         losses: &mut Numbers,
     ) {
-        let bias = optional(bias, width);
-        let (targets, values) = (targets.at(0, rows * width), values.at(0, rows * width));
-        let losses = losses.at(0, rows);
-        self.gpu.launch(
-            "squared_error",
-            (rows, 1),
-            arguments![width, bias, targets, values, losses],
-        );
+        Cuda::squared_error(self, rows, width, bias, targets, values, losses)
     }
 
     fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Numbers>, sums: &mut Vector<f64>) {
@@ -650,50 +530,19 @@ impl Device for Cuda {
     }
 
     fn put_on_grid(&self, scale: f64, values: &Numbers, integers: &mut Pinned) {
-        let len = values.len();
-        assert!(integers.len() >= len, "fewer whole numbers than values");
-        let grid = &mut self.gpu.work().integers;
-        self.gpu.reserve(grid, len);
-        self.gpu.over(
-            "to_grid",
-            len,
-            arguments![len, scale, values.at(0, len), grid.at(0, len)],
-        );
-        integers.fetch(&self.gpu, grid, len);
+        Cuda::put_on_grid(self, scale, values, integers)
     }
 
     fn take_off_grid(&self, unit: f64, integers: &Pinned, values: &mut Numbers) {
-        let len = values.len();
-        assert!(integers.len() >= len, "fewer whole numbers than values");
-        let grid = &mut self.gpu.work().integers;
-        integers.send(&self.gpu, grid);
-        self.gpu.over(
-            "from_grid",
-            len,
-            arguments![len, unit, grid.at(0, len), values.at(0, len)],
-        );
+        Cuda::take_off_grid(self, unit, integers, values)
     }
 
     fn add_on_grid(&self, scale: f64, unit: f64, integers: &Pinned, values: &mut Numbers) {
-        let len = values.len();
-        assert!(integers.len() >= len, "fewer whole numbers than values");
-        let grid = &mut self.gpu.work().integers;
-        integers.send(&self.gpu, grid);
-        self.gpu.over(
-            "add_on_grid",
-            len,
-            arguments![len, scale, unit, grid.at(0, len), values.at(0, len)],
-        );
+        Cuda::add_on_grid(self, scale, unit, integers, values)
     }
 
     fn axpy(&self, alpha: f64, x: &Numbers, y: &mut Numbers) {
-        let len = y.len();
-        assert_eq!(x.len(), len, "vectors of different lengths");
-        self.gpu.over(
-            "axpy",
-            len,
-            arguments![len, alpha as f32, x.at(0, len), y.at(0, len)],
-        );
+        Cuda::axpy(self, alpha, x, y)
     }
 
     fn adam(
@@ -704,53 +553,10 @@ impl Device for Cuda {
         first: &mut Numbers,
         second: &mut Numbers,
     ) {
-        let len = parameters.len();
-        assert!(
-            gradient.len() == len && first.len() == len && second.len() == len,
-            "vectors of different lengths"
-        );
-        self.gpu.over(
-            "adam",
-            len,
-            arguments![
-                len,
-                step.rate as f32,
-                step.first as f32,
-                (1.0 - step.first) as f32,
-                step.second as f32,
-                (1.0 - step.second) as f32,
-                step.first_correction as f32,
-                step.second_correction as f32,
-                step.epsilon as f32,
-                step.decay as f32,
-                step.noise as f32,
-                step.floor as f32,
-                gradient.at(0, len),
-                parameters.at(0, len),
-                first.at(0, len),
-                second.at(0, len),
-            ],
-        );
+        Cuda::adam(self, step, gradient, parameters, first, second)
     }
 
     fn momentum(&self, step: Momentum, gradient: &Numbers, parameters: &mut Numbers, velocity: &mut Numbers) {
-        let len = parameters.len();
-        assert!(
-            gradient.len() == len && velocity.len() == len,
-            "vectors of different lengths"
-        );
-        self.gpu.over(
-            "momentum",
-            len,
-            arguments![
-                len,
-                step.rate as f32,
-                step.momentum as f32,
-                step.decay as f32,
-                gradient.at(0, len),
-                parameters.at(0, len),
-                velocity.at(0, len),
-            ],
-        );
+        Cuda::momentum(self, step, gradient, parameters, velocity)
     }
 }
