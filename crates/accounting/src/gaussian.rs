@@ -3,6 +3,8 @@
 //! Nothing here rounds to a float. A search may start anywhere and step anyhow; its result leaves only after a certified
 //! enclosure showed that it keeps the promise, and that a number smaller by one part in 10¹² does not.
 
+mod guess;
+
 use crate::mills::{exponential_decay, is_precise, middle, mills, negligible, shifted_down, tenth_power};
 use crate::{Delta, Epsilon, Error};
 use exact::{Integer, Interval, Rational, decide, decimal_at_least, decimal_at_most, ratio};
@@ -146,6 +148,41 @@ pub fn smallest_multiplier(epsilon: &Epsilon, delta: &Delta) -> Result<Rational,
 /// lies above it, so each step ends at or left of the solution: from the left, the steps climb and cannot overshoot.
 fn largest_mu(epsilon: &Rational, delta: &Delta, bits: u32) -> Option<Rational> {
     let digits = bits * 3 / 10 + 4;
+    let near = (bits == START).then(|| guess::largest_mu(epsilon, delta.as_rational()));
+    let mut mu = match near.flatten() {
+        Some(guess) => decimal_at_most(&guess, digits),
+        None => left_of_mu(epsilon, delta, bits, digits)?,
+    };
+    let close = close(bits);
+    loop {
+        let point = point(epsilon, &(Rational::ONE / (&mu * &mu)), bits)?;
+        let step =
+            -middle(&excess(&point, delta.as_rational(), bits)?, bits) * middle(&point.per_density?, bits);
+        let small = absolute(&step) <= &mu * &close;
+        mu = decimal_at_most(&(mu + step), digits);
+        if mu <= Rational::ZERO {
+            return None;
+        }
+        if small {
+            return Some(mu);
+        }
+    }
+}
+
+/// After a step that is this small, as a part of what is looked for, Newton's method has arrived.
+///
+/// Errors are squared by a step, so a billionth is enough where the curve does not bend too much; what is found is checked in any case, and when it
+/// does not hold, it is looked for again with more bits and without this saving.
+fn close(bits: u32) -> Rational {
+    tenth_power(if bits == START { 9 } else { 15 })
+}
+
+fn absolute(step: &Rational) -> Rational {
+    if *step < Rational::ZERO { -step } else { step.clone() }
+}
+
+/// Where Newton's method may start to find μ: on the left of it.
+fn left_of_mu(epsilon: &Rational, delta: &Delta, bits: u32, digits: u32) -> Option<Rational> {
     let size = if epsilon.is_zero() {
         0
     } else {
@@ -163,20 +200,8 @@ fn largest_mu(epsilon: &Rational, delta: &Delta, bits: u32) -> Option<Rational> 
     let uniform = Interval::from_rational(delta.as_rational(), work)
         .mul(&root)
         .lower();
-    let mut mu = decimal_at_most(&concentrated.max(uniform), digits);
-    if mu <= Rational::ZERO {
-        return None;
-    }
-    loop {
-        let point = point(epsilon, &(Rational::ONE / (&mu * &mu)), bits)?;
-        let step =
-            -middle(&excess(&point, delta.as_rational(), bits)?, bits) * middle(&point.per_density?, bits);
-        let small = step <= &mu * tenth_power(15);
-        mu = decimal_at_most(&(mu + step), digits);
-        if small {
-            return (mu > Rational::ZERO).then_some(mu);
-        }
-    }
+    let mu = decimal_at_most(&concentrated.max(uniform), digits);
+    (mu > Rational::ZERO).then_some(mu)
 }
 
 /// The smallest ε for which Gaussian noise with `multiplier_squared` = σ²/Δ² is (ε, δ)-DP: certainly enough, and above the
@@ -196,7 +221,8 @@ pub fn epsilon_of_gaussian(multiplier_squared: &Rational, delta: &Delta) -> Resu
         // Equality that no precision can settle counts as a failure.
         against(epsilon, multiplier_squared, target).is_some_and(|order| order != Ordering::Greater)
     };
-    if holds(&Rational::ZERO) {
+    // Floats only save the question where its answer is plainly no; a wrong one would cost an ε near zero, not the promise.
+    if !guess::is_far_above(multiplier_squared, target) && holds(&Rational::ZERO) {
         return Ok(Epsilon::ZERO);
     }
     let slightly_less = Rational::ONE - tenth_power(12);
@@ -227,25 +253,34 @@ pub fn epsilon_of_gaussian(multiplier_squared: &Rational, delta: &Delta) -> Resu
 /// function is log-concave (Prékopa), so ln δ is concave and falling in ε. Each step ends at or right of the solution.
 fn smallest_epsilon(multiplier_squared: &Rational, delta: &Delta, bits: u32) -> Option<Rational> {
     let digits = bits * 3 / 10 + 4;
-    let size = exact::floor_log2(multiplier_squared).unsigned_abs();
-    let work = bits + 2 * size + 16;
-    // On the right: μ²/2 + μ·√(2 ln 1/δ), Bun and Steinke 2016, Proposition 1.3.
-    let rho = Rational::ONE / (multiplier_squared * ratio(2, 1));
-    let l = logarithm_of_inverse(delta, work);
-    let root = Interval::from_rational(&(&rho * ratio(4, 1)), work)
-        .mul(&l)
-        .sqrt();
-    let mut epsilon = decimal_at_least(&Interval::from_rational(&rho, work).add(&root).upper(), digits);
+    let near = (bits == START).then(|| guess::smallest_epsilon(multiplier_squared, delta.as_rational()));
+    let mut epsilon = match near.flatten() {
+        Some(guess) => decimal_at_least(&guess, digits),
+        None => right_of_epsilon(multiplier_squared, delta, bits, digits),
+    };
+    let close = close(bits);
     loop {
         let point = point(&epsilon, multiplier_squared, bits)?;
         let slope = middle(&point.per_density.as_ref()?.div(&point.tail)?, bits);
         let step = -middle(&excess(&point, delta.as_rational(), bits)?, bits) * slope;
-        let small = step <= &epsilon * tenth_power(15);
+        let small = absolute(&step) <= &epsilon * &close;
         epsilon = decimal_at_least(&(epsilon - step), digits);
         if small || epsilon <= Rational::ZERO {
             return Some(epsilon.max(Rational::ZERO));
         }
     }
+}
+
+/// Where Newton's method may start to find ε: on the right of it, at μ²/2 + μ·√(2 ln 1/δ) (Bun and Steinke 2016, Proposition 1.3).
+fn right_of_epsilon(multiplier_squared: &Rational, delta: &Delta, bits: u32, digits: u32) -> Rational {
+    let size = exact::floor_log2(multiplier_squared).unsigned_abs();
+    let work = bits + 2 * size + 16;
+    let rho = Rational::ONE / (multiplier_squared * ratio(2, 1));
+    let l = logarithm_of_inverse(delta, work);
+    let root = Interval::from_rational(&(&rho * ratio(4, 1)), work)
+        .mul(&l)
+        .sqrt();
+    decimal_at_least(&Interval::from_rational(&rho, work).add(&root).upper(), digits)
 }
 
 /// The classic noise multiplier σ/Δ = √(2 ln(1.25/δ))/ε, rounded up to 15 digits.
