@@ -155,6 +155,13 @@ impl Blocks {
         }
     }
 
+    /// ⌊2^b·(q+ρ) + ½⌋ in units of 2^-64 before the shift; −24 ≤ b ≤ 46, so all of it fits.
+    fn magnitude(&self, block: u64, place: u64) -> u128 {
+        let point = (u128::from(block) << 64) + u128::from(place);
+        let half = 1u128 << (63 - self.log_width);
+        (point + half) >> (64 - self.log_width)
+    }
+
     /// Whether to keep (q, ρ): ρ is `place`·2^-64 exactly, or somewhere in [place, place+1)·2^-64 when `continuous`.
     ///
     /// The fixed-point γ is low by less than 9 units of 2^-64. Cutting 2q+ρ to 54 bits, cutting its product with ρ there, and the unknown
@@ -374,7 +381,9 @@ impl DiscreteGaussian {
 /// Tested by: `rounded_fits`, `keeping_matches_exact_arithmetic`, `what_is_certainly_kept_is_kept`.
 #[derive(Clone, Debug)]
 pub struct RoundedGaussian {
-    blocks: Blocks,
+    variance: Rational,
+    /// Made by the first draw: who only states what noise there would be does not wait for it.
+    blocks: OnceLock<Blocks>,
 }
 
 impl RoundedGaussian {
@@ -385,7 +394,8 @@ impl RoundedGaussian {
             return Err(Error::ScaleNotPositive);
         }
         Ok(Self {
-            blocks: Blocks::new(variance),
+            variance: variance.clone(),
+            blocks: OnceLock::new(),
         })
     }
 
@@ -395,10 +405,14 @@ impl RoundedGaussian {
         Self::new(&(scale * scale))
     }
 
-    /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing.
+    fn blocks(&self) -> &Blocks {
+        self.blocks.get_or_init(|| Blocks::new(&self.variance))
+    }
+
+    /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing once its table is made.
     pub fn add_to(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         entropy.refresh();
-        if values.len() >= QUICK_DRAWS && (0..=31).contains(&self.blocks.log_width) {
+        if values.len() >= QUICK_DRAWS && (0..=31).contains(&self.blocks().log_width) {
             self.add_quickly(values, entropy)
         } else {
             self.add_one_by_one(values, entropy)
@@ -408,7 +422,7 @@ impl RoundedGaussian {
     /// 12 bits of the key almost always tell the cell, 32 bits of ρ say to which integer 2^b·(q+ρ) rounds when b ≤ 31, and 8 bits of the coin almost always keep it, whatever ρ is. Only where they
     /// do not are they drawn on, to 64 bits. How often that is depends on the noise, so this is for many draws, whose time says next to nothing about one.
     fn add_quickly(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
-        let blocks = &self.blocks;
+        let blocks = self.blocks();
         let (width, half) = (blocks.log_width as u32, 1u64 << (31 - blocks.log_width));
         let (mut words, mut places, mut coins) = ([0u32; BATCH], [0u32; BATCH], [0u32; BATCH / 4]);
         // A cell that is open is none of these, so that one comparison says no to both.
@@ -439,22 +453,15 @@ impl RoundedGaussian {
                 let coin = (u64::from(coin) << 56) | entropy.bits(56);
                 let place = (u64::from(place) << 32) | entropy.bits(32);
                 if blocks.keep_with(block, place, coin, true, entropy) {
-                    values[done] = signed_sum(values[done], self.magnitude(block, place), word & 1 == 1);
+                    values[done] = signed_sum(values[done], blocks.magnitude(block, place), word & 1 == 1);
                     done += 1;
                 }
             }
         }
     }
 
-    /// ⌊2^b·(q+ρ) + ½⌋ in units of 2^-64 before the shift; −24 ≤ b ≤ 46, so all of it fits.
-    fn magnitude(&self, block: u64, place: u64) -> u128 {
-        let point = (u128::from(block) << 64) + u128::from(place);
-        let half = 1u128 << (63 - self.blocks.log_width);
-        (point + half) >> (64 - self.blocks.log_width)
-    }
-
     fn add_one_by_one(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
-        let blocks = &self.blocks;
+        let blocks = self.blocks();
         let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
         let mut done = 0;
         while done < values.len() {
@@ -466,7 +473,7 @@ impl RoundedGaussian {
                 let block = blocks.block(*cell, entropy);
                 let place = entropy.bits(64);
                 if blocks.keep(block, place, true, entropy) {
-                    values[done] = signed_sum(values[done], self.magnitude(block, place), word & 1 == 1);
+                    values[done] = signed_sum(values[done], blocks.magnitude(block, place), word & 1 == 1);
                     done += 1;
                 }
             }
