@@ -178,7 +178,11 @@ fn close(bits: u32) -> Rational {
 }
 
 fn absolute(step: &Rational) -> Rational {
-    if *step < Rational::ZERO { -step } else { step.clone() }
+    if *step < Rational::ZERO {
+        -step
+    } else {
+        step.clone()
+    }
 }
 
 /// Where Newton's method may start to find μ: on the left of it.

@@ -119,8 +119,17 @@ mod tests {
     fn a_target_that_zero_reaches_is_not_far_below() {
         // δ(0) = 2Φ(μ/2) − 1 is 0.0399 at μ = 0.1.
         let squared = parse_decimal("100").unwrap();
-        for (delta, far) in [("0.039", true), ("0.0399", false), ("0.04", false), ("0.5", false)] {
-            assert_eq!(is_far_above(&squared, &parse_decimal(delta).unwrap()), far, "{delta}");
+        for (delta, far) in [
+            ("0.039", true),
+            ("0.0399", false),
+            ("0.04", false),
+            ("0.5", false),
+        ] {
+            assert_eq!(
+                is_far_above(&squared, &parse_decimal(delta).unwrap()),
+                far,
+                "{delta}"
+            );
         }
     }
 }
