@@ -134,35 +134,32 @@ pub(crate) struct Progress {
 impl Progress {
     /// A bar of so many steps. `hidden` is for `--json` and `--quiet`.
     pub(crate) fn new(label: impl Into<String>, steps: u64, hidden: bool) -> Self {
+        let template = "{msg} {bar:30} {pos}/{len} {elapsed} (about {eta} left)";
+        Self::shown(template, label.into(), Some(steps), hidden)
+    }
+
+    /// A clock beside what is being done, where nothing can be counted.
+    pub(crate) fn waiting(label: impl Into<String>, hidden: bool) -> Self {
+        Self::shown("{spinner} {msg} {elapsed}", label.into(), None, hidden)
+    }
+
+    /// A count of steps of which nobody knows how many there will be.
+    pub(crate) fn counting(label: impl Into<String>) -> Self {
+        Self::shown("{msg} {spinner} {pos} {elapsed}", label.into(), None, false)
+    }
+
+    fn shown(template: &str, label: String, steps: Option<u64>, hidden: bool) -> Self {
         if hidden || !std::io::stderr().is_terminal() {
             return Self {
                 bar: ProgressBar::hidden(),
             };
         }
-        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {elapsed} (about {eta} left)")
-        {
+        let bar = ProgressBar::with_draw_target(steps, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━╾─"));
         }
-        bar.set_message(label.into());
+        bar.set_message(label);
         // The clock moves during a long step too, so that it does not look stuck.
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar }
-    }
-
-    /// A count of steps of which nobody knows how many there will be.
-    pub(crate) fn counting(label: impl Into<String>) -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self {
-                bar: ProgressBar::hidden(),
-            };
-        }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {pos} {elapsed}") {
-            bar.set_style(style);
-        }
-        bar.set_message(label.into());
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
     }

@@ -4,7 +4,7 @@
 //! sql_bench compare CATALOG FILE SQL REPETITIONS    private and plain in turn
 //! sql_bench private CATALOG FILE SQL REPETITIONS    private alone, for its peak memory
 //! sql_bench plain   CATALOG FILE SQL REPETITIONS    plain alone, for its peak memory
-//! sql_bench plan    CATALOG FILE SQL REPETITIONS    what does not depend on the data: explaining, and answering over a tiny file
+//! sql_bench plan    CATALOG FILE SQL REPETITIONS    what does not depend on the data: explaining; planning and charging; all of that and answering over a tiny file
 //! ```
 //!
 //! FILE is the table `visits` of the catalog, a Parquet file. Prints one JSON object of raw seconds; `bench/sql-run` makes sense of it.
@@ -12,7 +12,7 @@
 use accounting::Epsilon;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use serde_json::{Value, json};
-use sql::{Ask, Catalog, Dataset};
+use sql::{Ask, Catalog, Dataset, Stage};
 use std::time::Instant;
 
 type Failure = Box<dyn std::error::Error>;
@@ -36,20 +36,28 @@ fn main() -> Result<(), Failure> {
                     plain.add(|| ask_plainly(file, sql, threads))?;
                 }
                 if mode != "plain" {
-                    private.add(|| ask_privately(&dataset, sql, repetition))?;
+                    private.add(|| ask_privately(&dataset, sql, repetition, &mut |_| ()))?;
                 }
             }
             report["plain"] = plain.report();
             report["private"] = private.report();
         }
         "plan" => {
-            let (mut explain, mut query) = (Runs::default(), Runs::default());
+            let (mut explain, mut charge, mut query) = (Runs::default(), Runs::default(), Runs::default());
             for repetition in 0..repetitions {
                 let ask = ask(sql, repetition)?;
                 explain.add(|| Ok(dataset.explain(&ask, 1000)?.parts.len()))?;
-                query.add(|| ask_privately(&dataset, sql, repetition))?;
+                let start = Instant::now();
+                query.add(|| {
+                    ask_privately(&dataset, sql, repetition, &mut |stage| {
+                        if stage == Stage::Charged {
+                            charge.seconds.push(start.elapsed().as_secs_f64());
+                        }
+                    })
+                })?;
             }
             report["explain"] = explain.report();
+            report["charge"] = charge.report();
             report["query"] = query.report();
         }
         _ => return Err("expected compare, private, plain or plan\nhint: see the top of this file".into()),
@@ -88,8 +96,13 @@ fn ask(sql: &str, repetition: usize) -> Result<Ask, Failure> {
 }
 
 /// From the text to the recorded answer, the opening of the ledger included.
-fn ask_privately(dataset: &Dataset, sql: &str, repetition: usize) -> Result<usize, Failure> {
-    let answered = dataset.query(&ask(sql, repetition)?)?;
+fn ask_privately(
+    dataset: &Dataset,
+    sql: &str,
+    repetition: usize,
+    watch: &mut dyn FnMut(Stage),
+) -> Result<usize, Failure> {
+    let answered = dataset.query_watched(&ask(sql, repetition)?, watch)?;
     if answered.repeated {
         return Err("this was asked before, so nothing was measured\nhint: remove the ledger".into());
     }

@@ -54,6 +54,17 @@ pub struct Answered {
     pub left: ledger::Left,
 }
 
+/// How far a question has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It was understood and priced.
+    Understood,
+    /// It was charged, for good. Now the data is read.
+    Charged,
+    /// The data was read; noise and what comes after it are left.
+    Measured,
+}
+
 impl Dataset {
     /// A dataset with this catalog.
     pub fn new(catalog: Catalog) -> Result<Self, Error> {
@@ -154,18 +165,30 @@ impl Dataset {
 
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
     pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
+        self.query_watched(ask, &mut |_| ())
+    }
+
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first.
+    pub fn query_watched(&self, ask: &Ask, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
-        self.answered(ask, &question, &mut self.ledger()?)
+        watch(Stage::Understood);
+        self.answered(ask, &question, &mut self.ledger()?, watch)
     }
 
     /// The same with a ledger that is open already.
     pub fn query_with(&self, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
         let question = self.understand(ask)?;
-        self.answered(ask, &question, store)
+        self.answered(ask, &question, store, &mut |_| ())
     }
 
-    fn answered(&self, ask: &Ask, question: &Question, store: &mut Store) -> Result<Answered, Error> {
+    fn answered(
+        &self,
+        ask: &Ask,
+        question: &Question,
+        store: &mut Store,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Answered, Error> {
         let digest = question.digest(&self.catalog)?;
         if let Some(stored) = store.stored_answer(&digest)?
             && let Ok(answer) = serde_json::from_str::<Answer>(&stored.answer)
@@ -180,7 +203,7 @@ impl Dataset {
         let answer = {
             let session = store.session(&ask.analyst, &digest)?;
             let mut account = Account::open(session)?;
-            self.answer(question, &mut account)?
+            self.answer(question, &mut account, watch)?
         };
         let text = serde_json::to_string(&answer).expect("an answer is plain data");
         store.record_answer(answer.cost.charge, &digest, &ask.analyst, &text)?;
@@ -197,6 +220,7 @@ impl Dataset {
         &self,
         question: &Question,
         account: &mut Account<L>,
+        watch: &mut dyn FnMut(Stage),
     ) -> Result<Answer, Error> {
         let session = self.session()?;
         // Whatever can be refused is refused before the charge.
@@ -209,6 +233,7 @@ impl Dataset {
             .runtime
             .block_on(Publics::read(&question.split, &session, &self.catalog))?;
         let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
+        watch(Stage::Charged);
         let mut tables = Vec::new();
         for (place, aggregation) in question.split.aggregations.iter().enumerate() {
             let price = &question.prices[place];
@@ -237,6 +262,7 @@ impl Dataset {
                 .collect();
             tables.push(post::table(aggregation, &released.groups, &outputs)?);
         }
+        watch(Stage::Measured);
         let mut notes = question.notes(&self.catalog);
         let finishing = post::finish(&question.split.post, tables.clone(), &session, &self.catalog);
         let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
@@ -264,6 +290,9 @@ impl Dataset {
 
     /// Runs what comes after the noise over made-up releases, so that what cannot work is refused before it is paid for.
     fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<(), Error> {
+        if post::only_arranges(&question.split.post) {
+            return Ok(());
+        }
         let tables = question
             .split
             .aggregations

@@ -40,7 +40,7 @@ mod tests;
 
 pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 pub use catalog::Catalog;
-pub use dataset::{Answered, Dataset};
+pub use dataset::{Answered, Dataset, Stage};
 pub use error::Error;
 pub use examples::{Coding, Encoding, Examples, Texts, encoding};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};

@@ -7,7 +7,7 @@ mod summary;
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments};
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, ValueEnum};
-use sql::Answered;
+use sql::{Answered, Stage};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -80,7 +80,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_output(format, arguments.output.as_deref())?;
     let ask = arguments.ask.ask(arguments.analyst.name())?;
     let dataset = arguments.catalog.open(arguments.quiet)?;
-    let answered = dataset.query(&ask).map_err(explained)?;
+    let answered = {
+        let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
+        let mut watch = |stage| match stage {
+            Stage::Understood => progress.label("charging"),
+            Stage::Charged => progress.label("charged; reading the data"),
+            Stage::Measured => progress.label("adding noise"),
+        };
+        dataset.query_watched(&ask, &mut watch).map_err(explained)?
+    };
     let written = written(&answered, format)?;
     match &arguments.output {
         Some(path) => terminal::write_file_atomically(path, &written)?,
