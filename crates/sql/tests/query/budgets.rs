@@ -1,7 +1,7 @@
 //! The budget: charged first, shared, never overspent, and free for what was asked before.
 
 use crate::harness::{Bench, CATALOG};
-use sql::{Ask, Error};
+use sql::{Ask, Error, Stage};
 
 fn tight(analysts: &str) -> Bench {
     let catalog = CATALOG
@@ -28,6 +28,25 @@ fn a_repeated_question_is_free_for_everybody() {
         assert_eq!(again.answer, first.answer);
     }
     assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 1);
+}
+
+/// Who watches sees the charge in the ledger before the data is read, and no charge at all where the answer was stored.
+#[test]
+fn the_charge_comes_before_the_data() {
+    let bench = tight("");
+    let charges = || bench.dataset.ledger().unwrap().charges().unwrap().len();
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let asked = Ask::new(
+            "SELECT education, COUNT(*) AS n FROM people GROUP BY education ORDER BY n",
+            "alice",
+        );
+        let mut watch = |stage| told.push((stage, charges()));
+        bench.dataset.query_watched(&asked, &mut watch).unwrap();
+    }
+    use Stage::{Charged, Measured, Understood};
+    let once = [(Understood, 0), (Charged, 1), (Measured, 1), (Understood, 1)];
+    assert_eq!(told, once);
 }
 
 #[test]
