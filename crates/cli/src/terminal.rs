@@ -6,7 +6,7 @@ mod file;
 mod interrupt;
 mod table;
 
-pub(crate) use file::write_file_atomically;
+pub(crate) use file::{write_file_atomically, write_new_secret_file};
 pub(crate) use interrupt::Interrupt;
 pub(crate) use table::{Column, DynamicTable, Heading, Table, cut};
 

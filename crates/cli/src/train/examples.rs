@@ -113,7 +113,8 @@ pub(super) fn made_up(rows: usize, length: usize, seed: u64) -> String {
     made_up_text(rows * length * 5, seed)
 }
 
-fn started(row: &[u32]) -> Vec<u32> {
+/// A row with its start in front.
+pub(super) fn started(row: &[u32]) -> Vec<u32> {
     std::iter::once(START).chain(row.iter().copied()).collect()
 }
 

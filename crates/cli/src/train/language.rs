@@ -262,6 +262,11 @@ fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result
     Ok(Some(rows.first(LOOKED_AT)))
 }
 
+/// A vocabulary of made-up English.
+pub(super) fn public_vocabulary(tokens: usize) -> Result<Vocabulary, CliError> {
+    Vocabulary::from_public_text(&made_up(10_000, 20, PUBLIC), tokens, Digits::Single).map_err(explained)
+}
+
 /// How well a model predicts rows.
 pub(super) fn predicted<D: Device, M: LanguageModel<D>>(
     model: &mut M,
@@ -318,7 +323,7 @@ impl Arguments {
         let public = match (&self.vocabulary, &self.public_text) {
             (Some(path), _) => return Vocabulary::load(path).map_err(explained),
             (None, Some(path)) => read_text(path).map_err(explained)?,
-            (None, None) => made_up(10_000, 20, PUBLIC),
+            (None, None) => return public_vocabulary(self.tokens),
         };
         Vocabulary::from_public_text(&public, self.tokens, Digits::Single).map_err(explained)
     }
