@@ -3,6 +3,7 @@
 mod classifier;
 mod evaluate;
 mod examples;
+mod frame;
 mod generate;
 mod language;
 mod lines;

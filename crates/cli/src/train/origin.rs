@@ -62,6 +62,11 @@ impl Source {
         }
     }
 
+    /// Whether it is nobody's, so that everybody knows how much there is.
+    pub(super) fn is_made_up(&self) -> bool {
+        matches!(self, Self::MadeUp { .. })
+    }
+
     /// The dataset, where there is a catalog.
     pub(super) fn dataset(&self) -> Result<Option<Dataset>, CliError> {
         match self {

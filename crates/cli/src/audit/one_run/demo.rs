@@ -192,7 +192,7 @@ fn text(shown: &[Shown]) -> String {
         && private.is_right()
         && plain.is_right()
     {
-        text += "Both learned the same text, with the same canaries in it. The claim is true of the first, and refuted for the second.\n";
+        text += "Both learned the same text, with the same canaries in it. The first was trained to keep the claim, and nothing was found against it; for the second it is refuted.\n";
     }
     text
 }
