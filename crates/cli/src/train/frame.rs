@@ -140,7 +140,7 @@ impl Run<'_> {
                 }
                 let count = learned.units().count() as u64;
                 let known = origin.source.is_made_up().then_some(count);
-                let plan = privacy.plan(&unit, known, count)?;
+                let plan = privacy.plan(&unit, known, count, origin.source.has_owners())?;
                 let recipe = learning.recipe(plan.parameters().steps, L::RATE);
                 Some((plan, recipe))
             }

@@ -199,6 +199,9 @@ impl Report<'_> {
             significant(parameters.clip.start(), 3),
             parameters.normaliser
         );
+        if let Some(most) = parameters.examples_per_unit {
+            let _ = writeln!(text, "rows      at most {most} of each {}", parameters.whose);
+        }
         if let Some(last) = self.looks.last() {
             let _ = writeln!(
                 text,
