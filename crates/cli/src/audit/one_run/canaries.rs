@@ -214,9 +214,7 @@ mod tests {
             seeded: Seeded::new(seed),
             coins: (0, turned),
         };
-        plant(TEXT, 200, "planted.txt", &mut entropy)
-            .ok()
-            .expect("planted")
+        plant(TEXT, 200, "planted.txt", &mut entropy).expect("planted")
     }
 
     #[test]
@@ -263,7 +261,7 @@ mod tests {
     fn coins_are_fair_and_places_are_everywhere() {
         let mut entropy = Seeded::new(3);
         let text: String = (0..99).map(|line| format!("{line}\n")).collect();
-        let planted = plant(&text, 20_000, "", &mut entropy).ok().expect("planted");
+        let planted = plant(&text, 20_000, "", &mut entropy).expect("planted");
         let inside = planted.secrets.inside() as f64;
         // Six deviations of a fair coin: a false alarm about once in a billion.
         assert!((inside - 10_000.0).abs() < 6.0 * 5000.0f64.sqrt(), "{inside}");

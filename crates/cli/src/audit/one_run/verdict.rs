@@ -278,7 +278,7 @@ mod tests {
 
     fn secrets(count: usize) -> Secrets {
         let planted = plant("a line\n", count, "planted.txt", &mut Seeded::new(9));
-        planted.ok().expect("planted").secrets
+        planted.expect("planted").secrets
     }
 
     fn claim(epsilon: &str) -> Claim {
@@ -292,10 +292,8 @@ mod tests {
         let secrets = secrets(1000);
         let coins = secrets.coins().into_iter().enumerate();
         let scores: Vec<f64> = coins.map(|(place, inside)| scores(place, inside)).collect();
-        let tries = Tries::new(1000, None).ok().expect("tries");
-        Judged::new(&secrets, &scores, &tries, claim(epsilon), 0.95)
-            .ok()
-            .expect("judged")
+        let tries = Tries::new(1000, None).expect("tries");
+        Judged::new(&secrets, &scores, &tries, claim(epsilon), 0.95).expect("judged")
     }
 
     #[test]
@@ -323,9 +321,9 @@ mod tests {
         for bad in [0, 501, usize::MAX] {
             assert!(Tries::new(1000, Some(bad)).is_err());
         }
-        let one = Tries::new(1000, Some(500)).ok().expect("tries");
-        let all = Tries::new(1000, None).ok().expect("tries");
-        let bound = |tries: &Tries| tries.largest_bound().ok().expect("a bound");
+        let one = Tries::new(1000, Some(500)).expect("tries");
+        let all = Tries::new(1000, None).expect("tries");
+        let bound = |tries: &Tries| tries.largest_bound().expect("a bound");
         assert!(bound(&one) > bound(&all), "a choice is paid for");
     }
 }
