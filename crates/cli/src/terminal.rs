@@ -167,6 +167,11 @@ impl Progress {
         Self { bar }
     }
 
+    /// Whether anybody sees it.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// Moves the bar on.
     pub(crate) fn advance(&self, steps: u64) {
         self.bar.inc(steps);
@@ -292,7 +297,7 @@ mod tests {
     #[test]
     fn hidden_progress_counts_and_draws_nothing() {
         let progress = Progress::new("drawing", 3, true);
-        assert!(progress.bar.is_hidden());
+        assert!(!progress.is_shown());
         progress.label("still drawing");
         progress.advance(2);
         assert_eq!(progress.bar.position(), 2);

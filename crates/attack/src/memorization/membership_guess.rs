@@ -82,3 +82,18 @@ pub fn judge(guesses: &[Option<bool>], inside: &[bool]) -> Result<Guessed, Error
         correct: made.filter(|right| *right).count(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::sides;
+
+    #[test]
+    fn numbers_of_guesses_follow_from_the_number_of_canaries() {
+        assert_eq!(sides(1000), [450, 225, 112, 56, 28, 14]);
+        assert_eq!(sides(40), [18, 9]);
+        for canaries in 0..200 {
+            let sides = sides(canaries);
+            assert!(!sides.is_empty() && sides.iter().all(|side| 2 * side <= canaries));
+        }
+    }
+}

@@ -214,3 +214,48 @@ impl SmallModels {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is asked together, a line's likelihood is that of its own rows, one after the other.
+    #[test]
+    fn a_line_is_as_likely_as_its_tokens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (text, out) = (folder.path().join("text.txt"), folder.path().join("model"));
+        std::fs::write(&text, "a few words\nand a few more of them\n".repeat(40)).expect("a text");
+        let models = SmallModels::read(&text).expect("models");
+        assert!(!models.train_plainly(9, &out, || false).expect("stopped"));
+        assert!(!out.exists(), "what was stopped leaves no model");
+        assert!(models.train_plainly(3, &out, || true).expect("trained"));
+        let mut model = LineModel::read(&out).expect("a model");
+        assert_eq!(model.receipt(), None);
+        let long = "xqzj wvkp ".repeat(12);
+        let lines: Vec<&str> = (0..120)
+            .map(|place| ["a few words", "", long.as_str()][place % 3])
+            .collect();
+        let mut told = 0;
+        let found = model.log_likelihoods(&lines, |lines| told += lines);
+        assert_eq!((found.len(), told), (120, 120));
+        let Language {
+            model,
+            parameters,
+            vocabulary,
+            ..
+        } = &mut model.0;
+        for (line, found) in lines.iter().zip(found) {
+            let tokens = vocabulary.encode(line);
+            let one = |row: &[u32]| -> f64 {
+                let scores = model.score(parameters, &started(row)).expect("scores");
+                scores.iter().sum()
+            };
+            let expected: f64 = tokens.chunks(LENGTH).map(one).sum();
+            assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+        }
+        assert!(
+            vocabulary.encode(&long).len() > LENGTH,
+            "one line has several rows"
+        );
+    }
+}

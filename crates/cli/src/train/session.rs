@@ -103,7 +103,8 @@ where
                 significant(loss, 4)
             );
         }
-        if every(TOLD) {
+        // A certified ε takes a moment, which nobody should wait for who does not see it.
+        if bar.is_shown() && every(TOLD) {
             bar.label(format!(
                 "training, ε so far {}",
                 significant(epsilon_at(&trainer, progress.step)?, 3)
