@@ -9,15 +9,107 @@
 //! The first term is exact for δ = 0: given the output and the other coins, each coin is still within odds of e^ε, so the number of right guesses is stochastically at most W̌. The second pays for δ: what it adds in
 //! expectation is at most 2mδ right guesses, and raising the chance of v by p from at most v − i costs i·p of them.
 //!
-//! How many guesses to make must be decided before the coins are looked at. Tails are those of [`crate::binomial`], taken too large by its round-off.
+//! How many guesses to make must be decided before the coins are looked at. Who does not know how many will do best decides on several numbers, and pays for each: see [`Tried`].
+//! Tails are those of [`crate::binomial`], taken too large by its round-off.
 
 use crate::Error;
 use crate::binomial::{self, ROUND_OFF, point};
 
 /// No larger ε is looked for.
 const LARGEST: f64 = 30.0;
-/// The bound is looked for in steps of this size, then between two of them.
+/// Where δ is so large that nothing is known between two points, the bound is one of these points.
 const STEP: f64 = 0.05;
+
+/// How one run was guessed, for several numbers of guesses. All of them were decided on before any coin was looked at, and none is left out.
+///
+/// # Why the best of them may be told
+/// Each of n tests is made at a false-alarm rate of α/n. If the training is (ε*, δ)-private, each bound is above ε* with probability at most α/n, so any of them is with probability at most
+/// α, however much the tests depend on each other. Who looks at one number only pays nothing: n = 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    canaries: u64,
+    /// Guesses, and how many of them were right.
+    counts: Vec<(u64, u64)>,
+}
+
+/// A lower bound on ε, and which guesses show it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// ε is at least this.
+    pub epsilon: f64,
+    /// The place of the guesses that show it.
+    pub best: usize,
+}
+
+impl Tried {
+    /// Guesses about so many canaries, each with how many of them were right.
+    ///
+    /// # Errors
+    /// When nothing was tried, or there are more right guesses than guesses, or more guesses than canaries, or 2³² of them.
+    pub fn new(canaries: u64, counts: Vec<(u64, u64)>) -> Result<Self, Error> {
+        if counts.is_empty() {
+            return Err(Error::Miscounted);
+        }
+        for (guesses, correct) in &counts {
+            check(canaries, *guesses, *correct, 0.0)?;
+        }
+        Ok(Self { canaries, counts })
+    }
+
+    /// ε is at least this with the stated confidence.
+    ///
+    /// # Errors
+    /// When δ or the confidence is out of range.
+    pub fn lower_bound(&self, delta: f64, confidence: f64) -> Result<Found, Error> {
+        let alarm = self.alarm(confidence)?;
+        let mut found = Found {
+            epsilon: 0.0,
+            best: 0,
+        };
+        for (best, (guesses, correct)) in self.counts.iter().enumerate() {
+            check(self.canaries, *guesses, *correct, delta)?;
+            let epsilon = bound(self.canaries, *guesses, *correct, delta, alarm);
+            if epsilon > found.epsilon {
+                found = Found { epsilon, best };
+            }
+        }
+        Ok(found)
+    }
+
+    /// The most guesses, of those at this place, that can be right before (ε, δ) is refuted at the stated confidence.
+    ///
+    /// # Errors
+    /// When a number is out of range.
+    pub fn most_allowed(
+        &self,
+        place: usize,
+        epsilon: f64,
+        delta: f64,
+        confidence: f64,
+    ) -> Result<u64, Error> {
+        let alarm = self.alarm(confidence)?;
+        let (guesses, _) = self.counts.get(place).copied().ok_or(Error::Miscounted)?;
+        most_allowed(self.canaries, guesses, epsilon, delta, alarm)
+    }
+
+    /// The largest ε that could be shown, if every guess were right: a claim above it cannot be refuted with so few canaries.
+    ///
+    /// # Errors
+    /// When δ or the confidence is out of range.
+    pub fn largest_bound(&self, delta: f64, confidence: f64) -> Result<f64, Error> {
+        let right = self.counts.iter().map(|(guesses, _)| (*guesses, *guesses));
+        let all = Self::new(self.canaries, right.collect())?;
+        Ok(all.lower_bound(delta, confidence)?.epsilon)
+    }
+
+    /// The false-alarm rate of each test.
+    fn alarm(&self, confidence: f64) -> Result<f64, Error> {
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(Error::ConfidenceOutOfRange);
+        }
+        Ok((1.0 - confidence) / self.counts.len() as f64)
+    }
+}
 
 /// At most how likely it is that `correct` or more of `guesses` guesses are right, when the training is (ε, δ)-private: a claim is refuted where this is below what one calls impossible.
 ///
@@ -52,17 +144,38 @@ pub fn one_run_lower_bound(
     if !(confidence > 0.0 && confidence < 1.0) {
         return Err(Error::ConfidenceOutOfRange);
     }
-    let refuted = |epsilon: f64| p_value(canaries, guesses, correct, epsilon, delta) <= 1.0 - confidence;
-    // From below, so that every ε below the bound is refuted, whether or not the tail grows everywhere.
+    Ok(bound(canaries, guesses, correct, delta, 1.0 - confidence))
+}
+
+/// The largest ε below which every ε is refuted at this false-alarm rate α.
+///
+/// # Why it holds
+/// For a fixed ε, "p(ε, W) ≤ α" happens with probability at most α if the training is (ε, δ)-private: with v the smallest count for which p(ε, v) ≤ α, it implies W ≥ v.
+///
+/// Let 2mδ ≤ 1. Then p grows with ε: it is the largest of (1 − c)·f(v) + c·f(v − i) with c = 2mδ/i ≤ 1, and both tails grow. So a bound above the true ε* means p(ε*, W) ≤ p(bound, W) ≤ α,
+/// and bisection may look wherever it likes.
+///
+/// Otherwise p may fall somewhere. Then only the points of a fixed grid are asked, from below, until one is not refuted: a bound above ε* means that the first grid point above ε*, which
+/// does not depend on the run, was refuted, although the training is private for it too.
+fn bound(canaries: u64, guesses: u64, correct: u64, delta: f64, alarm: f64) -> f64 {
+    let refuted = |epsilon: f64| p_value(canaries, guesses, correct, epsilon, delta) <= alarm;
+    if !refuted(0.0) {
+        return 0.0;
+    }
     let mut low = 0.0;
-    if !refuted(low) {
-        return Ok(0.0);
+    if 2.0 * canaries as f64 * delta > 1.0 {
+        let mut point = 1u32;
+        while f64::from(point) * STEP <= LARGEST && refuted(f64::from(point) * STEP) {
+            low = f64::from(point) * STEP;
+            point += 1;
+        }
+        return low;
     }
-    while low < LARGEST && refuted(low + STEP) {
-        low += STEP;
+    let mut high = LARGEST;
+    if refuted(high) {
+        return high;
     }
-    let mut high = low + STEP;
-    for _ in 0..50 {
+    for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if refuted(middle) {
             low = middle;
@@ -70,7 +183,30 @@ pub fn one_run_lower_bound(
             high = middle;
         }
     }
-    Ok(low)
+    low
+}
+
+/// The largest count that does not refute (ε, δ) at this false-alarm rate: above the mean, p falls with the count.
+fn most_allowed(canaries: u64, guesses: u64, epsilon: f64, delta: f64, alarm: f64) -> Result<u64, Error> {
+    check(canaries, guesses, guesses, delta)?;
+    if !(epsilon.is_finite() && epsilon >= 0.0) {
+        return Err(Error::NegativeEpsilon);
+    }
+    let refuting = |correct: u64| p_value(canaries, guesses, correct, epsilon, delta) <= alarm;
+    if !refuting(guesses) {
+        return Ok(guesses);
+    }
+    let mean = guesses as f64 / (1.0 + (-epsilon).exp());
+    let (mut low, mut high) = (mean.floor() as u64, guesses);
+    while low + 1 < high {
+        let middle = u64::midpoint(low, high);
+        if refuting(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(low.min(guesses))
 }
 
 fn check(canaries: u64, guesses: u64, correct: u64, delta: f64) -> Result<(), Error> {
@@ -93,7 +229,13 @@ fn p_value(canaries: u64, guesses: u64, correct: u64, epsilon: f64, delta: f64) 
     if delta > 0.0 {
         let mut sum = 0.0;
         for less in 1..=correct {
-            sum += point(correct - less, guesses, right, wrong);
+            let next = point(correct - less, guesses, right, wrong);
+            // Points rise to the mode and fall from there, so one below the mean of those before is past the mode, and so are all after it: the mean only falls.
+            // By more than round-off, so that it is not taken for one.
+            if next < most * (1.0 - 4.0 * ROUND_OFF) {
+                break;
+            }
+            sum += next;
             most = most.max(sum / less as f64);
         }
     }
@@ -200,8 +342,96 @@ mod tests {
         }
     }
 
+    /// How often right training is refuted, and wrong training, when the best of several numbers of guesses is told. Each coin is published as ±1 with Laplace noise of scale 2/ε, which is
+    /// ε-private and lets the surest guesses be right as often as anything may.
+    #[test]
+    fn the_best_of_several_is_a_false_alarm_no_oftener_than_stated() {
+        const RUNS: u64 = 3000;
+        const ALARM: f64 = 0.1;
+        let mut random = crate::gallery::Seeded::new(11, 0);
+        let mut unit = move || (crate::gallery::Words::word(&mut random) >> 11) as f64 / (1u64 << 53) as f64;
+        let mut run = |epsilon: f64| {
+            let mut scored: Vec<(f64, bool)> = (0..200)
+                .map(|_| {
+                    let inside = unit() < 0.5;
+                    let size = -(1.0 - unit()).ln() * 2.0 / epsilon;
+                    let noise = if unit() < 0.5 { size } else { -size };
+                    (noise + if inside { 1.0 } else { -1.0 }, inside)
+                })
+                .collect();
+            scored.sort_by(|left, right| right.0.total_cmp(&left.0));
+            let counts = [100, 50, 25, 12, 6].map(|side| {
+                let right = scored[..side].iter().filter(|(_, inside)| *inside).count()
+                    + scored[200 - side..].iter().filter(|(_, inside)| !inside).count();
+                (2 * side as u64, right as u64)
+            });
+            Tried::new(200, counts.to_vec()).unwrap()
+        };
+        let refutes = |tried: &Tried| tried.lower_bound(0.0, 1.0 - ALARM).unwrap().epsilon > 1.0;
+        let alarms = (0..RUNS).filter(|_| refutes(&run(1.0))).count() as u64;
+        // This test itself is a false alarm with a probability of at most 1e-9.
+        assert!(binomial::at_least(alarms, RUNS, ALARM) > 1e-9, "{alarms}");
+        // The mutant does not pay for the choice, and is caught at the same rate.
+        let unpaid = (0..RUNS)
+            .filter(|_| {
+                let tried = run(1.0);
+                let refutes = |(guesses, correct): &(u64, u64)| {
+                    one_run_lower_bound(200, *guesses, *correct, 0.0, 1.0 - ALARM).unwrap() > 1.0
+                };
+                tried.counts.iter().any(refutes)
+            })
+            .count() as u64;
+        assert!(binomial::at_least(unpaid, RUNS, ALARM) < 1e-9, "{unpaid}");
+        // Half of the noise: ε is 2, and that is seen nearly always.
+        let found = (0..100).filter(|_| refutes(&run(2.0))).count();
+        assert!(found > 80, "{found}");
+    }
+
+    /// What is allowed and what is refuted are two sides of one line.
+    #[test]
+    fn what_is_allowed_is_not_refuted() {
+        for (delta, epsilon) in [(0.0, 0.5), (1e-5, 1.0), (1e-4, 3.0)] {
+            let sides = [(1000, 0), (250, 0), (40, 0)];
+            let tried = Tried::new(1000, sides.to_vec()).unwrap();
+            for (place, (guesses, _)) in sides.into_iter().enumerate() {
+                let most = tried.most_allowed(place, epsilon, delta, 0.95).unwrap();
+                let with = |correct| {
+                    let mut counts = sides.to_vec();
+                    counts[place].1 = correct;
+                    let found = Tried::new(1000, counts).unwrap().lower_bound(delta, 0.95);
+                    found.unwrap().epsilon
+                };
+                assert!(with(most) <= epsilon, "{delta} {epsilon} {guesses}");
+                if most < guesses {
+                    assert!(with(most + 1) > epsilon, "{delta} {epsilon} {guesses}");
+                }
+            }
+            let largest = tried.largest_bound(delta, 0.95).unwrap();
+            assert!(largest > 3.0 && largest < 6.0, "{largest}");
+        }
+    }
+
+    /// Where p may fall with ε, the bound is on the grid, and every grid point below it is refuted.
+    #[test]
+    fn a_large_delta_keeps_to_the_grid() {
+        let bound = one_run_lower_bound(1000, 1000, 990, 2e-3, 0.95).unwrap();
+        assert!(
+            bound > 0.0 && (bound / STEP - (bound / STEP).round()).abs() < 1e-9,
+            "{bound}"
+        );
+        for point in 0..=(bound / STEP).round() as u32 {
+            assert!(one_run_p_value(1000, 1000, 990, f64::from(point) * STEP, 2e-3).unwrap() <= 0.05);
+        }
+    }
+
     #[test]
     fn what_is_refused() {
+        assert_eq!(Tried::new(10, Vec::new()), Err(Error::Miscounted));
+        assert_eq!(Tried::new(10, vec![(11, 2)]), Err(Error::Miscounted));
+        let tried = Tried::new(10, vec![(4, 2)]).unwrap();
+        assert_eq!(tried.lower_bound(0.0, 1.0), Err(Error::ConfidenceOutOfRange));
+        assert_eq!(tried.lower_bound(-1.0, 0.5), Err(Error::DeltaOutOfRange));
+        assert_eq!(tried.most_allowed(1, 1.0, 0.0, 0.5), Err(Error::Miscounted));
         assert_eq!(one_run_lower_bound(10, 11, 5, 0.0, 0.95), Err(Error::Miscounted));
         assert_eq!(one_run_lower_bound(10, 5, 6, 0.0, 0.95), Err(Error::Miscounted));
         assert_eq!(

@@ -39,6 +39,7 @@ Examples:
   deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
   deniable audit run --help             … or by experiment on any program
+  deniable audit one-run                … or on a model that was trained once
   deniable reproduce                    run every claim of the theory, expected against measured
   deniable reproduce V3 --json          one claim, for a program
   deniable train lm --help              a language model of private text, with a stated ε

@@ -6,7 +6,7 @@ mod file;
 mod interrupt;
 mod table;
 
-pub(crate) use file::write_file_atomically;
+pub(crate) use file::{write_file_atomically, write_new_secret_file};
 pub(crate) use interrupt::Interrupt;
 pub(crate) use table::{Column, DynamicTable, Heading, Table, cut};
 
@@ -164,6 +164,11 @@ impl Progress {
         Self { bar }
     }
 
+    /// Whether anybody sees it.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// Moves the bar on.
     pub(crate) fn advance(&self, steps: u64) {
         self.bar.inc(steps);
@@ -289,7 +294,7 @@ mod tests {
     #[test]
     fn hidden_progress_counts_and_draws_nothing() {
         let progress = Progress::new("drawing", 3, true);
-        assert!(progress.bar.is_hidden());
+        assert!(!progress.is_shown());
         progress.label("still drawing");
         progress.advance(2);
         assert_eq!(progress.bar.position(), 2);

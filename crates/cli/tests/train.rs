@@ -61,6 +61,10 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     // The first entry of a ledger is its rules.
     assert_eq!(receipt["ledger_entry"], 2);
     assert_eq!(receipt["unit"]["whose"], "row");
+    assert!(
+        receipt["plan"]["examples_per_unit"].is_null(),
+        "a row has one example"
+    );
     let looks = told["validation"].as_array().unwrap();
     assert!(!looks.is_empty() && looks.iter().all(|look| look["value"].as_f64().unwrap() > 1.0));
     assert!(
@@ -94,6 +98,61 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     // A budget of 4 has room for one such run, and not for two, however well they compose.
     let errors = refused(here, &words);
     assert!(errors.contains("budget"), "{errors}");
+}
+
+/// The ledger of a text has no catalog, and is shown and checked by itself.
+#[test]
+fn the_ledger_of_a_text_is_shown_and_verified() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(
+        here.join("notes.txt"),
+        "some words of a private note\n".repeat(100),
+    )
+    .unwrap();
+    let ledger = "budget --ledger notes.txt.ledger";
+    assert!(refused(here, ledger).contains("there is no ledger"));
+    assert!(!here.join("notes.txt.ledger").exists(), "looking makes nothing");
+    let words = format!(
+        "train lm --text notes.txt --each-line --size 100 --steps 5 --target-epsilon 3 --budget 4 --public-text notes.txt {SMALL}"
+    );
+    let receipt = &json(here, &words.replace("--tokens 300", "--tokens 270"))["receipt"];
+    let told = succeeds(here, ledger);
+    for word in [
+        "notes.txt.ledger: at most ε = 4, δ = 0.00001 for each line",
+        "the chain is whole: 2 entries, head 2 ",
+        "left: one further release by ann may cost",
+        "what 1 charges guarantee",
+        "training on notes.txt",
+    ] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    let object = json(here, &format!("{ledger} --json"));
+    assert_eq!(object["charges"][0]["number"], receipt["ledger_entry"]);
+    assert_eq!(object["charges"][0]["analyst"], "ann");
+    assert_eq!(object["verified"]["charges"], 1);
+    let verified = json(here, "budget verify --ledger notes.txt.ledger --json");
+    assert_eq!(verified["head"], object["verified"]["head"]);
+    // Somebody makes the charge smaller.
+    let connection = rusqlite::Connection::open(here.join("notes.txt.ledger")).unwrap();
+    connection
+        .execute_batch("DROP TRIGGER deniable_never_updated; UPDATE deniable_entries SET analyst = 'bob' WHERE number = 2;")
+        .unwrap();
+    drop(connection);
+    for words in [ledger, "budget verify --ledger notes.txt.ledger"] {
+        let output = deniable(here, words);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{words}: {errors}");
+        assert!(output.stdout.is_empty() && errors.contains("hint:"), "{errors}");
+    }
+    // What is no ledger is refused, and so are two ledgers at once.
+    assert_eq!(deniable(here, "budget --ledger notes.txt").status.code(), Some(2));
+    assert_eq!(
+        deniable(here, "budget --ledger notes.txt.ledger --catalog deniable.toml")
+            .status
+            .code(),
+        Some(2)
+    );
 }
 
 /// A run that is killed goes on from its checkpoint, is not charged again, and ends with its model.
@@ -209,6 +268,10 @@ ill = { kind = "bool" }
     let told = json(here, &words);
     assert_eq!(told["receipt"]["unit"]["whose"], "patient");
     assert_eq!(told["receipt"]["data"], "people");
+    assert_eq!(
+        told["receipt"]["plan"]["examples_per_unit"], 100,
+        "public, and on the receipt"
+    );
     let measured = json(here, "train evaluate model.safetensors --table people --json");
     let accuracy = measured["measured"]["accuracy"].as_f64().unwrap();
     assert!(accuracy > 0.8, "{accuracy}");
@@ -250,6 +313,10 @@ fn bad_input_is_refused_and_nothing_is_charged() {
         (
             "train lm --text secret.txt --size 300 --batch 20 --hidden 0",
             "size",
+        ),
+        (
+            "train lm --text secret.txt --each-line --size 300 --batch 20 --examples-per-unit 0",
+            "examples of one unit",
         ),
         ("train resume empty.txt", "no checkpoint"),
         ("train evaluate empty.txt --text secret.txt", "no model"),

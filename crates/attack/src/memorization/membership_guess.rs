@@ -17,6 +17,19 @@ pub struct Guessed {
     pub correct: usize,
 }
 
+/// How many guesses to try on each side: nearly all canaries, then half of that, and so on, as long as there are some. Nearly, since coins fall unevenly, and then some of all guesses must be wrong.
+///
+/// It depends on the number of canaries alone, so it is decided before any coin is looked at. Few guesses are right oftener, many count for more; which is better nobody knows beforehand.
+pub fn sides(canaries: usize) -> Vec<usize> {
+    const FEWEST: usize = 8;
+    let halves = std::iter::successors(Some(canaries * 9 / 20), |side| Some(side / 2));
+    let mut sides: Vec<usize> = halves.take_while(|side| *side >= FEWEST).collect();
+    if sides.is_empty() {
+        sides.push(canaries / 2);
+    }
+    sides
+}
+
 /// "In" for the `top` highest scores, "out" for the `bottom` lowest, and no guess for the rest. A score that is no number is in the middle.
 ///
 /// Which of two equal scores is guessed depends on their places alone, which tell nothing where coins were fair.
@@ -68,4 +81,19 @@ pub fn judge(guesses: &[Option<bool>], inside: &[bool]) -> Result<Guessed, Error
         guesses: made.clone().count(),
         correct: made.filter(|right| *right).count(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sides;
+
+    #[test]
+    fn numbers_of_guesses_follow_from_the_number_of_canaries() {
+        assert_eq!(sides(1000), [450, 225, 112, 56, 28, 14]);
+        assert_eq!(sides(40), [18, 9]);
+        for canaries in 0..200 {
+            let sides = sides(canaries);
+            assert!(!sides.is_empty() && sides.iter().all(|side| 2 * side <= canaries));
+        }
+    }
 }

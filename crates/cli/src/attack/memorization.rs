@@ -1,5 +1,6 @@
 //! `deniable attack memorization`: what a language model remembers of a secret, with and without privacy.
 
+mod across;
 mod report;
 mod study;
 
@@ -22,7 +23,7 @@ use train::text::{Digits, Vocabulary, made_up_text, read_text};
   deniable attack memorization                          a tenth of the published rows and steps, with as many copies
   deniable attack memorization --full --html study.html the published size: a quarter of an hour on two cores
   deniable attack memorization --text book.txt --epsilon 3
-  deniable attack memorization --seeds 5 --json
+  deniable attack memorization --seeds 5                everything five times, with the median and the range of what was found
 
 Nothing in it is a release: models are trained without privacy as well, and what is printed about a text is as private as the text.
 
@@ -46,7 +47,7 @@ pub(super) struct Arguments {
     /// δ of all recipes
     #[arg(long, value_name = "D", default_value = "1e-6")]
     delta: String,
-    /// How many times everything is repeated, with other seeds
+    /// How many times everything is repeated, with other seeds: a rank of one seed may be chance
     #[arg(long, value_name = "N", default_value_t = 1)]
     seeds: u64,
     /// The first seed

@@ -1,10 +1,11 @@
 //! `deniable audit`: is this privacy claim true?
 //!
-//! Three ways to ask, from the strongest answer to the weakest need:
+//! Ways to ask, from the strongest answer to the weakest need:
 //!
 //! ```text
 //! exact    two output laws, written down    ──► a theorem: proved or refuted
 //! run      any executable, no source needed ──► refuted at a stated confidence, or nothing found
+//! one-run  a model that was trained once    ──► the same, by guessing which canaries were in its text
 //! gallery  mechanisms of known standing     ──► does the auditor itself still tell them apart?
 //! self     every mechanism of Deniable      ──► all methods, and mutants that must be refuted
 //! ```
@@ -17,6 +18,7 @@ mod gate;
 mod laws;
 mod look;
 mod number;
+mod one_run;
 mod output;
 mod program;
 mod report;
@@ -31,12 +33,13 @@ use number::Number;
 /// Is this privacy claim true? By proof, or by experiment on any program
 ///
 /// `exact` proves or refutes a claim from the two output distributions. `run` needs only an executable: it can refute a
-/// claim, never prove one. `gallery` shows what the auditor finds in mechanisms whose exact ε is known, and `self` audits every
+/// claim, never prove one. `one-run` does the same for a model that was trained once. `gallery` shows what the auditor finds in mechanisms whose exact ε is known, and `self` audits every
 /// mechanism that Deniable ships.
 #[derive(Args)]
 #[command(after_help = "Examples:
   deniable audit exact --mechanism laplace --scale 2 --claim-epsilon 0.5
   deniable audit run --claim-epsilon 1 --input-first 0 --input-second 1 -- ./my-mechanism
+  deniable audit one-run
   deniable audit gallery
   deniable audit self
 
@@ -51,6 +54,7 @@ pub(crate) struct Arguments {
 enum Command {
     Exact(Box<verify::Arguments>),
     Run(Box<run::Arguments>),
+    OneRun(Box<one_run::Arguments>),
     #[command(aliases = ["self-test", "demo"])]
     Gallery(gallery::Arguments),
     #[command(name = "self")]
@@ -62,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         Command::Exact(arguments) => verify::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::OneRun(arguments) => one_run::run(arguments),
         Command::Gallery(arguments) => gallery::run(arguments),
         Command::Itself(arguments) => gate::run(arguments),
     }
@@ -81,8 +86,13 @@ struct Claim {
 impl Claim {
     /// Refuses an ε below zero and a δ outside [0, 1).
     fn check(&self) -> Result<(), CliError> {
-        check_epsilon("--claim-epsilon", self.epsilon.as_ref())?;
-        check_delta("--claim-delta", self.delta.as_ref())
+        self.check_as("--claim-epsilon", "--claim-delta")
+    }
+
+    /// The same, where they are called otherwise.
+    fn check_as(&self, epsilon: &str, delta: &str) -> Result<(), CliError> {
+        check_epsilon(epsilon, self.epsilon.as_ref())?;
+        check_delta(delta, self.delta.as_ref())
     }
 
     /// The claimed δ, or zero.

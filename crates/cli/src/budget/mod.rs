@@ -14,7 +14,7 @@ use crate::account::figure as account_figure;
 use crate::dataset::{AnalystArguments, CatalogArguments};
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, Subcommand};
-use ledger::{Head, Store};
+use ledger::{Head, Place, Store};
 use serde_json::json;
 use spent::Spent;
 use sql::Dataset;
@@ -25,8 +25,11 @@ Examples:
   Who spent what, and what is left
     deniable budget
     deniable budget --catalog clinic.toml --plot spending.svg
+  The ledger of a text that a model was trained on, which has no catalog
+    deniable budget --ledger notes.txt.ledger
   Is the ledger what was written? Exit code 1 if not
     deniable budget verify
+    deniable budget verify --ledger notes.txt.ledger
     deniable budget verify --head \"12 9f86d081884c7d65…\"
   The catalog's budget was changed on purpose: let it hold from now on
     deniable budget adopt
@@ -44,7 +47,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    catalog: CatalogArguments,
+    which: Which,
     #[command(flatten)]
     analyst: AnalystArguments,
     /// Draw what was spent, charge by charge
@@ -55,12 +58,22 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// Which ledger.
+#[derive(Args)]
+struct Which {
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    /// A ledger by itself, such as the one beside a text
+    #[arg(long, value_name = "FILE", conflicts_with = "catalog")]
+    ledger: Option<PathBuf>,
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Check every entry of the ledger and every sum; exit code 1 if anything is wrong
     Verify {
         #[command(flatten)]
-        catalog: CatalogArguments,
+        which: Which,
         /// An entry's number and hash as printed before: everything up to it must still be the same
         #[arg(long, value_name = "NUMBER HASH")]
         head: Option<String>,
@@ -79,8 +92,12 @@ enum Command {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         None => show(arguments),
-        Some(Command::Verify { catalog, head, json }) => {
-            verify(&catalog.open(*json)?, head.as_deref(), *json)
+        Some(Command::Verify { which, head, json }) => {
+            let place = match &which.ledger {
+                Some(path) => Place::File(path.clone()),
+                None => which.catalog.open(*json)?.place(),
+            };
+            verify(&place, head.as_deref(), *json)
         }
         Some(Command::Adopt { catalog }) => adopt(&catalog.open(false)?),
     }
@@ -88,8 +105,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 
 fn show(arguments: &Arguments) -> Result<(), CliError> {
     account_figure::check(arguments.plot.as_deref())?;
-    let dataset = arguments.catalog.open(arguments.json)?;
-    let spent = Spent::of(&dataset, &arguments.analyst.name())?;
+    let analyst = arguments.analyst.name();
+    let spent = match &arguments.which.ledger {
+        Some(path) => Spent::of_file(path, &analyst)?,
+        None => Spent::of(&arguments.which.catalog.open(arguments.json)?, &analyst)?,
+    };
     terminal::print(&if arguments.json {
         format!("{}\n", report::json(&spent))
     } else {
@@ -101,14 +121,9 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
     }
 }
 
-fn verify(dataset: &Dataset, head: Option<&str>, as_json: bool) -> Result<(), CliError> {
+fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliError> {
     let kept = head.map(kept_head).transpose()?;
-    let Some(mut store) = Store::open_existing(&dataset.place()).map_err(broken)? else {
-        return fail(
-            "there is no ledger, so there is nothing to verify",
-            "the first query makes it; if there was one, restore it before anything else is asked",
-        );
-    };
+    let mut store = Store::open_existing(place).map_err(broken)?.ok_or_else(missing)?;
     let verified = store.verify().map_err(broken)?;
     if let Some(kept) = &kept {
         let there = store.entry_hash(kept.number).map_err(broken)?;
@@ -137,6 +152,12 @@ fn verify(dataset: &Dataset, head: Option<&str>, as_json: bool) -> Result<(), Cl
         eprintln!("keep the head elsewhere: --head with it shows later that nothing before it was taken out");
     }
     Ok(())
+}
+
+fn missing() -> CliError {
+    CliError::bad_input("there is no ledger, so there is nothing to verify").with_hint(
+        "the first query or training makes it; if there was one, restore it before anything else is asked",
+    )
 }
 
 fn kept_head(text: &str) -> Result<Head, CliError> {

@@ -22,6 +22,12 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
         );
     }
     text += &left_words(spent);
+    if let Some(verified) = &spent.verified {
+        text += &format!(
+            "the chain is whole: {} entries, head {}\n",
+            verified.entries, verified.head
+        );
+    }
     if spent.charges.is_empty() {
         return text + "nothing was charged yet\n";
     }
@@ -202,6 +208,11 @@ pub(super) fn json(spent: &Spent) -> Value {
         "dataset": spent.dataset,
         "rules": spent.rules,
         "catalog_states_other_rules": spent.other_rules,
+        "verified": spent.verified.as_ref().map(|verified| json!({
+            "entries": verified.entries,
+            "charges": verified.charges,
+            "head": verified.head,
+        })),
         "analyst": spent.analyst,
         "left": {
             "epsilon": spent.left.epsilon,

@@ -1,12 +1,14 @@
 //! What a ledger says was spent, by every way of counting.
 
+use super::{broken, missing};
 use crate::terminal::{CliError, explained};
 use accounting::{
     Accountant, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders,
 };
-use ledger::{Entry, Left, Place, Rules, Store};
+use ledger::{Entry, Left, Place, Rules, Store, Verified};
 use sql::Dataset;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Everything that was spent.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub(super) struct Spent {
     pub(super) accountants: Vec<(Accountant, Result<Epsilon, Error>)>,
     /// The same for questions chosen after seeing answers, without a limit fixed in advance.
     pub(super) odometer: Result<Epsilon, Error>,
+    /// What checking the whole chain found, where that was done.
+    pub(super) verified: Option<Verified>,
 }
 
 /// What one analyst spent.
@@ -36,6 +40,21 @@ pub(super) struct Analyst {
 }
 
 impl Spent {
+    /// Reads a ledger by itself, and checks all of it: nobody else vouches for it.
+    pub(super) fn of_file(path: &Path, analyst: &str) -> Result<Self, CliError> {
+        let place = Place::File(path.to_owned());
+        let mut store = Store::open_existing(&place)
+            .map_err(broken)?
+            .ok_or_else(missing)?;
+        let verified = store.verify().map_err(broken)?;
+        let charges = store.charges().map_err(broken)?;
+        let left = store.left(analyst).map_err(broken)?;
+        let name = path.display().to_string();
+        let mut spent = Self::count(name, store.rules().clone(), charges, analyst, left);
+        spent.verified = Some(verified);
+        Ok(spent)
+    }
+
     /// Reads the ledger, which is not made if it is not there.
     pub(super) fn of(dataset: &Dataset, analyst: &str) -> Result<Self, CliError> {
         let stated = dataset.rules().map_err(explained)?;
@@ -47,6 +66,14 @@ impl Spent {
             }
             None => (stated.clone(), Vec::new(), untouched(&stated, analyst)?),
         };
+        let name = dataset.catalog().name.clone();
+        let mut spent = Self::count(name, rules, charges, analyst, left);
+        spent.other_rules = (stated != spent.rules).then_some(stated);
+        Ok(spent)
+    }
+
+    /// Asks every accountant.
+    fn count(dataset: String, rules: Rules, charges: Vec<Entry>, analyst: &str, left: Left) -> Self {
         let delta = delta_of(&rules);
         let unit = rules.budget.unit().clone();
         let events: Vec<&Event> = charges.iter().map(|charge| &charge.event).collect();
@@ -56,16 +83,17 @@ impl Spent {
             .map(|accountant| (accountant, accountant.epsilon(&all, &unit, &delta)))
             .collect();
         let odometer = odometer(&events, &rules, &delta, &unit);
-        Ok(Self {
-            dataset: dataset.catalog().name.clone(),
-            other_rules: (stated != rules).then_some(stated),
+        Self {
+            dataset,
+            other_rules: None,
             rules,
             charges,
             analyst: analyst.to_owned(),
             left,
             accountants,
             odometer,
-        })
+            verified: None,
+        }
     }
 
     /// The δ at which everything is told.

@@ -59,6 +59,7 @@ fn spent() -> Spent {
             (Accountant::Numerical, Ok(epsilon("0.987654321"))),
         ],
         odometer: Ok(epsilon("1")),
+        verified: None,
     }
 }
 

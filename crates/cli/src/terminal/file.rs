@@ -11,7 +11,22 @@ use super::CliError;
 /// The bytes go to a temporary file beside `path`, which then takes its name and keeps the old file's permissions. A
 /// link is followed. Something that is not a file, such as `/dev/stdout`, cannot be replaced and is written in place.
 pub(crate) fn write_file_atomically(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    write(path, bytes).map_err(|cause| {
+    told(path, write(path, bytes))
+}
+
+/// Makes a new file that nobody else can read (on Unix), whole or not at all. A file that is there stays: what is secret is not written over.
+pub(crate) fn write_new_secret_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    if path.symlink_metadata().is_ok() {
+        return Err(
+            CliError::bad_input(format!("`{}` is there already", path.display()))
+                .with_hint("name another file, or delete this one if it is of no more use"),
+        );
+    }
+    told(path, replace(path, bytes, None, true))
+}
+
+fn told(path: &Path, written: io::Result<()>) -> Result<(), CliError> {
+    written.map_err(|cause| {
         let error = CliError::bad_input(format!("cannot write `{}`: {cause}", path.display()));
         match cause.kind() {
             ErrorKind::NotFound => error.with_hint("create the folder first, or choose another path"),
@@ -37,11 +52,11 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     } else {
         path.to_path_buf()
     };
-    replace(&target, bytes, old.map(|old| old.permissions()))
+    replace(&target, bytes, old.map(|old| old.permissions()), false)
 }
 
-fn replace(target: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
-    let (temporary, mut file) = create_sibling(target)?;
+fn replace(target: &Path, bytes: &[u8], permissions: Option<Permissions>, secret: bool) -> io::Result<()> {
+    let (temporary, mut file) = create_sibling(target, secret)?;
     let replaced = (|| {
         file.write_all(bytes)?;
         if let Some(permissions) = permissions {
@@ -60,7 +75,7 @@ fn replace(target: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io:
 }
 
 /// A new, empty file in the folder of `target`, because a rename is atomic only within one file system.
-fn create_sibling(target: &Path) -> io::Result<(PathBuf, File)> {
+fn create_sibling(target: &Path, secret: bool) -> io::Result<(PathBuf, File)> {
     let Some(name) = target.file_name() else {
         return Err(io::Error::new(ErrorKind::InvalidInput, "the path names no file"));
     };
@@ -70,7 +85,13 @@ fn create_sibling(target: &Path) -> io::Result<(PathBuf, File)> {
         sibling.push(name);
         sibling.push(format!(".{}-{attempt}.partial", std::process::id()));
         let sibling = target.with_file_name(sibling);
-        match OpenOptions::new().write(true).create_new(true).open(&sibling) {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if secret {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        match options.open(&sibling) {
             Ok(file) => return Ok((sibling, file)),
             // Left by a run that was interrupted, or in use by another thread.
             Err(cause) if cause.kind() == ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
@@ -141,7 +162,7 @@ mod tests {
         let target = folder.0.join("taken");
         fs::create_dir_all(target.join("inside")).expect("a folder");
         // A file cannot take the name of a folder, so all is written and then the rename fails.
-        assert!(replace(&target, b"new", None).is_err());
+        assert!(replace(&target, b"new", None, false).is_err());
         assert_eq!(folder.names(), ["taken"]);
         assert!(target.join("inside").is_dir());
 
@@ -158,6 +179,23 @@ mod tests {
             Some("create the folder first, or choose another path")
         );
         assert!(write_file_atomically(Path::new(""), b"").is_err());
+    }
+
+    #[test]
+    fn a_secret_is_for_its_owner_and_never_written_over() {
+        let folder = Folder::new("secret");
+        let path = folder.0.join("secrets.json");
+        write_new_secret_file(&path, b"coins").expect("made");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&path).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let error = write_new_secret_file(&path, b"other coins").unwrap_err();
+        assert!(error.message.contains("is there already"), "{error}");
+        assert_eq!(fs::read(&path).expect("readable"), b"coins");
+        assert_eq!(folder.names(), ["secrets.json"]);
     }
 
     #[cfg(unix)]

@@ -1,18 +1,17 @@
 //! `deniable train classifier`.
 
 use super::examples::Numbers;
+use super::frame::{Begun, Learned, Run};
 use super::model_file::{Described, shape};
-use super::options::{DeviceName, Files, Learning, Privacy};
+use super::options::{Files, Learning, Privacy};
 use super::origin::{Origin, Source, absolute};
 use super::session::{self, Shown};
 use crate::dataset::CatalogArguments;
 use crate::terminal::{CliError, explained, fail};
-use device::{Cpu, Device};
-use mechanism::Account;
-use std::path::Path;
-use train::model::Model;
-use train::models::{Mlp, Sharded};
-use train::private::{Checkpoint, Task, Trainer};
+use device::Device;
+use sql::Dataset;
+use train::models::{Features, Mlp, MlpShape};
+use train::private::Units;
 
 /// Train a classifier or a regressor on a declared table
 ///
@@ -87,109 +86,73 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         encoding,
         hidden: arguments.hidden.clone(),
     };
-    let shown = Shown {
-        json: files.json,
-        quiet: files.quiet,
+    let run = Run {
+        begun: Begun::New {
+            privacy: &arguments.privacy,
+            learning: &arguments.learning,
+        },
+        described: &described,
+        origin: &origin,
+        checkpoint: &files.checkpoint(),
+        shown: Shown {
+            json: files.json,
+            quiet: files.quiet,
+        },
     };
-    train_on_device(
-        &Begun::New(arguments),
-        &described,
-        &origin,
-        &files.checkpoint(),
-        shown,
-    )
+    run.train()
 }
 
-/// A new run, or one that goes on.
-pub(super) enum Begun<'a> {
-    New(&'a Arguments),
-    Resumed,
+/// Rows of a declared table.
+pub(super) struct TableRows {
+    numbers: Numbers,
+    units: Units,
+    shape: MlpShape,
 }
 
-/// Trains where it was asked to.
-pub(super) fn train_on_device(
-    begun: &Begun<'_>,
-    described: &Described,
-    origin: &Origin,
-    checkpoint: &Path,
-    shown: Shown,
-) -> Result<(), CliError> {
-    match origin.device {
-        DeviceName::Cpu => train(Cpu::<f32>::default(), begun, described, origin, checkpoint, shown),
-        DeviceName::Cuda => train(super::cuda()?, begun, described, origin, checkpoint, shown),
+impl TableRows {
+    pub(super) fn read(
+        origin: &Origin,
+        dataset: Option<&Dataset>,
+        encoding: &sql::Encoding,
+        hidden: &[usize],
+    ) -> Result<Self, CliError> {
+        let (Source::Table { table, .. }, Some(dataset)) = (&origin.source, dataset) else {
+            return fail(
+                "this run is not about a table",
+                "resume it with its own checkpoint",
+            );
+        };
+        let (numbers, units) = Numbers::read(&origin.source, dataset, table, encoding)?;
+        Ok(Self {
+            numbers,
+            units,
+            shape: shape(encoding, hidden),
+        })
     }
 }
 
-fn train<D: Device<Scalar = f32> + 'static>(
-    device: D,
-    begun: &Begun<'_>,
-    described: &Described,
-    origin: &Origin,
-    checkpoint: &Path,
-    shown: Shown,
-) -> Result<(), CliError>
-where
-    D::Buffer: Sync,
-{
-    let (Described::Table { encoding, hidden }, Source::Table { table, .. }) = (described, &origin.source)
-    else {
-        return fail(
-            "this run is not about a table",
-            "resume it with its own checkpoint",
-        );
-    };
-    let dataset = origin.source.dataset()?.expect("a table has a catalog");
-    let (numbers, units) = Numbers::read(&origin.source, &dataset, table, encoding)?;
-    let shape = shape(encoding, hidden);
-    let layout = Mlp::new(Cpu::<f32>::default(), shape.clone()).map_err(explained)?;
-    let resumed = match begun {
-        Begun::New(_) => None,
-        Begun::Resumed => Some(Checkpoint::read(layout.layout(), checkpoint).map_err(explained)?),
-    };
-    let threads = match (begun, &resumed, origin.device) {
-        (_, _, DeviceName::Cuda) => 1,
-        (Begun::New(arguments), _, _) => arguments.learning.threads(),
-        (Begun::Resumed, Some(kept), _) => kept.recipe().threads,
-        (Begun::Resumed, None, _) => 1,
-    };
-    let copies = (0..threads)
-        .map(|_| Mlp::new(device.clone(), shape.clone()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(explained)?;
-    let task = Task {
-        device: device.clone(),
-        model: Sharded::new(device, copies),
-        examples: &numbers,
-        units: &units,
-    };
-    let keeping = Some(session::keeping(origin, described, checkpoint));
-    let question = format!("training on {}", origin.source.name());
-    // What is refused leaves no trace, not even an empty ledger.
-    let planned = match begun {
-        Begun::New(arguments) => {
-            let unit = &dataset.catalog().unit;
-            arguments.privacy.for_declared_table(unit)?;
-            let plan = arguments.privacy.plan(unit, None, units.count() as u64)?;
-            let recipe = arguments.learning.recipe(plan.parameters().steps, 1e-2);
-            Some((plan, recipe))
-        }
-        Begun::Resumed => None,
-    };
-    let mut store = dataset.ledger().map_err(explained)?;
-    let session = store.session(&origin.analyst, &question).map_err(explained)?;
-    let mut account = Account::open(session).map_err(explained)?;
-    let trainer = match (planned, resumed) {
-        (Some((plan, recipe)), _) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
-        (None, Some(kept)) => Trainer::resume(&mut account, task, kept, keeping),
-        (None, None) => unreachable!("a run that goes on has a checkpoint"),
-    };
-    session::finish(
-        trainer.map_err(explained)?,
-        described,
-        origin,
-        checkpoint,
-        shown,
-        "nothing",
-        |_: &mut Sharded<D, Mlp<D>>, _| None,
-    )
+impl Learned for TableRows {
+    type Batch = Features;
+    type Examples = Numbers;
+    type Model<D: Device<Scalar = f32> + 'static> = Mlp<D>;
+
+    const RATE: f64 = 1e-2;
+    // No part of a declared table is public.
+    const MEASURED: &'static str = "nothing";
+
+    fn examples(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    fn units(&self) -> &Units {
+        &self.units
+    }
+
+    fn build<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<Mlp<D>, CliError> {
+        Mlp::new(device, self.shape.clone()).map_err(explained)
+    }
+
+    fn measure<D: Device<Scalar = f32> + 'static>(&self, _: &mut Mlp<D>, _: &D::Buffer) -> Option<f64> {
+        None
+    }
 }

@@ -30,6 +30,11 @@ impl Examples for Texts {
         Tokens::ragged(self.vocabulary, &rows).expect("tokens of the vocabulary")
     }
 
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let tokens = self.rows[example].iter();
+        tokens.flat_map(|token| token.to_le_bytes()).collect()
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -113,7 +118,8 @@ pub(super) fn made_up(rows: usize, length: usize, seed: u64) -> String {
     made_up_text(rows * length * 5, seed)
 }
 
-fn started(row: &[u32]) -> Vec<u32> {
+/// A row with its start in front.
+pub(super) fn started(row: &[u32]) -> Vec<u32> {
     std::iter::once(START).chain(row.iter().copied()).collect()
 }
 
@@ -190,6 +196,12 @@ impl Examples for Numbers {
         };
         Features::new(self.width, self.outputs, values.copied().collect(), targets)
             .expect("examples of the encoding")
+    }
+
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let features = &self.features[example * self.width..][..self.width];
+        let numbers = features.iter().chain([&self.labels[example]]);
+        numbers.flat_map(|number| number.to_le_bytes()).collect()
     }
 
     fn name(&self) -> String {

@@ -1,20 +1,20 @@
 //! `deniable train lm`.
 
 use super::examples::{Texts, made_up};
+use super::frame::{Begun, Learned, Run};
 use super::model_file::Described;
-use super::options::{DeviceName, Files, Learning, Privacy};
+use super::options::{Files, Learning, Privacy};
 use super::origin::{Origin, Source, absolute};
 use super::session::{self, Shown};
 use crate::account::figure;
 use crate::dataset::CatalogArguments;
 use crate::terminal::{CliError, explained, fail};
 use clap::ValueEnum;
-use device::{Cpu, Device};
-use mechanism::Account;
-use std::path::{Path, PathBuf};
-use train::model::Model;
-use train::models::{AnyLanguageModel, LanguageModel, Network, Sharded, Tokens};
-use train::private::{Checkpoint, Task, Trainer, Units};
+use device::Device;
+use sql::Dataset;
+use std::path::PathBuf;
+use train::models::{AnyLanguageModel, LanguageModel, Network, Tokens};
+use train::private::Units;
 use train::text::{Digits, Prediction, Rows, START, Vocabulary, read_text};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -133,122 +133,82 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         length: arguments.length,
         vocabulary: vocabulary.to_json(),
     };
-    let begun = Begun::New(arguments);
-    let shown = Shown {
-        json: arguments.files.json,
-        quiet: arguments.files.quiet,
-    };
-    train_on_device(&begun, &described, &origin, &arguments.files.checkpoint(), shown)
-}
-
-/// A new run, or one that goes on.
-pub(super) enum Begun<'a> {
-    New(&'a Arguments),
-    Resumed,
-}
-
-/// Trains where it was asked to.
-pub(super) fn train_on_device(
-    begun: &Begun<'_>,
-    described: &Described,
-    origin: &Origin,
-    checkpoint: &Path,
-    shown: Shown,
-) -> Result<(), CliError> {
-    match origin.device {
-        DeviceName::Cpu => train(Cpu::<f32>::default(), begun, described, origin, checkpoint, shown),
-        DeviceName::Cuda => train(super::cuda()?, begun, described, origin, checkpoint, shown),
-    }
-}
-
-fn train<D: Device<Scalar = f32> + 'static>(
-    device: D,
-    begun: &Begun<'_>,
-    described: &Described,
-    origin: &Origin,
-    checkpoint: &Path,
-    shown: Shown,
-) -> Result<(), CliError>
-where
-    D::Buffer: Sync,
-{
-    let Described::Language {
-        network,
-        length,
-        vocabulary,
-    } = described
-    else {
-        return fail("this run is not about text", "resume it with its own checkpoint");
-    };
-    let vocabulary = Vocabulary::from_json(vocabulary).map_err(explained)?;
-    let dataset = origin.source.dataset()?;
-    let unit = origin.source.unit(dataset.as_ref());
-    let (texts, units) = Texts::read(&origin.source, dataset.as_ref(), &vocabulary, *length)?;
-    let threads = match (begun, origin.device) {
-        (Begun::New(arguments), DeviceName::Cpu) => arguments.learning.threads(),
-        // As many as it began with, so that it ends as it would have.
-        (Begun::Resumed, DeviceName::Cpu) => kept(network, &vocabulary, checkpoint)?.recipe().threads,
-        (_, DeviceName::Cuda) => 1,
-    };
-    let copies = (0..threads)
-        .map(|_| network.build(device.clone(), vocabulary.len()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(explained)?;
-    let task = Task {
-        device: device.clone(),
-        model: Sharded::new(device, copies),
-        examples: &texts,
-        units: &units,
-    };
-    let validation = validation(origin, &vocabulary, *length)?;
-    let keeping = Some(session::keeping(origin, described, checkpoint));
-    let question = format!("training on {}", origin.source.name());
-    // What is refused leaves no trace, not even an empty ledger.
-    let planned = match begun {
-        Begun::New(arguments) => {
-            if arguments.table.is_some() {
-                arguments.privacy.for_declared_table(&unit)?;
-            }
-            let plan = arguments
-                .privacy
-                .plan(&unit, arguments.known_size(&units), units.count() as u64)?;
-            let recipe = arguments.learning.recipe(plan.parameters().steps, 1e-3);
-            Some((plan, recipe))
-        }
-        Begun::Resumed => None,
-    };
-    let mut store = origin.ledger(dataset.as_ref())?;
-    let session = store.session(&origin.analyst, &question).map_err(explained)?;
-    let mut account = Account::open(session).map_err(explained)?;
-    let trainer = match planned {
-        Some((plan, recipe)) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
-        None => Trainer::resume(
-            &mut account,
-            task,
-            kept(network, &vocabulary, checkpoint)?,
-            keeping,
-        ),
-    }
-    .map_err(explained)?;
-    session::finish(
-        trainer,
-        described,
-        origin,
-        checkpoint,
-        shown,
-        "perplexity",
-        |model: &mut Sharded<D, AnyLanguageModel<D>>, parameters| {
-            let rows = validation.as_ref()?;
-            Some(predicted(model.first(), parameters, rows).perplexity())
+    let run = Run {
+        begun: Begun::New {
+            privacy: &arguments.privacy,
+            learning: &arguments.learning,
         },
-    )
+        described: &described,
+        origin: &origin,
+        checkpoint: &arguments.files.checkpoint(),
+        shown: Shown {
+            json: arguments.files.json,
+            quiet: arguments.files.quiet,
+        },
+    };
+    run.train()
 }
 
-fn kept(network: &Network, vocabulary: &Vocabulary, checkpoint: &Path) -> Result<Checkpoint, CliError> {
-    let model = network
-        .build(Cpu::<f32>::default(), vocabulary.len())
-        .map_err(explained)?;
-    Checkpoint::read(model.layout(), checkpoint).map_err(explained)
+/// Private text, and public text to measure on.
+pub(super) struct PrivateText {
+    texts: Texts,
+    units: Units,
+    network: Network,
+    vocabulary: usize,
+    validation: Option<Rows>,
+}
+
+impl PrivateText {
+    pub(super) fn read(
+        origin: &Origin,
+        dataset: Option<&Dataset>,
+        network: &Network,
+        length: usize,
+        vocabulary: &str,
+    ) -> Result<Self, CliError> {
+        if matches!(origin.source, Source::Table { .. }) {
+            return fail("this run is not about text", "resume it with its own checkpoint");
+        }
+        let vocabulary = Vocabulary::from_json(vocabulary).map_err(explained)?;
+        let (texts, units) = Texts::read(&origin.source, dataset, &vocabulary, length)?;
+        Ok(Self {
+            texts,
+            units,
+            network: network.clone(),
+            vocabulary: vocabulary.len(),
+            validation: validation(origin, &vocabulary, length)?,
+        })
+    }
+}
+
+impl Learned for PrivateText {
+    type Batch = Tokens;
+    type Examples = Texts;
+    type Model<D: Device<Scalar = f32> + 'static> = AnyLanguageModel<D>;
+
+    const RATE: f64 = 1e-3;
+    const MEASURED: &'static str = "perplexity";
+
+    fn examples(&self) -> &Texts {
+        &self.texts
+    }
+
+    fn units(&self) -> &Units {
+        &self.units
+    }
+
+    fn build<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<AnyLanguageModel<D>, CliError> {
+        self.network.build(device, self.vocabulary).map_err(explained)
+    }
+
+    fn measure<D: Device<Scalar = f32> + 'static>(
+        &self,
+        model: &mut AnyLanguageModel<D>,
+        parameters: &D::Buffer,
+    ) -> Option<f64> {
+        let rows = self.validation.as_ref()?;
+        Some(predicted(model, parameters, rows).perplexity())
+    }
 }
 
 /// Public rows to measure perplexity on; made-up ones where the text is made up.
@@ -260,6 +220,11 @@ fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result
     };
     let rows = Rows::of_text(&text, vocabulary, length).map_err(explained)?;
     Ok(Some(rows.first(LOOKED_AT)))
+}
+
+/// A vocabulary of made-up English.
+pub(super) fn public_vocabulary(tokens: usize) -> Result<Vocabulary, CliError> {
+    Vocabulary::from_public_text(&made_up(10_000, 20, PUBLIC), tokens, Digits::Single).map_err(explained)
 }
 
 /// How well a model predicts rows.
@@ -309,16 +274,11 @@ impl Arguments {
         }
     }
 
-    /// How many units there are, where everybody knows: made-up ones.
-    fn known_size(&self, units: &Units) -> Option<u64> {
-        (self.text.is_none() && self.table.is_none()).then_some(units.count() as u64)
-    }
-
     fn vocabulary(&self) -> Result<Vocabulary, CliError> {
         let public = match (&self.vocabulary, &self.public_text) {
             (Some(path), _) => return Vocabulary::load(path).map_err(explained),
             (None, Some(path)) => read_text(path).map_err(explained)?,
-            (None, None) => made_up(10_000, 20, PUBLIC),
+            (None, None) => return public_vocabulary(self.tokens),
         };
         Vocabulary::from_public_text(&public, self.tokens, Digits::Single).map_err(explained)
     }

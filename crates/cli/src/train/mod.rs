@@ -3,13 +3,17 @@
 mod classifier;
 mod evaluate;
 mod examples;
+mod frame;
 mod generate;
 mod language;
+mod lines;
 mod model_file;
 mod options;
 mod origin;
 mod resume;
 mod session;
+
+pub(crate) use lines::{BATCH as SMALL_BATCH, LineModel, SmallModels};
 
 use crate::terminal::CliError;
 

@@ -80,6 +80,9 @@ pub(super) struct Privacy {
     /// The number of units of a text is no secret: take it from the text
     #[arg(long, conflicts_with = "size")]
     size_is_public: bool,
+    /// The most rows of one unit that are learned from, where a unit has several: public. Which rows follows from the seed and the unit's own rows, in any order
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    examples_per_unit: u64,
     /// Add gradients in integers, unit by unit: slower, and no float decides anything
     #[arg(long)]
     secure: bool,
@@ -194,7 +197,14 @@ impl Privacy {
 
     /// The plan: everything about it is public. `found` is the number of units in the data, which is told only where that is no secret; `known` is a number
     /// that everybody knows anyway.
-    pub(super) fn plan(&self, unit: &PrivacyUnit, known: Option<u64>, found: u64) -> Result<Plan, CliError> {
+    /// `several` says that units may have more than one example.
+    pub(super) fn plan(
+        &self,
+        unit: &PrivacyUnit,
+        known: Option<u64>,
+        found: u64,
+        several: bool,
+    ) -> Result<Plan, CliError> {
         let delta = Delta::parse(&self.delta).map_err(explained)?;
         let replaced = unit.neighbors == Neighbors::ChangeOne;
         let of = match (self.size, known) {
@@ -232,6 +242,7 @@ impl Privacy {
                 share: 0.01,
             };
         }
+        parameters.examples_per_unit = several.then_some(self.examples_per_unit);
         if self.secure {
             parameters.summation = Summation::Exact;
         }

@@ -62,6 +62,20 @@ impl Source {
         }
     }
 
+    /// Whether it is nobody's, so that everybody knows how much there is.
+    pub(super) fn is_made_up(&self) -> bool {
+        matches!(self, Self::MadeUp { .. })
+    }
+
+    /// Whether one unit may have several examples.
+    pub(super) fn has_owners(&self) -> bool {
+        match self {
+            Self::MadeUp { .. } => false,
+            Self::Text { each_line, .. } => *each_line,
+            Self::Column { .. } | Self::Table { .. } => true,
+        }
+    }
+
     /// The dataset, where there is a catalog.
     pub(super) fn dataset(&self) -> Result<Option<Dataset>, CliError> {
         match self {

@@ -1,9 +1,9 @@
 //! `deniable train resume`.
 
+use super::frame::{Begun, Run};
 use super::model_file::{self, Described};
 use super::origin::{self, Origin};
 use super::session::Shown;
-use super::{classifier, language};
 use crate::terminal::{CliError, explained};
 use std::path::PathBuf;
 use train::private::Checkpoint;
@@ -39,17 +39,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             CliError::bad_input("the checkpoint does not say where its data is")
                 .with_hint("use a checkpoint that `deniable train` wrote")
         })?;
-    let shown = Shown {
-        json: arguments.json,
-        quiet: arguments.quiet,
+    let run = Run {
+        begun: Begun::Resumed,
+        described: &described,
+        origin: &origin,
+        checkpoint: &arguments.checkpoint,
+        shown: Shown {
+            json: arguments.json,
+            quiet: arguments.quiet,
+        },
     };
-    let path = &arguments.checkpoint;
-    match &described {
-        Described::Language { .. } => {
-            language::train_on_device(&language::Begun::Resumed, &described, &origin, path, shown)
-        }
-        Described::Table { .. } => {
-            classifier::train_on_device(&classifier::Begun::Resumed, &described, &origin, path, shown)
-        }
-    }
+    run.train()
 }

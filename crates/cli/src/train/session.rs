@@ -103,7 +103,8 @@ where
                 significant(loss, 4)
             );
         }
-        if every(TOLD) {
+        // A certified ε takes a moment, which nobody should wait for who does not see it.
+        if bar.is_shown() && every(TOLD) {
             bar.label(format!(
                 "training, ε so far {}",
                 significant(epsilon_at(&trainer, progress.step)?, 3)
@@ -199,6 +200,9 @@ impl Report<'_> {
             significant(parameters.clip.start(), 3),
             parameters.normaliser
         );
+        if let Some(most) = parameters.examples_per_unit {
+            let _ = writeln!(text, "rows      at most {most} of each {}", parameters.whose);
+        }
         if let Some(last) = self.looks.last() {
             let _ = writeln!(
                 text,

@@ -2,6 +2,7 @@
 
 mod exact;
 mod gate;
+mod one_run;
 mod run;
 
 use serde_json::Value;

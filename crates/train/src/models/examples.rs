@@ -16,6 +16,8 @@ pub trait Part: Sized {
     fn part(&self, examples: Range<usize>) -> Self;
     /// Those with these numbers, in this order: a sample.
     fn pick(&self, examples: &[usize]) -> Self;
+    /// Everything that a model sees of one of them: equal for equal examples, wherever they stand.
+    fn bytes(&self, example: usize) -> Vec<u8>;
 }
 
 /// Rows of tokens, each as long as its length says and then padded. Every token after the first is predicted from those before it.
@@ -140,6 +142,11 @@ impl Part for Tokens {
             ..*self
         }
     }
+
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let tokens = self.row(example).iter();
+        tokens.flat_map(|token| token.to_le_bytes()).collect()
+    }
 }
 
 /// What rows of numbers are to predict.
@@ -257,6 +264,19 @@ impl Part for Features {
             ..*self
         }
     }
+
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let one = self.pick(&[example]);
+        let values = one.values.iter().flat_map(|value| value.to_le_bytes());
+        match &one.targets {
+            Targets::Classes(classes) => values
+                .chain(classes.iter().flat_map(|class| class.to_le_bytes()))
+                .collect(),
+            Targets::Numbers(numbers) => values
+                .chain(numbers.iter().flat_map(|number| number.to_le_bytes()))
+                .collect(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -272,6 +292,10 @@ mod tests {
         assert!(tokens.part(1..1).is_empty());
         let features = Features::new(2, 3, vec![1.0, 2.0, 3.0, 4.0], Targets::Classes(vec![0, 2])).unwrap();
         assert_eq!(features.pick(&[1]).values(), [3.0, 4.0]);
+        // What one looks like depends on nothing around it: neither on its place nor on padding.
+        assert_eq!(features.bytes(1), features.pick(&[1]).bytes(0));
+        assert_ne!(features.bytes(0), features.bytes(1));
+        assert_eq!(tokens.bytes(1), Tokens::ragged(9, &[vec![4]]).unwrap().bytes(0));
     }
 
     #[test]

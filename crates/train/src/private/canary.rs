@@ -12,6 +12,7 @@ use mechanism::{
     Account, Aggregate, Charge, Ledger, Receipt, Refusal, SampledGaussian, Sensitive, Stated, Training,
 };
 use noise::{Keyed, random_order};
+use std::borrow::Cow;
 
 /// A mistake to plant, so that one sees that it would be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl CanaryAudit {
             device: device.clone(),
             model: Planted::new(coordinates),
             examples: gradients,
-            units,
+            units: Cow::Borrowed(units),
             at_once: 64,
         };
         let parameters = device.zeros(coordinates);
@@ -243,6 +244,11 @@ impl Examples for Gradients {
 
     fn gather(&self, chosen: &[usize]) -> Self::Batch {
         chosen.iter().map(|place| self.0[*place].clone()).collect()
+    }
+
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let numbers = self.0[example].iter();
+        numbers.flat_map(|number| number.to_le_bytes()).collect()
     }
 
     fn name(&self) -> String {

@@ -90,6 +90,9 @@ pub struct Parameters {
     pub steps: u64,
     /// δ of the promise.
     pub delta: Delta,
+    /// The most examples of one unit that are learned from, where a unit may have several; `None` for all. What one unit does to a sum is bounded by the clip anyway; this bounds how long it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples_per_unit: Option<u64>,
 }
 
 /// A plan with its certified ε.
@@ -144,6 +147,7 @@ impl Parameters {
             multiplier: Ratio::at_least(&Rational::ONE),
             steps,
             delta,
+            examples_per_unit: None,
         })
     }
 
@@ -178,6 +182,12 @@ impl Parameters {
         if self.steps == 0 {
             return Err(Error::OutOfRange {
                 what: "the number of steps",
+                range: "at least 1",
+            });
+        }
+        if self.examples_per_unit == Some(0) {
+            return Err(Error::OutOfRange {
+                what: "the number of examples of one unit",
                 range: "at least 1",
             });
         }
@@ -347,6 +357,16 @@ mod tests {
         assert!(!text.contains("epsilon"), "ε follows from the rest: {text}");
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
         assert!(serde_json::from_str::<Plan>(&text.replace("1000", "0")).is_err());
+        assert!(
+            !text.contains("examples_per_unit"),
+            "plans of before are read as ever: {text}"
+        );
+        let mut capped = plan.parameters().clone();
+        capped.examples_per_unit = Some(7);
+        let capped = Plan::try_from(capped).unwrap();
+        let text = serde_json::to_string(&capped).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), capped);
+        assert!(serde_json::from_str::<Plan>(&text.replace(":7", ":0")).is_err());
     }
 
     #[test]

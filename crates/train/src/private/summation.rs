@@ -4,6 +4,7 @@ use super::plan::{GRID_BITS, Plan, Summation};
 use super::units::{Examples, Units};
 use crate::model::Model;
 use device::{Device, Scalar};
+use std::borrow::Cow;
 
 /// The length C in grid steps.
 const LENGTH: i64 = 1 << GRID_BITS;
@@ -24,7 +25,7 @@ pub(crate) struct Work<'a, D: Device, M, E> {
     pub(crate) device: D,
     pub(crate) model: M,
     pub(crate) examples: &'a E,
-    pub(crate) units: &'a Units,
+    pub(crate) units: Cow<'a, Units>,
     /// Examples that are taken through the model at a time.
     pub(crate) at_once: usize,
     pub(crate) gradient: D::Buffer,

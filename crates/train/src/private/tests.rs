@@ -133,6 +133,12 @@ impl Examples for Table {
         chosen.iter().map(|place| self.0[*place].clone()).collect()
     }
 
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let (features, label) = &self.0[example];
+        let numbers = features.iter().flat_map(|number| number.to_le_bytes());
+        numbers.chain([u8::from(*label)]).collect()
+    }
+
     fn name(&self) -> String {
         "a table".to_owned()
     }
@@ -354,7 +360,7 @@ fn exact_sums_do_not_depend_on_order() {
         device,
         model: Logistic::new(),
         examples: &table,
-        units: &units,
+        units: std::borrow::Cow::Borrowed(&units),
         at_once: 16,
     };
     let parameters = vec![0.3f32, -0.2, 0.1, 0.7, 0.05];
@@ -404,7 +410,7 @@ fn strange_rows_add_nothing() {
                 device,
                 model: Logistic::new(),
                 examples: table,
-                units: &units,
+                units: std::borrow::Cow::Borrowed(&units),
                 at_once: 6,
             };
             work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5)
@@ -412,6 +418,79 @@ fn strange_rows_add_nothing() {
         };
         assert_eq!(sum(&good, &members), sum(&bad, &strange));
     }
+}
+
+/// How long a step takes does not show a unit with very many rows: no more of them are looked at than the plan says, in a run and in one that goes on.
+#[test]
+fn a_very_large_unit_is_as_much_work_as_the_plan_allows() {
+    /// Remembers which rows were looked at.
+    struct Watched(Table, std::sync::Mutex<std::collections::BTreeSet<usize>>);
+    impl Examples for Watched {
+        type Batch = <Table as Examples>::Batch;
+
+        fn count(&self) -> usize {
+            self.0.count()
+        }
+
+        fn gather(&self, chosen: &[usize]) -> Self::Batch {
+            self.1.lock().unwrap().extend(chosen);
+            self.0.gather(chosen)
+        }
+
+        fn bytes(&self, example: usize) -> Vec<u8> {
+            self.0.bytes(example)
+        }
+
+        fn name(&self) -> String {
+            self.0.name()
+        }
+
+        fn digest(&self) -> String {
+            self.0.digest()
+        }
+    }
+    // Unit 0 has 400 rows, the others one each.
+    let keys: Vec<usize> = (0..430).map(|row: usize| row.saturating_sub(399)).collect();
+    let units = Units::by_key(&keys, PerUnit::Sum);
+    let capped = |most| {
+        let delta = Delta::parse("1e-5").unwrap();
+        let mut parameters = Parameters::poisson("row", 15, 31, 1.0, 20, delta).unwrap();
+        parameters.examples_per_unit = most;
+        parameters.with_multiplier(Ratio::parse("3").unwrap()).unwrap()
+    };
+    let run = |most: Option<u64>, stop: Option<u64>| {
+        let watched = Watched(Table::new(430), Default::default());
+        let task = || Task {
+            device: Cpu::new(),
+            model: Logistic::new(),
+            examples: &watched,
+            units: &units,
+        };
+        let mut account = account(Neighbors::AddRemove);
+        let mut trainer =
+            Trainer::begin(&mut account, task(), capped(most), recipe(), None, "a test").unwrap();
+        for _ in 0..stop.unwrap_or(0) {
+            trainer.step().unwrap();
+        }
+        if stop.is_some() {
+            let kept = trainer.checkpoint();
+            drop(trainer);
+            trainer = Trainer::resume(&mut account, task(), kept, None).unwrap();
+        }
+        while trainer.step().unwrap().is_some() {}
+        let weights: Vec<u32> = trainer.parameters().iter().map(|value| value.to_bits()).collect();
+        let looked_at = watched.1.lock().unwrap().iter().filter(|row| **row < 400).count();
+        (looked_at, weights)
+    };
+    // Unit 0 is in about half of the steps; the key is fixed.
+    assert_eq!(run(None, None).0, 400, "without a limit all rows are looked at");
+    let (looked_at, weights) = run(Some(10), None);
+    assert_eq!(looked_at, 10);
+    assert_eq!(
+        run(Some(10), Some(7)),
+        (10, weights),
+        "a run that goes on keeps the same rows"
+    );
 }
 
 #[test]
@@ -426,7 +505,7 @@ fn people_with_many_rows_are_clipped_as_one() {
         device,
         model: Logistic::new(),
         examples: &table,
-        units: &units,
+        units: std::borrow::Cow::Borrowed(&units),
         at_once: 8,
     };
     let sum = work

@@ -13,6 +13,7 @@ use device::{Device, Scalar};
 use mechanism::{Account, Aggregate, Ledger, Sampling, Sensitive, Stated, Training};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -204,14 +205,18 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn work(self, at_once: usize, coordinates: usize) -> Work<'a, D, M, E> {
+    /// The plan says how many examples of a unit count, and the seed of the recipe which: both are in the subject of the charge, so a run that goes on has the same.
+    fn work(self, plan: &Plan, recipe: &Recipe, coordinates: usize) -> Work<'a, D, M, E> {
         Work {
             gradient: self.device.zeros(coordinates),
             device: self.device,
             model: self.model,
+            units: match plan.parameters().examples_per_unit {
+                Some(most) => self.units.at_most(most, recipe.seed, self.examples),
+                None => Cow::Borrowed(self.units),
+            },
             examples: self.examples,
-            units: self.units,
-            at_once,
+            at_once: recipe.at_once,
         }
     }
 }
@@ -245,7 +250,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         run.on_threads(recipe.threads);
         let trainer = Self {
             parameters: task.device.upload(&start),
-            work: task.work(recipe.at_once, coordinates),
+            work: task.work(&plan, &recipe, coordinates),
             clip: plan.parameters().clip.start(),
             plan,
             recipe,
@@ -299,7 +304,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         optimizer.taken = run.drawn();
         Ok(Self {
             parameters: upload(&parameters),
-            work: task.work(state.recipe.at_once, coordinates),
+            work: task.work(&state.plan, &state.recipe, coordinates),
             since: (Instant::now(), run.drawn()),
             plan: state.plan,
             recipe: state.recipe,

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::models::Part;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -17,6 +18,9 @@ pub trait Examples {
 
     /// These, in this order.
     fn gather(&self, chosen: &[usize]) -> Self::Batch;
+
+    /// Everything that the model sees of one of them: equal for equal examples, wherever they stand. As private as the example.
+    fn bytes(&self, example: usize) -> Vec<u8>;
 
     /// A public name for what it is: `catalog.notes`. It goes onto the model's receipt.
     fn name(&self) -> String;
@@ -58,6 +62,10 @@ impl<B: Part> Examples for Dataset<B> {
 
     fn gather(&self, chosen: &[usize]) -> B {
         self.rows.pick(chosen)
+    }
+
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        self.rows.bytes(example)
     }
 
     fn name(&self) -> String {
@@ -139,6 +147,47 @@ impl Units {
         }
     }
 
+    /// The same units with at most so many examples each: those whose keyed hash is smallest, in that order. Equal examples are interchangeable, so neither their places nor the order of rows matters.
+    ///
+    /// # Privacy
+    /// Which examples of a unit are kept depends on that unit's examples, the public number and the public seed, and on nothing else. So neighbouring data, which differ in one unit, are cut to
+    /// data that differ in that unit, and what follows is as private on these as it was on those. The argument needs nothing of the hash; that it has a key keeps who writes rows without knowing
+    /// the seed from choosing which of them count.
+    pub(crate) fn at_most(&self, most: u64, seed: u64, examples: &impl Examples) -> Cow<'_, Self> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let Some(groups) = self
+            .groups
+            .as_ref()
+            .filter(|groups| groups.iter().any(|group| group.len() > most))
+        else {
+            return Cow::Borrowed(self);
+        };
+        let hashed = |example: &usize| -> [u8; 32] {
+            let mut hash = Sha256::new();
+            hash.update(b"which examples of a unit count");
+            hash.update(seed.to_le_bytes());
+            hash.update(examples.bytes(*example));
+            hash.finalize().into()
+        };
+        let kept = |group: &Vec<usize>| {
+            if group.len() <= most {
+                return group.clone();
+            }
+            let mut ordered: Vec<([u8; 32], usize)> =
+                group.iter().map(|example| (hashed(example), *example)).collect();
+            ordered.sort_unstable();
+            ordered
+                .into_iter()
+                .take(most)
+                .map(|(_, example)| example)
+                .collect()
+        };
+        Cow::Owned(Self {
+            groups: Some(groups.iter().map(kept).collect()),
+            ..*self
+        })
+    }
+
     /// How many units there are. That is private where units come and go.
     pub fn count(&self) -> usize {
         self.count
@@ -199,6 +248,76 @@ impl Units {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::{Features, Targets};
+
+    /// Rows of one number each, under owners; some rows are equal.
+    fn rows(owned: &[(u32, u32)]) -> (Dataset<Features>, Units) {
+        let values: Vec<f32> = owned.iter().map(|(_, value)| *value as f32).collect();
+        let targets = Targets::Numbers(vec![0.0; owned.len()]);
+        let owners: Vec<u32> = owned.iter().map(|(owner, _)| *owner).collect();
+        (
+            Dataset::new("rows", Features::new(1, 1, values, targets).unwrap(), ""),
+            Units::of_owners(4, &owners, PerUnit::Sum),
+        )
+    }
+
+    /// What is kept of each unit.
+    fn kept(owned: &[(u32, u32)], most: u64, seed: u64) -> Vec<Vec<u32>> {
+        let (rows, units) = rows(owned);
+        let units = units.at_most(most, seed, &rows);
+        let value = |example: usize| rows.rows().values()[example] as u32;
+        (0..4)
+            .map(|unit| units.of(unit).0.into_iter().map(value).collect())
+            .collect()
+    }
+
+    /// Owner 0 has many rows, owner 1 a few, owner 2 as many as are kept, owner 3 none.
+    fn owned() -> Vec<(u32, u32)> {
+        let many = (0..200).map(|row| (0, row % 150));
+        many.chain((0..12).map(|row| (1, 1000 + row)))
+            .chain((0..5).map(|row| (2, 2000 + row)))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_kept_of_a_unit_depends_on_its_own_rows_alone() {
+        let all = kept(&owned(), 5, 1);
+        assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5, 5, 0]);
+        // In any order of rows.
+        let mut backwards = owned();
+        backwards.reverse();
+        let mut turned = owned();
+        turned.rotate_left(77);
+        // Owner 2 has no more than are kept, and keeps them in their order.
+        for other in [backwards, turned] {
+            assert_eq!(kept(&other, 5, 1)[..2], all[..2]);
+        }
+        // Whatever others have: a neighbour, with one unit less or one of other rows.
+        let without: Vec<(u32, u32)> = owned().into_iter().filter(|(owner, _)| *owner != 0).collect();
+        let changed = owned()
+            .into_iter()
+            .map(|(owner, row)| (owner, if owner == 0 { row + 7 } else { row }));
+        for neighbour in [without, changed.collect()] {
+            assert_eq!(kept(&neighbour, 5, 1)[1..], all[1..]);
+        }
+        // It is another choice under another seed, and none where there is nothing to choose.
+        assert_ne!(kept(&owned(), 5, 2)[0], all[0]);
+        assert_eq!(kept(&owned(), 200, 1), kept(&owned(), u64::MAX, 2));
+        // The mutant keeps the first ones: another order is another choice, which is what this test is for.
+        let first = |owned: &[(u32, u32)]| -> Vec<u32> {
+            let owners: Vec<u32> = owned.iter().map(|(owner, _)| *owner).collect();
+            let units = Units::of_owners(4, &owners, PerUnit::MeanOver(5));
+            units
+                .of(0)
+                .0
+                .into_iter()
+                .map(|example| owned[example].1)
+                .collect()
+        };
+        let mut backwards = owned();
+        backwards.reverse();
+        assert_ne!(first(&owned()), first(&backwards));
+    }
 
     #[test]
     fn examples_find_their_unit() {

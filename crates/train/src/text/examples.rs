@@ -47,6 +47,11 @@ impl Examples for TextExamples<'_> {
         Tokens::full(self.vocabulary, width, tokens).expect("tokens were checked when this was made")
     }
 
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        let tokens = self.rows.row(example).iter();
+        tokens.flat_map(|token| token.to_le_bytes()).collect()
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }

@@ -1,6 +1,7 @@
 //! What the study found, in words, numbers and a figure.
 
 use super::super::told::{Told, percent};
+use super::across;
 use super::study::Asked;
 use crate::html::Row;
 use crate::plot::{Figure, Scale};
@@ -77,6 +78,21 @@ impl Report {
                 )
             }));
         }
+        let across = across::across(&self.runs);
+        text.push_str(&across::text(&across, self.runs.len()));
+        rows.extend(across.iter().filter(|model| model.seeds > 1).map(|model| {
+            Row::new(
+                format!("{} seeds", model.seeds),
+                model.name.clone(),
+                "median (range)",
+                format!(
+                    "PIN's rank {}, perplexity {}",
+                    model.rank.counted(),
+                    model.perplexity.words(4)
+                ),
+                true,
+            )
+        }));
         if self.stopped {
             text.push_str("Stopped: this is what was found so far.\n");
         }
@@ -86,6 +102,8 @@ impl Report {
                 "command": "attack memorization",
                 "delta": self.delta,
                 "stopped": self.stopped,
+                "seeds": self.runs.len(),
+                "across_seeds": across,
                 "runs": self.runs.iter().map(|run| json!({
                     "seed": run.seed,
                     "rows": run.rows,

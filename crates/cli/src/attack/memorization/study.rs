@@ -226,3 +226,29 @@ impl Wanted {
         })
     }
 }
+
+#[cfg(test)]
+impl Asked {
+    /// One of 10,000 PINs has this rank.
+    pub(super) fn made_up(name: &str, rank: usize, perplexity: f64, unfinished: bool) -> Self {
+        let rank = Rank {
+            best: rank,
+            worst: rank,
+            of: 10_000,
+        };
+        Self {
+            name: name.to_owned(),
+            steps: 10,
+            unfinished,
+            epsilon: None,
+            perplexity,
+            accuracy: None,
+            rank,
+            rank_among_equals: rank,
+            pin_perplexity: perplexity,
+            table: Vec::new(),
+            others: Vec::new(),
+            allowed: Vec::new(),
+        }
+    }
+}

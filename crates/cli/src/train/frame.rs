@@ -1,0 +1,169 @@
+//! The frame of a run, the same for text and for tables: data, copies of the model, plan, ledger, steps, model.
+//!
+//! ```text
+//! train lm ─────────┐                    ┌─ PrivateText (language) ─┐
+//! train classifier ─┼─► Run ─► a device ─┤                          ├─► Learned ─► plan, ledger, Trainer ─► session
+//! train resume ─────┘                    └─ TableRows (classifier) ─┘
+//! ```
+
+use super::classifier::TableRows;
+use super::language::PrivateText;
+use super::model_file::Described;
+use super::options::{DeviceName, Learning, Privacy};
+use super::origin::Origin;
+use super::session::{self, Shown};
+use crate::terminal::{CliError, explained};
+use device::{Cpu, Device};
+use mechanism::Account;
+use sql::Dataset;
+use std::path::Path;
+use train::model::Model;
+use train::models::{Part, Sharded};
+use train::private::{Checkpoint, Examples, Task, Trainer, Units};
+
+/// What is learned, from what: everything in a run that is particular to its kind.
+pub(super) trait Learned {
+    type Batch: Part + Send;
+    type Examples: Examples<Batch = Self::Batch>;
+    type Model<D: Device<Scalar = f32> + 'static>: Model<D, Batch = Self::Batch> + Send;
+
+    /// The learning rate for who names none.
+    const RATE: f64;
+    /// What is measured on public data.
+    const MEASURED: &'static str;
+
+    /// The private data.
+    fn examples(&self) -> &Self::Examples;
+
+    /// Whose it is.
+    fn units(&self) -> &Units;
+
+    /// The model, with no weights yet.
+    fn build<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<Self::Model<D>, CliError>;
+
+    /// Looks at public data, where there is some.
+    fn measure<D: Device<Scalar = f32> + 'static>(
+        &self,
+        model: &mut Self::Model<D>,
+        parameters: &D::Buffer,
+    ) -> Option<f64>;
+}
+
+/// A new run, or one that goes on.
+pub(super) enum Begun<'a> {
+    New {
+        privacy: &'a Privacy,
+        learning: &'a Learning,
+    },
+    Resumed,
+}
+
+/// A run, before anything was read.
+pub(super) struct Run<'a> {
+    pub(super) begun: Begun<'a>,
+    pub(super) described: &'a Described,
+    pub(super) origin: &'a Origin,
+    pub(super) checkpoint: &'a Path,
+    pub(super) shown: Shown,
+}
+
+impl Run<'_> {
+    /// Trains where it was asked to.
+    pub(super) fn train(&self) -> Result<(), CliError> {
+        match self.origin.device {
+            DeviceName::Cpu => self.on(Cpu::<f32>::default()),
+            DeviceName::Cuda => self.on(super::cuda()?),
+        }
+    }
+
+    fn on<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<(), CliError>
+    where
+        D::Buffer: Sync,
+    {
+        let dataset = self.origin.source.dataset()?;
+        let dataset = dataset.as_ref();
+        match self.described {
+            Described::Language {
+                network,
+                length,
+                vocabulary,
+            } => {
+                let text = PrivateText::read(self.origin, dataset, network, *length, vocabulary)?;
+                self.learn(device, &text, dataset)
+            }
+            Described::Table { encoding, hidden } => {
+                let rows = TableRows::read(self.origin, dataset, encoding, hidden)?;
+                self.learn(device, &rows, dataset)
+            }
+        }
+    }
+
+    fn learn<L: Learned, D: Device<Scalar = f32> + 'static>(
+        &self,
+        device: D,
+        learned: &L,
+        dataset: Option<&Dataset>,
+    ) -> Result<(), CliError>
+    where
+        D::Buffer: Sync,
+    {
+        let origin = self.origin;
+        let kept = match self.begun {
+            Begun::New { .. } => None,
+            Begun::Resumed => {
+                let model = learned.build(Cpu::<f32>::default())?;
+                Some(Checkpoint::read(model.layout(), self.checkpoint).map_err(explained)?)
+            }
+        };
+        let threads = match (&self.begun, &kept, origin.device) {
+            (_, _, DeviceName::Cuda) => 1,
+            (Begun::New { learning, .. }, _, _) => learning.threads(),
+            // As many as it began with, so that it ends as it would have.
+            (Begun::Resumed, Some(kept), _) => kept.recipe().threads,
+            (Begun::Resumed, None, _) => 1,
+        };
+        let copies = (0..threads)
+            .map(|_| learned.build(device.clone()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let task = Task {
+            device: device.clone(),
+            model: Sharded::new(device, copies),
+            examples: learned.examples(),
+            units: learned.units(),
+        };
+        // What is refused leaves no trace, not even an empty ledger.
+        let planned = match &self.begun {
+            Begun::New { privacy, learning } => {
+                let unit = origin.source.unit(dataset);
+                if dataset.is_some() {
+                    privacy.for_declared_table(&unit)?;
+                }
+                let count = learned.units().count() as u64;
+                let known = origin.source.is_made_up().then_some(count);
+                let plan = privacy.plan(&unit, known, count, origin.source.has_owners())?;
+                let recipe = learning.recipe(plan.parameters().steps, L::RATE);
+                Some((plan, recipe))
+            }
+            Begun::Resumed => None,
+        };
+        let keeping = Some(session::keeping(origin, self.described, self.checkpoint));
+        let question = format!("training on {}", origin.source.name());
+        let mut store = origin.ledger(dataset)?;
+        let session = store.session(&origin.analyst, &question).map_err(explained)?;
+        let mut account = Account::open(session).map_err(explained)?;
+        let trainer = match (planned, kept) {
+            (Some((plan, recipe)), _) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
+            (None, Some(kept)) => Trainer::resume(&mut account, task, kept, keeping),
+            (None, None) => unreachable!("a run that goes on has a checkpoint"),
+        };
+        session::finish(
+            trainer.map_err(explained)?,
+            self.described,
+            origin,
+            self.checkpoint,
+            self.shown,
+            L::MEASURED,
+            |model: &mut Sharded<D, L::Model<D>>, parameters| learned.measure(model.first(), parameters),
+        )
+    }
+}

@@ -1,0 +1,261 @@
+//! Language models of lines, for an audit: how likely each line is to a model, and small models to try that on.
+
+use super::examples::{Texts, started};
+use super::language::{predicted, public_vocabulary};
+use super::model_file::{self, Described, Language, read_language};
+use super::origin::{Source, absolute};
+use crate::terminal::{CliError, explained};
+use accounting::{Budget, Delta, Epsilon};
+use device::Cpu;
+use mechanism::{Account, MemoryLedger};
+use std::path::Path;
+use train::PlainTrainer;
+use train::model::Model;
+use train::models::{AnyLanguageModel, LanguageModel, Network, Sharded, Tokens};
+use train::private::{ModelReceipt, Parameters, Recipe, SavedModel, Task, Trainer, Units};
+use train::text::{Rows, Vocabulary};
+
+/// A language model from its file, asked about lines.
+pub(crate) struct LineModel(Language);
+
+impl LineModel {
+    /// Reads one that `deniable train lm` wrote.
+    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
+        read_language(path).map(Self)
+    }
+
+    /// What it promises; `None` for one that was trained without privacy.
+    pub(crate) fn receipt(&self) -> Option<&ModelReceipt> {
+        self.0.receipt.as_ref()
+    }
+
+    /// ln P of each line, cut into rows as in training. Tells how many lines it is on with.
+    pub(crate) fn log_likelihoods(&mut self, lines: &[&str], mut told: impl FnMut(u64)) -> Vec<f64> {
+        const AT_ONCE: usize = 50;
+        let Language {
+            model,
+            parameters,
+            vocabulary,
+            length,
+            ..
+        } = &mut self.0;
+        let mut found = Vec::with_capacity(lines.len());
+        for some in lines.chunks(AT_ONCE) {
+            let (mut rows, mut owners) = (Vec::new(), Vec::new());
+            for (owner, line) in some.iter().enumerate() {
+                for row in vocabulary.encode(line).chunks((*length).max(1)) {
+                    rows.push(started(row));
+                    owners.push(owner);
+                }
+            }
+            let mut sums = vec![0.0; some.len()];
+            match Tokens::ragged(model.vocabulary(), &rows) {
+                Ok(batch) => {
+                    let losses = model.token_losses(parameters, &batch);
+                    for (owner, losses) in owners.into_iter().zip(losses) {
+                        sums[owner] -= losses.iter().sum::<f64>();
+                    }
+                }
+                // A vocabulary that the model does not have.
+                Err(_) => sums.fill(f64::NAN),
+            }
+            found.extend(sums);
+            told(some.len() as u64);
+        }
+        found
+    }
+
+    /// How well it predicts text that it has not seen.
+    pub(crate) fn perplexity(&mut self, text: &str) -> Result<f64, CliError> {
+        let rows = Rows::of_text(text, &self.0.vocabulary, self.0.length).map_err(explained)?;
+        Ok(predicted(&mut self.0.model, &self.0.parameters, &rows).perplexity())
+    }
+}
+
+/// Small models of the lines of one text, trained with privacy and without, otherwise alike.
+pub(crate) struct SmallModels {
+    texts: Texts,
+    units: Units,
+    vocabulary: Vocabulary,
+    threads: usize,
+}
+
+type Small = Sharded<Cpu<f32>, AnyLanguageModel<Cpu<f32>>>;
+
+const NETWORK: Network = Network::Lstm {
+    embedding: 24,
+    hidden: 96,
+    dropout: 0.0,
+};
+/// Tokens a row: most lines are one row.
+const LENGTH: usize = 20;
+const TOKENS: usize = 300;
+/// Lines in a step, on average.
+pub(crate) const BATCH: u64 = 64;
+/// Learning rates. Noise wants smaller steps.
+const RATE: f64 = 1e-2;
+const PRIVATE_RATE: f64 = 3e-3;
+
+impl SmallModels {
+    /// Reads the text as `train lm --each-line` does.
+    pub(crate) fn read(text: &Path) -> Result<Self, CliError> {
+        let vocabulary = public_vocabulary(TOKENS)?;
+        let source = Source::Text {
+            path: absolute(text),
+            each_line: true,
+            length: LENGTH,
+        };
+        let (texts, units) = Texts::read(&source, None, &vocabulary, LENGTH)?;
+        Ok(Self {
+            texts,
+            units,
+            vocabulary,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        })
+    }
+
+    fn model(&self) -> Result<Small, CliError> {
+        let copies = (0..self.threads)
+            .map(|_| NETWORK.build(Cpu::default(), self.vocabulary.len()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(explained)?;
+        Ok(Sharded::new(Cpu::default(), copies))
+    }
+
+    fn recipe(&self, rate: f64) -> Recipe {
+        Recipe {
+            threads: self.threads,
+            ..Recipe::adam(rate)
+        }
+    }
+
+    fn notes(&self) -> std::collections::BTreeMap<String, String> {
+        let described = Described::Language {
+            network: NETWORK,
+            length: LENGTH,
+            vocabulary: self.vocabulary.to_json(),
+        };
+        [(model_file::NOTE.to_owned(), described.to_note())].into()
+    }
+
+    /// Trains with (ε, δ) for each line of about `size`, and writes the model with its receipt. `go_on` is asked after each step; `false` where it said no.
+    pub(crate) fn train_privately(
+        &self,
+        (epsilon, delta): (&Epsilon, &Delta),
+        size: u64,
+        steps: u64,
+        out: &Path,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<bool, CliError> {
+        let parameters = Parameters::poisson("line", BATCH.min(size), size, 1.0, steps, delta.clone())
+            .map_err(explained)?;
+        let plan = parameters.for_target(epsilon).map_err(explained)?;
+        // The text is made up: there is nobody whose budget a ledger would have to remember.
+        let ledger = MemoryLedger::new(Budget::new(plan.guarantee().promise().clone(), plan.unit()));
+        let mut account = Account::open(ledger).map_err(explained)?;
+        let task = Task {
+            device: Cpu::default(),
+            model: self.model()?,
+            examples: &self.texts,
+            units: &self.units,
+        };
+        let mut trainer = Trainer::begin(
+            &mut account,
+            task,
+            plan,
+            self.recipe(PRIVATE_RATE),
+            None,
+            "an audit",
+        )
+        .map_err(explained)?;
+        for (name, text) in self.notes() {
+            trainer.note(&name, &text);
+        }
+        while trainer.step().map_err(explained)?.is_some() {
+            if !go_on() {
+                return Ok(false);
+            }
+        }
+        let saved = trainer.saved_model().map_err(explained)?;
+        let (model, _) = trainer.model();
+        saved.write(model.layout(), out).map_err(explained)?;
+        Ok(true)
+    }
+
+    /// Trains without privacy, and writes the model, which has no receipt.
+    pub(crate) fn train_plainly(
+        &self,
+        steps: u64,
+        out: &Path,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<bool, CliError> {
+        let batch = (BATCH as usize).min(self.units.count());
+        let mut trainer = PlainTrainer::new(
+            Cpu::default(),
+            self.model()?,
+            &self.texts,
+            self.recipe(RATE),
+            batch,
+            steps,
+        )
+        .map_err(explained)?;
+        while trainer.step().is_some() {
+            if !go_on() {
+                return Ok(false);
+            }
+        }
+        let (model, parameters) = trainer.model();
+        let saved = SavedModel {
+            parameters: parameters.clone(),
+            receipt: None,
+            notes: self.notes(),
+        };
+        saved.write(model.layout(), out).map_err(explained)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is asked together, a line's likelihood is that of its own rows, one after the other.
+    #[test]
+    fn a_line_is_as_likely_as_its_tokens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (text, out) = (folder.path().join("text.txt"), folder.path().join("model"));
+        std::fs::write(&text, "a few words\nand a few more of them\n".repeat(40)).expect("a text");
+        let models = SmallModels::read(&text).expect("models");
+        assert!(!models.train_plainly(9, &out, || false).expect("stopped"));
+        assert!(!out.exists(), "what was stopped leaves no model");
+        assert!(models.train_plainly(3, &out, || true).expect("trained"));
+        let mut model = LineModel::read(&out).expect("a model");
+        assert_eq!(model.receipt(), None);
+        let long = "xqzj wvkp ".repeat(12);
+        let lines: Vec<&str> = (0..120)
+            .map(|place| ["a few words", "", long.as_str()][place % 3])
+            .collect();
+        let mut told = 0;
+        let found = model.log_likelihoods(&lines, |lines| told += lines);
+        assert_eq!((found.len(), told), (120, 120));
+        let Language {
+            model,
+            parameters,
+            vocabulary,
+            ..
+        } = &mut model.0;
+        for (line, found) in lines.iter().zip(found) {
+            let tokens = vocabulary.encode(line);
+            let one = |row: &[u32]| -> f64 {
+                let scores = model.score(parameters, &started(row)).expect("scores");
+                scores.iter().sum()
+            };
+            let expected: f64 = tokens.chunks(LENGTH).map(one).sum();
+            assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+        }
+        assert!(
+            vocabulary.encode(&long).len() > LENGTH,
+            "one line has several rows"
+        );
+    }
+}
