@@ -3,7 +3,7 @@
 use super::checkpoint::{Checkpoint, State};
 use super::plan::{Clip, GRID_BITS, Plan};
 use super::receipt::{ModelReceipt, SavedModel, made_by};
-use super::summation::Work;
+use super::summation::{Work, coordinates};
 use super::units::{Examples, Units};
 use crate::Error;
 use crate::model::Model;
@@ -100,32 +100,21 @@ pub struct Keeping {
     pub notes: std::collections::BTreeMap<String, String>,
 }
 
-/// What a step released.
-pub(crate) struct Released {
-    /// The noised sum, in grid steps.
-    pub(crate) sum: Vec<i64>,
-    /// The mean loss: private.
-    pub(crate) loss: Option<f64>,
-}
-
-/// One step through the door: its units, their clipped sum, its noise.
+/// One step through the door: its units, their clipped sum, its noise. Leaves the noised sum in `work.sum`, and gives the mean loss, which is private.
 pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>(
     run: &mut Training,
     work: &mut Work<'_, D, M, E>,
     plan: &Plan,
     parameters: &D::Buffer,
     clip: f64,
-) -> Result<Released, Error> {
+) -> Result<Option<f64>, Error> {
     let sensitivity = run.mechanism().terms().sensitivity().clone();
     work.model.begin_step(run.drawn());
     let step = run.step(work.units.count() as u64)?;
-    let clipped = work.clipped_sum(plan, parameters, step.members(), clip);
-    let (total, count) = clipped.losses;
-    let sum = Aggregate::claimed(Sensitive::new(clipped.sum), sensitivity, plan.unit(), plan.grid());
-    Ok(Released {
-        sum: step.release(sum)?,
-        loss: (count > 0).then(|| total / count as f64),
-    })
+    let (total, count) = work.clipped_sum(plan, parameters, step.members(), clip);
+    let sum = Sensitive::new(&mut work.sum);
+    step.release(Aggregate::claimed(sum, sensitivity, plan.unit(), plan.grid()))?;
+    Ok((count > 0).then(|| total / count as f64))
 }
 
 /// A private run.
@@ -176,12 +165,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
             }
             _ => {}
         }
-        let ends = self
-            .model
-            .layout()
-            .iter()
-            .map(|parameter| parameter.start + parameter.len());
-        Ok(ends.max().unwrap_or(0))
+        Ok(coordinates(self.model.layout()))
     }
 
     /// Everything that the sums depend on, but for what was released: a charge is for this.
@@ -204,15 +188,8 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn work(self, at_once: usize, coordinates: usize) -> Work<'a, D, M, E> {
-        Work {
-            gradient: self.device.zeros(coordinates),
-            device: self.device,
-            model: self.model,
-            examples: self.examples,
-            units: self.units,
-            at_once,
-        }
+    fn work(self, at_once: usize) -> Work<'a, D, M, E> {
+        Work::new(self.device, self.model, self.examples, self.units, at_once)
     }
 }
 
@@ -245,7 +222,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         run.on_threads(recipe.threads);
         let trainer = Self {
             parameters: task.device.upload(&start),
-            work: task.work(recipe.at_once, coordinates),
+            work: task.work(recipe.at_once),
             clip: plan.parameters().clip.start(),
             plan,
             recipe,
@@ -299,7 +276,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         optimizer.taken = run.drawn();
         Ok(Self {
             parameters: upload(&parameters),
-            work: task.work(state.recipe.at_once, coordinates),
+            work: task.work(state.recipe.at_once),
             since: (Instant::now(), run.drawn()),
             plan: state.plan,
             recipe: state.recipe,
@@ -340,7 +317,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         if number == steps {
             return Ok(None);
         }
-        let mut released = private_sum(
+        let loss = private_sum(
             &mut self.run,
             &mut self.work,
             &self.plan,
@@ -349,24 +326,20 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         )?;
         let normaliser = self.plan.parameters().normaliser;
         // From here on everything is post-processing.
-        let count = self
-            .plan
-            .parameters()
-            .clip
-            .count_steps()
-            .and_then(|steps| Some((released.sum.pop()?, steps)));
+        let Work {
+            device,
+            gradient,
+            sum,
+            ..
+        } = &mut self.work;
+        let counts = self.plan.parameters().clip.count_steps();
+        let count = counts.and_then(|steps| Some((sum.read(sum.len() - 1, 1).pop()?, steps)));
         let scale = self.clip / (f64::from(1 << GRID_BITS) * normaliser);
-        let gradient: Vec<D::Scalar> = released
-            .sum
-            .iter()
-            .map(|steps| D::Scalar::from_f64(*steps as f64 * scale))
-            .collect();
-        let device = &self.work.device;
-        device.write(&gradient, &mut self.work.gradient);
+        sum.take(scale, gradient);
         let rate = self.recipe.rate * self.recipe.schedule.factor(number, steps);
         let noise = (self.run.mechanism().deviation() * scale).powi(2);
         self.optimizer
-            .update(device, &self.work.gradient, &mut self.parameters, rate, noise);
+            .update(device, gradient, &mut self.parameters, rate, noise);
         if let (
             Clip::Adaptive {
                 start,
@@ -387,7 +360,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             seconds: self.since.0.elapsed().as_secs_f64(),
             steps_here: number + 1 - self.since.1,
             clip: self.clip,
-            not_private_loss: released.loss.filter(|_| self.recipe.show_private_loss),
+            not_private_loss: loss.filter(|_| self.recipe.show_private_loss),
         }))
     }
 
