@@ -178,38 +178,52 @@ impl<'a> PlacedGaussian<'a> {
             first.is_multiple_of(GROUP as u64),
             "a group begins at a multiple of 16"
         );
-        let entries: &[u32; 1 << ENTRY_BITS] = self.tables.entries.try_into().expect("as many as were made");
-        // More than K, so that a coin below 1 − (2q+1) of these keeps any place in block q: e^−γ ≥ 1 − γ.
-        let steep = (self.tables.steepness >> 12) + 1;
         let (mut stream, mut later) = (Keyed::new(self.key, 0), Keyed::new(self.key, 0));
         stream.go_to(0, first / GROUP as u64 * 3);
         let mut bits = [0u32; 3 * GROUP * GROUPS];
-        let (mut place, tables) = (first, self.tables);
+        let mut place = first;
         for batch in values.chunks_mut(GROUP * GROUPS) {
-            let groups = batch.len().div_ceil(GROUP);
-            stream.fill(&mut bits[..3 * GROUP * groups], 32);
-            for (group, bits) in batch.chunks_mut(GROUP).zip(bits.as_chunks::<{ 3 * GROUP }>().0) {
-                // Without a branch for those that are told at one look; then the others.
-                let mut others = 0u32;
-                for (lane, value) in group.iter_mut().enumerate() {
-                    let attempt = Attempt::of(bits, lane);
-                    let entry = entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
-                    let (cell, told) = told(entry, attempt.word);
-                    let certain = u64::from(attempt.coin | 0xffff) + u64::from(2 * cell + 1) * steep < ONE;
-                    let kept = told & certain & (cell < OPEN);
-                    others |= u32::from(!kept) << lane;
-                    *value = select_unpredictable(kept, moved(tables, *value, cell, attempt), *value);
-                }
-                while others != 0 {
-                    let lane = others.trailing_zeros() as usize;
-                    others &= others - 1;
-                    let attempt = Attempt::of(bits, lane);
-                    group[lane] = self.settled(place + lane as u64, attempt, group[lane], &mut later);
-                }
+            let (groups, rest) = batch.as_chunks_mut::<GROUP>();
+            let count = groups.len() + usize::from(!rest.is_empty());
+            stream.fill(&mut bits[..3 * GROUP * count], 32);
+            let (group_bits, _) = bits.as_chunks::<{ 3 * GROUP }>();
+            for (group, bits) in groups.iter_mut().zip(group_bits) {
+                self.add_to_group(place, bits, group, &mut later);
                 place += GROUP as u64;
+            }
+            if !rest.is_empty() {
+                let mut group = [0; GROUP];
+                group[..rest.len()].copy_from_slice(rest);
+                self.add_to_group(place, &group_bits[count - 1], &mut group, &mut later);
+                rest.copy_from_slice(&group[..rest.len()]);
             }
         }
         bits.zeroize();
+    }
+
+    /// Without a branch for those that are told at one look; then the others.
+    #[inline(always)]
+    fn add_to_group(&self, place: u64, bits: &[u32; 3 * GROUP], group: &mut [i64; GROUP], later: &mut Keyed) {
+        let tables = self.tables;
+        let entries: &[u32; 1 << ENTRY_BITS] = tables.entries.try_into().expect("as many as were made");
+        // More than K, so that a coin below 1 − (2q+1) of these keeps any place in block q: e^−γ ≥ 1 − γ.
+        let steep = (tables.steepness >> 12) + 1;
+        let mut others = 0u32;
+        for (lane, value) in group.iter_mut().enumerate() {
+            let attempt = Attempt::of(bits, lane);
+            let entry = entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
+            let (cell, told) = told(entry, attempt.word);
+            let certain = u64::from(attempt.coin | 0xffff) + u64::from(2 * cell + 1) * steep < ONE;
+            let kept = told & certain & (cell < OPEN);
+            others |= u32::from(!kept) << lane;
+            *value = select_unpredictable(kept, moved(tables, *value, cell, attempt), *value);
+        }
+        while others != 0 {
+            let lane = others.trailing_zeros() as usize % GROUP;
+            others &= others - 1;
+            let attempt = Attempt::of(bits, lane);
+            group[lane] = self.settled(place + lane as u64, attempt, group[lane], later);
+        }
     }
 
     /// The value with the noise of its place: exactly clamp(value + noise).

@@ -6,7 +6,7 @@ use crate::geometric::{check_scale, saturate};
 use crate::real::UniformReal;
 use crate::{BernoulliExp, Entropy, Error, Inversion, Law};
 use exact::{Integer, Interval, Rational, floor_log2, power_of_two};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// How many draws are made together; the buffers live on the stack.
 const BATCH: usize = 64;
@@ -391,7 +391,8 @@ impl DiscreteGaussian {
 pub struct RoundedGaussian {
     variance: Rational,
     blocks: Blocks,
-    narrow: OnceLock<NarrowBlocks>,
+    /// Shared with clones, so that they are made once.
+    narrow: Arc<OnceLock<NarrowBlocks>>,
 }
 
 impl RoundedGaussian {
@@ -404,7 +405,7 @@ impl RoundedGaussian {
         Ok(Self {
             variance: variance.clone(),
             blocks: Blocks::new(variance),
-            narrow: OnceLock::new(),
+            narrow: Arc::default(),
         })
     }
 
