@@ -13,13 +13,14 @@ const MECHANISM_CRATE: &str = "crates/mechanism";
 const NOISE_CRATE: &str = "crates/noise";
 
 /// The samplers that everything else is built from: none may lose its proof by being renamed.
-const REQUIRED_SAMPLERS: [&str; 8] = [
+const REQUIRED_SAMPLERS: [&str; 9] = [
     "Inversion",
     "Bernoulli",
     "Geometric",
     "DiscreteLaplace",
     "DiscreteGaussian",
     "RoundedGaussian",
+    "PlacedGaussian",
     "UniformInteger",
     "ExponentialWeights",
 ];

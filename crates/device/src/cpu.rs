@@ -15,8 +15,8 @@ mod tests;
 pub(crate) use matrix::Multiply;
 
 use crate::{
-    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Product, Rows, Scalar, Sequences, Span,
-    SpanMut,
+    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Numbers, Product, Rows, Scalar, Sequences,
+    Span, SpanMut,
 };
 use matrix::{Operand, multiply};
 use std::cell::RefCell;
@@ -570,8 +570,20 @@ macro_rules! device_of {
                     vec![0; len]
                 }
 
-                fn numbers<'a>(&self, integers: &'a mut Vec<i64>) -> &'a mut [i64] {
-                    integers
+                fn integers_len(&self, integers: &Vec<i64>) -> usize {
+                    integers.len()
+                }
+
+                fn write_integers(&self, values: &[i64], start: usize, into: &mut Vec<i64>) {
+                    into[start..start + values.len()].copy_from_slice(values);
+                }
+
+                fn read_integers(&self, from: &Vec<i64>, start: usize, len: usize) -> Vec<i64> {
+                    from[start..start + len].to_vec()
+                }
+
+                fn numbers<'a>(&'a self, integers: &'a mut Vec<i64>) -> Numbers<'a> {
+                    Numbers::Here(integers)
                 }
 
                 fn put_on_grid(&self, scale: f64, values: &Vec<S>, integers: &mut Vec<i64>) {
@@ -580,10 +592,6 @@ macro_rules! device_of {
 
                 fn take_off_grid(&self, unit: f64, integers: &Vec<i64>, values: &mut Vec<S>) {
                     grid::from_grid(unit, &integers[..values.len()], values);
-                }
-
-                fn add_on_grid(&self, scale: f64, unit: f64, integers: &Vec<i64>, values: &mut Vec<S>) {
-                    grid::add_on_grid(scale, unit, &integers[..values.len()], values);
                 }
 
                 fn axpy(&self, alpha: f64, x: &Vec<S>, y: &mut Vec<S>) {

@@ -14,6 +14,7 @@
 
 mod cells;
 mod error;
+mod grid;
 mod launch;
 mod norms;
 mod open;
@@ -25,7 +26,7 @@ mod vector;
 
 pub use error::CudaError;
 pub use product::Products;
-pub use vector::{Pinned, Vector};
+pub use vector::Vector;
 
 use crate::{
     Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Order, Product, Rows, Sequences, Span,
@@ -114,20 +115,18 @@ impl Device for Cuda {
     type Buffer = Numbers;
     type Indices = Vector<u32>;
     type Sums = Vector<f64>;
-    type Integers = Pinned;
+    type Integers = Vector<i64>;
 
     fn zeros(&self, len: usize) -> Numbers {
         self.gpu.zeros(len)
     }
 
     fn upload(&self, values: &[f32]) -> Numbers {
-        let mut vector = self.gpu.zeros(values.len());
-        self.gpu.write(values, &mut vector);
-        vector
+        self.gpu.sent(values)
     }
 
     fn write(&self, values: &[f32], into: &mut Numbers) {
-        self.gpu.write(values, into);
+        self.gpu.write(values, 0, into);
     }
 
     fn download(&self, buffer: &Numbers) -> Vec<f32> {
@@ -165,7 +164,7 @@ impl Device for Cuda {
     }
 
     fn write_indices(&self, values: &[u32], into: &mut Vector<u32>) {
-        self.gpu.write(values, into);
+        self.gpu.write(values, 0, into);
     }
 
     fn indices_len(&self, indices: &Vector<u32>) -> usize {
@@ -521,24 +520,35 @@ impl Device for Cuda {
             .weighted_sum(sequences, weights, rows, into.buffer, into.start);
     }
 
-    fn integers(&self, len: usize) -> Pinned {
-        Pinned::new(&self.gpu, len)
+    fn integers(&self, len: usize) -> Vector<i64> {
+        self.gpu.zeros(len)
     }
 
-    fn numbers<'a>(&self, integers: &'a mut Pinned) -> &'a mut [i64] {
-        integers.numbers()
+    fn integers_len(&self, integers: &Vector<i64>) -> usize {
+        integers.len()
     }
 
-    fn put_on_grid(&self, scale: f64, values: &Numbers, integers: &mut Pinned) {
+    fn write_integers(&self, values: &[i64], start: usize, into: &mut Vector<i64>) {
+        self.gpu.write(values, start, into);
+    }
+
+    fn read_integers(&self, from: &Vector<i64>, start: usize, len: usize) -> Vec<i64> {
+        self.gpu.read(from, start..start + len)
+    }
+
+    fn numbers<'a>(&'a self, integers: &'a mut Vector<i64>) -> crate::Numbers<'a> {
+        crate::Numbers::Elsewhere(Box::new(grid::OnGpu {
+            gpu: &self.gpu,
+            numbers: integers,
+        }))
+    }
+
+    fn put_on_grid(&self, scale: f64, values: &Numbers, integers: &mut Vector<i64>) {
         Cuda::put_on_grid(self, scale, values, integers)
     }
 
-    fn take_off_grid(&self, unit: f64, integers: &Pinned, values: &mut Numbers) {
+    fn take_off_grid(&self, unit: f64, integers: &Vector<i64>, values: &mut Numbers) {
         Cuda::take_off_grid(self, unit, integers, values)
-    }
-
-    fn add_on_grid(&self, scale: f64, unit: f64, integers: &Pinned, values: &mut Numbers) {
-        Cuda::add_on_grid(self, scale, unit, integers, values)
     }
 
     fn axpy(&self, alpha: f64, x: &Numbers, y: &mut Numbers) {

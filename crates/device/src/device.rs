@@ -1,6 +1,8 @@
 //! The closed list of what layers and optimizers ask of a device.
 
-use crate::{Adam, Mask, Matrix, MatrixMut, Momentum, Product, Rows, Scalar, Sequences, Span, SpanMut};
+use crate::{
+    Adam, Mask, Matrix, MatrixMut, Momentum, Numbers, Product, Rows, Scalar, Sequences, Span, SpanMut,
+};
 
 /// A function applied to each number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub trait Device: Clone + Send {
     type Indices: Send;
     /// Sums in `f64`, one an example.
     type Sums: Send;
-    /// Whole numbers of the host, where the device copies from and to quickly.
+    /// Whole numbers that live on the device.
     type Integers: Send;
 
     // Memory.
@@ -322,20 +324,23 @@ pub trait Device: Clone + Send {
         into: SpanMut<'_, Self::Buffer>,
     );
 
-    // Grids: multiples of a unit, as whole numbers that the host adds noise to. Exact on every device: numbers of the vector are multiplied in `f64` and
-    // rounded to the nearest, ties to even; what is not a number becomes 0.
+    // Grids: multiples of a unit, as whole numbers that noise is added to. Exact on every device: numbers of a vector are multiplied in `f64` and rounded to the nearest, ties
+    // to even; what is not a number becomes 0, and what is beyond 2^50 is cut there.
 
     /// `len` whole numbers, all 0.
     fn integers(&self, len: usize) -> Self::Integers;
-    /// The numbers, to read and to write; waits for all work that they depend on.
-    fn numbers<'a>(&self, integers: &'a mut Self::Integers) -> &'a mut [i64];
+    /// How many it holds.
+    fn integers_len(&self, integers: &Self::Integers) -> usize;
+    /// Overwrites those from `start` on.
+    fn write_integers(&self, values: &[i64], start: usize, into: &mut Self::Integers);
+    /// A copy here of the `len` from `start` on; waits for all work that they depend on.
+    fn read_integers(&self, from: &Self::Integers, start: usize, len: usize) -> Vec<i64>;
+    /// All of them, for whoever adds noise to them.
+    fn numbers<'a>(&'a self, integers: &'a mut Self::Integers) -> Numbers<'a>;
     /// The first of `integers` ← values · `scale`, rounded.
     fn put_on_grid(&self, scale: f64, values: &Self::Buffer, integers: &mut Self::Integers);
     /// values ← the first of `integers` · `unit`.
     fn take_off_grid(&self, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
-    /// values ← (values · `scale`, rounded, + the first of `integers`) · `unit`: [`Device::put_on_grid`], noise that was drawn before, and [`Device::take_off_grid`] without the
-    /// way to the host and back.
-    fn add_on_grid(&self, scale: f64, unit: f64, integers: &Self::Integers, values: &mut Self::Buffer);
 
     // Optimizers, over whole vectors.
 

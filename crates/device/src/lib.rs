@@ -15,14 +15,16 @@ mod cpu;
 mod cuda;
 mod device;
 mod dropout;
+mod numbers;
 mod optimize;
 mod scalar;
 mod shape;
 
 pub use cpu::Cpu;
-pub use cuda::{Cuda, CudaError, Pinned, Products, Vector};
+pub use cuda::{Cuda, CudaError, Products, Vector};
 pub use device::{Activation, Device};
 pub use dropout::Mask;
+pub use numbers::{Elsewhere, Numbers, QuickNoise};
 pub use optimize::{Adam, Momentum};
 pub use scalar::Scalar;
 pub use shape::{Matrix, MatrixMut, Order, Product, Rows, Sequences, Span, SpanMut};

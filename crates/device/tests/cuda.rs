@@ -6,8 +6,8 @@
 #![allow(missing_docs, unsafe_code)]
 
 use device::{
-    Activation, Adam, Cpu, Cuda, Device, Mask, Matrix, MatrixMut, Momentum, Order, Product, Products, Rows,
-    Scalar, Sequences, Span, SpanMut,
+    Activation, Adam, Cpu, Cuda, Device, Mask, Matrix, MatrixMut, Momentum, Numbers, Order, Product,
+    Products, Rows, Scalar, Sequences, Span, SpanMut,
 };
 
 /// Names of kernels with what they gave.
@@ -465,37 +465,40 @@ fn optimizers<D: Device>(inputs: &mut Inputs<'_, D>) {
     inputs.keep("momentum velocity", &first);
 }
 
-/// Whole numbers, which are the same on every device. Enough of them, and enough work before, that a copy is still under way where nobody waits for it.
+/// Whole numbers, which are the same on every device.
 fn grids<D: Device>(inputs: &mut Inputs<'_, D>) -> Vec<i64> {
     let device = inputs.device;
     let len = 1 << 18;
     let mut values = inputs.values(len);
-    values[5] = f64::NAN;
-    values[6] = f64::INFINITY;
-    values[7] = 0.5 / 1024.0;
-    let (scale, unit) = (1024.0, 1.0 / 1024.0);
-    let zeros = device.zeros(len);
-    let busy = |buffer: &mut D::Buffer| (0..300).for_each(|_| device.axpy(1.0, &zeros, buffer));
-    let mut integers = device.integers(len + 1);
-    device.numbers(&mut integers)[len] = 77;
-    let mut buffer = inputs.upload(&values);
-    busy(&mut buffer);
-    device.put_on_grid(scale, &buffer, &mut integers);
-    let mut all = device.numbers(&mut integers).to_vec();
-    for (number, integer) in device.numbers(&mut integers).iter_mut().enumerate() {
-        *integer = (number as i64 - 1500) << 20;
+    for (place, strange) in [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.5 / 1024.0,
+        1.5 / 1024.0,
+        -2e12,
+        3e30,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        values[5 + place] = strange;
     }
-    busy(&mut buffer);
-    device.add_on_grid(scale, unit, &integers, &mut buffer);
-    // Overwriting them waits for the copy.
-    device.numbers(&mut integers).fill(3);
-    inputs.keep("add_on_grid", &buffer);
-    all.extend(device.numbers(&mut integers).iter());
-    busy(&mut buffer);
+    let (scale, unit) = (1024.0, 1.0 / 1024.0);
+    let mut integers = device.integers(len + 1);
+    device.write_integers(&[77, 78], len - 1, &mut integers);
+    let mut buffer = inputs.upload(&values);
+    device.put_on_grid(scale, &buffer, &mut integers);
+    let mut all = device.read_integers(&integers, 0, device.integers_len(&integers));
+    assert_eq!((all.len(), all[len]), (len + 1, 78), "what lies behind stays");
+    assert_eq!(all[5..9], [0, 1 << 50, -(1 << 50), 0]);
     device.take_off_grid(unit, &integers, &mut buffer);
-    drop(integers);
-    device.numbers(&mut device.integers(len)).fill(9);
     inputs.keep("from_grid", &buffer);
+    let large = [i64::MAX, i64::MIN, (1 << 53) + 1, -(1 << 60) - 1];
+    device.write_integers(&large, 3, &mut integers);
+    device.take_off_grid(unit, &integers, &mut buffer);
+    inputs.keep("from_grid large", &buffer);
+    all.extend(device.read_integers(&integers, 2, 6));
     all
 }
 
@@ -651,6 +654,81 @@ fn rounded_products_touch_products_of_activations_alone() {
     compare("the GPU", &outputs, &truth, |name| {
         if name.starts_with("gemm") { 3e-3 } else { 2e-5 }
     });
+}
+
+/// Horner's rule over the field with 2^61 − 1 elements, one number after the other.
+fn polynomial(point: u64, numbers: &[i64]) -> u64 {
+    let prime = (1u128 << 61) - 1;
+    let digits = numbers
+        .iter()
+        .map(|number| (i128::from(*number) + (1 << 59)) as u128);
+    digits.fold(0, |sum, digit| (sum * u128::from(point) + digit) % prime) as u64
+}
+
+#[test]
+fn a_gpu_computes_polynomials() {
+    let Some(cuda) = gpu(Products::Full) else { return };
+    let points = [0x1234_5678_9abc_def1, (1 << 61) - 1];
+    for (len, chunk) in [
+        (0, 8),
+        (1, 8),
+        (255, 256),
+        (256, 256),
+        (257, 300),
+        (150_000, 1 << 16),
+    ] {
+        let mut values: Vec<i64> = (0..len as i64)
+            .map(|place| (place - 7) * 1_000_003 * 1_000_003)
+            .collect();
+        let found = |values: &[i64]| {
+            let mut integers = cuda.integers(len);
+            cuda.write_integers(values, 0, &mut integers);
+            match cuda.numbers(&mut integers) {
+                Numbers::Here(_) => panic!("the host reaches a GPU's numbers"),
+                Numbers::Elsewhere(elsewhere) => elsewhere.polynomials(points, chunk),
+            }
+        };
+        let right = |values: &[i64]| -> Vec<_> {
+            let both = |chunk: &[i64]| points.map(|point| polynomial(point, chunk));
+            values.chunks(chunk).map(|chunk| Some(both(chunk))).collect()
+        };
+        assert_eq!(found(&values), right(&values), "{len}");
+        if len > 0 {
+            values[len / 2] += 1;
+            assert_eq!(found(&values), right(&values));
+            // Numbers so large that remainders do not tell them apart are left to the host.
+            for large in [1 << 59, -(1 << 59), i64::MIN, i64::MAX] {
+                values[len / 2] = large;
+                let found = found(&values);
+                assert_eq!(found[len / 2 / chunk], None);
+                assert_eq!(found.iter().filter(|value| value.is_none()).count(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_on_a_gpu_are_changed_where_they_are() {
+    let Some(cuda) = gpu(Products::Full) else { return };
+    let mut integers = cuda.integers(1000);
+    let values: Vec<i64> = (0..1000).map(|place| place * place).collect();
+    cuda.write_integers(&values, 0, &mut integers);
+    let Numbers::Elsewhere(mut elsewhere) = cuda.numbers(&mut integers) else {
+        panic!("the host reaches a GPU's numbers")
+    };
+    let mut seen = Vec::new();
+    elsewhere.change(&[3, 999, 500], &mut |place, value| {
+        seen.push((place, value));
+        -value
+    });
+    elsewhere.change(&[], &mut |_, _| panic!("nothing to change"));
+    assert_eq!(seen, [(3, 9), (999, 998_001), (500, 250_000)]);
+    drop(elsewhere);
+    let mut changed = values;
+    for place in [3, 999, 500] {
+        changed[place] = -changed[place];
+    }
+    assert_eq!(cuda.read_integers(&integers, 0, 1000), changed);
 }
 
 #[test]

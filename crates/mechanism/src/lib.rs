@@ -85,5 +85,5 @@ pub use sparse_vector::{AboveThreshold, ThresholdSession};
 pub use survey::{Estimate, Frequencies};
 pub use terms::Terms;
 pub use threshold::{GaussianThreshold, GroupName, LaplaceThreshold, OptimalThreshold};
-pub use training::{SampledGaussian, Sampling, SavedTraining, Step, Training};
+pub use training::{Fingerprint, SampledGaussian, Sampling, SavedTraining, Step, Summed, Training};
 pub use unary::{BitReports, UnaryEncoding};

@@ -3,10 +3,13 @@
 mod fingerprint;
 mod run;
 mod sampling;
+mod summed;
 
+pub use fingerprint::Fingerprint;
 pub use run::{SavedTraining, Step, Training};
 use sampling::Parts;
 pub use sampling::Sampling;
+pub use summed::Summed;
 
 use crate::account::key_from;
 use crate::gaussian::recorded;
@@ -26,7 +29,7 @@ use noise::{Grid, RoundedGaussian};
 /// A sum on the grid plus rounded noise is the rounded noisy sum, so the step is a post-processing of the sampled Gaussian mechanism with noise N(0, σ²), σ² = multiplier²·Δ₂², whose law is that of the
 /// event. Its parameters are fixed before the first step, and later sums may look at earlier answers, which is what adaptive composition of dominating pairs allows. No step beyond the planned ones is
 /// handed out: [`Training`] counts them. Bits come from a key that the charge names by its hash, so one charge has one key, and a resumed run draws for each step what it drew before.
-/// *The same step twice.* Noise is drawn from a stream that key, step and a keyed fingerprint of the sum choose: the same sum gets the same noise, and says nothing new; another sum (a step that is taken again after a crash on
+/// *The same step twice.* Noise comes from a key that the run's key, the step and a keyed fingerprint of the sum choose: the same sum gets the same noise, and says nothing new; another sum (a step that is taken again after a crash on
 /// another machine, where floats round otherwise) gets noise of its own and not the same again, whose difference would be that of the sums.
 /// Source: Abadi et al. 2016 for the mechanism; the curve is [`Curve`]'s. Assumes: streams of ChaCha12 under keys made by SHA-256 are uniform and independent; two sums of one step have different fingerprints, which fails with probability below 2^-80; the sum over a part depends on the units in it alone, and
 /// on what was released before.

@@ -1,17 +1,20 @@
 //! Gaussian noise on the integers: the discrete Gaussian, and the continuous one rounded.
 
+use crate::by_place::NarrowBlocks;
 use crate::exponential::{self, exp_neg};
 use crate::geometric::{check_scale, saturate};
 use crate::real::UniformReal;
 use crate::{BernoulliExp, Entropy, Error, Inversion, Law};
 use exact::{Integer, Interval, Rational, floor_log2, power_of_two};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// How many draws are made together; the buffers live on the stack.
 const BATCH: usize = 64;
 
 /// A block law has its deviation between 2^4 and 2^5 cells.
 const BLOCK_LOG: i32 = 4;
+/// Noise by place has it between 2^6 and 2^7: blocks are so narrow that few proposals are dropped.
+pub(crate) const PLACED_LOG: i32 = 6;
 
 /// Many draws look their cell up by this many bits of the key, which almost always tell.
 const QUICK_BITS: u32 = 12;
@@ -25,9 +28,9 @@ const DIRECT_DRAWS: usize = 4096;
 /// Weights e^(−q²/2v) for q = 0, 1, 2, …; when `folded`, those of q ≥ 1 count twice, for both signs.
 /// The last cell stands for "there or beyond".
 #[derive(Clone, Debug)]
-struct HalfGaussian {
+pub(crate) struct HalfGaussian {
     variance: Rational,
-    cells: u32,
+    pub(crate) cells: u32,
     folded: bool,
 }
 
@@ -108,13 +111,13 @@ impl Law for HalfGaussian {
 /// The pair (q, ρ) is proposed with density ∝ e^(−(Bq)²/2σ²) and kept with e^(−γ), so a kept pair has density
 /// ∝ e^(−(B(q+ρ))²/2σ²): B(q+ρ) is the half Gaussian. How often a pair is dropped is independent of the pair that is kept.
 #[derive(Clone, Debug)]
-struct Blocks {
-    table: Inversion<HalfGaussian>,
-    law: HalfGaussian,
+pub(crate) struct Blocks {
+    pub(crate) table: Inversion<HalfGaussian>,
+    pub(crate) law: HalfGaussian,
     /// b, which is negative when the deviation is under 16.
-    log_width: i32,
+    pub(crate) log_width: i32,
     /// K, at most 2^-9.
-    steepness: Rational,
+    pub(crate) steepness: Rational,
     /// ⌊K·2^72⌋.
     steepness_fixed: u64,
     /// For each cell, a number of which it is certain that a coin of 8 bits below it keeps any place in the block.
@@ -125,8 +128,13 @@ struct Blocks {
 
 impl Blocks {
     fn new(variance: &Rational) -> Self {
-        // σ/B in [16, 32): log₂ σ is half of log₂ σ².
-        let log_width = floor_log2(variance).div_euclid(2) - BLOCK_LOG;
+        Self::with_log(variance, BLOCK_LOG)
+    }
+
+    /// With σ/B in [2^log, 2^(log+1)); `log` is at least 4.
+    fn with_log(variance: &Rational, log: i32) -> Self {
+        // log₂ σ is half of log₂ σ².
+        let log_width = floor_log2(variance).div_euclid(2) - log;
         let law = HalfGaussian::new(variance / power_of_two(2 * log_width), false);
         let steepness = Rational::ONE / (Rational::from(2u8) * &law.variance);
         let steepness_fixed =
@@ -155,13 +163,6 @@ impl Blocks {
         }
     }
 
-    /// ⌊2^b·(q+ρ) + ½⌋ in units of 2^-64 before the shift; −24 ≤ b ≤ 46, so all of it fits.
-    fn magnitude(&self, block: u64, place: u64) -> u128 {
-        let point = (u128::from(block) << 64) + u128::from(place);
-        let half = 1u128 << (63 - self.log_width);
-        (point + half) >> (64 - self.log_width)
-    }
-
     /// Whether to keep (q, ρ): ρ is `place`·2^-64 exactly, or somewhere in [place, place+1)·2^-64 when `continuous`.
     ///
     /// The fixed-point γ is low by less than 9 units of 2^-64. Cutting 2q+ρ to 54 bits, cutting its product with ρ there, and the unknown
@@ -173,7 +174,7 @@ impl Blocks {
     }
 
     /// The same with 64 bits of the coin given.
-    fn keep_with(
+    pub(crate) fn keep_with(
         &self,
         block: u64,
         place: u64,
@@ -198,7 +199,7 @@ impl Blocks {
     }
 
     #[cold]
-    fn keep_exactly(
+    pub(crate) fn keep_exactly(
         &self,
         block: u64,
         place: u64,
@@ -232,12 +233,19 @@ impl Blocks {
         }
     }
 
-    fn block(&self, cell: u32, entropy: &mut (impl Entropy + ?Sized)) -> u64 {
+    pub(crate) fn block(&self, cell: u32, entropy: &mut (impl Entropy + ?Sized)) -> u64 {
         if cell == self.law.cells - 1 {
             self.law.beyond(entropy)
         } else {
             u64::from(cell)
         }
+    }
+
+    /// ⌊2^b·(q+ρ) + ½⌋ in units of 2^-64 before the shift; −26 ≤ b ≤ 46, so all of it fits.
+    pub(crate) fn magnitude(&self, block: u64, place: u64) -> u128 {
+        let point = (u128::from(block) << 64) + u128::from(place);
+        let half = 1u128 << (63 - self.log_width);
+        (point + half) >> (64 - self.log_width)
     }
 }
 
@@ -384,6 +392,8 @@ pub struct RoundedGaussian {
     variance: Rational,
     /// Made by the first draw: who only states what noise there would be does not wait for it.
     blocks: OnceLock<Blocks>,
+    /// Shared with clones, so that they are made once.
+    narrow: Arc<OnceLock<NarrowBlocks>>,
 }
 
 impl RoundedGaussian {
@@ -396,6 +406,7 @@ impl RoundedGaussian {
         Ok(Self {
             variance: variance.clone(),
             blocks: OnceLock::new(),
+            narrow: Arc::default(),
         })
     }
 
@@ -407,6 +418,12 @@ impl RoundedGaussian {
 
     fn blocks(&self) -> &Blocks {
         self.blocks.get_or_init(|| Blocks::new(&self.variance))
+    }
+
+    /// Blocks for noise by place, made when they are first asked for.
+    pub(crate) fn narrow(&self) -> &NarrowBlocks {
+        self.narrow
+            .get_or_init(|| NarrowBlocks::new(Blocks::with_log(&self.variance, PLACED_LOG)))
     }
 
     /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing once its table is made.
@@ -504,7 +521,7 @@ fn check_variance(variance: &Rational) -> Result<(), Error> {
     Ok(())
 }
 
-fn signed_sum(value: i64, magnitude: u128, negative: bool) -> i64 {
+pub(crate) fn signed_sum(value: i64, magnitude: u128, negative: bool) -> i64 {
     // Magnitudes beyond 2^66 clamp any value, so cutting there keeps the sum's clamp exact.
     let magnitude = magnitude.min(1 << 66) as i128;
     saturate(i128::from(value) + if negative { -magnitude } else { magnitude })

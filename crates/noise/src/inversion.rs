@@ -191,7 +191,14 @@ impl<L: Law> Inversion<L> {
         }
     }
 
-    fn search(&self, key: u32) -> (u32, bool) {
+    /// For a search elsewhere: how many of the first are below a key is its cell, unless the next one equals the key or the cell's second is above it; then the key is open. There are as many of the
+    /// second, and no key is above all of the first.
+    pub(crate) fn bounds(&self) -> (&[u32], &[u32]) {
+        (&self.lows[1..], &self.aboves)
+    }
+
+    /// The cell of a key, and whether it is open after all.
+    pub(crate) fn search(&self, key: u32) -> (u32, bool) {
         let size = self.aboves.len();
         let mut at = self.guide[(key >> self.guide_shift) as usize] as usize;
         let mut step = self.first_step;

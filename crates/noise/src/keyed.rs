@@ -28,6 +28,12 @@ impl Keyed {
         stream.set_stream(number);
         Self { stream }
     }
+
+    /// Goes on with this block of 16 words of this stream of the same key.
+    pub(crate) fn go_to(&mut self, number: u64, block: u64) {
+        self.stream.set_stream(number);
+        self.stream.set_block_pos(block);
+    }
 }
 
 impl Entropy for Keyed {

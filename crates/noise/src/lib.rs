@@ -15,6 +15,7 @@
 //! - The number of instructions does not depend on the noise drawn; THREAT-MODEL.md says what that covers.
 
 mod bernoulli;
+mod by_place;
 mod entropy;
 mod error;
 mod exponential;
@@ -29,6 +30,7 @@ mod uniform;
 mod weights;
 
 pub use bernoulli::{Bernoulli, BernoulliExp};
+pub use by_place::{PlacedGaussian, PlacedTables};
 pub use entropy::{Entropy, OsEntropy, Tape};
 pub use error::Error;
 pub use gaussian::{DiscreteGaussian, RoundedGaussian};

@@ -25,7 +25,6 @@ pub(super) struct Work {
     pub(super) blas: CudaBlas,
     /// Memory for kernels that need some, kept between calls; it only grows.
     pub(super) scratch: [Vector<f32>; 2],
-    pub(super) integers: Vector<i64>,
 }
 
 /// The names of all kernels: what follows `void` in each of their first lines.
@@ -67,7 +66,6 @@ impl Gpu {
             work: Mutex::new(Work {
                 blas,
                 scratch: [Vector::empty(), Vector::empty()],
-                integers: Vector::empty(),
             }),
             context,
             stream,

@@ -1,45 +1,8 @@
-//! From a sum of gradients to the next parameters: the grid of the noise, and optimizers.
+//! From a sum of gradients to the next parameters: optimizers.
 
 use super::*;
 
 impl Cuda {
-    pub(super) fn put_on_grid(&self, scale: f64, values: &Numbers, integers: &mut Pinned) {
-        let len = values.len();
-        assert!(integers.len() >= len, "fewer whole numbers than values");
-        let grid = &mut self.gpu.work().integers;
-        self.gpu.reserve(grid, len);
-        self.gpu.over(
-            "to_grid",
-            len,
-            arguments![len, scale, values.at(0, len), grid.at(0, len)],
-        );
-        integers.fetch(&self.gpu, grid, len);
-    }
-
-    pub(super) fn take_off_grid(&self, unit: f64, integers: &Pinned, values: &mut Numbers) {
-        let len = values.len();
-        assert!(integers.len() >= len, "fewer whole numbers than values");
-        let grid = &mut self.gpu.work().integers;
-        integers.send(&self.gpu, grid);
-        self.gpu.over(
-            "from_grid",
-            len,
-            arguments![len, unit, grid.at(0, len), values.at(0, len)],
-        );
-    }
-
-    pub(super) fn add_on_grid(&self, scale: f64, unit: f64, integers: &Pinned, values: &mut Numbers) {
-        let len = values.len();
-        assert!(integers.len() >= len, "fewer whole numbers than values");
-        let grid = &mut self.gpu.work().integers;
-        integers.send(&self.gpu, grid);
-        self.gpu.over(
-            "add_on_grid",
-            len,
-            arguments![len, scale, unit, grid.at(0, len), values.at(0, len)],
-        );
-    }
-
     pub(super) fn axpy(&self, alpha: f64, x: &Numbers, y: &mut Numbers) {
         let len = y.len();
         assert_eq!(x.len(), len, "vectors of different lengths");

@@ -4,6 +4,8 @@
 //! but with a probability that nobody has to think about, where the key is secret and fingerprints are never shown. A polynomial over a field does that: two different lists of n numbers agree at a random point with
 //! probability at most n/p, and here at two points of the field with p = 2^61 − 1. A pseudorandom function of such a fingerprint is a pseudorandom function of the list.
 
+use super::summed::CHUNK;
+
 /// 2^61 − 1, a prime.
 const PRIME: u64 = (1 << 61) - 1;
 /// Chains that are computed side by side, each over every fourth number.
@@ -19,10 +21,19 @@ fn step(a: u64, b: u64, c: u64) -> u64 {
     (folded & PRIME) + (folded >> 61)
 }
 
-/// The two points, from 32 secret bytes.
-pub(super) struct Points([u64; 2]);
+/// What tells lists of numbers apart, under a key: the polynomial Σ (valueᵢ + 2^59)·xⁿ⁻¹⁻ⁱ over the field with 2^61 − 1 elements, at two secret points x.
+pub struct Fingerprint([u64; 2]);
 
-impl Points {
+impl std::fmt::Debug for Fingerprint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Fingerprint(..)")
+    }
+}
+
+impl Fingerprint {
+    /// A sum has a fingerprint for each so many of its numbers.
+    pub const CHUNK: usize = CHUNK;
+
     pub(super) fn new(key: &[u8; 32]) -> Self {
         let word = |place: usize| {
             let bytes = key[8 * place..8 * place + 8].try_into().expect("eight bytes");
@@ -32,28 +43,39 @@ impl Points {
         Self([word(0), word(1)])
     }
 
+    /// The points: as secret as the key.
+    pub fn points(&self) -> [u64; 2] {
+        self.0
+    }
+
     /// The fingerprint of a list.
-    pub(super) fn of(&self, values: &[i64]) -> [u8; 32] {
+    pub fn of(&self, values: &[i64]) -> [u8; 32] {
         let wide = values
             .iter()
             .fold(false, |any, value| any | (value.unsigned_abs() >= MOST));
-        let mut print = [0u8; 32];
-        let ends = self.0.map(|point| {
-            if wide {
-                halves(point, values)
-            } else {
-                whole(point, values)
-            }
-        });
-        print[..8].copy_from_slice(&ends[0].to_le_bytes());
-        print[8..16].copy_from_slice(&ends[1].to_le_bytes());
-        print[16..24].copy_from_slice(&(values.len() as u64).to_le_bytes());
-        print[24] = u8::from(wide);
-        print
+        if wide {
+            written(self.0.map(|point| halves(point, values)), values.len(), true)
+        } else {
+            Self::of_polynomials(self.0.map(|point| whole(point, values)), values.len())
+        }
+    }
+
+    /// The fingerprint of a list of `len` numbers, all below 2^59 in magnitude, whose polynomial has these values at the two points, each below 2^61 − 1.
+    pub fn of_polynomials(values: [u64; 2], len: usize) -> [u8; 32] {
+        written(values, len, false)
     }
 }
 
-/// Σ (value + 2^59)·point^place, in another order of places; all numbers are below 2^60, which is below the prime.
+fn written(values: [u64; 2], len: usize, wide: bool) -> [u8; 32] {
+    let mut print = [0u8; 32];
+    print[..8].copy_from_slice(&values[0].to_le_bytes());
+    print[8..16].copy_from_slice(&values[1].to_le_bytes());
+    print[16..24].copy_from_slice(&(len as u64).to_le_bytes());
+    print[24] = u8::from(wide);
+    print
+}
+
+/// Σ (value + 2^59)·point^(n−1−place); all numbers are below 2^60, which is below the prime.
 fn whole(point: u64, values: &[i64]) -> u64 {
     let fourth = (1..LANES).fold(point, |power, _| step(power, point, 0));
     let mut chains = [0u64; LANES];
@@ -102,17 +124,10 @@ mod tests {
             .map(|place| place * place * 1_000_003 - 77_777_777)
             .collect();
         let shifted = |value: i64| (value + MOST as i64) as u64;
-        let power = (0..3).fold(point, |power, _| {
-            (u128::from(power) * u128::from(point) % u128::from(PRIME)) as u64
-        });
-        let chains = (0..4).map(|lane| {
-            by_hand(
-                power,
-                values[..20].iter().skip(lane).step_by(4).map(|v| shifted(*v)),
-            )
-        });
-        let rest = values[20..].iter().map(|value| shifted(*value));
-        assert_eq!(whole(point, &values), by_hand(point, chains.chain(rest)));
+        for len in [0, 1, 3, 4, 20, 23] {
+            let digits = values[..len].iter().map(|value| shifted(*value));
+            assert_eq!(whole(point, &values[..len]), by_hand(point, digits));
+        }
         for extreme in [PRIME, PRIME - 1, 0, 1] {
             let big = u128::from(extreme) * u128::from(extreme) + u128::from(PRIME);
             assert_eq!(
@@ -124,11 +139,11 @@ mod tests {
 
     #[test]
     fn lists_that_differ_anywhere_are_told_apart() {
-        let points = Points::new(&[0xa7; 32]);
+        let points = Fingerprint::new(&[0xa7; 32]);
         let list: Vec<i64> = (0..101).collect();
         let print = points.of(&list);
         assert_eq!(print, points.of(&list));
-        assert_ne!(print, Points::new(&[0xa8; 32]).of(&list));
+        assert_ne!(print, Fingerprint::new(&[0xa8; 32]).of(&list));
         for place in 0..list.len() {
             for change in [1, -1, 1 << 40, i64::MAX, i64::MIN] {
                 let mut other = list.clone();

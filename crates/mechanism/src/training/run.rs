@@ -1,15 +1,13 @@
 //! A run of planned steps: charged once, drawn step by step, resumed without a second charge.
 
 use super::SampledGaussian;
-use super::fingerprint::Points;
+use super::fingerprint::Fingerprint;
+use super::summed::Summed;
 use crate::{Account, Aggregate, Charge, Error, Ledger, Receipt, Stated};
 use accounting::{Guarantee, PrivacyUnit};
-use noise::{Keyed, RoundedGaussian};
+use noise::{PlacedGaussian, RoundedGaussian};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
-
-/// Coordinates that share a stream of noise: many enough to be worth a thread.
-const CHUNK: usize = 1 << 16;
 
 /// A key for one purpose: SHA-256 of the purpose, the run's key, a number and what else it depends on.
 pub(super) fn key_for(purpose: &str, key: &[u8; 32], number: u64, depends_on: &[u8]) -> [u8; 32] {
@@ -22,9 +20,9 @@ pub(super) fn key_for(purpose: &str, key: &[u8; 32], number: u64, depends_on: &[
     hash.finalize().into()
 }
 
-/// What the charge says of a key, and of what it is for, without telling either.
+/// What the charge says of a key, and of what it is for, without telling either. It names the way noise is drawn, too: a run that was begun with another would get other noise for the same sums.
 fn name_of(key: &[u8; 32], subject: &str) -> String {
-    hexadecimal(&key_for("name", key, 0, subject.as_bytes())[..16])
+    hexadecimal(&key_for("name, noise by place", key, 0, subject.as_bytes())[..16])
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -35,50 +33,19 @@ fn purpose_of(purpose: &str, key: &[u8; 32], subject: &str) -> String {
     format!("{purpose} (training run {})", name_of(key, subject))
 }
 
-/// Adds the noise of step `number` to its sum. Chunks have streams of their own, so that the number of threads changes nothing.
+/// Adds the noise of step `number` to its sum. Places have noise of their own, so that it does not matter where or on how many threads it is made.
 pub(super) fn add_noise(
     noise: &RoundedGaussian,
-    sum: &mut [i64],
+    sum: &mut impl Summed,
     number: u64,
     key: &[u8; 32],
     threads: usize,
 ) {
-    let mut digests = vec![[0u8; 32]; sum.len().div_ceil(CHUNK)];
-    let points = Points::new(&key_for("fingerprint", key, 0, &[]));
-    in_parallel(sum, &mut digests, threads, |chunk, digest, _| {
-        *digest = points.of(chunk);
-    });
-    let mut stream = key_for("noise", key, number, digests.as_flattened());
-    in_parallel(sum, &mut digests, threads, |chunk, _, place| {
-        noise.add_to(chunk, &mut Keyed::new(stream, place as u64));
-    });
+    let fingerprint = Fingerprint::new(&key_for("fingerprint", key, 0, &[]));
+    let prints = sum.fingerprints(&fingerprint, threads);
+    let mut stream = key_for("noise", key, number, prints.as_flattened());
+    sum.add(&PlacedGaussian::new(noise, stream), threads);
     stream.zeroize();
-}
-
-/// Each chunk with its digest and its place, on up to so many threads.
-fn in_parallel(
-    sum: &mut [i64],
-    digests: &mut [[u8; 32]],
-    threads: usize,
-    work: impl Fn(&mut [i64], &mut [u8; 32], usize) + Sync,
-) {
-    let chunks = digests.len();
-    let each = chunks.div_ceil(threads.clamp(1, chunks.max(1))).max(1);
-    let run = |start: usize, sum: &mut [i64], digests: &mut [[u8; 32]]| {
-        for (place, (chunk, digest)) in sum.chunks_mut(CHUNK).zip(digests).enumerate() {
-            work(chunk, digest, start + place);
-        }
-    };
-    if each >= chunks {
-        return run(0, sum, digests);
-    }
-    std::thread::scope(|scope| {
-        let parts = sum.chunks_mut(each * CHUNK).zip(digests.chunks_mut(each));
-        for (part, (sum, digests)) in parts.enumerate() {
-            let run = &run;
-            scope.spawn(move || run(part * each, sum, digests));
-        }
-    });
 }
 
 /// Steps that were charged and not all drawn yet.
@@ -177,7 +144,7 @@ impl Step<'_> {
     ///
     /// # Errors
     /// When the sum is about another unit, on another grid, or moves further than the mechanism was calibrated for. Then nothing was drawn or counted.
-    pub fn release(self, sum: Aggregate<Vec<i64>>) -> Result<Vec<i64>, Error> {
+    pub fn release<S: Summed>(self, sum: Aggregate<S>) -> Result<S, Error> {
         let Training {
             mechanism,
             unit,

@@ -1,7 +1,7 @@
 //! Does the loop keep its promise? A canary that is in the data or not, and everything that a run publishes (Nasr et al. 2023, "Tight auditing of differentially private machine learning").
 
 use super::plan::{GRID_BITS, Plan};
-use super::summation::{Clipped, Work};
+use super::summation::Work;
 use super::trainer::private_sum;
 use super::units::{Examples, Units};
 use crate::Error;
@@ -137,14 +137,13 @@ impl CanaryAudit {
         let device = Cpu::<f32>::new();
         let (gradients, units) = &self.sides[usize::from(with_canary)];
         let coordinates = gradients.0[0].len();
-        let mut work = Work {
-            gradient: device.zeros(coordinates),
-            device: device.clone(),
-            model: Planted::new(coordinates),
-            examples: gradients,
-            units: Cow::Borrowed(units),
-            at_once: 64,
-        };
+        let mut work = Work::new(
+            device.clone(),
+            Planted::new(coordinates),
+            gradients,
+            Cow::Borrowed(units),
+            64,
+        );
         let parameters = device.zeros(coordinates);
         let mut run = self
             .account
@@ -162,10 +161,10 @@ impl CanaryAudit {
         };
         for number in 0..steps {
             let (sum, divisor) = match self.defect {
-                None | Some(Defect::HalfTheNoise) => (
-                    private_sum(&mut run, &mut work, &self.plan, &parameters, clip)?.sum,
-                    None,
-                ),
+                None | Some(Defect::HalfTheNoise) => {
+                    private_sum(&mut run, &mut work, &self.plan, &parameters, clip)?;
+                    (work.sum.numbers(), None)
+                }
                 Some(defect) => planted_sum(
                     &mut run,
                     &mut work,
@@ -218,7 +217,8 @@ fn planted_sum(
     } else {
         1.0
     };
-    let Clipped { mut sum, .. } = work.clipped_sum(plan, parameters, &members, wide * clip);
+    work.clipped_sum(plan, parameters, &members, wide * clip);
+    let mut sum = work.sum.numbers();
     if defect == Defect::ClipTwiceTooLarge {
         sum.iter_mut().for_each(|value| *value *= 2);
     }

@@ -12,6 +12,7 @@
 
 mod canary;
 mod checkpoint;
+mod grid_sum;
 mod plan;
 mod receipt;
 mod summation;

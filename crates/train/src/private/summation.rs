@@ -1,8 +1,9 @@
 //! From gradients to a clipped sum on the grid: the part of a step that decides what one unit can do.
 
+use super::grid_sum::GridSum;
 use super::plan::{GRID_BITS, Plan, Summation};
 use super::units::{Examples, Units};
-use crate::model::Model;
+use crate::model::{Model, Parameter};
 use device::{Device, Scalar};
 use std::borrow::Cow;
 
@@ -11,14 +12,6 @@ const LENGTH: i64 = 1 << GRID_BITS;
 
 /// What is set aside of C where floats are added: their norms and clip factors may err by this much together before anything is longer than C.
 const MARGIN: f64 = 1.0 / 1024.0;
-
-/// A sum over a step's units, with what else was seen on the way. Private, all of it.
-pub(crate) struct Clipped {
-    /// In grid steps of C·2^-30, with the count of an adaptive clip at the end.
-    pub(crate) sum: Vec<i64>,
-    /// The sum of the examples' losses, and how many there were.
-    pub(crate) losses: (f64, usize),
-}
 
 /// Where gradients are computed.
 pub(crate) struct Work<'a, D: Device, M, E> {
@@ -29,18 +22,45 @@ pub(crate) struct Work<'a, D: Device, M, E> {
     /// Examples that are taken through the model at a time.
     pub(crate) at_once: usize,
     pub(crate) gradient: D::Buffer,
+    /// The sum of a step, in grid steps of C·2^-30, with the count of an adaptive clip at the end. Private until the step was released.
+    pub(crate) sum: GridSum<D>,
 }
 
-impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
-    /// The sum of these units' gradients, each cut to length `clip`.
+/// How many numbers the parameters of a model are.
+pub(crate) fn coordinates(layout: &[Parameter]) -> usize {
+    let ends = layout.iter().map(|parameter| parameter.start + parameter.len());
+    ends.max().unwrap_or(0)
+}
+
+/// Of the examples of a step: the sum of their losses, and how many there were. Private.
+pub(crate) type Losses = (f64, usize);
+
+impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'a, D, M, E> {
+    pub(crate) fn new(device: D, model: M, examples: &'a E, units: Cow<'a, Units>, at_once: usize) -> Self {
+        Self {
+            gradient: device.zeros(coordinates(model.layout())),
+            sum: GridSum::new(&device, 0),
+            device,
+            model,
+            examples,
+            units,
+            at_once,
+        }
+    }
+
+    /// Leaves the sum of these units' gradients, each cut to length `clip`, in `sum`.
     pub(crate) fn clipped_sum(
         &mut self,
         plan: &Plan,
         parameters: &D::Buffer,
         members: &[u64],
         clip: f64,
-    ) -> Clipped {
+    ) -> Losses {
         let count = plan.parameters().clip.count_steps();
+        let len = self.device.len(&self.gradient) + usize::from(count.is_some());
+        if self.sum.len() != len {
+            self.sum = GridSum::new(&self.device, len);
+        }
         let exact = plan.parameters().summation == Summation::Exact || !self.units.one_example_each();
         if exact {
             self.unit_by_unit(parameters, members, clip, count)
@@ -56,7 +76,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
         members: &[u64],
         clip: f64,
         count: Option<i64>,
-    ) -> Clipped {
+    ) -> Losses {
         self.device.clear(&mut self.gradient);
         let (mut total, mut short) = (0.0, 0i64);
         let members: Vec<usize> = members
@@ -76,17 +96,11 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
                 .sum::<i64>();
             self.model.accumulate(&weights, &mut self.gradient);
         }
-        let scale = LENGTH as f64 / clip;
-        let gradient = self.device.download(&self.gradient);
-        let mut sum: Vec<i64> = gradient
-            .iter()
-            .map(|value| on_grid(value.to_f64() * scale))
-            .collect();
-        sum.extend(count.map(|steps| steps * short));
-        Clipped {
-            sum,
-            losses: (total, members.len()),
+        self.sum.put(LENGTH as f64 / clip, &self.gradient);
+        if let Some(steps) = count {
+            self.sum.write(&[steps * short], self.sum.len() - 1);
         }
+        (total, members.len())
     }
 
     /// Each unit's gradient by itself, cut and added in integers. What a unit adds depends on it alone: its examples go through the model without any others.
@@ -96,7 +110,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
         members: &[u64],
         clip: f64,
         count: Option<i64>,
-    ) -> Clipped {
+    ) -> Losses {
         let mut sum = vec![0i64; self.device.len(&self.gradient)];
         let (mut total, mut seen, mut short) = (0.0, 0, 0i64);
         let mut points = Vec::new();
@@ -120,10 +134,8 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'_, D, M, E> {
             }
         }
         sum.extend(count.map(|steps| steps * short));
-        Clipped {
-            sum,
-            losses: (total, seen),
-        }
+        self.sum.write(&sum, 0);
+        (total, seen)
     }
 }
 
@@ -143,17 +155,6 @@ fn clip_factor(squared_norm: f64, clip: f64) -> f64 {
 /// 1.5·2^52: a number below 2^51 in magnitude, added to it, is rounded to an integer, ties to even, and that integer is in the low bits of the sum. One addition, where a call of a rounding function
 /// for each number would take longer than all the rest.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
-
-/// The nearest grid point; 0 for what is no number. Cut at 2^50 steps, a million times C.
-fn on_grid(steps: f64) -> i64 {
-    let most = (1u64 << 50) as f64;
-    let steps = if steps.is_nan() {
-        0.0
-    } else {
-        steps.clamp(-most, most)
-    };
-    (steps + ROUNDER).to_bits() as i64 - ROUNDER.to_bits() as i64
-}
 
 /// Cuts a gradient to length C and puts it on the grid, and says whether it was short enough. Whatever the floats did, Σ point² ≤ (2^30)² when this returns, checked in integers; a gradient that is
 /// not finite is 0.
@@ -218,24 +219,6 @@ mod tests {
     use proptest::prelude::*;
 
     const MOST: u128 = (LENGTH as u128) * (LENGTH as u128);
-
-    #[test]
-    fn rounding_is_to_the_nearest() {
-        for (value, point) in [
-            (0.0, 0),
-            (0.5, 0),
-            (1.5, 2),
-            (-1.5, -2),
-            (-0.4, 0),
-            (1e12 + 0.7, 1_000_000_000_001),
-            (-7.6, -8),
-            (f64::NAN, 0),
-            (f64::INFINITY, 1 << 50),
-            (f64::NEG_INFINITY, -(1 << 50)),
-        ] {
-            assert_eq!(on_grid(value), point, "{value}");
-        }
-    }
 
     #[test]
     fn directions_survive() {

@@ -6,7 +6,7 @@ use crate::optimizer::{Rule, Schedule};
 use crate::{Error, PlainTrainer};
 use accounting::{Budget, Curve, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Ratio};
 use audit::black_box::{BlackBox, Feature, Side, Verdict};
-use device::{Cpu, Device};
+use device::Cpu;
 use mechanism::{Account, MemoryLedger, Sampling};
 use noise::{Entropy, Keyed};
 use std::sync::atomic::AtomicBool;
@@ -355,20 +355,23 @@ fn batches_that_are_split_give_the_same_result() {
 fn exact_sums_do_not_depend_on_order() {
     let (table, units) = (Table::new(40), Units::each_example(40));
     let device = Cpu::<f32>::new();
-    let mut work = super::summation::Work {
-        gradient: device.zeros(WIDTH + 1),
+    let mut work = super::summation::Work::new(
         device,
-        model: Logistic::new(),
-        examples: &table,
-        units: std::borrow::Cow::Borrowed(&units),
-        at_once: 16,
-    };
+        Logistic::new(),
+        &table,
+        std::borrow::Cow::Borrowed(&units),
+        16,
+    );
     let parameters = vec![0.3f32, -0.2, 0.1, 0.7, 0.05];
     let plan = plan(1, Summation::Exact);
     let members: Vec<u64> = (0..40).collect();
     let backwards: Vec<u64> = members.iter().rev().copied().collect();
-    let sum = work.clipped_sum(&plan, &parameters, &members, 0.3).sum;
-    assert_eq!(sum, work.clipped_sum(&plan, &parameters, &backwards, 0.3).sum);
+    let mut summed = |plan: &Plan, members: &[u64]| {
+        work.clipped_sum(plan, &parameters, members, 0.3);
+        work.sum.numbers()
+    };
+    let sum = summed(&plan, &members);
+    assert_eq!(sum, summed(&plan, &backwards));
     // Without one unit the sum moves by at most C, exactly.
     for left_out in 0..40 {
         let rest: Vec<u64> = members
@@ -376,7 +379,7 @@ fn exact_sums_do_not_depend_on_order() {
             .filter(|unit| **unit != left_out)
             .copied()
             .collect();
-        let less = work.clipped_sum(&plan, &parameters, &rest, 0.3).sum;
+        let less = summed(&plan, &rest);
         let square: u128 = sum
             .iter()
             .zip(&less)
@@ -386,7 +389,7 @@ fn exact_sums_do_not_depend_on_order() {
     }
     // The float sum is near, and within the margin that it leaves.
     let float = super::tests::plan(1, Summation::Float);
-    let near = work.clipped_sum(&float, &parameters, &members, 0.3).sum;
+    let near = summed(&float, &members);
     for (near, exact) in near.iter().zip(&sum) {
         assert!(near.abs_diff(*exact) < 40 * (1 << 30) / 900, "{near} {exact}");
     }
@@ -405,16 +408,15 @@ fn strange_rows_add_nothing() {
         let sum = |table: &Table, members: &[u64]| {
             let units = Units::each_example(table.0.len());
             let device = Cpu::<f32>::new();
-            let mut work = super::summation::Work {
-                gradient: device.zeros(WIDTH + 1),
+            let mut work = super::summation::Work::new(
                 device,
-                model: Logistic::new(),
-                examples: table,
-                units: std::borrow::Cow::Borrowed(&units),
-                at_once: 6,
-            };
-            work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5)
-                .sum
+                Logistic::new(),
+                table,
+                std::borrow::Cow::Borrowed(&units),
+                6,
+            );
+            work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5);
+            work.sum.numbers()
         };
         assert_eq!(sum(&good, &members), sum(&bad, &strange));
     }
@@ -500,18 +502,16 @@ fn people_with_many_rows_are_clipped_as_one() {
     let units = Units::by_key(&keys, PerUnit::Sum);
     assert_eq!(units.count(), 31);
     let device = Cpu::<f32>::new();
-    let mut work = super::summation::Work {
-        gradient: device.zeros(WIDTH + 1),
+    let mut work = super::summation::Work::new(
         device,
-        model: Logistic::new(),
-        examples: &table,
-        units: std::borrow::Cow::Borrowed(&units),
-        at_once: 8,
-    };
-    let sum = work
-        .clipped_sum(&plan(1, Summation::Float), &vec![0.0; WIDTH + 1], &[0], 0.01)
-        .sum;
-    let square: u128 = sum
+        Logistic::new(),
+        &table,
+        std::borrow::Cow::Borrowed(&units),
+        8,
+    );
+    work.clipped_sum(&plan(1, Summation::Float), &vec![0.0; WIDTH + 1], &[0], 0.01);
+    let numbers = work.sum.numbers();
+    let square: u128 = numbers
         .iter()
         .map(|value| u128::from(value.unsigned_abs()).pow(2))
         .sum();

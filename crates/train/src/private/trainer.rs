@@ -3,7 +3,7 @@
 use super::checkpoint::{Checkpoint, State};
 use super::plan::{Clip, GRID_BITS, Plan};
 use super::receipt::{ModelReceipt, SavedModel, made_by};
-use super::summation::Work;
+use super::summation::{Work, coordinates};
 use super::units::{Examples, Units};
 use crate::Error;
 use crate::model::Model;
@@ -101,32 +101,21 @@ pub struct Keeping {
     pub notes: std::collections::BTreeMap<String, String>,
 }
 
-/// What a step released.
-pub(crate) struct Released {
-    /// The noised sum, in grid steps.
-    pub(crate) sum: Vec<i64>,
-    /// The mean loss: private.
-    pub(crate) loss: Option<f64>,
-}
-
-/// One step through the door: its units, their clipped sum, its noise.
+/// One step through the door: its units, their clipped sum, its noise. Leaves the noised sum in `work.sum`, and gives the mean loss, which is private.
 pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>(
     run: &mut Training,
     work: &mut Work<'_, D, M, E>,
     plan: &Plan,
     parameters: &D::Buffer,
     clip: f64,
-) -> Result<Released, Error> {
+) -> Result<Option<f64>, Error> {
     let sensitivity = run.mechanism().terms().sensitivity().clone();
     work.model.begin_step(run.drawn());
     let step = run.step(work.units.count() as u64)?;
-    let clipped = work.clipped_sum(plan, parameters, step.members(), clip);
-    let (total, count) = clipped.losses;
-    let sum = Aggregate::claimed(Sensitive::new(clipped.sum), sensitivity, plan.unit(), plan.grid());
-    Ok(Released {
-        sum: step.release(sum)?,
-        loss: (count > 0).then(|| total / count as f64),
-    })
+    let (total, count) = work.clipped_sum(plan, parameters, step.members(), clip);
+    let sum = Sensitive::new(&mut work.sum);
+    step.release(Aggregate::claimed(sum, sensitivity, plan.unit(), plan.grid()))?;
+    Ok((count > 0).then(|| total / count as f64))
 }
 
 /// A private run.
@@ -177,12 +166,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
             }
             _ => {}
         }
-        let ends = self
-            .model
-            .layout()
-            .iter()
-            .map(|parameter| parameter.start + parameter.len());
-        Ok(ends.max().unwrap_or(0))
+        Ok(coordinates(self.model.layout()))
     }
 
     /// Everything that the sums depend on, but for what was released: a charge is for this.
@@ -206,18 +190,12 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
     }
 
     /// The plan says how many examples of a unit count, and the seed of the recipe which: both are in the subject of the charge, so a run that goes on has the same.
-    fn work(self, plan: &Plan, recipe: &Recipe, coordinates: usize) -> Work<'a, D, M, E> {
-        Work {
-            gradient: self.device.zeros(coordinates),
-            device: self.device,
-            model: self.model,
-            units: match plan.parameters().examples_per_unit {
-                Some(most) => self.units.at_most(most, recipe.seed, self.examples),
-                None => Cow::Borrowed(self.units),
-            },
-            examples: self.examples,
-            at_once: recipe.at_once,
-        }
+    fn work(self, plan: &Plan, recipe: &Recipe) -> Work<'a, D, M, E> {
+        let units = match plan.parameters().examples_per_unit {
+            Some(most) => self.units.at_most(most, recipe.seed, self.examples),
+            None => Cow::Borrowed(self.units),
+        };
+        Work::new(self.device, self.model, self.examples, units, recipe.at_once)
     }
 }
 
@@ -250,7 +228,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         run.on_threads(recipe.threads);
         let trainer = Self {
             parameters: task.device.upload(&start),
-            work: task.work(&plan, &recipe, coordinates),
+            work: task.work(&plan, &recipe),
             clip: plan.parameters().clip.start(),
             plan,
             recipe,
@@ -304,7 +282,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         optimizer.taken = run.drawn();
         Ok(Self {
             parameters: upload(&parameters),
-            work: task.work(&state.plan, &state.recipe, coordinates),
+            work: task.work(&state.plan, &state.recipe),
             since: (Instant::now(), run.drawn()),
             plan: state.plan,
             recipe: state.recipe,
@@ -345,7 +323,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         if number == steps {
             return Ok(None);
         }
-        let mut released = private_sum(
+        let loss = private_sum(
             &mut self.run,
             &mut self.work,
             &self.plan,
@@ -354,24 +332,20 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         )?;
         let normaliser = self.plan.parameters().normaliser;
         // From here on everything is post-processing.
-        let count = self
-            .plan
-            .parameters()
-            .clip
-            .count_steps()
-            .and_then(|steps| Some((released.sum.pop()?, steps)));
+        let Work {
+            device,
+            gradient,
+            sum,
+            ..
+        } = &mut self.work;
+        let counts = self.plan.parameters().clip.count_steps();
+        let count = counts.and_then(|steps| Some((sum.read(sum.len() - 1, 1).pop()?, steps)));
         let scale = self.clip / (f64::from(1 << GRID_BITS) * normaliser);
-        let gradient: Vec<D::Scalar> = released
-            .sum
-            .iter()
-            .map(|steps| D::Scalar::from_f64(*steps as f64 * scale))
-            .collect();
-        let device = &self.work.device;
-        device.write(&gradient, &mut self.work.gradient);
+        sum.take(scale, gradient);
         let rate = self.recipe.rate * self.recipe.schedule.factor(number, steps);
         let noise = (self.run.mechanism().deviation() * scale).powi(2);
         self.optimizer
-            .update(device, &self.work.gradient, &mut self.parameters, rate, noise);
+            .update(device, gradient, &mut self.parameters, rate, noise);
         if let (
             Clip::Adaptive {
                 start,
@@ -392,7 +366,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             seconds: self.since.0.elapsed().as_secs_f64(),
             steps_here: number + 1 - self.since.1,
             clip: self.clip,
-            not_private_loss: released.loss.filter(|_| self.recipe.show_private_loss),
+            not_private_loss: loss.filter(|_| self.recipe.show_private_loss),
         }))
     }
 

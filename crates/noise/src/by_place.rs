@@ -1,0 +1,516 @@
+//! Gaussian noise as a function of a key and a place, so that many places can be computed at once, in any order and by anybody.
+
+use crate::gaussian::{Blocks, signed_sum};
+use crate::{Entropy, Keyed, RoundedGaussian};
+use exact::power_of_two;
+use std::hint::select_unpredictable;
+use zeroize::Zeroize;
+
+/// Places whose first attempts are made of the same three blocks of a stream: one word of each block a place.
+const GROUP: usize = 16;
+/// Groups whose blocks are made at once.
+const GROUPS: usize = 4;
+/// Bits of a key that choose an entry of the table.
+const ENTRY_BITS: u32 = 12;
+/// Bits of a key after those.
+const REST_BITS: u32 = 31 - ENTRY_BITS;
+/// The block of an entry that does not tell one.
+const OPEN: u32 = 2047;
+/// 1 in units of 2^-32, which all arithmetic below is in.
+const ONE: u64 = 1 << 32;
+
+/// One proposal: 96 bits.
+#[derive(Clone, Copy)]
+struct Attempt {
+    /// 31 bits that choose the block, the key, and the sign.
+    word: u32,
+    /// The first 32 bits of the place in the block.
+    place: u32,
+    /// 16 bits of the coin, then 16 more of the place.
+    coin: u32,
+}
+
+impl Attempt {
+    /// The first attempt of one of 16 places.
+    #[inline(always)]
+    fn of(bits: &[u32; 3 * GROUP], lane: usize) -> Self {
+        // Changes nothing but what the compiler knows of the index.
+        let lane = lane % GROUP;
+        Self {
+            word: bits[lane],
+            place: bits[GROUP + lane],
+            coin: bits[2 * GROUP + lane],
+        }
+    }
+}
+
+/// What an attempt's 96 bits say of it, whatever further bits would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is kept, and lies in this block.
+    Kept(u32),
+    Dropped,
+    /// They do not tell.
+    Open,
+}
+
+/// What is needed to judge attempts, also for whoever computes elsewhere: [`PlacedGaussian`] says how.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedTables<'a> {
+    /// For the first 12 bits of a key: above the low 20 bits the block of keys with those bits, or 2047 where there may be more than two; in the low 20 bits the other 19 bits of the one key that is open,
+    /// after which the next block begins, or 2^19.
+    pub entries: &'a [u32],
+    /// How many of these are below a key is its block, unless the next one equals the key. No key is above all of them.
+    pub lows: &'a [u32],
+    /// A key that is below its block's number here is open, too. There are as many.
+    pub aboves: &'a [u32],
+    /// The last block, which stands for all after it, so that its keys are open.
+    pub last: u32,
+    /// ⌊K·2^44⌋, below 2^32: block q is kept at ρ with probability e^(−K·ρ·(2q+ρ)).
+    pub steepness: u64,
+    /// A point q·2^48 + (48 bits of ρ) stands for the number ⌊(⌊point/2^cut⌋ + half)/2^shift⌋.
+    pub cut: u32,
+    /// See `cut`.
+    pub half: u64,
+    /// See `cut`.
+    pub shift: u32,
+}
+
+/// Blocks of which there are many to a deviation, with a table that tells almost every key's at one look.
+#[derive(Clone, Debug)]
+pub(crate) struct NarrowBlocks {
+    blocks: Blocks,
+    entries: Vec<u32>,
+    steepness: u64,
+}
+
+impl NarrowBlocks {
+    pub(crate) fn new(blocks: Blocks) -> Self {
+        let (lows, aboves) = blocks.table.bounds();
+        let last_block = blocks.law.cells - 1;
+        let entry = |part: u32| {
+            let (first, last) = (part << REST_BITS, (part << REST_BITS) | ((1 << REST_BITS) - 1));
+            let cell = lows.partition_point(|low| *low < first);
+            let met = lows.partition_point(|low| *low <= last) - cell;
+            // One look is enough where keys meet one bound at most, are open at that bound alone, and none lies in the last block.
+            let bound = if met == 0 { last + 1 } else { lows[cell] };
+            let known = met <= 1
+                && ((cell + met) as u32) < last_block
+                && aboves[cell] <= first
+                && aboves[cell + met] <= bound + 1;
+            (if known { cell as u32 } else { OPEN }) << 20 | (bound - first)
+        };
+        let entries = (0..1 << ENTRY_BITS).map(entry).collect();
+        let steepness = (&blocks.steepness * power_of_two(44)).floor();
+        Self {
+            steepness: u64::try_from(steepness).expect("K is at most 2^-13"),
+            entries,
+            blocks,
+        }
+    }
+}
+
+/// Rounded Gaussian noise of which every place has its own, chosen by a key.
+///
+/// # Exactness
+/// Proof: a place has a tape of bits that no other place reads, from blocks of one ChaCha12 key: attempt 0 is one word of each of three blocks of stream 0, shared out
+/// among 16 places (place p has word p mod 16 of the blocks 3⌊p/16⌋ + 0, 1, 2); attempts 1, 2, … are three words each of stream 2p + 1; and what attempt t needs beyond
+/// its 96 bits comes from stream 2p + 2, from block t·2^32 on. So the tapes are independent and uniform. Each attempt is the proposal of [`RoundedGaussian`]: a block q from
+/// the first 31 bits, refined where they do not tell; a sign; a place ρ; and a coin U, which keeps it if U < e^(−γ), γ = K·ρ·(2q+ρ). The first
+/// that is kept is the noise, so its law is that of [`RoundedGaussian`], whatever the width of blocks. A verdict is what 96 bits imply for *all* their continuations, so it does not matter who finds it,
+/// nor who leaves it open: the noise is a function of the tape.
+///
+/// What 96 bits imply, in units of 2^-32. There are at least 64 blocks to a deviation, so K ≤ 2^-13; fewer than 900 have a cell of their own, so q < 2^10 and γ < K(2q+1) < 1/8. Let y be the first 32 bits of ρ,
+/// x = ⌊(2q·2^32 + y)/2^11⌋ < 2^32, z = ⌊xy/2^32⌋ and k = ⌊K·2^44⌋ ≤ 2^31. What is cut from x, what is cut from the product and the bits of ρ after y are together less than 3 units of z,
+/// since (x+1)(y+1)/2^32 < xy/2^32 + 2: z ≤ ρ(2q+ρ)·2^21 < z + 3. With g = ⌊zk/2^33⌋ that gives g ≤ γ·2^32 < (z+3)(k+1)/2^33 < g + 1 + (2^32 + 3·2^31 + 3)/2^33 < g + 3.
+/// As 0 ≤ γ < 1, 1 − γ + γ²/2 − γ³/6 ≤ e^(−γ) ≤ 1 − γ + γ²/2, both fall with γ, and no faster than γ grows. So with s = ⌊g²/2^33⌋ and a c that is
+/// at least g³/6, and ⌊⌊(⌊g²/2^32⌋ + 1)·g/2^32⌋/6⌋ + 1 is: 2^32 − g + s − c − 3 ≤ e^(−γ)·2^32 < 2^32 − g + s + 1.
+/// Tested by: `verdicts_hold_for_all_continuations`, `who_computes_does_not_matter`, `placed_noise_fits`.
+pub struct PlacedGaussian<'a> {
+    blocks: &'a Blocks,
+    tables: PlacedTables<'a>,
+    key: [u8; 32],
+}
+
+impl std::fmt::Debug for PlacedGaussian<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("PlacedGaussian(..)")
+    }
+}
+
+impl Drop for PlacedGaussian<'_> {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+impl<'a> PlacedGaussian<'a> {
+    /// The noise of a key. Use a key for one thing only: whoever adds it to two values tells their difference.
+    pub fn new(noise: &'a RoundedGaussian, key: [u8; 32]) -> Self {
+        let narrow = noise.narrow();
+        let log_width = narrow.blocks.log_width;
+        // Where blocks are narrower than 1, the place in a block does not matter.
+        let (cut, bits) = if log_width < 0 { (32, 16) } else { (0, 48) };
+        let shift = (bits - log_width) as u32;
+        let (lows, aboves) = narrow.blocks.table.bounds();
+        Self {
+            blocks: &narrow.blocks,
+            tables: PlacedTables {
+                entries: &narrow.entries,
+                lows,
+                aboves,
+                last: narrow.blocks.law.cells - 1,
+                steepness: narrow.steepness,
+                cut,
+                half: 1 << (shift - 1),
+                shift,
+            },
+            key,
+        }
+    }
+
+    /// Adds to each value the noise of its place, the first of which is `first`, a multiple of 16: exactly clamp(value + noise).
+    ///
+    /// # Panics
+    /// When `first` is no multiple of 16.
+    pub fn add_to(&self, first: u64, values: &mut [i64]) {
+        assert!(
+            first.is_multiple_of(GROUP as u64),
+            "a group begins at a multiple of 16"
+        );
+        let (mut stream, mut later) = (Keyed::new(self.key, 0), Keyed::new(self.key, 0));
+        stream.go_to(0, first / GROUP as u64 * 3);
+        let mut bits = [0u32; 3 * GROUP * GROUPS];
+        let mut place = first;
+        for batch in values.chunks_mut(GROUP * GROUPS) {
+            let (groups, rest) = batch.as_chunks_mut::<GROUP>();
+            let count = groups.len() + usize::from(!rest.is_empty());
+            stream.fill(&mut bits[..3 * GROUP * count], 32);
+            let (group_bits, _) = bits.as_chunks::<{ 3 * GROUP }>();
+            for (group, bits) in groups.iter_mut().zip(group_bits) {
+                self.add_to_group(place, bits, group, &mut later);
+                place += GROUP as u64;
+            }
+            if !rest.is_empty() {
+                let mut group = [0; GROUP];
+                group[..rest.len()].copy_from_slice(rest);
+                self.add_to_group(place, &group_bits[count - 1], &mut group, &mut later);
+                rest.copy_from_slice(&group[..rest.len()]);
+            }
+        }
+        bits.zeroize();
+    }
+
+    /// Without a branch for those that are told at one look; then the others.
+    #[inline(always)]
+    fn add_to_group(&self, place: u64, bits: &[u32; 3 * GROUP], group: &mut [i64; GROUP], later: &mut Keyed) {
+        let tables = self.tables;
+        let entries: &[u32; 1 << ENTRY_BITS] = tables.entries.try_into().expect("as many as were made");
+        // More than K, so that a coin below 1 − (2q+1) of these keeps any place in block q: e^−γ ≥ 1 − γ.
+        let steep = (tables.steepness >> 12) + 1;
+        let mut others = 0u32;
+        for (lane, value) in group.iter_mut().enumerate() {
+            let attempt = Attempt::of(bits, lane);
+            let entry = entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
+            let (cell, told) = told(entry, attempt.word);
+            let certain = u64::from(attempt.coin | 0xffff) + u64::from(2 * cell + 1) * steep < ONE;
+            let kept = told & certain & (cell < OPEN);
+            others |= u32::from(!kept) << lane;
+            *value = select_unpredictable(kept, moved(tables, *value, cell, attempt), *value);
+        }
+        while others != 0 {
+            let lane = others.trailing_zeros() as usize % GROUP;
+            others &= others - 1;
+            let attempt = Attempt::of(bits, lane);
+            group[lane] = self.settled(place + lane as u64, attempt, group[lane], later);
+        }
+    }
+
+    /// The value with the noise of its place: exactly clamp(value + noise).
+    pub fn added(&self, place: u64, value: i64) -> i64 {
+        let lane = (place % GROUP as u64) as usize;
+        let mut bits = [0u32; 3 * GROUP];
+        let mut stream = Keyed::new(self.key, 0);
+        stream.go_to(0, place / GROUP as u64 * 3);
+        stream.fill(&mut bits, 32);
+        self.settled(place, Attempt::of(&bits, lane), value, &mut stream)
+    }
+
+    /// The key, for whoever computes elsewhere: as secret as what the noise hides.
+    pub fn key(&self) -> &[u8; 32] {
+        &self.key
+    }
+
+    /// What else they need.
+    pub fn tables(&self) -> PlacedTables<'a> {
+        self.tables
+    }
+
+    /// The value moved by the first attempt that is kept; `later` is any stream of the key.
+    #[inline(never)]
+    fn settled(&self, place: u64, first: Attempt, value: i64, later: &mut Keyed) -> i64 {
+        let (mut attempt, mut number) = (first, 0u64);
+        loop {
+            match self.judged(attempt) {
+                Verdict::Kept(cell) => return moved(self.tables, value, cell, attempt),
+                Verdict::Dropped => {}
+                Verdict::Open => {
+                    if let Some(value) = self.judged_exactly(place, number, attempt, value) {
+                        return value;
+                    }
+                }
+            }
+            if number == 0 {
+                later.go_to(2 * place + 1, 0);
+            }
+            let mut bits = [0u32; 3];
+            later.fill(&mut bits, 32);
+            let [word, place, coin] = bits;
+            attempt = Attempt { word, place, coin };
+            number += 1;
+        }
+    }
+
+    fn judged(&self, attempt: Attempt) -> Verdict {
+        let entry = self.tables.entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
+        let cell = match told(entry, attempt.word) {
+            (_, false) => return Verdict::Open,
+            (OPEN.., true) => match self.blocks.table.search(attempt.word >> 1) {
+                (cell, open) if open || cell == self.tables.last => return Verdict::Open,
+                (cell, _) => cell,
+            },
+            (cell, true) => cell,
+        };
+        let place = u64::from(attempt.place);
+        let product = (place * (((u64::from(cell) << 33) + place) >> 11)) >> 32;
+        let gamma = (product * self.tables.steepness) >> 33;
+        let square = (gamma * gamma) >> 32;
+        let most = ONE - gamma + square / 2 + 1;
+        let least = ONE - gamma + square / 2 - (((square + 1) * gamma) >> 32) / 6 - 4;
+        let coin = u64::from(attempt.coin >> 16) << 16;
+        if coin + (1 << 16) <= least {
+            Verdict::Kept(cell)
+        } else if coin >= most {
+            Verdict::Dropped
+        } else {
+            Verdict::Open
+        }
+    }
+
+    /// Takes as many further bits as it needs: the value with its noise, or `None` where the attempt is dropped.
+    #[cold]
+    fn judged_exactly(&self, place: u64, number: u64, attempt: Attempt, value: i64) -> Option<i64> {
+        let mut further = Keyed::new(self.key, 0);
+        further.go_to(2 * place + 2, number << 32);
+        let block = self.blocks.table.find(attempt.word, &mut further);
+        let block = self.blocks.block(block, &mut further);
+        let coin = (u64::from(attempt.coin >> 16) << 48) | further.bits(48);
+        let place =
+            (u64::from(attempt.place) << 32) | (u64::from(attempt.coin & 0xffff) << 16) | further.bits(16);
+        let kept = self.blocks.keep_with(block, place, coin, true, &mut further);
+        kept.then(|| signed_sum(value, self.blocks.magnitude(block, place), attempt.word & 1 == 1))
+    }
+}
+
+/// The value moved to where a kept attempt says. 48 bits of ρ are enough: b + 1 say to which integer 2^b·(q+ρ) rounds, and b ≤ 44.
+#[inline(always)]
+fn moved(tables: PlacedTables<'_>, value: i64, cell: u32, attempt: Attempt) -> i64 {
+    let point = (u64::from(cell) << 48) | (u64::from(attempt.place) << 16) | u64::from(attempt.coin & 0xffff);
+    let magnitude = (((point >> tables.cut) + tables.half) >> tables.shift) as i64;
+    let sign = -i64::from(attempt.word & 1);
+    value.saturating_add((magnitude ^ sign) - sign)
+}
+
+/// The block that an entry gives a word, [`OPEN`] or more where it gives none, and whether it is so: not where the key is the bound itself.
+#[inline(always)]
+fn told(entry: u32, word: u32) -> (u32, bool) {
+    let (rest, bound) = ((word >> 1) & ((1 << REST_BITS) - 1), entry & ((1 << 20) - 1));
+    ((entry >> 20) + u32::from(rest > bound), rest != bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OsEntropy;
+    use audit::goodness;
+    use exact::{Interval, parse_decimal, ratio};
+
+    const SCALES: [&str; 9] = [
+        "0.4",
+        "1",
+        "3.7",
+        "17.5",
+        "1000",
+        "12345.678",
+        "1e9/7",
+        "3e9",
+        "1e13",
+    ];
+
+    fn key(entropy: &mut OsEntropy) -> [u8; 32] {
+        let mut key = [0; 32];
+        for part in key.chunks_exact_mut(8) {
+            part.copy_from_slice(&entropy.bits(64).to_le_bytes());
+        }
+        key
+    }
+
+    #[test]
+    fn placed_noise_fits() {
+        let mut entropy = OsEntropy::new().unwrap();
+        let mut samples = vec![0i64; 1_000_000];
+        for scale in SCALES {
+            let scale = parse_decimal(scale).unwrap();
+            let noise = RoundedGaussian::with_scale(&scale).unwrap();
+            samples.fill(0);
+            PlacedGaussian::new(&noise, key(&mut entropy)).add_to(0, &mut samples);
+            goodness::cdf_test(&samples, goodness::rounded_gaussian_cdf(&scale), 1e-9).assert_consistent();
+            let mutant = goodness::rounded_gaussian_cdf(&(&scale * ratio(21, 20)));
+            if scale > ratio(1, 2) {
+                goodness::cdf_test(&samples, mutant, 1e-9).assert_rejected();
+            }
+        }
+    }
+
+    /// The noise at each place, with every attempt judged exactly: what all verdicts are held against.
+    fn exactly(noise: &PlacedGaussian<'_>, places: std::ops::Range<u64>) -> Vec<i64> {
+        let at = |place: u64| {
+            let lane = (place % 16) as usize;
+            let mut bits = [0u32; 48];
+            let mut stream = Keyed::new(noise.key, 0);
+            stream.go_to(0, place / 16 * 3);
+            stream.fill(&mut bits, 32);
+            let mut attempt = Attempt::of(&bits, lane);
+            let mut later = Keyed::new(noise.key, 2 * place + 1);
+            let mut number = 0;
+            loop {
+                if let Some(value) = noise.judged_exactly(place, number, attempt, 0) {
+                    return value;
+                }
+                let mut bits = [0; 3];
+                later.fill(&mut bits, 32);
+                let [word, place, coin] = bits;
+                attempt = Attempt { word, place, coin };
+                number += 1;
+            }
+        };
+        places.map(at).collect()
+    }
+
+    /// Quick verdicts or exact ones, at once or place by place, from the start or from the middle: it is the same noise. A judge of steeper blocks is found out.
+    #[test]
+    fn who_computes_does_not_matter() {
+        let mut entropy = OsEntropy::new().unwrap();
+        for scale in SCALES {
+            let noise = RoundedGaussian::with_scale(&parse_decimal(scale).unwrap()).unwrap();
+            let mut placed = PlacedGaussian::new(&noise, key(&mut entropy));
+            let mut values = vec![0i64; 50_001];
+            placed.add_to(0, &mut values);
+            assert!(values == exactly(&placed, 0..50_001), "{scale}");
+            let mut part = vec![0i64; 1003];
+            placed.add_to(40_000, &mut part);
+            assert!(part == values[40_000..41_003]);
+            for place in [0u64, 1, 15, 16, 777, 50_000] {
+                assert_eq!(placed.added(place, 5), values[place as usize] + 5);
+                assert_eq!(
+                    placed.added(place, i64::MAX),
+                    i64::MAX.saturating_add(values[place as usize])
+                );
+            }
+            placed.tables.steepness += placed.tables.steepness / 10;
+            let mut mutant = vec![0i64; 50_001];
+            placed.add_to(0, &mut mutant);
+            assert!(mutant != values, "{scale}");
+        }
+    }
+
+    /// How many verdicts of each kind there are right at the threshold, and how many of them are wrong for some number that begins with the attempt's bits: kept means that the last place
+    /// and the largest coin are kept, dropped that the first place and the smallest coin are not.
+    fn verdicts(placed: &PlacedGaussian<'_>, entropy: &mut OsEntropy) -> ([u32; 3], u32) {
+        let (mut seen, mut wrong) = ([0; 3], 0);
+        for _ in 0..5_000 {
+            let (word, place) = (entropy.bits(32) as u32, entropy.bits(32) as u32);
+            let (cell, open) = placed.blocks.table.search(word >> 1);
+            if open || cell + 1 == placed.blocks.law.cells {
+                continue;
+            }
+            let position = ratio(place.into(), 1 << 32);
+            let gamma = &placed.blocks.steepness * &position * (ratio(2 * i64::from(cell), 1) + &position);
+            let threshold = u32::try_from(Interval::exp_of(&-gamma, 16).lo())
+                .unwrap()
+                .min(0xffff);
+            for coin in threshold.saturating_sub(1)..=(threshold + 1).min(0xffff) {
+                let kept = |rest: u64| {
+                    let place = (u64::from(place) << 32) | (rest >> 32);
+                    let coin = (u64::from(coin) << 48) | (rest >> 16);
+                    let mut tape = crate::Tape::new([0; 64]);
+                    placed
+                        .blocks
+                        .keep_exactly(cell.into(), place, coin, true, &mut tape)
+                };
+                let coin = coin << 16;
+                match placed.judged(Attempt { word, place, coin }) {
+                    Verdict::Kept(found) => {
+                        seen[0] += 1;
+                        wrong += u32::from(found != cell || !kept(u64::MAX));
+                    }
+                    Verdict::Dropped => {
+                        seen[1] += 1;
+                        wrong += u32::from(kept(0));
+                    }
+                    Verdict::Open => seen[2] += 1,
+                }
+            }
+        }
+        (seen, wrong)
+    }
+
+    #[test]
+    fn verdicts_hold_for_all_continuations() {
+        let mut entropy = OsEntropy::new().unwrap();
+        for scale in ["17", "1000.5", "1e9/7", "3e9"] {
+            let noise = RoundedGaussian::with_scale(&parse_decimal(scale).unwrap()).unwrap();
+            let mut placed = PlacedGaussian::new(&noise, [0; 32]);
+            let (seen, wrong) = verdicts(&placed, &mut entropy);
+            assert_eq!(wrong, 0, "{scale}");
+            assert!(
+                seen.iter().all(|times| *times > 1_000),
+                "each kind was looked at: {seen:?}"
+            );
+            // Blocks a thousandth steeper, or less steep, than they are.
+            let right = placed.tables.steepness;
+            for mutant in [right - right / 1000, right + right / 1000] {
+                placed.tables.steepness = mutant;
+                assert!(verdicts(&placed, &mut entropy).1 > 0, "{scale}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_are_left_open() {
+        let mut entropy = OsEntropy::new().unwrap();
+        let noise = RoundedGaussian::with_scale(&ratio(1 << 30, 1)).unwrap();
+        let placed = PlacedGaussian::new(&noise, [0; 32]);
+        let open = (0..1_000_000).filter(|_| {
+            let mut bits = [0u32; 3];
+            entropy.fill(&mut bits, 32);
+            let [word, place, coin] = bits;
+            placed.judged(Attempt { word, place, coin }) == Verdict::Open
+        });
+        let (_, high) = audit::binomial::clopper_pearson(open.count() as u64, 1_000_000, 1.0 - 1e-9);
+        assert!(high < 1e-4, "{high}");
+    }
+
+    /// A run that goes on with a later version must draw what it drew: these numbers never change.
+    #[test]
+    fn the_noise_of_a_key_is_for_ever() {
+        let noise = RoundedGaussian::with_scale(&ratio(1000, 1)).unwrap();
+        let mut values = [0i64; 6];
+        PlacedGaussian::new(&noise, [7; 32]).add_to(32, &mut values);
+        assert_eq!(values, [419, 417, -341, 1889, -624, -83]);
+        assert_eq!(
+            format!("{:?}", PlacedGaussian::new(&noise, [7; 32])),
+            "PlacedGaussian(..)"
+        );
+    }
+}
