@@ -125,7 +125,7 @@ impl NarrowBlocks {
 /// since (x+1)(y+1)/2^32 < xy/2^32 + 2: z ≤ ρ(2q+ρ)·2^21 < z + 3. With g = ⌊zk/2^33⌋ that gives g ≤ γ·2^32 < (z+3)(k+1)/2^33 < g + 1 + (2^32 + 3·2^31 + 3)/2^33 < g + 3.
 /// As 0 ≤ γ < 1, 1 − γ + γ²/2 − γ³/6 ≤ e^(−γ) ≤ 1 − γ + γ²/2, both fall with γ, and no faster than γ grows. So with s = ⌊g²/2^33⌋ and a c that is
 /// at least g³/6, and ⌊⌊(⌊g²/2^32⌋ + 1)·g/2^32⌋/6⌋ + 1 is: 2^32 − g + s − c − 3 ≤ e^(−γ)·2^32 < 2^32 − g + s + 1.
-/// Tested by: `verdicts_hold_for_all_continuations`, `who_computes_does_not_matter`, `placed_noise_fits`.
+/// Tested by: `entries_tell_what_a_search_finds`, `verdicts_hold_for_all_continuations`, `who_computes_does_not_matter`, `placed_noise_fits`.
 pub struct PlacedGaussian<'a> {
     blocks: &'a Blocks,
     tables: PlacedTables<'a>,
@@ -483,6 +483,37 @@ mod tests {
                 placed.tables.steepness = mutant;
                 assert!(verdicts(&placed, &mut entropy).1 > 0, "{scale}");
             }
+        }
+    }
+
+    /// What an entry tells is what a search finds, around every bound.
+    #[test]
+    fn entries_tell_what_a_search_finds() {
+        for scale in SCALES {
+            let noise = RoundedGaussian::with_scale(&parse_decimal(scale).unwrap()).unwrap();
+            let blocks = &noise.narrow().blocks;
+            let mut known = 0;
+            for (part, entry) in (0u32..).zip(&noise.narrow().entries) {
+                let (first, last) = (part << REST_BITS, ((part + 1) << REST_BITS) - 1);
+                let bound = first + (entry & 0xf_ffff);
+                for key in [
+                    first,
+                    first + 1,
+                    bound - u32::from(bound > first),
+                    bound,
+                    bound + 1,
+                    last,
+                ] {
+                    let key = key.clamp(first, last);
+                    let (cell, told) = told(*entry, key << 1);
+                    if cell < OPEN && told {
+                        known += 1;
+                        assert_eq!((cell, false), blocks.table.search(key), "{scale} {key}");
+                        assert!(cell + 1 < blocks.law.cells);
+                    }
+                }
+            }
+            assert!(known > 4 * 4000, "{known}");
         }
     }
 
