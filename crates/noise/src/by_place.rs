@@ -33,14 +33,16 @@ struct Attempt {
 impl Attempt {
     /// The first attempt of one of 16 places.
     #[inline(always)]
-    fn of(bits: &[u32; 3 * GROUP], lane: usize) -> Self {
+    fn of(bits: &[[u8; 4]; 3 * GROUP], lane: usize) -> Self {
         // Changes nothing but what the compiler knows of the index.
         let lane = lane % GROUP;
-        Self {
-            word: bits[lane],
-            place: bits[GROUP + lane],
-            coin: bits[2 * GROUP + lane],
-        }
+        Self::new([bits[lane], bits[GROUP + lane], bits[2 * GROUP + lane]])
+    }
+
+    #[inline(always)]
+    fn new(words: [[u8; 4]; 3]) -> Self {
+        let [word, place, coin] = words.map(u32::from_le_bytes);
+        Self { word, place, coin }
     }
 }
 
@@ -125,7 +127,7 @@ impl NarrowBlocks {
 /// since (x+1)(y+1)/2^32 < xy/2^32 + 2: z ≤ ρ(2q+ρ)·2^21 < z + 3. With g = ⌊zk/2^33⌋ that gives g ≤ γ·2^32 < (z+3)(k+1)/2^33 < g + 1 + (2^32 + 3·2^31 + 3)/2^33 < g + 3.
 /// As 0 ≤ γ < 1, 1 − γ + γ²/2 − γ³/6 ≤ e^(−γ) ≤ 1 − γ + γ²/2, both fall with γ, and no faster than γ grows. So with s = ⌊g²/2^33⌋ and a c that is
 /// at least g³/6, and ⌊⌊(⌊g²/2^32⌋ + 1)·g/2^32⌋/6⌋ + 1 is: 2^32 − g + s − c − 3 ≤ e^(−γ)·2^32 < 2^32 − g + s + 1.
-/// Tested by: `verdicts_hold_for_all_continuations`, `who_computes_does_not_matter`, `placed_noise_fits`.
+/// Tested by: `entries_tell_what_a_search_finds`, `verdicts_hold_for_all_continuations`, `who_computes_does_not_matter`, `placed_noise_fits`.
 pub struct PlacedGaussian<'a> {
     blocks: &'a Blocks,
     tables: PlacedTables<'a>,
@@ -180,12 +182,12 @@ impl<'a> PlacedGaussian<'a> {
         );
         let (mut stream, mut later) = (Keyed::new(self.key, 0), Keyed::new(self.key, 0));
         stream.go_to(0, first / GROUP as u64 * 3);
-        let mut bits = [0u32; 3 * GROUP * GROUPS];
+        let mut bits = [[0u8; 4]; 3 * GROUP * GROUPS];
         let mut place = first;
         for batch in values.chunks_mut(GROUP * GROUPS) {
             let (groups, rest) = batch.as_chunks_mut::<GROUP>();
             let count = groups.len() + usize::from(!rest.is_empty());
-            stream.fill(&mut bits[..3 * GROUP * count], 32);
+            stream.bytes(bits[..3 * GROUP * count].as_flattened_mut());
             let (group_bits, _) = bits.as_chunks::<{ 3 * GROUP }>();
             for (group, bits) in groups.iter_mut().zip(group_bits) {
                 self.add_to_group(place, bits, group, &mut later);
@@ -198,12 +200,18 @@ impl<'a> PlacedGaussian<'a> {
                 rest.copy_from_slice(&group[..rest.len()]);
             }
         }
-        bits.zeroize();
+        bits.as_flattened_mut().zeroize();
     }
 
     /// Without a branch for those that are told at one look; then the others.
     #[inline(always)]
-    fn add_to_group(&self, place: u64, bits: &[u32; 3 * GROUP], group: &mut [i64; GROUP], later: &mut Keyed) {
+    fn add_to_group(
+        &self,
+        place: u64,
+        bits: &[[u8; 4]; 3 * GROUP],
+        group: &mut [i64; GROUP],
+        later: &mut Keyed,
+    ) {
         let tables = self.tables;
         let entries: &[u32; 1 << ENTRY_BITS] = tables.entries.try_into().expect("as many as were made");
         // More than K, so that a coin below 1 − (2q+1) of these keeps any place in block q: e^−γ ≥ 1 − γ.
@@ -229,10 +237,10 @@ impl<'a> PlacedGaussian<'a> {
     /// The value with the noise of its place: exactly clamp(value + noise).
     pub fn added(&self, place: u64, value: i64) -> i64 {
         let lane = (place % GROUP as u64) as usize;
-        let mut bits = [0u32; 3 * GROUP];
+        let mut bits = [[0u8; 4]; 3 * GROUP];
         let mut stream = Keyed::new(self.key, 0);
         stream.go_to(0, place / GROUP as u64 * 3);
-        stream.fill(&mut bits, 32);
+        stream.bytes(bits.as_flattened_mut());
         self.settled(place, Attempt::of(&bits, lane), value, &mut stream)
     }
 
@@ -263,10 +271,9 @@ impl<'a> PlacedGaussian<'a> {
             if number == 0 {
                 later.go_to(2 * place + 1, 0);
             }
-            let mut bits = [0u32; 3];
-            later.fill(&mut bits, 32);
-            let [word, place, coin] = bits;
-            attempt = Attempt { word, place, coin };
+            let mut words = [[0u8; 4]; 3];
+            later.bytes(words.as_flattened_mut());
+            attempt = Attempt::new(words);
             number += 1;
         }
     }
@@ -376,10 +383,10 @@ mod tests {
     fn exactly(noise: &PlacedGaussian<'_>, places: std::ops::Range<u64>) -> Vec<i64> {
         let at = |place: u64| {
             let lane = (place % 16) as usize;
-            let mut bits = [0u32; 48];
+            let mut bits = [[0u8; 4]; 48];
             let mut stream = Keyed::new(noise.key, 0);
             stream.go_to(0, place / 16 * 3);
-            stream.fill(&mut bits, 32);
+            stream.bytes(bits.as_flattened_mut());
             let mut attempt = Attempt::of(&bits, lane);
             let mut later = Keyed::new(noise.key, 2 * place + 1);
             let mut number = 0;
@@ -387,10 +394,9 @@ mod tests {
                 if let Some(value) = noise.judged_exactly(place, number, attempt, 0) {
                     return value;
                 }
-                let mut bits = [0; 3];
-                later.fill(&mut bits, 32);
-                let [word, place, coin] = bits;
-                attempt = Attempt { word, place, coin };
+                let mut words = [[0u8; 4]; 3];
+                later.bytes(words.as_flattened_mut());
+                attempt = Attempt::new(words);
                 number += 1;
             }
         };
@@ -483,6 +489,37 @@ mod tests {
                 placed.tables.steepness = mutant;
                 assert!(verdicts(&placed, &mut entropy).1 > 0, "{scale}");
             }
+        }
+    }
+
+    /// What an entry tells is what a search finds, around every bound.
+    #[test]
+    fn entries_tell_what_a_search_finds() {
+        for scale in SCALES {
+            let noise = RoundedGaussian::with_scale(&parse_decimal(scale).unwrap()).unwrap();
+            let blocks = &noise.narrow().blocks;
+            let mut known = 0;
+            for (part, entry) in (0u32..).zip(&noise.narrow().entries) {
+                let (first, last) = (part << REST_BITS, ((part + 1) << REST_BITS) - 1);
+                let bound = first + (entry & 0xf_ffff);
+                for key in [
+                    first,
+                    first + 1,
+                    bound - u32::from(bound > first),
+                    bound,
+                    bound + 1,
+                    last,
+                ] {
+                    let key = key.clamp(first, last);
+                    let (cell, told) = told(*entry, key << 1);
+                    if cell < OPEN && told {
+                        known += 1;
+                        assert_eq!((cell, false), blocks.table.search(key), "{scale} {key}");
+                        assert!(cell + 1 < blocks.law.cells);
+                    }
+                }
+            }
+            assert!(known > 4 * 4000, "{known}");
         }
     }
 

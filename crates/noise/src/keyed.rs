@@ -29,6 +29,11 @@ impl Keyed {
         Self { stream }
     }
 
+    /// The next bytes of the stream.
+    pub(crate) fn bytes(&mut self, bytes: &mut [u8]) {
+        self.stream.fill_bytes(bytes);
+    }
+
     /// Goes on with this block of 16 words of this stream of the same key.
     pub(crate) fn go_to(&mut self, number: u64, block: u64) {
         self.stream.set_stream(number);

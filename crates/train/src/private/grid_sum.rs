@@ -1,6 +1,6 @@
 //! A sum on the grid, where the device that computed it keeps it.
 
-use device::{Device, Numbers, QuickNoise};
+use device::{Device, Elsewhere, Numbers, QuickNoise};
 use mechanism::{Fingerprint, Summed};
 use noise::PlacedGaussian;
 
@@ -47,47 +47,53 @@ impl<D: Device> GridSum<D> {
     }
 }
 
-/// Where the host does not reach the numbers, the device does to them what the host would, and what it leaves out the host does.
 impl<D: Device> Summed for GridSum<D> {
     fn fingerprints(&mut self, fingerprint: &Fingerprint, threads: usize) -> Vec<[u8; 32]> {
         let len = self.len();
-        let elsewhere = match self.device.numbers(&mut self.integers) {
-            Numbers::Here(numbers) => return numbers.fingerprints(fingerprint, threads),
-            Numbers::Elsewhere(elsewhere) => elsewhere,
-        };
-        let chunks = (0..len).step_by(Fingerprint::CHUNK);
-        let values = elsewhere.polynomials(fingerprint.points(), Fingerprint::CHUNK);
-        chunks
-            .zip(values)
-            .map(|(start, values)| {
-                let len = Fingerprint::CHUNK.min(len - start);
-                match values {
-                    Some(values) => Fingerprint::of_polynomials(values, len),
-                    None => fingerprint.of(&elsewhere.read(start, len)),
-                }
-            })
-            .collect()
+        match self.device.numbers(&mut self.integers) {
+            Numbers::Here(numbers) => numbers.fingerprints(fingerprint, threads),
+            Numbers::Elsewhere(elsewhere) => fingerprints_elsewhere(&*elsewhere, len, fingerprint),
+        }
     }
 
     fn add(&mut self, noise: &PlacedGaussian<'_>, threads: usize) {
-        let mut elsewhere = match self.device.numbers(&mut self.integers) {
-            Numbers::Here(numbers) => return numbers.add(noise, threads),
-            Numbers::Elsewhere(elsewhere) => elsewhere,
-        };
-        let tables = noise.tables();
-        let left = elsewhere.add_noise(&QuickNoise {
-            key: noise.key(),
-            entries: tables.entries,
-            lows: tables.lows,
-            aboves: tables.aboves,
-            last: tables.last,
-            steepness: tables.steepness,
-            cut: tables.cut,
-            half: tables.half,
-            shift: tables.shift,
-        });
-        elsewhere.change(&left, &mut |place, value| noise.added(place as u64, value));
+        match self.device.numbers(&mut self.integers) {
+            Numbers::Here(numbers) => numbers.add(noise, threads),
+            Numbers::Elsewhere(mut elsewhere) => add_elsewhere(&mut *elsewhere, noise),
+        }
     }
+}
+
+// Where the host does not reach the numbers, the device does to them what the host would, and what it leaves out the host does.
+
+fn fingerprints_elsewhere(elsewhere: &dyn Elsewhere, len: usize, fingerprint: &Fingerprint) -> Vec<[u8; 32]> {
+    let values = elsewhere.polynomials(fingerprint.points(), Fingerprint::CHUNK);
+    let chunks = (0..len).step_by(Fingerprint::CHUNK).zip(values);
+    chunks
+        .map(|(start, values)| {
+            let len = Fingerprint::CHUNK.min(len - start);
+            match values {
+                Some(values) => Fingerprint::of_polynomials(values, len),
+                None => fingerprint.of(&elsewhere.read(start, len)),
+            }
+        })
+        .collect()
+}
+
+fn add_elsewhere(elsewhere: &mut dyn Elsewhere, noise: &PlacedGaussian<'_>) {
+    let tables = noise.tables();
+    let left = elsewhere.add_noise(&QuickNoise {
+        key: noise.key(),
+        entries: tables.entries,
+        lows: tables.lows,
+        aboves: tables.aboves,
+        last: tables.last,
+        steepness: tables.steepness,
+        cut: tables.cut,
+        half: tables.half,
+        shift: tables.shift,
+    });
+    elsewhere.change(&left, &mut |place, value| noise.added(place as u64, value));
 }
 
 #[cfg(test)]
@@ -114,6 +120,58 @@ mod tests {
         sum.write(values, 0);
         sum.add(noise, 2);
         sum.numbers()
+    }
+
+    /// A device that leaves every third place to the host, and forgets one where it is broken.
+    struct Lazy<'a> {
+        numbers: Vec<i64>,
+        noise: &'a PlacedGaussian<'a>,
+        forgets: Option<usize>,
+    }
+
+    impl Elsewhere for Lazy<'_> {
+        fn polynomials(&self, _: [u64; 2], chunk: usize) -> Vec<Option<[u64; 2]>> {
+            vec![None; self.numbers.len().div_ceil(chunk)]
+        }
+
+        fn add_noise(&mut self, quick: &QuickNoise<'_>) -> Vec<usize> {
+            assert_eq!(quick.key, self.noise.key());
+            let places = 0..self.numbers.len();
+            for place in places.clone().filter(|place| place % 3 != 0) {
+                self.numbers[place] = self.noise.added(place as u64, self.numbers[place]);
+            }
+            places
+                .filter(|place| place % 3 == 0 && Some(*place) != self.forgets)
+                .collect()
+        }
+
+        fn change(&mut self, places: &[usize], made: &mut dyn FnMut(usize, i64) -> i64) {
+            for place in places {
+                self.numbers[*place] = made(*place, self.numbers[*place]);
+            }
+        }
+
+        fn read(&self, start: usize, len: usize) -> Vec<i64> {
+            self.numbers[start..start + len].to_vec()
+        }
+    }
+
+    #[test]
+    fn what_a_device_leaves_out_the_host_does() {
+        let noise = RoundedGaussian::with_scale(&exact::ratio(1 << 30, 1)).expect("a scale");
+        let placed = PlacedGaussian::new(&noise, [3; 32]);
+        let values = values(10_001);
+        let mut right = values.clone();
+        right.add(&placed, 1);
+        for forgets in [None, Some(300)] {
+            let mut lazy = Lazy {
+                numbers: values.clone(),
+                noise: &placed,
+                forgets,
+            };
+            add_elsewhere(&mut lazy, &placed);
+            assert_eq!(lazy.numbers == right, forgets.is_none());
+        }
     }
 
     /// Wherever it is made, it is the same noise, bit for bit; and noise of another key is not.
