@@ -1,6 +1,6 @@
 //! An NVIDIA GPU.
 //!
-//! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles `cuda/kernels.cu` for the GPU at hand, and
+//! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles `cuda/kernels.cu` and `cuda/grid.cu` for the GPU at hand, and
 //! cuBLAS for products of matrices.
 //!
 //! Work is queued on one stream and nobody waits for it but those who read results. Kernels do not use atomics, so that the same work gives the same bits on the

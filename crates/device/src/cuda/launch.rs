@@ -82,7 +82,7 @@ impl Gpu {
             block_dim: (THREADS as u32, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: the callers pass each kernel of `kernels.cu` its parameters in order, with addresses from `Vector::at`, which checked that all that the kernel reaches lies within
+        // SAFETY: the callers pass each kernel its parameters in order, with addresses from `Vector::at`, which checked that all that the kernel reaches lies within
         // one vector; tokens, which only the GPU sees, are checked there. Vectors are released on the same stream, so after the kernel.
         done(unsafe { launch.launch(shape) });
     }

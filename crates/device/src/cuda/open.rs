@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// What runs on it besides products.
-pub(super) const KERNELS: &str = include_str!("kernels.cu");
+pub(super) const KERNELS: &str = concat!(include_str!("kernels.cu"), include_str!("grid.cu"));
 
 /// A GPU with one stream: work is done in the order in which it was asked for.
 pub(super) struct Gpu {
