@@ -95,8 +95,10 @@ impl Witness {
 
 /// Members of the family that bounds ε for every δ: by their share of the draws on the likely side.
 const SHARES: [f64; 8] = [0.001, 0.004, 0.015, 0.05, 0.15, 0.35, 0.65, 0.9];
-/// The part of the error that pays for being stopped early, see [`Chosen::test_unless`].
-const EARLY: f64 = 0.1;
+/// Numbers of draws, as parts of those planned, at which a test that is stopped early has limits, and their part of the error; see [`Chosen::test_unless`].
+const EARLY: [(f64, f64); 3] = [(0.6, 0.05), (0.8, 0.1), (0.9, 0.1)];
+/// And the part of the error for a test that is stopped earlier still.
+const AT_ONCE: f64 = 0.05;
 /// How often it is asked whether to stop: after each of so many parts of the test, or so many draws.
 const QUESTIONS: u64 = 100;
 const FEWEST_BETWEEN: u64 = 1 << 14;
@@ -201,27 +203,39 @@ impl Chosen {
 
     /// Tests on so many draws, decided before the first, unless `stop` says so earlier, for whatever reason.
     ///
-    /// Nine tenths of the error go to limits at the planned number of draws, one tenth to limits that hold at all moments. Both kinds hold together but
-    /// for the sum of the two, and one of them is told: the first if all draws were made, the second if not. So it does not matter
-    /// what the decision to stop depends on; a clock, too, runs faster or slower with what is drawn.
+    /// Limits are computed at a few numbers of draws that were all decided before the first, and at all moments; each of these has its own part of the error,
+    /// and the parts add up to the whole. So all of them hold together at the stated confidence, and whichever is told holds: it does not matter what the
+    /// decision to stop depends on (a clock, too, runs faster or slower with what is drawn). The last number that was reached is told; before the first of them,
+    /// what holds at all moments. The full number has most of the error, as it is what should be reached.
     pub fn test_unless<S: Subject>(
         &self,
         workers: &mut [S],
         draws: u64,
         mut stop: impl FnMut() -> bool,
     ) -> Result<Witness, S::Error> {
-        let part = (draws / QUESTIONS).max(FEWEST_BETWEEN).next_multiple_of(64);
         let failure = 1.0 - self.confidence;
+        let part = (draws / QUESTIONS).max(FEWEST_BETWEEN).next_multiple_of(64);
+        let full = 1.0 - AT_ONCE - EARLY.iter().map(|(_, share)| share).sum::<f64>();
         let mut total = Total::new(self.guesses.len());
-        let mut left = draws;
-        while left > 0 {
-            if stop() {
-                return Ok(self.witness(&total.hits, total.drawn, Moment::Any, EARLY * failure));
+        let (mut made, mut reached) = (0, None);
+        for (place, share) in EARLY.into_iter().chain([(1.0, full)]) {
+            let planned = if place < 1.0 {
+                (place * draws as f64) as u64 / 64 * 64
+            } else {
+                draws
+            };
+            while made < planned && !stop() {
+                let next = part.min(planned - made);
+                total.add(self.count(workers, next)?);
+                made += next;
             }
-            total.add(self.count(workers, left.min(part))?);
-            left -= left.min(part);
+            if made < planned {
+                break;
+            }
+            reached = Some(self.witness(&total.hits, total.drawn, Moment::Planned, share * failure));
         }
-        Ok(self.witness(&total.hits, total.drawn, Moment::Planned, (1.0 - EARLY) * failure))
+        let at_once = || self.witness(&total.hits, total.drawn, Moment::Any, AT_ONCE * failure);
+        Ok(reached.unwrap_or_else(at_once))
     }
 
     /// Tests in rounds of so many draws until `enough` says so, after any round: limits that hold at all moments.

@@ -5,7 +5,7 @@
 
 use super::cells::Partition;
 use super::hunt::Hunt;
-use super::rank::{Choice, Tally, best_choice, best_choices};
+use super::rank::{Choice, Tally, best_choices};
 use super::recipe::Recipe;
 use super::shortcut::Shortcut;
 use super::subject::{Pair, Subject, run};
@@ -48,7 +48,7 @@ const MOST_ROWS: u64 = 1 << 19;
 /// Each round keeps one of so many.
 const KEEPS: usize = 3;
 /// The winner's event is decided on so many parts of the draws, where a round has two or three.
-const DECISION: u64 = 4;
+const DECISION: u64 = 5;
 /// When no more than these are left, what they look at is learned anew from more rows.
 const FINAL: usize = 8;
 
@@ -64,7 +64,7 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
         })?);
     }
     let stages = stages(entries.iter().map(|entry| entry.arms.len()).sum());
-    let racing = hunt.choosing.saturating_sub(learning + more_learning);
+    let racing = hunt.choosing.saturating_sub(learning + 2 * more_learning);
     let parts: u64 = DECISION + stages.iter().map(|stage| stage.parts).sum::<u64>();
     for stage in &stages {
         if stage.relearn {
@@ -76,23 +76,36 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
         }
         let share = racing * stage.parts / parts / entries.len() as u64;
         for entry in &mut entries {
-            entry.run(hunt, workers, share, stage.keep == 1)?;
+            entry.run(hunt, workers, share, false)?;
         }
         keep_best(&mut entries, stage.keep);
     }
     let Some(mut entry) = entries.pop() else {
         return Err(Error::NoFeatures.into());
     };
-    entry.count(workers, racing * DECISION / parts)?;
-    let Some(arm) = entry.arms.pop() else {
+    // A score that several pairs shared the rows for is learned once more from as many.
+    if entry
+        .arms
+        .iter()
+        .any(|arm| matches!(arm.recipe, Recipe::Score(..)))
+    {
+        let recipes: Vec<Recipe> = entry.arms.iter().map(|arm| arm.recipe.clone()).collect();
+        entry = Entry::new(workers, entry.pair, more_learning, |_| recipes)?;
+    }
+    entry.run(hunt, workers, racing * DECISION / parts, true)?;
+    let winner = entry
+        .arms
+        .pop()
+        .and_then(|arm| Some((arm.best?, arm.partition, arm.present)));
+    let Some((choice, partition, tally)) = winner else {
         return Err(Error::NoFeatures.into());
     };
     Ok(Winner {
-        choice: best_choice(hunt, &arm.partition, &arm.past, &arm.present),
+        choice,
         pair: entry.pair,
         rows: entry.rows,
-        partition: arm.partition,
-        tally: arm.present,
+        partition,
+        tally,
     })
 }
 

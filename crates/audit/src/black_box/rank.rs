@@ -38,7 +38,7 @@ const PRICE_OF_MANY: f64 = 0.01;
 const CHOOSING: [f64; 3] = [1.0, 1.5, 2.5];
 /// And of those that were judged the best is a lucky one again. Early on that does no harm.
 const JUDGING: f64 = 0.75;
-const DECIDING: f64 = 1.75;
+const DECIDING: f64 = 1.25;
 
 /// An order of cells, and how many of them from its beginning make the event.
 #[derive(Clone, Debug)]
@@ -71,12 +71,6 @@ impl Choice {
             value
         }
     }
-}
-
-/// The best event of a partition, with reasonable caution.
-pub(super) fn best_choice(hunt: &Hunt, partition: &Partition, past: &Tally, present: &Tally) -> Choice {
-    let [_, reasonable, _] = choices(hunt, partition, past, present);
-    reasonable
 }
 
 /// The best events of a partition, with more and with less caution. Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the

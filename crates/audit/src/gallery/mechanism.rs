@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::black_box::{Subject, word};
+use std::sync::LazyLock;
 
 /// A source of uniform 64-bit words.
 pub trait Words: Send {
@@ -258,7 +259,7 @@ impl<W: Words> Subject for Player<W> {
             Mechanism::NoisyMax { noise, rate, value } => repeat.fill(|row, words| {
                 let (mut place, mut largest) = (0, f64::NEG_INFINITY);
                 for (j, value) in values.iter().enumerate() {
-                    let noisy = value + noise.draw(words.word(), rate);
+                    let noisy = value + noise.draw(words, rate);
                     if noisy > largest {
                         (place, largest) = (j, noisy);
                     }
@@ -272,7 +273,7 @@ impl<W: Words> Subject for Player<W> {
             Mechanism::LocalMedian { rate } => {
                 // The values are sorted; the median of five moves to a neighbour at most when one person changes.
                 let local = (values[3] - values[2]).max(values[2] - values[1]);
-                let noise = |words: &mut W| to_grid(local * Noise::Laplace.draw(words.word(), rate));
+                let noise = |words: &mut W| to_grid(local * Noise::Laplace.draw(words, rate));
                 repeat.fill(|row, words| row.push(values[2] + noise(words)));
             }
             Mechanism::FloatLaplace { rate } => repeat.fill(|row, words| {
@@ -293,10 +294,11 @@ impl<W: Words> Subject for Player<W> {
 }
 
 impl Noise {
-    fn draw(self, word: u64, rate: Rate) -> f64 {
-        let size = exponential(word) * scale(rate);
+    fn draw<W: Words>(self, words: &mut W, rate: Rate) -> f64 {
+        let word = words.word();
+        let size = LAYERS.exponential(word, words) * scale(rate);
         match self {
-            // The lowest bit, which is not part of the uniform number, is the sign: no question that a processor could guess wrong.
+            // The lowest bit, which nothing else depends on, is the sign: no question that a processor could guess wrong.
             Noise::Laplace => f64::from_bits(size.to_bits() | word << 63),
             Noise::Exponential => size,
         }
@@ -341,15 +343,15 @@ impl SparseVector {
 
     /// Draws a threshold, and gives each level the probability that a query of this value is above it, in units of 2⁻⁵³.
     fn compare<W: Words>(&self, input: &Input, limits: &mut [u64], words: &mut W) {
-        let word = words.word();
         let Some(rate) = self.query_rate else {
-            let threshold = THRESHOLD as f64 + Noise::Laplace.draw(word, self.threshold_rate);
+            let threshold = THRESHOLD as f64 + Noise::Laplace.draw(words, self.threshold_rate);
             limits
                 .iter_mut()
                 .zip(&input.levels)
                 .for_each(|(limit, level)| *limit = u64::from(*level >= threshold) << 53);
             return;
         };
+        let word = words.word();
         let uniform = unit(word);
         let power = match (rate, self.threshold_rate) {
             (rate, threshold) if rate == threshold => uniform,
@@ -402,9 +404,75 @@ fn exponential(word: u64) -> f64 {
     -unit(word).ln()
 }
 
+/// The area under e^(−x) in 256 layers of equal area (the ziggurat of Marsaglia and Tsang 2000): a point in a layer is mostly under the curve, which its width
+/// tells without a logarithm.
+struct Layers {
+    /// Where each layer ends, and the next one, which lies above it, is sure to be under the curve.
+    ends: [f64; 257],
+    heights: [f64; 257],
+}
+
+static LAYERS: LazyLock<Layers> = LazyLock::new(Layers::new);
+
+impl Layers {
+    fn new() -> Self {
+        // The end of the lowest layer, beyond which the tail has what it lacks in area; found by bisection, so that the highest layer ends at zero.
+        let ends_from = |tail: f64| {
+            let area = (1.0 + tail) * (-tail).exp();
+            let mut ends = [0.0; 257];
+            ends[0] = area * tail.exp();
+            ends[1] = tail;
+            for layer in 2..256 {
+                let before: f64 = ends[layer - 1];
+                // Never a negative zero, which would divide to the wrong side.
+                ends[layer] = 0.0 - ((-before).exp() + area / before).min(1.0).ln();
+            }
+            // What is missing at the top.
+            let missing = 1.0 - (-ends[255]).exp() - area / ends[255];
+            (ends, missing)
+        };
+        let (mut low, mut high) = (1.0, 20.0);
+        for _ in 0..200 {
+            let middle = f64::midpoint(low, high);
+            // Layers that reach too high are too large, and the tail begins too early.
+            if ends_from(middle).1 > 0.0 {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        let (ends, _) = ends_from(high);
+        Self {
+            ends,
+            heights: ends.map(|end: f64| (-end).exp()),
+        }
+    }
+
+    /// Standard exponential, from this word and more where it does not decide. The lowest bit of the word is not looked at.
+    #[inline]
+    fn exponential<W: Words>(&self, mut word: u64, words: &mut W) -> f64 {
+        loop {
+            let layer = (word >> 1 & 255) as usize;
+            let place = unit(word) * self.ends[layer];
+            if place < self.ends[layer + 1] {
+                return place;
+            }
+            if layer == 0 {
+                // Beyond the end an exponential number is one again.
+                return self.ends[1] + exponential(words.word());
+            }
+            let (low, high) = (self.heights[layer], self.heights[layer + 1]);
+            if low + unit(words.word()) * (high - low) < (-place).exp() {
+                return place;
+            }
+            word = words.word();
+        }
+    }
+}
+
 /// Laplace noise on the grid.
 fn laplace<W: Words>(words: &mut W, rate: Rate) -> f64 {
-    to_grid(Noise::Laplace.draw(words.word(), rate))
+    to_grid(Noise::Laplace.draw(words, rate))
 }
 
 /// Rounded to a multiple of 2⁻¹⁰, halves away from zero.
@@ -487,6 +555,33 @@ mod tests {
         assert_eq!(is_below(u64::MAX, 1 << 53, &mut none), 1);
         assert_eq!(is_below(u64::MAX >> 1, 1 << 52, &mut none), 1);
         assert_eq!(is_below(u64::MAX, 1 << 52, &mut none), 0);
+    }
+
+    /// The law of the layers, at places inside of them and in the tail, and a mutant that is off by a hundredth.
+    #[test]
+    fn layers_are_exponential() {
+        let (mut words, times) = (Seeded::new(4, 0), 4_000_000);
+        let ends = &LAYERS.ends;
+        assert!(ends.windows(2).all(|pair| pair[0] > pair[1]) && ends[256] == 0.0);
+        assert!(
+            (LAYERS.ends[1] - 7.697_117_470_131_05).abs() < 1e-9,
+            "{}",
+            ends[1]
+        );
+        let places = [0.001, 0.05, 0.7, 1.0, 2.5, 5.0, 7.6, 7.8, 9.0];
+        let mut above = [0u64; 9];
+        for _ in 0..times {
+            let word = words.word();
+            let value = LAYERS.exponential(word, &mut words);
+            above
+                .iter_mut()
+                .zip(places)
+                .for_each(|(count, place)| *count += u64::from(value >= place));
+        }
+        for (count, place) in above.into_iter().zip(places) {
+            frequency_test(count, times, (-place).exp(), 1e-9).assert_consistent();
+        }
+        frequency_test(above[3], times, (-1.01f64).exp(), 1e-9).assert_rejected();
     }
 
     #[test]

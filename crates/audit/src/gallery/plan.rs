@@ -57,9 +57,9 @@ const MANY_TIMES: u64 = 5;
 const REHEARSING: u64 = 1 << 16;
 const REHEARSAL: f64 = 0.02;
 /// The part of an allowance for choosing, as rehearsals foretell it. Long races are cheaper by the draw than short ones, so this is more than it takes.
-const CHOOSING: f64 = 0.5;
+const CHOOSING: f64 = 0.3;
 /// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its limits are wider.
-const PLANNED: f64 = 0.93;
+const PLANNED: f64 = 0.92;
 /// Clopper and Pearson's limits are proved for fewer than 2³² draws.
 const MOST: u64 = u32::MAX as u64 - 4096;
 

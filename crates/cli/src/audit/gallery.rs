@@ -500,12 +500,12 @@ mod tests {
         insta::assert_snapshot!(to_text(&findings), @r"
         mechanism     exact ε  found ε ≥  share  claim ε = 0.1  right?
         ────────────  ───────  ─────────  ─────  ─────────────  ──────
-        reused-noise        ∞      6.195      –  refuted        yes
+        reused-noise        ∞      6.205      –  refuted        yes
           what     two counts with the same Laplace noise
           inputs   [0, 0] and [1, 0]
-          event    which values are equal in {as in (5.2158203125 4.2158203125)}
-          counted  4861 of 4861 on the second input
-                   0 of 5187 on the first input
+          event    which values are equal in {as in (3.46875 3.46875)}
+          counted  5086 of 5086 on the first input
+                   0 of 4962 on the second input
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");
