@@ -21,10 +21,13 @@
 
 mod additive;
 mod cells;
+mod chosen;
 mod feature;
 mod hunt;
 mod learn;
+mod race;
 mod rank;
+mod recipe;
 pub mod sequential;
 mod shortcut;
 mod subject;
@@ -33,7 +36,8 @@ mod view;
 
 pub use crate::binomial::{clopper_pearson, lower_limit, upper_limit};
 pub use feature::{Feature, lowest_bit_exponent};
-pub use hunt::{Chosen, Hunt, Witness};
+pub use hunt::Hunt;
+pub use chosen::{Chosen, Witness};
 pub use subject::{Pair, Subject, word};
 pub use view::Lens;
 

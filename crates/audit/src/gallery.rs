@@ -20,7 +20,7 @@ mod truth;
 
 pub use exhibit::{EXHIBITS, Exhibit, Standing};
 pub use mechanism::{Player, Seeded, Words};
-pub use plan::Plan;
+pub use plan::{Allowance, Draws, Outcome, Plan};
 pub use truth::Exactly;
 
 /// What every exhibit claims, at δ = 0.

@@ -54,6 +54,30 @@ impl Partition {
         }
     }
 
+    /// Neighbouring cells of the same label in one: what a test needs to know, in fewer questions. Labels of the merged cells come with it.
+    pub(super) fn merged(self, labels: &[u8]) -> (Self, Vec<u8>) {
+        fn ends<C>(cuts: Vec<C>, labels: &[u8]) -> Vec<C> {
+            let changes = labels.windows(2).map(|pair| pair[0] != pair[1]);
+            cuts.into_iter()
+                .zip(changes)
+                .filter_map(|(cut, change)| change.then_some(cut))
+                .collect()
+        }
+        let mut merged = labels.to_vec();
+        merged.dedup();
+        let partition = match self {
+            Self::Keys { view, cuts } => Self::Keys {
+                view,
+                cuts: ends(cuts, labels),
+            },
+            Self::Score { model, cuts } => Self::Score {
+                model,
+                cuts: ends(cuts, labels),
+            },
+        };
+        (partition, merged)
+    }
+
     /// The cells along the order of keys and against it, where they have one; what is absent and what is a word comes last in both, as it has no
     /// place among numbers.
     pub(super) fn orders(&self) -> Vec<Vec<usize>> {
@@ -148,6 +172,13 @@ mod tests {
         let cuts = cut_keys((0..100_000).collect(), 16, 64, 32, true);
         assert!(cuts[0] == 4 && cuts[1] == 5, "{:?}", &cuts[..3]);
         assert!(cuts.windows(2).all(|pair| pair[1] - pair[0] <= 100_000 / 32 + 1));
+        let labels: Vec<u8> = (0..partition.size()).map(|cell| u8::from(cell == 4)).collect();
+        let (merged, members) = partition.clone().merged(&labels);
+        assert_eq!((merged.size(), members.as_slice()), (3, &[0, 1, 0][..]));
+        for n in 0..9 {
+            let row = vec![0.0; n];
+            assert_eq!(members[merged.cell(&row)], labels[partition.cell(&row)], "{n}");
+        }
         // One key that is half of all, the rest spread.
         let cuts = cut_keys((0..50_000).chain([777; 50_000]).collect(), 16, 64, 32, false);
         assert!(cuts.contains(&777) && cuts.contains(&778));

@@ -4,12 +4,41 @@ use super::cells::Partition;
 use super::hunt::Hunt;
 use super::{Side, epsilon_bound};
 
-/// Hits of each cell on the first and on the second side.
-pub(super) type Tally = Vec<[u64; 2]>;
+/// Hits of each cell on the first and on the second side, and draws of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) hits: Vec<[u64; 2]>,
+    pub(super) drawn: [u64; 2],
+}
+
+impl Tally {
+    /// Of so many cells.
+    pub(super) fn of(cells: usize) -> Self {
+        Self {
+            hits: vec![[0; 2]; cells],
+            drawn: [0; 2],
+        }
+    }
+
+    pub(super) fn add(&mut self, part: &Self) {
+        self.hits.resize(part.hits.len(), [0; 2]);
+        let hits = self.hits.iter_mut().zip(&part.hits);
+        for (sum, part) in hits.chain([(&mut self.drawn, &part.drawn)]) {
+            sum[0] += part[0];
+            sum[1] += part[1];
+        }
+    }
+}
 
 /// A set of more cells than these is hard to understand, and must be better than a simple event by this part.
 const SIMPLE: usize = 4;
 const PRICE_OF_MANY: f64 = 0.01;
+/// Standard errors that counts are moved against us before they are carried to the size of the test. Of hundreds of events the one that looks best is a lucky
+/// one, the luckier the rarer it is. With much caution no rare event is chosen, with little a lucky one is, so several are chosen, and other draws judge them.
+const CHOOSING: [f64; 3] = [1.0, 1.5, 2.5];
+/// And of those that were judged the best is a lucky one again. Early on that does no harm.
+const JUDGING: f64 = 0.75;
+const DECIDING: f64 = 1.25;
 
 /// An order of cells, and how many of them from its beginning make the event.
 #[derive(Clone, Debug)]
@@ -19,68 +48,112 @@ pub(super) struct Choice {
     pub(super) likely: Side,
     /// The bound that the test can be expected to give.
     pub(super) value: f64,
+    /// Whether the order is that of the cells' ratios.
+    is_set: bool,
 }
 
-/// The best event of a partition. Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the best events begin
-/// such an order) and, where keys have an order, along it and against it. Beginnings are judged on the choosing draws.
-///
-/// `caution` is how many standard errors the counts are moved against us before they are carried to the size of the test: much where few draws
-/// must decide between many pairs, little where many choose one event.
-pub(super) fn best_choice(
-    hunt: &Hunt,
-    partition: &Partition,
-    ranking: &Tally,
-    choosing: &Tally,
-    drawn: [u64; 2],
-    caution: f64,
-) -> Choice {
-    let natural: Vec<usize> = (0..ranking.len()).collect();
-    let mut best = Choice {
+impl Choice {
+    /// Draws that had no part in the choice say what bound the test can be expected to give.
+    pub(super) fn judge(&mut self, hunt: &Hunt, tally: &Tally, last: bool) {
+        let caution = if last { DECIDING } else { JUDGING };
+        let (side, other) = (self.likely.index(), self.likely.other().index());
+        let cells = || self.order[..self.length].iter().map(|cell| tally.hits[*cell]);
+        let hits = [side, other].map(|side| cells().map(|hits| hits[side]).sum());
+        let drawn = [side, other].map(|side| tally.drawn[side]);
+        self.value = self.priced(expected_bound(hunt, hits, drawn, caution));
+    }
+
+    /// Half-lines are preferred where little is lost by it: they are simple, and say why.
+    fn priced(&self, value: f64) -> f64 {
+        if self.is_set && self.length > SIMPLE {
+            value - PRICE_OF_MANY * value.abs()
+        } else {
+            value
+        }
+    }
+}
+
+/// The best events of a partition, with more and with less caution. Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the
+/// best events begin such an order) and, where keys have an order, along it and against it. The past ranks cells and the present says how many; an order
+/// that was there before the past needs no ranking, so both say how many.
+pub(super) fn best_choices(hunt: &Hunt, partition: &Partition, past: &Tally, present: &Tally) -> Vec<Choice> {
+    let mut best = Vec::from(choices(hunt, partition, past, present));
+    best.dedup_by(|left, right| {
+        left.length == right.length && left.likely == right.likely && left.order == right.order
+    });
+    best
+}
+
+fn choices(hunt: &Hunt, partition: &Partition, past: &Tally, present: &Tally) -> [Choice; CHOOSING.len()] {
+    let natural: Vec<usize> = (0..present.hits.len()).collect();
+    let mut both = past.clone();
+    both.add(present);
+    let nothing = Choice {
         order: natural.clone(),
-        length: ranking.len(),
+        length: natural.len(),
         likely: Side::First,
         value: f64::NEG_INFINITY,
+        is_set: false,
     };
+    let mut best = CHOOSING.map(|_| nothing.clone());
     for likely in [Side::First, Side::Second] {
         let (side, other) = (likely.index(), likely.other().index());
         // A cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once says little.
         let ratio = |cell: &usize| {
-            let (hits, others) = (
-                ranking[*cell][side] as f64 + 0.5,
-                ranking[*cell][other] as f64 + 0.5,
-            );
+            let [hits, others] = [side, other].map(|side| past.hits[*cell][side] as f64 + 0.5);
             (hits / others).ln() - (1.0 / hits + 1.0 / others).sqrt()
         };
-        let mut by_ratio: Vec<(f64, usize)> = natural.iter().map(|cell| (ratio(cell), *cell)).collect();
-        by_ratio.sort_by(|left, right| right.0.total_cmp(&left.0));
         let mut orders = Vec::new();
         // A learned score is a ratio already, and a better one than that of single cells.
         if matches!(partition, Partition::Keys { .. }) {
+            let mut by_ratio: Vec<(f64, usize)> = natural.iter().map(|cell| (ratio(cell), *cell)).collect();
+            by_ratio.sort_by(|left, right| right.0.total_cmp(&left.0));
             orders.push((true, by_ratio.into_iter().map(|(_, cell)| cell).collect()));
         }
         orders.extend(partition.orders().into_iter().map(|order| (false, order)));
         for (is_set, order) in orders {
-            let (mut hits, mut others) = (0, 0);
-            let (mut length, mut value) = (0, f64::NEG_INFINITY);
-            for (position, cell) in order.iter().enumerate() {
-                hits += choosing[*cell][side];
-                others += choosing[*cell][other];
-                let expected = expected_bound(hunt, [hits, others], [drawn[side], drawn[other]], caution);
-                if expected > value {
-                    (length, value) = (position + 1, expected);
-                }
-            }
-            // Half-lines come last, and are preferred where little is lost by it: they are simple, and say why.
-            if is_set && length > SIMPLE {
-                value -= PRICE_OF_MANY * value.abs();
-            }
-            if value >= best.value {
-                best = Choice {
-                    order,
+            let tally = if is_set { present } else { &both };
+            let lengths = best_lengths(hunt, &order, tally, [side, other]);
+            for ((length, value), best) in lengths.into_iter().zip(&mut best) {
+                let mut choice = Choice {
+                    order: Vec::new(),
                     length,
                     likely,
                     value,
+                    is_set,
                 };
+                choice.value = choice.priced(value);
+                // Half-lines come last, so of equals they are chosen.
+                if choice.value >= best.value {
+                    choice.order.clone_from(&order);
+                    *best = choice;
+                }
+            }
+        }
+    }
+    best
+}
+
+/// For each caution how many cells from the beginning of an order make the best event, and how good it looks.
+fn best_lengths(
+    hunt: &Hunt,
+    order: &[usize],
+    tally: &Tally,
+    sides: [usize; 2],
+) -> [(usize, f64); CHOOSING.len()] {
+    let drawn = sides.map(|side| tally.drawn[side]);
+    let mut best = [(order.len(), f64::NEG_INFINITY); CHOOSING.len()];
+    let mut hits = [0; 2];
+    for (position, cell) in order.iter().enumerate() {
+        let more = sides.map(|side| tally.hits[*cell][side]);
+        if more == [0; 2] {
+            continue;
+        }
+        hits = [hits[0] + more[0], hits[1] + more[1]];
+        for (best, caution) in best.iter_mut().zip(CHOOSING) {
+            let expected = expected_bound(hunt, hits, drawn, caution);
+            if expected > best.1 {
+                *best = (position + 1, expected);
             }
         }
     }
@@ -167,10 +240,12 @@ mod tests {
     #[test]
     fn rare_events_pay_only_with_many_draws() {
         // A rare cell with ratio 4 and a common one with ratio 2.
-        let tally = vec![[40u64, 10], [4_000, 2_000], [5_960, 7_990]];
+        let tally = Tally {
+            hits: vec![[40u64, 10], [4_000, 2_000], [5_960, 7_990]],
+            drawn: [10_000; 2],
+        };
         let partition = Partition::of_keys(super::super::view::View::Length, vec![]);
-        let length =
-            |testing| best_choice(&hunt(testing), &partition, &tally, &tally, [10_000; 2], 1.0).length;
+        let length = |testing| best_choices(&hunt(testing), &partition, &tally, &tally)[0].length;
         assert_eq!((length(20_000), length(1_000_000_000)), (2, 1));
     }
 }

@@ -1,20 +1,20 @@
 //! Where outputs repeat, what was decided for one once is looked up, and not computed a billion times.
 
 /// A hash table from whole rows to what was decided for them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shortcut {
+#[derive(Clone, Debug)]
+pub(super) struct Shortcut<D> {
     /// Key and decision, at the key's place or after it; a key of zero is free. Empty where outputs hardly repeat.
-    slots: Vec<(i64, u8)>,
+    slots: Vec<(i64, D)>,
 }
 
 /// Rows that are remembered, and slots for them.
 const MOST_ROWS: usize = 2048;
 const BITS: u32 = 13;
 
-impl Shortcut {
+impl<D: Copy + Default> Shortcut<D> {
     /// Remembers rows, unless there are too many different ones.
-    pub(super) fn new<'a>(rows: impl Iterator<Item = (&'a [f64], u8)>) -> Self {
-        let mut slots = vec![(0, 0); 1 << BITS];
+    pub(super) fn new<'a>(rows: impl Iterator<Item = (&'a [f64], D)>) -> Self {
+        let mut slots = vec![(0, D::default()); 1 << BITS];
         let mut known = 0;
         for (row, decision) in rows {
             let key = key_of(row);
@@ -24,14 +24,19 @@ impl Shortcut {
                 known += 1;
             }
             if known > MOST_ROWS {
-                return Self::default();
+                return Self { slots: Vec::new() };
             }
         }
         Self { slots }
     }
 
+    /// Whether nothing is remembered.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// What was decided for this row, if it is known. Rows with equal keys share a decision, which is as fixed an event as any.
-    pub(super) fn member(&self, row: &[f64]) -> Option<u8> {
+    pub(super) fn decided(&self, row: &[f64]) -> Option<D> {
         if self.slots.is_empty() {
             return None;
         }
@@ -59,7 +64,7 @@ fn key_of(row: &[f64]) -> i64 {
 }
 
 /// The slot of a key, or the free one where it would be. There are four times as many slots as keys, so there is one.
-fn find(slots: &[(i64, u8)], key: i64) -> usize {
+fn find<D>(slots: &[(i64, D)], key: i64) -> usize {
     let mut place = (key as u64 >> (64 - BITS)) as usize;
     while slots[place].0 != 0 && slots[place].0 != key {
         place = (place + 1) % slots.len();
@@ -82,12 +87,12 @@ mod tests {
                 .map(|(i, row)| (row.as_slice(), (i % 5) as u8)),
         );
         for (i, row) in rows.iter().enumerate() {
-            assert_eq!(table.member(row), Some((i % 5) as u8));
+            assert_eq!(table.decided(row), Some((i % 5) as u8));
         }
-        assert_eq!(table.member(&[0.5]), None);
+        assert_eq!(table.decided(&[0.5]), None);
         let many: Vec<[f64; 1]> = (0..5000).map(|i| [f64::from(i)]).collect();
         assert_eq!(
-            Shortcut::new(many.iter().map(|row| (row.as_slice(), 1))).member(&[3.0]),
+            Shortcut::new(many.iter().map(|row| (row.as_slice(), 1u8))).decided(&[3.0]),
             None
         );
     }

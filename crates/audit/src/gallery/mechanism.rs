@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::black_box::{Subject, word};
+use std::sync::LazyLock;
 
 /// A source of uniform 64-bit words.
 pub trait Words: Send {
@@ -15,41 +16,76 @@ impl<F: FnMut() -> u64 + Send> Words for F {
     }
 }
 
-/// Words that a seed determines, so that a finding can be replayed: xoshiro256++ (Blackman and Vigna 2019). It protects nobody, and is not meant to.
+/// Words that a seed determines, so that a finding can be replayed: eight generators xoshiro256++ (Blackman and Vigna 2019) in turn, side by side because a
+/// processor computes them so. It protects nobody, and is not meant to.
 #[derive(Clone, Debug)]
-pub struct Seeded([u64; 4]);
+pub struct Seeded {
+    state: [[u64; LANES]; 4],
+    drawn: [u64; DRAWN],
+    /// The next of them.
+    at: usize,
+}
+
+const LANES: usize = 8;
+/// Words drawn at a time.
+const DRAWN: usize = 32 * LANES;
 
 impl Seeded {
     /// One of many independent streams of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         // SplitMix64 fills the state, as its authors advise.
-        let mut state = seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
-        Self(std::array::from_fn(|_| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
+        let mut filling = seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
+        let mut next = || {
+            filling = filling.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = filling;
             z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ (z >> 31)
-        }))
+        };
+        let mut state = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            state.iter_mut().for_each(|part| part[lane] = next());
+        }
+        Self {
+            state,
+            drawn: [0; DRAWN],
+            at: DRAWN,
+        }
     }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        let [mut a, mut b, mut c, mut d] = self.state;
+        for words in self.drawn.chunks_exact_mut(LANES) {
+            let sum = each(|lane| a[lane].wrapping_add(d[lane]).rotate_left(23));
+            words.copy_from_slice(&each(|lane| sum[lane].wrapping_add(a[lane])));
+            let shifted = each(|lane| b[lane] << 17);
+            c = each(|lane| c[lane] ^ a[lane]);
+            d = each(|lane| d[lane] ^ b[lane]);
+            b = each(|lane| b[lane] ^ c[lane]);
+            a = each(|lane| a[lane] ^ d[lane]);
+            c = each(|lane| c[lane] ^ shifted[lane]);
+            d = each(|lane| d[lane].rotate_left(45));
+        }
+        self.state = [a, b, c, d];
+        self.at = 0;
+    }
+}
+
+/// Something of all lanes.
+fn each(of: impl Fn(usize) -> u64) -> [u64; LANES] {
+    std::array::from_fn(of)
 }
 
 impl Words for Seeded {
     #[inline]
     fn word(&mut self) -> u64 {
-        let state = &mut self.0;
-        let result = state[0]
-            .wrapping_add(state[3])
-            .rotate_left(23)
-            .wrapping_add(state[0]);
-        let shifted = state[1] << 17;
-        state[2] ^= state[0];
-        state[3] ^= state[1];
-        state[1] ^= state[2];
-        state[0] ^= state[3];
-        state[2] ^= shifted;
-        state[3] = state[3].rotate_left(45);
-        result
+        if self.at >= DRAWN {
+            self.refill();
+        }
+        let word = self.drawn[self.at];
+        self.at += 1;
+        word
     }
 }
 
@@ -123,8 +159,8 @@ struct Input {
     values: Vec<f64>,
     levels: Vec<f64>,
     level: Vec<usize>,
-    /// e^((level − threshold)/scale), for noisy queries.
-    lifts: Vec<f64>,
+    /// e^((level − threshold)/scale) and its inverse, for noisy queries.
+    lifts: Vec<[f64; 2]>,
 }
 
 impl<W: Words> Player<W> {
@@ -145,7 +181,10 @@ impl<W: Words> Player<W> {
                 }) => rate,
                 _ => 0,
             };
-            let lift = |level: &f64| ((level - THRESHOLD as f64) * f64::from(rate) / 80.0).exp();
+            let lift = |level: &f64| {
+                let height = (level - THRESHOLD as f64) * f64::from(rate) / 80.0;
+                [height.exp(), (-height).exp()]
+            };
             let lifts = levels.iter().map(lift).collect();
             Input {
                 values,
@@ -163,10 +202,28 @@ impl<W: Words> Player<W> {
     }
 }
 
+/// Rows to be filled, one after the other. Each mechanism has a loop of its own, as nothing should be called through a pointer a billion times.
+struct Repeat<'a, W, E> {
+    times: u64,
+    row: &'a mut Vec<f64>,
+    words: &'a mut W,
+    each: E,
+}
+
+impl<W, E: FnMut(&[f64])> Repeat<'_, W, E> {
+    fn fill(mut self, mut fill: impl FnMut(&mut Vec<f64>, &mut W)) {
+        for _ in 0..self.times {
+            self.row.clear();
+            fill(self.row, self.words);
+            (self.each)(self.row);
+        }
+    }
+}
+
 impl<W: Words> Subject for Player<W> {
     type Error = Error;
 
-    fn draw(&mut self, input: usize, times: u64, mut each: impl FnMut(&[f64])) -> Result<(), Error> {
+    fn draw(&mut self, input: usize, times: u64, each: impl FnMut(&[f64])) -> Result<(), Error> {
         let Self {
             mechanism,
             inputs,
@@ -175,35 +232,34 @@ impl<W: Words> Subject for Player<W> {
         } = self;
         let input = &inputs[input];
         let values = input.values.as_slice();
-        let mut repeat = |fill: &mut dyn FnMut(&mut Vec<f64>, &mut W)| {
-            for _ in 0..times {
-                row.clear();
-                fill(row, words);
-                each(row);
-            }
+        let repeat = Repeat {
+            times,
+            row,
+            words,
+            each,
         };
         match *mechanism {
             Mechanism::Laplace { rate } => {
-                repeat(&mut |row, words| row.extend(values.iter().map(|value| value + laplace(words, rate))));
+                repeat.fill(|row, words| row.extend(values.iter().map(|value| value + laplace(words, rate))));
             }
             Mechanism::Geometric { rate } => {
                 // The difference of two geometric numbers: P(⌊E·s⌋ ≥ k) = e^(−k/s).
                 let one = |words: &mut W| (exponential(words.word()) * scale(rate)) as i64 as f64;
-                repeat(&mut |row, words| {
+                repeat.fill(|row, words| {
                     row.extend(values.iter().map(|value| value + one(words) - one(words)))
                 });
             }
-            Mechanism::PrefixSums { rate } => repeat(&mut |row, words| {
+            Mechanism::PrefixSums { rate } => repeat.fill(|row, words| {
                 let mut sum = 0.0;
                 for value in values {
                     sum += value + laplace(words, rate);
                     row.push(sum);
                 }
             }),
-            Mechanism::NoisyMax { noise, rate, value } => repeat(&mut |row, words| {
+            Mechanism::NoisyMax { noise, rate, value } => repeat.fill(|row, words| {
                 let (mut place, mut largest) = (0, f64::NEG_INFINITY);
                 for (j, value) in values.iter().enumerate() {
-                    let noisy = value + noise.draw(words.word(), rate);
+                    let noisy = value + noise.draw(words, rate);
                     if noisy > largest {
                         (place, largest) = (j, noisy);
                     }
@@ -211,20 +267,20 @@ impl<W: Words> Subject for Player<W> {
                 row.push(if value { to_grid(largest) } else { place as f64 });
             }),
             Mechanism::SparseVector(variant) => {
-                let mut shares = vec![0.0; input.levels.len()];
-                repeat(&mut |row, words| variant.draw(input, &mut shares, words, row));
+                let mut limits = vec![0; input.levels.len()];
+                repeat.fill(|row, words| variant.draw(input, &mut limits, words, row));
             }
             Mechanism::LocalMedian { rate } => {
                 // The values are sorted; the median of five moves to a neighbour at most when one person changes.
                 let local = (values[3] - values[2]).max(values[2] - values[1]);
-                let noise = |words: &mut W| to_grid(local * Noise::Laplace.draw(words.word(), rate));
-                repeat(&mut |row, words| row.push(values[2] + noise(words)));
+                let noise = |words: &mut W| to_grid(local * Noise::Laplace.draw(words, rate));
+                repeat.fill(|row, words| row.push(values[2] + noise(words)));
             }
-            Mechanism::FloatLaplace { rate } => repeat(&mut |row, words| {
+            Mechanism::FloatLaplace { rate } => repeat.fill(|row, words| {
                 let uniform = ((words.word() >> 11) as f64 + 0.5) * (-53f64).exp2() - 0.5;
                 row.push(values[0] - scale(rate) * uniform.signum() * (1.0 - 2.0 * uniform.abs()).ln());
             }),
-            Mechanism::ReusedNoise { rate } => repeat(&mut |row, words| {
+            Mechanism::ReusedNoise { rate } => repeat.fill(|row, words| {
                 let noise = laplace(words, rate);
                 row.extend(values.iter().map(|value| value + noise));
             }),
@@ -238,13 +294,13 @@ impl<W: Words> Subject for Player<W> {
 }
 
 impl Noise {
-    fn draw(self, word: u64, rate: Rate) -> f64 {
-        let size = exponential(word) * scale(rate);
-        // The lowest bit is not part of the uniform number.
-        if self == Noise::Laplace && word & 1 == 1 {
-            -size
-        } else {
-            size
+    fn draw<W: Words>(self, words: &mut W, rate: Rate) -> f64 {
+        let word = words.word();
+        let size = LAYERS.exponential(word, words) * scale(rate);
+        match self {
+            // The lowest bit, which nothing else depends on, is the sign: no question that a processor could guess wrong.
+            Noise::Laplace => f64::from_bits(size.to_bits() | word << 63),
+            Noise::Exponential => size,
         }
     }
 }
@@ -252,27 +308,27 @@ impl Noise {
 impl SparseVector {
     /// Compares in the uniform domain: noise ν with distribution function F is at least t exactly if 1 − F(ν), which is uniform, is at most
     /// 1 − F(t). And that needs no logarithm: with threshold T ± s·E, E = −ln u, the number e^(−(z−x)/r) is e^((x−T)/r)·u^(±s/r).
-    fn draw<W: Words>(&self, input: &Input, shares: &mut [f64], words: &mut W, row: &mut Vec<f64>) {
-        self.compare(input, shares, words);
+    fn draw<W: Words>(&self, input: &Input, limits: &mut [u64], words: &mut W, row: &mut Vec<f64>) {
+        self.compare(input, limits, words);
         if self.cutoff.is_none() && !self.refresh && !self.value {
-            // Nothing ends early: the same, without a question after each answer.
-            row.extend(
-                input
-                    .level
-                    .iter()
-                    .map(|level| [0.0, 1.0][usize::from(unit(words.word()) < shares[*level])]),
-            );
+            // Nothing ends early: the same, without a question after each answer, and two answers a word.
+            for pair in input.level.chunks(2) {
+                let word = words.word();
+                for (level, half) in pair.iter().zip([word, word << 32]) {
+                    row.push(is_below(half, limits[*level], words) as f64);
+                }
+            }
             return;
         }
         let mut found = 0;
         for (value, level) in input.values.iter().zip(&input.level) {
-            let uniform = unit(words.word());
-            if uniform >= shares[*level] {
+            let word = words.word();
+            if word >> 11 >= limits[*level] {
                 row.push(if self.value { BELOW } else { 0.0 });
                 continue;
             }
             row.push(match (self.value, self.query_rate) {
-                (true, Some(rate)) => to_grid(value + quantile_from_above(uniform, scale(rate))),
+                (true, Some(rate)) => to_grid(value + quantile_from_above(unit(word), scale(rate))),
                 _ => 1.0,
             });
             found += 1;
@@ -280,36 +336,50 @@ impl SparseVector {
                 return;
             }
             if self.refresh {
-                self.compare(input, shares, words);
+                self.compare(input, limits, words);
             }
         }
     }
 
-    /// Draws a threshold, and gives each level the probability that a query of this value is above it.
-    fn compare<W: Words>(&self, input: &Input, shares: &mut [f64], words: &mut W) {
-        let word = words.word();
+    /// Draws a threshold, and gives each level the probability that a query of this value is above it, in units of 2⁻⁵³.
+    fn compare<W: Words>(&self, input: &Input, limits: &mut [u64], words: &mut W) {
         let Some(rate) = self.query_rate else {
-            let threshold = THRESHOLD as f64 + Noise::Laplace.draw(word, self.threshold_rate);
-            shares
+            let threshold = THRESHOLD as f64 + Noise::Laplace.draw(words, self.threshold_rate);
+            limits
                 .iter_mut()
                 .zip(&input.levels)
-                .for_each(|(share, level)| *share = f64::from(u8::from(*level >= threshold)));
+                .for_each(|(limit, level)| *limit = u64::from(*level >= threshold) << 53);
             return;
         };
+        let word = words.word();
         let uniform = unit(word);
-        let power = match (rate / self.threshold_rate, self.threshold_rate / rate) {
-            (times, _) if times * self.threshold_rate == rate => uniform.powi(times as i32),
-            (_, 2) => uniform.sqrt(),
-            _ => uniform.powf(f64::from(rate) / f64::from(self.threshold_rate)),
+        let power = match (rate, self.threshold_rate) {
+            (rate, threshold) if rate == threshold => uniform,
+            (rate, threshold) if rate == 3 * threshold => uniform * uniform * uniform,
+            (rate, threshold) if 2 * rate == threshold => uniform.sqrt(),
+            (rate, threshold) => uniform.powf(f64::from(rate) / f64::from(threshold)),
         };
         // The lowest bit, which is not part of the uniform number, is the sign of the noise.
-        let fall = if word & 1 == 0 { power } else { 1.0 / power };
-        for (share, lift) in shares.iter_mut().zip(&input.lifts) {
+        let (powers, sign) = ([power, 1.0 / power], (word & 1) as usize);
+        for (limit, lift) in limits.iter_mut().zip(&input.lifts) {
             // e^(−(z−x)/r): at most 1 where the threshold is at least the query.
-            let tail = fall * lift;
-            *share = if tail <= 1.0 { 0.5 * tail } else { 1.0 - 0.5 / tail };
+            let tail = powers[sign] * lift[0];
+            let half = 0.5 * tail.min(powers[1 - sign] * lift[1]);
+            let share = if tail <= 1.0 { half } else { 1.0 - half };
+            *limit = (share * (1u64 << 53) as f64) as i64 as u64;
         }
     }
+}
+
+/// 1 if a uniform number is below a limit in units of 2⁻⁵³, else 0: the upper half of the word decides, unless it is that of the limit, and then the
+/// rest does. The sign of a difference says it, as a processor would guess a comparison wrong half of the time.
+fn is_below<W: Words>(word: u64, limit: u64, words: &mut W) -> i64 {
+    let (head, rest) = ((limit >> 21) as i64, limit & ((1 << 21) - 1));
+    let difference = (word >> 32) as i64 - head;
+    if difference == 0 {
+        return i64::from(words.word() >> 43 < rest);
+    }
+    -(difference >> 63)
 }
 
 /// What is released for a query below the threshold, where those above release a number.
@@ -334,15 +404,81 @@ fn exponential(word: u64) -> f64 {
     -unit(word).ln()
 }
 
+/// The area under e^(−x) in 256 layers of equal area (the ziggurat of Marsaglia and Tsang 2000): a point in a layer is mostly under the curve, which its width
+/// tells without a logarithm.
+struct Layers {
+    /// Where each layer ends, and the next one, which lies above it, is sure to be under the curve.
+    ends: [f64; 257],
+    heights: [f64; 257],
+}
+
+static LAYERS: LazyLock<Layers> = LazyLock::new(Layers::new);
+
+impl Layers {
+    fn new() -> Self {
+        // The end of the lowest layer, beyond which the tail has what it lacks in area; found by bisection, so that the highest layer ends at zero.
+        let ends_from = |tail: f64| {
+            let area = (1.0 + tail) * (-tail).exp();
+            let mut ends = [0.0; 257];
+            ends[0] = area * tail.exp();
+            ends[1] = tail;
+            for layer in 2..256 {
+                let before: f64 = ends[layer - 1];
+                // Never a negative zero, which would divide to the wrong side.
+                ends[layer] = 0.0 - ((-before).exp() + area / before).min(1.0).ln();
+            }
+            // What is missing at the top.
+            let missing = 1.0 - (-ends[255]).exp() - area / ends[255];
+            (ends, missing)
+        };
+        let (mut low, mut high) = (1.0, 20.0);
+        for _ in 0..200 {
+            let middle = f64::midpoint(low, high);
+            // Layers that reach too high are too large, and the tail begins too early.
+            if ends_from(middle).1 > 0.0 {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        let (ends, _) = ends_from(high);
+        Self {
+            ends,
+            heights: ends.map(|end: f64| (-end).exp()),
+        }
+    }
+
+    /// Standard exponential, from this word and more where it does not decide. The lowest bit of the word is not looked at.
+    #[inline]
+    fn exponential<W: Words>(&self, mut word: u64, words: &mut W) -> f64 {
+        loop {
+            let layer = (word >> 1 & 255) as usize;
+            let place = unit(word) * self.ends[layer];
+            if place < self.ends[layer + 1] {
+                return place;
+            }
+            if layer == 0 {
+                // Beyond the end an exponential number is one again.
+                return self.ends[1] + exponential(words.word());
+            }
+            let (low, high) = (self.heights[layer], self.heights[layer + 1]);
+            if low + unit(words.word()) * (high - low) < (-place).exp() {
+                return place;
+            }
+            word = words.word();
+        }
+    }
+}
+
 /// Laplace noise on the grid.
 fn laplace<W: Words>(words: &mut W, rate: Rate) -> f64 {
-    to_grid(Noise::Laplace.draw(words.word(), rate))
+    to_grid(Noise::Laplace.draw(words, rate))
 }
 
 /// Rounded to a multiple of 2⁻¹⁰, halves away from zero.
 fn to_grid(value: f64) -> f64 {
     let size = (value.abs() * 1024.0 + 0.5) as i64 as f64 / 1024.0;
-    if value < 0.0 { -size } else { size }
+    size.copysign(value)
 }
 
 #[cfg(test)]
@@ -406,6 +542,46 @@ mod tests {
                 frequency_test(*count, times, chance * 1.1, 1e-9).assert_rejected();
             }
         }
+    }
+
+    #[test]
+    fn two_answers_of_a_word_and_ties_have_their_share() {
+        // A limit whose first 32 bits are 0: all is decided by the 21 bits after them, which must be below 3.
+        for (rest, below) in [(0u64, true), (2, true), (3, false), (1 << 20, false)] {
+            assert_eq!(is_below(0, 3, &mut || rest << 43), i64::from(below), "{rest}");
+        }
+        let mut none = || -> u64 { unreachable!() };
+        assert_eq!(is_below(1 << 32, 3, &mut none), 0);
+        assert_eq!(is_below(u64::MAX, 1 << 53, &mut none), 1);
+        assert_eq!(is_below(u64::MAX >> 1, 1 << 52, &mut none), 1);
+        assert_eq!(is_below(u64::MAX, 1 << 52, &mut none), 0);
+    }
+
+    /// The law of the layers, at places inside of them and in the tail, and a mutant that is off by a hundredth.
+    #[test]
+    fn layers_are_exponential() {
+        let (mut words, times) = (Seeded::new(4, 0), 4_000_000);
+        let ends = &LAYERS.ends;
+        assert!(ends.windows(2).all(|pair| pair[0] > pair[1]) && ends[256] == 0.0);
+        assert!(
+            (LAYERS.ends[1] - 7.697_117_470_131_05).abs() < 1e-9,
+            "{}",
+            ends[1]
+        );
+        let places = [0.001, 0.05, 0.7, 1.0, 2.5, 5.0, 7.6, 7.8, 9.0];
+        let mut above = [0u64; 9];
+        for _ in 0..times {
+            let word = words.word();
+            let value = LAYERS.exponential(word, &mut words);
+            above
+                .iter_mut()
+                .zip(places)
+                .for_each(|(count, place)| *count += u64::from(value >= place));
+        }
+        for (count, place) in above.into_iter().zip(places) {
+            frequency_test(count, times, (-place).exp(), 1e-9).assert_consistent();
+        }
+        frequency_test(above[3], times, (-1.01f64).exp(), 1e-9).assert_rejected();
     }
 
     #[test]

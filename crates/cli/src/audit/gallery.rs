@@ -6,8 +6,8 @@ use super::run::{curve_figure, verdict_word};
 use crate::html::{Report, Row};
 use crate::plot::{Figure, Scale};
 use crate::terminal::{self, CliError, Column, Interrupt, Progress, Table, explained, fail, significant};
-use audit::black_box::{Subject, Verdict, Witness};
-use audit::gallery::{CLAIM, EXHIBITS, Exactly, Exhibit, Plan, Seeded, Standing};
+use audit::black_box::{Verdict, Witness};
+use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Plan, Standing};
 use exact::to_f64_up;
 use noise::{Entropy, OsEntropy};
 use serde_json::{Value, json};
@@ -42,6 +42,9 @@ pub(super) struct Arguments {
     /// Draws for each mechanism, instead of seconds
     #[arg(long, value_name = "N", conflicts_with = "seconds")]
     draws: Option<u64>,
+    /// Those of the draws that choose the pair and the event [default: a sixth; more of few]
+    #[arg(long, value_name = "N", requires = "draws")]
+    choosing: Option<u64>,
     /// The seed of all draws [default: a fresh one, which is printed]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -140,15 +143,7 @@ impl Arguments {
                 "60 is enough for every mechanism here",
             );
         }
-        if self
-            .draws
-            .is_some_and(|draws| !(FEWEST_DRAWS..1 << 32).contains(&draws))
-        {
-            return fail(
-                format!("--draws must lie between {FEWEST_DRAWS} and 2^32"),
-                "100000000 is a good number",
-            );
-        }
+        let draws = self.draws()?;
         let confidence = to_f64_up(&self.confidence.0);
         if !(confidence > 0.0 && confidence < 1.0) {
             return Err(explained(audit::Error::ConfidenceOutOfRange));
@@ -158,6 +153,7 @@ impl Arguments {
             None => OsEntropy::new().map_err(explained)?.bits(32),
         };
         let progress = Progress::new("auditing", exhibits.len() as u64, self.json || self.quiet);
+        let started = Instant::now();
         let mut findings = Vec::new();
         for exhibit in exhibits {
             if !findings.is_empty() && interrupt.was_pressed() {
@@ -169,46 +165,63 @@ impl Arguments {
                 break;
             }
             progress.label(exhibit.name);
-            let draws = match self.draws {
-                Some(draws) => draws,
-                None => Plan::draws_for(seconds, nanoseconds_a_draw(exhibit)?),
-            };
             let plan = Plan {
                 seed,
-                draws,
+                draws: draws.unwrap_or(Draws::of(FEWEST_DRAWS)),
                 workers: WORKERS,
                 confidence,
                 lens: self.look.into(),
+            };
+            let (plan, witness) = match draws {
+                Some(_) => (plan, plan.audit(exhibit).map_err(explained)?),
+                None => {
+                    // No thread takes more CPU time than the wall's clock says.
+                    let clock = || WORKERS as f64 * started.elapsed().as_secs_f64();
+                    let allowance = Allowance {
+                        seconds,
+                        clock: &clock,
+                    };
+                    let outcome = plan.audit_within(exhibit, allowance).map_err(explained)?;
+                    (outcome.plan, outcome.witness)
+                }
             };
             findings.push(Finding {
                 exhibit,
                 exact: exhibit.exact_epsilon(),
                 plan,
-                witness: plan.audit(exhibit).map_err(explained)?,
+                witness,
             });
             progress.advance(1);
         }
         Ok(findings)
     }
-}
 
-/// The best of three short runs.
-fn nanoseconds_a_draw(exhibit: &Exhibit) -> Result<f64, CliError> {
-    const TIMES: u64 = 50_000;
-    let mut player = exhibit.play(Seeded::new(0, 0));
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let started = Instant::now();
-        let mut entries = 0;
-        player
-            .draw(0, TIMES, |row| entries += row.len())
-            .map_err(explained)?;
-        // The count is looked at, so that drawing is not optimised away.
-        if entries > 0 {
-            best = best.min(started.elapsed().as_secs_f64() * 1e9 / TIMES as f64);
+    /// The draws that were asked for, if any were.
+    fn draws(&self) -> Result<Option<Draws>, CliError> {
+        let Some(all) = self.draws else {
+            return Ok(None);
+        };
+        if !(FEWEST_DRAWS..1 << 32).contains(&all) {
+            return fail(
+                format!("--draws must lie between {FEWEST_DRAWS} and 2^32"),
+                "100000000 is a good number",
+            );
         }
+        let choosing = self.choosing.unwrap_or(Draws::of(all).choosing);
+        if !(FEWEST_DRAWS / 2..all).contains(&choosing) {
+            return fail(
+                format!(
+                    "--choosing must be at least {} and below --draws",
+                    FEWEST_DRAWS / 2
+                ),
+                "a sixth of all draws is a good number",
+            );
+        }
+        Ok(Some(Draws {
+            choosing,
+            testing: all - choosing,
+        }))
     }
-    Ok(best)
 }
 
 impl Finding {
@@ -246,9 +259,17 @@ impl Finding {
             Look::Everything => String::new(),
             look => format!(" --look {look}"),
         };
+        let draws = self.plan.draws;
+        let choosing = if draws == Draws::of(draws.all()) {
+            String::new()
+        } else {
+            format!(" --choosing {}", draws.choosing)
+        };
         format!(
-            "deniable audit gallery {} --seed {} --draws {}{look}",
-            self.exhibit.name, self.plan.seed, self.plan.draws
+            "deniable audit gallery {} --seed {} --draws {}{choosing}{look}",
+            self.exhibit.name,
+            self.plan.seed,
+            draws.all()
         )
     }
 
@@ -362,7 +383,7 @@ fn to_json(findings: &[Finding]) -> Value {
                 "event": witness.event,
                 "likely_input": super::run::names(witness.likely).0,
                 "hits": { "likely": witness.hits[0], "unlikely": witness.hits[1] },
-                "draws": { "likely": witness.draws[0], "unlikely": witness.draws[1], "in_all": finding.plan.draws },
+                "draws": { "likely": witness.draws[0], "unlikely": witness.draws[1], "in_all": finding.plan.draws.all() },
                 "epsilon_at_least_by_delta": curve,
                 "seed": finding.plan.seed,
                 "replay": finding.replay(),
@@ -479,12 +500,12 @@ mod tests {
         insta::assert_snapshot!(to_text(&findings), @r"
         mechanism     exact ε  found ε ≥  share  claim ε = 0.1  right?
         ────────────  ───────  ─────────  ─────  ─────────────  ──────
-        reused-noise        ∞      6.195      –  refuted        yes
+        reused-noise        ∞      6.205      –  refuted        yes
           what     two counts with the same Laplace noise
           inputs   [0, 0] and [1, 0]
-          event    which values are equal in {as in (5.2158203125 4.2158203125)}
-          counted  4861 of 4861 on the second input
-                   0 of 5187 on the first input
+          event    which values are equal in {as in (3.46875 3.46875)}
+          counted  5086 of 5086 on the first input
+                   0 of 4962 on the second input
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");

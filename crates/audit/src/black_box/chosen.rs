@@ -1,0 +1,339 @@
+//! An event that was chosen, and its test.
+//!
+//! # The bound
+//!
+//! Each draw of the test is on the side that a fair coin chose ([`Subject::bits`]). Given that a draw hits the event, it came from
+//! the likely side with probability θ = p/(p+q), independently of all others. So the hits alone are trials of one coin, and for δ = 0 a lower
+//! limit on θ is a lower limit on ε: ln(θ/(1−θ)) = ln(p/q). One limit on one coin is tighter than two limits on p and q, by half of
+//! the draws. For δ > 0 there is no such coin, and p and q are bounded each.
+//!
+//! What the test says holds together with probability at least `confidence`: half of the error goes to the limit on θ, the other half in equal
+//! parts to the limits on p and q of every event of a nested family around the chosen one, which gives a bound for every δ
+//! ([`Witness::epsilon_at`]). The event, the family, the pair and the likely side are fixed before the first draw of the test, so nothing else is owed.
+//!
+//! With [`Chosen::test`] the number of draws is fixed beforehand and limits are Clopper and Pearson's; with [`Chosen::test_until`] they hold at
+//! all moments (see [`super::sequential`]), and the caller may stop whenever the evidence, or the patience, suffices. [`Chosen::test_unless`] has both.
+
+use super::cells::Partition;
+use super::race::Winner;
+use super::sequential::{Guess, lower_limit_always, upper_limit_always};
+use super::shortcut::Shortcut;
+use super::subject::{Accounts, Pair, Subject, Teller, run};
+use super::tell::{Cells, describe};
+use super::{Side, Verdict, epsilon_bound};
+use crate::binomial::{lower_limit, upper_limit};
+
+/// An event on a pair of inputs, ready to be tested.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    pair: Pair,
+    likely: Side,
+    partition: Partition,
+    /// The smallest member of the nested family that each cell is in; cells in none have the number of members. Cells that no member tells apart are one.
+    member: Vec<u8>,
+    /// Which member of the family is the chosen event.
+    main: usize,
+    /// What the draws that chose it counted for each member: on the likely side and on the other.
+    guesses: Vec<[u64; 2]>,
+    drawn: [u64; 2],
+    shortcut: Shortcut<u8>,
+    told: String,
+    expected: f64,
+    confidence: f64,
+}
+
+/// One event of the family, and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limits {
+    likely_at_least: f64,
+    unlikely_at_most: f64,
+}
+
+/// What a test found: all that is needed to believe it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The two inputs.
+    pub pair: Pair,
+    /// The side on which the event is likelier.
+    pub likely: Side,
+    /// The event, for a person to read.
+    pub event: String,
+    /// Draws of the test: on the likely side, and on the other.
+    pub draws: [u64; 2],
+    /// Those that hit the event.
+    pub hits: [u64; 2],
+    /// ε is at least this, at δ = 0.
+    pub epsilon_lower: f64,
+    /// One minus the probability that anything here is false.
+    pub confidence: f64,
+    /// Whether the limits hold at all moments, and not at one fixed number of draws.
+    pub anytime: bool,
+    family: Vec<Limits>,
+}
+
+impl Witness {
+    /// A lower bound on ε at this δ. Bounds for any number of δ hold together.
+    pub fn epsilon_at(&self, delta: f64) -> f64 {
+        let bound = |limits: &Limits| epsilon_bound(limits.likely_at_least, limits.unlikely_at_most, delta);
+        let family = self.family.iter().map(bound).fold(0.0, f64::max);
+        if delta <= 0.0 {
+            family.max(self.epsilon_lower)
+        } else {
+            family
+        }
+    }
+
+    /// Judges a claimed (ε, δ).
+    pub fn verdict(&self, claimed_epsilon: f64, claimed_delta: f64) -> Verdict {
+        if self.epsilon_at(claimed_delta) > claimed_epsilon {
+            Verdict::Refuted
+        } else {
+            Verdict::Consistent
+        }
+    }
+}
+
+/// Members of the family that bounds ε for every δ: by their share of the draws on the likely side.
+const SHARES: [f64; 8] = [0.001, 0.004, 0.015, 0.05, 0.15, 0.35, 0.65, 0.9];
+/// Numbers of draws, as parts of those planned, at which a test that is stopped early has limits, and their part of the error; see [`Chosen::test_unless`].
+const EARLY: [(f64, f64); 3] = [(0.6, 0.05), (0.8, 0.1), (0.9, 0.1)];
+/// And the part of the error for a test that is stopped earlier still.
+const AT_ONCE: f64 = 0.05;
+/// How often it is asked whether to stop: after each of so many parts of the test, or so many draws.
+const QUESTIONS: u64 = 100;
+const FEWEST_BETWEEN: u64 = 1 << 14;
+
+/// When limits are to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// At a number of draws that was decided before the first.
+    Planned,
+    /// At all moments at once.
+    Any,
+}
+
+impl Chosen {
+    pub(super) fn new(winner: Winner, confidence: f64, teller: &Teller<'_>) -> Self {
+        let Winner {
+            pair,
+            rows,
+            partition,
+            choice,
+            tally,
+        } = winner;
+        let drawn = tally.drawn;
+        let (likely, other) = (choice.likely.index(), choice.likely.other().index());
+        // The lengths of the family's members along the order of cells: the chosen one, and those of the stated shares.
+        let mut lengths = vec![choice.length];
+        let mut hits = 0;
+        for (position, cell) in choice.order.iter().enumerate() {
+            let before = hits as f64 / drawn[likely].max(1) as f64;
+            hits += tally.hits[*cell][likely];
+            let after = hits as f64 / drawn[likely].max(1) as f64;
+            if SHARES.iter().any(|share| before < *share && after >= *share) {
+                lengths.push(position + 1);
+            }
+        }
+        lengths.sort_unstable();
+        lengths.dedup();
+        let main = lengths
+            .iter()
+            .position(|length| *length == choice.length)
+            .unwrap_or(0);
+        let mut member = vec![lengths.len() as u8; partition.size()];
+        let mut guesses = vec![[0u64; 2]; lengths.len()];
+        for (position, cell) in choice.order.iter().enumerate() {
+            let smallest = lengths.partition_point(|length| *length <= position);
+            member[*cell] = smallest as u8;
+            for guess in guesses.iter_mut().skip(smallest) {
+                guess[0] += tally.hits[*cell][likely];
+                guess[1] += tally.hits[*cell][other];
+            }
+        }
+        let shortcut = Shortcut::new(
+            rows.iter()
+                .map(|row| (row.as_slice(), member[partition.cell(row)])),
+        );
+        let cells = Cells {
+            chosen: member.iter().map(|member| usize::from(*member) <= main).collect(),
+            seen: tally.hits.iter().map(|hits| hits[0] + hits[1] > 0).collect(),
+        };
+        let told = describe(&partition, &cells, &rows, teller);
+        let (partition, member) = partition.merged(&member);
+        Self {
+            pair,
+            likely: choice.likely,
+            told,
+            partition,
+            member,
+            main,
+            guesses,
+            shortcut,
+            drawn: [drawn[likely], drawn[other]],
+            expected: choice.value,
+            confidence,
+        }
+    }
+
+    /// The two inputs.
+    pub fn pair(&self) -> Pair {
+        self.pair
+    }
+
+    /// The event, for a person to read.
+    pub fn event(&self) -> &str {
+        &self.told
+    }
+
+    /// The bound on ε that the draws which chose the event lead one to expect. It proves nothing.
+    pub fn expected(&self) -> f64 {
+        self.expected
+    }
+
+    /// Counts so many draws and forgets what it counted: the time that this takes is what a test will take.
+    pub fn rehearse<S: Subject>(&self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+        self.count(workers, draws).map(drop)
+    }
+
+    /// Tests on so many draws, decided before the first: exact limits of Clopper and Pearson.
+    pub fn test<S: Subject>(&self, workers: &mut [S], draws: u64) -> Result<Witness, S::Error> {
+        let (hits, drawn) = self.count(workers, draws)?;
+        Ok(self.witness(&hits, drawn, Moment::Planned, 1.0 - self.confidence))
+    }
+
+    /// Tests on so many draws, decided before the first, unless `stop` says so earlier, for whatever reason.
+    ///
+    /// Limits are computed at a few numbers of draws that were all decided before the first, and at all moments; each of these has its own part of the error,
+    /// and the parts add up to the whole. So all of them hold together at the stated confidence, and whichever is told holds: it does not matter what the
+    /// decision to stop depends on (a clock, too, runs faster or slower with what is drawn). The last number that was reached is told; before the first of them,
+    /// what holds at all moments. The full number has most of the error, as it is what should be reached.
+    pub fn test_unless<S: Subject>(
+        &self,
+        workers: &mut [S],
+        draws: u64,
+        mut stop: impl FnMut() -> bool,
+    ) -> Result<Witness, S::Error> {
+        let failure = 1.0 - self.confidence;
+        let part = (draws / QUESTIONS).max(FEWEST_BETWEEN).next_multiple_of(64);
+        let full = 1.0 - AT_ONCE - EARLY.iter().map(|(_, share)| share).sum::<f64>();
+        let mut total = Total::new(self.guesses.len());
+        let (mut made, mut reached) = (0, None);
+        for (place, share) in EARLY.into_iter().chain([(1.0, full)]) {
+            let planned = if place < 1.0 {
+                (place * draws as f64) as u64 / 64 * 64
+            } else {
+                draws
+            };
+            while made < planned && !stop() {
+                let next = part.min(planned - made);
+                total.add(self.count(workers, next)?);
+                made += next;
+            }
+            if made < planned {
+                break;
+            }
+            reached = Some(self.witness(&total.hits, total.drawn, Moment::Planned, share * failure));
+        }
+        let at_once = || self.witness(&total.hits, total.drawn, Moment::Any, AT_ONCE * failure);
+        Ok(reached.unwrap_or_else(at_once))
+    }
+
+    /// Tests in rounds of so many draws until `enough` says so, after any round: limits that hold at all moments.
+    pub fn test_until<S: Subject>(
+        &self,
+        workers: &mut [S],
+        round: u64,
+        mut enough: impl FnMut(&Witness) -> bool,
+    ) -> Result<Witness, S::Error> {
+        let mut total = Total::new(self.guesses.len());
+        loop {
+            total.add(self.count(workers, round)?);
+            let witness = self.witness(&total.hits, total.drawn, Moment::Any, 1.0 - self.confidence);
+            // Limits are proved for fewer than 2³² draws.
+            if enough(&witness) || total.drawn[0] + total.drawn[1] > u64::from(u32::MAX) / 2 {
+                return Ok(witness);
+            }
+        }
+    }
+
+    /// Hits of each member of the family, and draws: on the likely side and on the other.
+    fn count<S: Subject>(&self, workers: &mut [S], draws: u64) -> Accounts<[u64; 2], S::Error> {
+        let empty = || vec![[0u64; 2]; self.guesses.len() + 1];
+        let (accounts, drawn) = run(workers, self.pair, draws, empty, |hits, side, row| {
+            let member = self
+                .shortcut
+                .decided(row)
+                .unwrap_or_else(|| self.member[self.partition.cell(row)]);
+            hits[usize::from(member)][side] += 1;
+        })?;
+        let (likely, other) = (self.likely.index(), self.likely.other().index());
+        let mut sums = vec![[0u64; 2]; self.guesses.len()];
+        for (member, sum) in sums.iter_mut().enumerate() {
+            // Members are nested: each holds all smaller ones.
+            for hits in accounts.iter().flat_map(|account| &account[..=member]) {
+                sum[0] += hits[likely];
+                sum[1] += hits[other];
+            }
+        }
+        Ok((sums, [drawn[likely], drawn[other]]))
+    }
+
+    fn witness(&self, hits: &[[u64; 2]], drawn: [u64; 2], moment: Moment, failure: f64) -> Witness {
+        let [likely, unlikely] = hits[self.main];
+        let coin = match moment {
+            Moment::Any => {
+                let guess = Guess::from_counts(self.guesses[self.main][0], self.guesses[self.main][1]);
+                lower_limit_always(likely, unlikely, guess, failure / 2.0)
+            }
+            Moment::Planned => lower_limit(likely, likely + unlikely, failure / 2.0),
+        };
+        let share = failure / 4.0 / hits.len() as f64;
+        let family = hits.iter().zip(&self.guesses).map(|(hits, guess)| {
+            let guess =
+                |side: usize| Guess::from_counts(guess[side], self.drawn[side].saturating_sub(guess[side]));
+            match moment {
+                Moment::Any => Limits {
+                    likely_at_least: lower_limit_always(hits[0], drawn[0] - hits[0], guess(0), share),
+                    unlikely_at_most: upper_limit_always(hits[1], drawn[1] - hits[1], guess(1), share),
+                },
+                Moment::Planned => Limits {
+                    likely_at_least: lower_limit(hits[0], drawn[0], share),
+                    unlikely_at_most: upper_limit(hits[1], drawn[1], share),
+                },
+            }
+        });
+        Witness {
+            pair: self.pair,
+            likely: self.likely,
+            event: self.told.clone(),
+            draws: drawn,
+            hits: [likely, unlikely],
+            epsilon_lower: epsilon_bound(coin, 1.0 - coin, 0.0),
+            confidence: self.confidence,
+            anytime: moment == Moment::Any,
+            family: family.collect(),
+        }
+    }
+}
+
+/// Hits of each member of the family and draws, over several runs.
+struct Total {
+    hits: Vec<[u64; 2]>,
+    drawn: [u64; 2],
+}
+
+impl Total {
+    fn new(members: usize) -> Self {
+        Self {
+            hits: vec![[0; 2]; members],
+            drawn: [0; 2],
+        }
+    }
+
+    fn add(&mut self, (hits, drawn): (Vec<[u64; 2]>, [u64; 2])) {
+        for (sum, part) in self.hits.iter_mut().zip(&hits).chain([(&mut self.drawn, &drawn)]) {
+            sum[0] += part[0];
+            sum[1] += part[1];
+        }
+    }
+}
