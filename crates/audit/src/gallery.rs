@@ -17,11 +17,13 @@ mod exhibit;
 mod mechanism;
 mod plan;
 mod truth;
+mod words;
 
 pub use exhibit::{EXHIBITS, Exhibit, Standing};
-pub use mechanism::{Player, Seeded, Words};
+pub use mechanism::Player;
 pub use plan::{Allowance, Draws, Outcome, Plan};
 pub use truth::Exactly;
+pub use words::{Seeded, Words};
 
 /// What every exhibit claims, at δ = 0.
 pub const CLAIM: f64 = 0.1;

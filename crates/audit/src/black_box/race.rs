@@ -49,7 +49,7 @@ const MOST_ROWS: u64 = 1 << 19;
 const KEEPS: usize = 3;
 /// The winner's event is decided on so many parts of the draws, where a round has two or three.
 const DECISION: u64 = 5;
-/// When no more than these are left, what they look at is learned anew from more rows.
+/// When no more than these are left, their scores are learned anew from more rows.
 const FINAL: usize = 8;
 
 /// Runs the race on `hunt.choosing` draws.
@@ -70,8 +70,7 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
         if stage.relearn {
             let share = (more_learning / entries.len() as u64).max(1);
             for entry in &mut entries {
-                let recipes: Vec<Recipe> = entry.arms.iter().map(|arm| arm.recipe.clone()).collect();
-                *entry = Entry::new(workers, entry.pair, share, |_| recipes)?;
+                entry.relearn(workers, share)?;
             }
         }
         let share = racing * stage.parts / parts / entries.len() as u64;
@@ -83,15 +82,8 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
     let Some(mut entry) = entries.pop() else {
         return Err(Error::NoFeatures.into());
     };
-    // A score that several pairs shared the rows for is learned once more from as many.
-    if entry
-        .arms
-        .iter()
-        .any(|arm| matches!(arm.recipe, Recipe::Score(..)))
-    {
-        let recipes: Vec<Recipe> = entry.arms.iter().map(|arm| arm.recipe.clone()).collect();
-        entry = Entry::new(workers, entry.pair, more_learning, |_| recipes)?;
-    }
+    // Now one pair has all the rows.
+    entry.relearn(workers, more_learning)?;
     entry.run(hunt, workers, racing * DECISION / parts, true)?;
     let winner = entry
         .arms
@@ -114,7 +106,7 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
 struct Stage {
     /// How many ways to look it leaves.
     keep: usize,
-    /// Whether they are learned anew before it.
+    /// Whether scores are learned anew before it.
     relearn: bool,
     /// Its part of the draws.
     parts: u64,
@@ -174,25 +166,32 @@ impl Entry {
         recipes: impl FnOnce(&[Vec<f64>]) -> Vec<Recipe>,
     ) -> Result<Self, S::Error> {
         let (rows, first) = collect(workers, pair, draws)?;
-        let arm = |recipe: Recipe| {
-            let partition = recipe.partition(&rows, &first);
-            Arm {
-                recipe,
-                partition,
-                present: Tally::default(),
-                past: Tally::default(),
-                choices: Vec::new(),
-                best: None,
-            }
-        };
-        let arms = recipes(&rows).into_iter().map(arm).collect();
-        let known = Shortcut::new((0..).zip(&rows).map(|(number, row)| (row.as_slice(), number)));
+        let arms = recipes(&rows)
+            .into_iter()
+            .map(|recipe| Arm::new(recipe, &rows, &first))
+            .collect();
+        let known = known(&rows);
         Ok(Self {
             pair,
             rows,
             known,
             arms,
         })
+    }
+
+    /// Learns scores anew from more draws. What views have counted so far is worth more than finer cells of them, and stays.
+    fn relearn<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+        let is_score = |arm: &Arm| matches!(arm.recipe, Recipe::Score(..));
+        if !self.arms.iter().any(is_score) {
+            return Ok(());
+        }
+        let (rows, first) = collect(workers, self.pair, draws)?;
+        for arm in self.arms.iter_mut().filter(|arm| is_score(arm)) {
+            *arm = Arm::new(arm.recipe.clone(), &rows, &first);
+        }
+        self.known = known(&rows);
+        self.rows = rows;
+        Ok(())
     }
 
     /// One round on so many draws. They judge what earlier ones chose, and these had other ones rank the cells: a partition of many cells, or a rare
@@ -246,11 +245,27 @@ impl Entry {
 }
 
 impl Arm {
+    fn new(recipe: Recipe, rows: &[Vec<f64>], first: &[bool]) -> Self {
+        Self {
+            partition: recipe.partition(rows, first),
+            recipe,
+            present: Tally::default(),
+            past: Tally::default(),
+            choices: Vec::new(),
+            best: None,
+        }
+    }
+
     fn value(&self) -> f64 {
         self.best
             .as_ref()
             .map_or(f64::NEG_INFINITY, |choice| choice.value)
     }
+}
+
+/// The number of the first row that is the same as one.
+fn known(rows: &[Vec<f64>]) -> Shortcut<u32> {
+    Shortcut::new((0..).zip(rows).map(|(number, row)| (row.as_slice(), number)))
 }
 
 /// Rows and whether each is of the first side.

@@ -1,7 +1,8 @@
 //! The collection: what each exhibit is, on which neighbours it is audited, and what is true of it.
 
-use super::mechanism::{Mechanism, Noise, Player, SparseVector, Words};
+use super::mechanism::{Mechanism, Noise, Player, SparseVector};
 use super::truth::{Exactly, noisy_max, sparse_vector};
+use super::words::Words;
 use crate::black_box::Pair;
 
 /// Whether a claim holds.

@@ -1,7 +1,8 @@
 //! How an exhibit is audited, so that the command line, the bench and a replay do the same.
 
 use super::exhibit::Exhibit;
-use super::mechanism::{Player, Seeded};
+use super::mechanism::Player;
+use super::words::Seeded;
 use crate::Error;
 use crate::black_box::{Chosen, Hunt, Lens, Witness};
 
