@@ -35,9 +35,9 @@ mod tell;
 mod view;
 
 pub use crate::binomial::{clopper_pearson, lower_limit, upper_limit};
+pub use chosen::{Chosen, Witness};
 pub use feature::{Feature, lowest_bit_exponent};
 pub use hunt::Hunt;
-pub use chosen::{Chosen, Witness};
 pub use subject::{Pair, Subject, word};
 pub use view::Lens;
 
