@@ -74,7 +74,7 @@ fn a_complete_mechanism_passes() {
     let summary = check_laplace(LAPLACE).unwrap();
     assert_eq!(
         summary,
-        "claims: 1 mechanisms, 8 samplers, all with claim, proof, source and audit"
+        "claims: 1 mechanisms, 9 samplers, all with claim, proof, source and audit"
     );
 }
 
