@@ -3,7 +3,7 @@
 use crate::{Record, Records};
 use arrow_array::StringViewArray;
 use arrow_array::builder::StringViewBuilder;
-use std::io::{BufRead, Result};
+use std::io::Result;
 
 /// Which field of a record becomes a column, and how.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +14,15 @@ struct Column {
 }
 
 /// Reads some columns of a file.
-pub struct Columns<R> {
-    records: Records<R>,
+pub struct Columns<'a> {
+    records: Records<'a>,
     record: Record,
     columns: Vec<Column>,
 }
 
-impl<R: BufRead> Columns<R> {
+impl<'a> Columns<'a> {
     /// The fields at these places, each with whether spaces around it and empty values mean nothing. `records` is past the header.
-    pub fn new(records: Records<R>, fields: impl IntoIterator<Item = (usize, bool)>) -> Self {
+    pub fn new(records: Records<'a>, fields: impl IntoIterator<Item = (usize, bool)>) -> Self {
         let columns = fields
             .into_iter()
             .map(|(field, trimmed)| Column { field, trimmed })

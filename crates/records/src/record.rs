@@ -89,21 +89,23 @@ enum State {
 }
 
 /// Reads records one after the other.
-pub struct Records<R> {
-    input: R,
+///
+/// Of any input, without being generic: what is generic is built with the crate that uses it, and as little optimised.
+pub struct Records<'a> {
+    input: Box<dyn BufRead + Send + 'a>,
     delimiter: u8,
     /// Fields beyond this many are dropped.
     most: usize,
 }
 
-impl<R: BufRead> Records<R> {
+impl<'a> Records<'a> {
     /// Of an input, from its beginning. A byte order mark is passed over.
-    pub fn new(mut input: R, delimiter: u8) -> Result<Self> {
+    pub fn new(mut input: impl BufRead + Send + 'a, delimiter: u8) -> Result<Self> {
         if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
         Ok(Self {
-            input,
+            input: Box::new(input),
             delimiter,
             most: usize::MAX,
         })

@@ -110,7 +110,7 @@ fn names(record: &Record) -> Option<Vec<String>> {
         .collect()
 }
 
-fn open(file: &Path) -> std::io::Result<Records<BufReader<File>>> {
+fn open(file: &Path) -> std::io::Result<Records<'static>> {
     let tabs = file.extension().is_some_and(|extension| extension == "tsv");
     let input = BufReader::with_capacity(CHUNK, File::open(file)?);
     Records::new(input, if tabs { b'\t' } else { b',' })
@@ -195,7 +195,7 @@ impl PartitionStream for Part {
 
 impl Part {
     /// The wanted columns of one file.
-    fn columns(&self, file: &Path) -> Result<Columns<BufReader<File>>, DataFusionError> {
+    fn columns(&self, file: &Path) -> Result<Columns<'static>, DataFusionError> {
         let mut records = open(file)?;
         let mut record = Record::default();
         records.next(&mut record)?;
