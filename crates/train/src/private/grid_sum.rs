@@ -68,6 +68,12 @@ impl<D: Device> Summed for GridSum<D> {
 
 fn fingerprints_elsewhere(elsewhere: &dyn Elsewhere, len: usize, fingerprint: &Fingerprint) -> Vec<[u8; 32]> {
     let values = elsewhere.polynomials(fingerprint.points(), Fingerprint::CHUNK);
+    // Numbers without a fingerprint would not choose the noise, and a step that is taken again with others could get the same.
+    assert_eq!(
+        values.len(),
+        len.div_ceil(Fingerprint::CHUNK),
+        "a device answers for every chunk"
+    );
     let chunks = (0..len).step_by(Fingerprint::CHUNK).zip(values);
     chunks
         .map(|(start, values)| {
@@ -122,6 +128,29 @@ mod tests {
         sum.numbers()
     }
 
+    /// Releases a sum of so many numbers as the first step of a run, with the same key each time.
+    fn release(len: usize, sum: &mut dyn Summed) {
+        let delta = Delta::parse("1e-5").expect("a number");
+        let one = Ratio::parse("1").expect("a number");
+        let parameters = Parameters::poisson("row", 50, 1000, 1.0, 3, delta).expect("parameters");
+        let plan = parameters.with_multiplier(one).expect("a plan");
+        let mechanism = plan.mechanism(len).expect("a mechanism");
+        let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
+        let mut account = Account::with_entropy(MemoryLedger::new(budget), Keyed::new([4; 32], 0));
+        let mut run = account
+            .begin_training(&mechanism, "a test", "a subject")
+            .expect("within the budget");
+        let sensitivity = mechanism.terms().sensitivity().clone();
+        let step = run.step(10).expect("three steps");
+        step.release(Aggregate::claimed(
+            Sensitive::new(sum),
+            sensitivity,
+            plan.unit(),
+            plan.grid(),
+        ))
+        .expect("the sum that was planned");
+    }
+
     /// A device that leaves every third place to the host, and forgets one where it is broken.
     struct Lazy<'a> {
         numbers: Vec<i64>,
@@ -174,6 +203,34 @@ mod tests {
         }
     }
 
+    /// A device whose fingerprints leave out the end of a sum.
+    #[test]
+    #[should_panic(expected = "a device answers for every chunk")]
+    fn a_device_that_answers_for_too_few_numbers_is_found_out() {
+        /// Answers for all numbers but the last.
+        struct Short<'a>(Lazy<'a>);
+
+        impl Summed for Short<'_> {
+            fn fingerprints(&mut self, fingerprint: &Fingerprint, _: usize) -> Vec<[u8; 32]> {
+                fingerprints_elsewhere(&self.0, self.0.numbers.len() + 1, fingerprint)
+            }
+
+            fn add(&mut self, noise: &PlacedGaussian<'_>, _: usize) {
+                add_elsewhere(&mut self.0, noise);
+            }
+        }
+
+        let noise = RoundedGaussian::with_scale(&exact::ratio(1 << 30, 1)).expect("a scale");
+        release(
+            Fingerprint::CHUNK + 1,
+            &mut Short(Lazy {
+                numbers: values(Fingerprint::CHUNK),
+                noise: &PlacedGaussian::new(&noise, [3; 32]),
+                forgets: None,
+            }),
+        );
+    }
+
     /// Wherever it is made, it is the same noise, bit for bit; and noise of another key is not.
     #[test]
     fn noise_does_not_depend_on_the_device() {
@@ -209,27 +266,6 @@ mod tests {
             Err(error) => return eprintln!("SKIPPED, nothing ran on a GPU: {error}"),
         };
         let len = 3 * Fingerprint::CHUNK - 1000;
-        let delta = Delta::parse("1e-5").expect("a number");
-        let one = Ratio::parse("1").expect("a number");
-        let parameters = Parameters::poisson("row", 50, 1000, 1.0, 3, delta).expect("parameters");
-        let plan = parameters.with_multiplier(one).expect("a plan");
-        let mechanism = plan.mechanism(len).expect("a mechanism");
-        let released = |sum: &mut dyn Summed| {
-            let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
-            let mut account = Account::with_entropy(MemoryLedger::new(budget), Keyed::new([4; 32], 0));
-            let mut run = account
-                .begin_training(&mechanism, "a test", "a subject")
-                .expect("within the budget");
-            let sensitivity = mechanism.terms().sensitivity().clone();
-            let step = run.step(10).expect("three steps");
-            step.release(Aggregate::claimed(
-                Sensitive::new(sum),
-                sensitivity,
-                plan.unit(),
-                plan.grid(),
-            ))
-            .expect("the sum that was planned");
-        };
         let mut values: Vec<i64> = (0..len as i64)
             .map(|place| (place - 70_000) * 0x1_2345_6789)
             .collect();
@@ -238,10 +274,10 @@ mod tests {
                 values[len - 1] = large;
             }
             let mut here = values.clone();
-            released(&mut here);
+            release(len, &mut here);
             let mut there = GridSum::new(&cuda, len);
             there.write(&values, 0);
-            released(&mut there);
+            release(len, &mut there);
             assert!(there.numbers() == here && here != values);
         }
     }
