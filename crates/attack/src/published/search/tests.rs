@@ -40,6 +40,22 @@ fn the_men_alone_have_thirty() {
     assert_eq!(found, all);
 }
 
+/// Which solver searches changes neither what is found nor what is proved.
+#[cfg(feature = "cadical")]
+#[test]
+fn cadical_finds_the_same() {
+    for table in [census(), males_of_the_census()] {
+        let mut found = [Engine::BatSat, Engine::CaDiCaL].map(|engine| {
+            let effort = Effort { engine, ..up_to(100) };
+            reconstruct(&table, &effort).unwrap()
+        });
+        found.iter_mut().for_each(|findings| findings.solutions.sort());
+        assert_eq!(found[0].solutions, found[1].solutions);
+        assert_eq!(found[0].certain, found[1].certain);
+        assert!(found.iter().all(|findings| findings.complete));
+    }
+}
+
 #[test]
 fn a_limit_is_no_proof_of_completeness() {
     let males = males_of_the_census();
