@@ -6,6 +6,8 @@ use exact::{Interval, Rational, decimal_at_least, from_f64, to_f64_nearest};
 
 /// Digits of a noise multiplier. More would promise a precision that no training run has.
 const DIGITS: u32 = 12;
+/// What is found keeps the target, and its ε is at most this part below it.
+const SLACK: f64 = 1e-9;
 /// No multiplier outside this range is tried.
 const RANGE: (f64, f64) = (1e-2, 1e9);
 
@@ -51,18 +53,26 @@ pub fn smallest_training_multiplier(
         }),
         times: steps,
     };
-    let keeps = |sigma: &Rational| -> Result<Delta, Error> {
-        match Curve::of(&plan(sigma), &unit)?.delta(epsilon) {
-            Ok(found) => Ok(found.upper),
+    let target = to_f64_nearest(epsilon.as_rational());
+    // How far ε is above the target, as a logarithm; at most 0 where it is kept.
+    let certified = |candidate: &Rational| -> Result<f64, Error> {
+        let found = match Curve::of(&plan(candidate), &unit)?.epsilon(delta) {
+            Ok(found) => found.upper,
             // So little noise that nothing is promised.
-            Err(Error::DeltaTooLarge { .. }) => {
-                Delta::rounded_down(&(Rational::ONE - exact::ratio(1, 1_000_000)))
+            Err(Error::Undecided { .. } | Error::OutOfRange { .. } | Error::DeltaTooLarge { .. }) => {
+                return Ok(f64::INFINITY);
             }
-            Err(other) => Err(other),
-        }
+            Err(other) => return Err(other),
+        };
+        let over = libm::log(found.to_f64_up() / target);
+        // The sign is exact, whatever the logarithm is rounded to.
+        Ok(if found <= *epsilon {
+            over.min(0.0)
+        } else {
+            over.max(f64::MIN_POSITIVE)
+        })
     };
     let aim = libm::log(to_f64_nearest(delta.as_rational()));
-    let target = to_f64_nearest(epsilon.as_rational());
     let rough =
         |sigma: f64| rough_log_delta(sampler, to_f64_nearest(&rate), sigma, steps as f64, target) - aim;
     // δ falls with σ.
@@ -78,38 +88,57 @@ pub fn smallest_training_multiplier(
             high = middle
         }
     }
-    // Secants in ln σ on the certified curve, the first with the slope of the rough one.
-    let mut sigma = high;
-    let mut slope = (rough(sigma * 1.01) - rough(sigma / 1.01)) / (2.0 * libm::log(1.01));
-    let mut last: Option<(f64, f64)> = None;
-    for _ in 0..6 {
-        let here = libm::log(sigma);
-        let over = libm::log(keeps(&rational(sigma)?)?.to_f64_up()) - aim;
-        if let Some((there, then)) = last.filter(|(there, _)| *there != here) {
-            slope = (over - then) / (here - there);
-        }
-        if !over.is_finite() || slope.is_nan() || slope >= 0.0 {
-            break;
-        }
-        sigma *= libm::exp((-over / slope).clamp(-1.0, 1.0));
-        if over.abs() < 1e-9 {
-            break;
-        }
-        last = Some((here, over));
-    }
-    // Where the curve takes long it is asked a few times only: the steps grow fast, and a σ that is a little too large is still right.
-    let mut step = 1e-12;
-    while sigma < RANGE.1 {
+    least(high, certified)
+}
+
+/// One end of where the least σ is.
+struct End {
+    sigma: f64,
+    over: f64,
+    candidate: Rational,
+}
+
+/// The least σ at which `over`, which falls in σ, is not above 0. What is returned was asked about, and is the least in one of two senses: `over` is above −[`SLACK`] there, or, where it jumps, above 0 at a σ
+/// that is smaller by this part. `start` is where to look first.
+fn least(start: f64, over: impl Fn(&Rational) -> Result<f64, Error>) -> Result<Ratio, Error> {
+    let (mut low, mut high): (Option<End>, Option<End>) = (None, None);
+    let (mut sigma, mut reach) = (start, 1.003);
+    for round in 1u32.. {
         let candidate = decimal_at_least(&rational(sigma)?, DIGITS);
-        match Curve::of(&plan(&candidate), &unit)?.epsilon(delta) {
-            Ok(found) if found.upper <= *epsilon => return Ok(Ratio::at_least(&candidate)),
-            Ok(_) | Err(Error::Undecided { .. } | Error::OutOfRange { .. }) => {}
-            Err(other) => return Err(other),
+        let end = End {
+            over: over(&candidate)?,
+            sigma,
+            candidate,
+        };
+        if end.over > 0.0 {
+            low = Some(end)
+        } else {
+            high = Some(end)
         }
-        sigma *= 1.0 + step;
-        step = (step * 300.0).min(1e3);
+        sigma = match (&low, &high) {
+            (_, Some(high)) if high.over > -SLACK || high.sigma <= RANGE.0 => break,
+            (Some(low), _) if low.sigma >= RANGE.1 => break,
+            (None, _) => (sigma / reach).max(RANGE.0),
+            (_, None) => (sigma * reach).min(RANGE.1),
+            (Some(low), Some(high)) if high.sigma / low.sigma < 1.0 + SLACK => break,
+            (Some(low), Some(high)) => between(low, high, round),
+        };
+        // Further each time, until there are two ends.
+        reach = (reach * reach).min(1e3);
     }
-    Err(Error::NoMultiplier)
+    let found = high.ok_or(Error::NoMultiplier)?;
+    Ok(Ratio::at_least(&found.candidate))
+}
+
+/// Where the straight line between two ends, in ln σ, is just below 0. Every third time half-way, so that a function that is nothing like a line is searched as fast as by halving.
+fn between(low: &End, high: &End, round: u32) -> f64 {
+    let width = libm::log(high.sigma / low.sigma);
+    let part = (low.over + SLACK / 2.0) / (low.over - high.over);
+    let sigma = low.sigma * libm::exp(width * part);
+    if round.is_multiple_of(3) || !(low.sigma < sigma && sigma < high.sigma) {
+        return low.sigma * libm::exp(width / 2.0);
+    }
+    sigma
 }
 
 fn rational(value: f64) -> Result<Rational, Error> {

@@ -128,6 +128,34 @@ fn the_smallest_noise_is_found() {
     );
 }
 
+/// What is called the smallest is: ε is the target, not somewhere below it. The second plan was once given the noise of ε = 3.05.
+#[test]
+fn no_noise_is_wasted() {
+    for (rate, steps, target, delta) in [
+        ("400/202000", 2_000, "8", "1e-6"),
+        ("400/202000", 4_050, "8", "1e-6"),
+        ("400/202000", 8_100, "8", "1e-6"),
+        ("1/10", 300, "20", "1e-9"),
+        ("1/1000", 1, "5", "1e-5"),
+        ("1/1000", 1_000_000, "1", "1e-6"),
+        ("99/100", 20, "50", "1e-12"),
+    ] {
+        let sampler = Sampler::Poisson {
+            rate: Ratio::parse(rate).unwrap(),
+        };
+        let (epsilon, delta) = (Epsilon::parse(target).unwrap(), Delta::parse(delta).unwrap());
+        let sigma = smallest_training_multiplier(&sampler, steps, &epsilon, &delta).unwrap();
+        let plan = training(rate, &sigma.to_string(), steps);
+        let found = Curve::of(&plan, &person()).unwrap().epsilon(&delta).unwrap();
+        let least = epsilon.to_f64_up() * (1.0 - 1e-6);
+        assert!(
+            found.upper <= epsilon && found.upper.to_f64_up() > least,
+            "{rate} {steps} {target}: σ = {sigma}, ε = {}",
+            found.upper
+        );
+    }
+}
+
 #[test]
 fn both_ways_between_epsilon_and_delta_fit() {
     for (rate, sigma, steps, _, _) in TRAINING.iter().take(3) {
