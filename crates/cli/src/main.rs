@@ -4,6 +4,7 @@ mod account;
 mod attack;
 mod audit;
 mod budget;
+mod compute;
 mod dataset;
 mod described;
 mod explain;

@@ -9,9 +9,10 @@
 use super::classifier::TableRows;
 use super::language::PrivateText;
 use super::model_file::Described;
-use super::options::{DeviceName, Learning, Privacy};
+use super::options::{Learning, Privacy};
 use super::origin::Origin;
 use super::session::{self, Shown};
+use crate::compute::{DeviceName, cuda};
 use crate::terminal::{CliError, explained};
 use device::{Cpu, Device};
 use mechanism::Account;
@@ -19,7 +20,7 @@ use sql::Dataset;
 use std::path::Path;
 use train::model::Model;
 use train::models::{Part, Sharded};
-use train::private::{Checkpoint, Examples, Task, Trainer, Units};
+use train::private::{Checkpoint, Examples, Plan, Recipe, Task, Trainer, Units};
 
 /// What is learned, from what: everything in a run that is particular to its kind.
 pub(super) trait Learned {
@@ -58,6 +59,12 @@ pub(super) enum Begun<'a> {
     Resumed,
 }
 
+/// What a run starts from.
+enum Start {
+    Planned(Box<Plan>, Recipe),
+    Kept(Box<Checkpoint>),
+}
+
 /// A run, before anything was read.
 pub(super) struct Run<'a> {
     pub(super) begun: Begun<'a>,
@@ -72,7 +79,7 @@ impl Run<'_> {
     pub(super) fn train(&self) -> Result<(), CliError> {
         match self.origin.device {
             DeviceName::Cpu => self.on(Cpu::<f32>::default()),
-            DeviceName::Cuda => self.on(super::cuda()?),
+            DeviceName::Cuda => self.on(cuda()?),
         }
     }
 
@@ -108,19 +115,30 @@ impl Run<'_> {
         D::Buffer: Sync,
     {
         let origin = self.origin;
-        let kept = match self.begun {
-            Begun::New { .. } => None,
+        // What is refused leaves no trace, not even an empty ledger.
+        let start = match &self.begun {
+            Begun::New { privacy, learning } => {
+                let unit = origin.source.unit(dataset);
+                if dataset.is_some() {
+                    privacy.for_declared_table(&unit)?;
+                }
+                let count = learned.units().count() as u64;
+                let known = origin.source.is_made_up().then_some(count);
+                let plan = privacy.plan(&unit, known, count, origin.source.has_owners())?;
+                let recipe = learning.recipe(plan.parameters().steps, L::RATE);
+                Start::Planned(Box::new(plan), recipe)
+            }
             Begun::Resumed => {
                 let model = learned.build(Cpu::<f32>::default())?;
-                Some(Checkpoint::read(model.layout(), self.checkpoint).map_err(explained)?)
+                let kept = Checkpoint::read(model.layout(), self.checkpoint).map_err(explained)?;
+                Start::Kept(Box::new(kept))
             }
         };
-        let threads = match (&self.begun, &kept, origin.device) {
-            (_, _, DeviceName::Cuda) => 1,
-            (Begun::New { learning, .. }, _, _) => learning.threads(),
+        let threads = match (&start, origin.device) {
+            (_, DeviceName::Cuda) => 1,
+            (Start::Planned(_, recipe), DeviceName::Cpu) => recipe.threads,
             // As many as it began with, so that it ends as it would have.
-            (Begun::Resumed, Some(kept), _) => kept.recipe().threads,
-            (Begun::Resumed, None, _) => 1,
+            (Start::Kept(kept), DeviceName::Cpu) => kept.recipe().threads,
         };
         let copies = (0..threads)
             .map(|_| learned.build(device.clone()))
@@ -131,30 +149,16 @@ impl Run<'_> {
             examples: learned.examples(),
             units: learned.units(),
         };
-        // What is refused leaves no trace, not even an empty ledger.
-        let planned = match &self.begun {
-            Begun::New { privacy, learning } => {
-                let unit = origin.source.unit(dataset);
-                if dataset.is_some() {
-                    privacy.for_declared_table(&unit)?;
-                }
-                let count = learned.units().count() as u64;
-                let known = origin.source.is_made_up().then_some(count);
-                let plan = privacy.plan(&unit, known, count, origin.source.has_owners())?;
-                let recipe = learning.recipe(plan.parameters().steps, L::RATE);
-                Some((plan, recipe))
-            }
-            Begun::Resumed => None,
-        };
         let keeping = Some(session::keeping(origin, self.described, self.checkpoint));
         let question = format!("training on {}", origin.source.name());
         let mut store = origin.ledger(dataset)?;
         let session = store.session(&origin.analyst, &question).map_err(explained)?;
         let mut account = Account::open(session).map_err(explained)?;
-        let trainer = match (planned, kept) {
-            (Some((plan, recipe)), _) => Trainer::begin(&mut account, task, plan, recipe, keeping, &question),
-            (None, Some(kept)) => Trainer::resume(&mut account, task, kept, keeping),
-            (None, None) => unreachable!("a run that goes on has a checkpoint"),
+        let trainer = match start {
+            Start::Planned(plan, recipe) => {
+                Trainer::begin(&mut account, task, *plan, recipe, keeping, &question)
+            }
+            Start::Kept(kept) => Trainer::resume(&mut account, task, *kept, keeping),
         };
         session::finish(
             trainer.map_err(explained)?,

@@ -4,6 +4,7 @@ use super::examples::{Texts, started};
 use super::language::{predicted, public_vocabulary};
 use super::model_file::{self, Described, Language, read_language};
 use super::origin::{Source, absolute};
+use crate::compute::processors;
 use crate::terminal::{CliError, explained};
 use accounting::{Budget, Delta, Epsilon};
 use device::Cpu;
@@ -110,7 +111,7 @@ impl SmallModels {
             texts,
             units,
             vocabulary,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: processors(),
         })
     }
 

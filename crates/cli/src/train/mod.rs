@@ -55,8 +55,3 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Evaluate(arguments) => evaluate::run(arguments),
     }
 }
-
-/// The first GPU.
-fn cuda() -> Result<device::Cuda, CliError> {
-    device::Cuda::new().map_err(crate::terminal::explained)
-}

@@ -1,5 +1,6 @@
 //! What all training commands take.
 
+use crate::compute::{DeviceName, processors};
 use crate::dataset::AnalystArguments;
 use crate::terminal::{CliError, explained, fail};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Ratio};
@@ -8,17 +9,6 @@ use mechanism::Sampling;
 use std::path::PathBuf;
 use train::private::{Clip, Parameters, Plan, Recipe, Summation};
 use train::{Rule, Schedule};
-
-/// Where to compute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum DeviceName {
-    /// This machine's processor
-    #[default]
-    Cpu,
-    /// An NVIDIA GPU
-    Cuda,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Optimizer {
@@ -156,8 +146,7 @@ impl Files {
 impl Learning {
     /// As many threads as were asked for, or as there are.
     pub(super) fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(all).max(1)
+        self.threads.unwrap_or_else(processors).max(1)
     }
 
     /// How to train so many steps; `rate` is for who names none.

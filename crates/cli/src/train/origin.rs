@@ -1,6 +1,6 @@
 //! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the checkpoint.
 
-use super::options::DeviceName;
+use crate::compute::DeviceName;
 use crate::terminal::{CliError, explained};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules, Store};

@@ -31,10 +31,11 @@ pub struct Study {
 }
 
 impl Study {
-    /// The paper's sizes: 202,000 rows of 20 tokens, 985 tokens with groups of digits, 404 copies of the phrase. Beside it, twenty PINs each that are planted
-    /// once, ten and a hundred times, and a hundred that are not.
+    /// The paper's sizes: 202,000 rows of 20 tokens, 985 tokens with groups of digits, 404 copies of the phrase. Beside it, twenty PINs that are planted
+    /// once, ten that are ten times, four that are a hundred times, and a hundred that are not. More of them get in each other's way: with twenty that are planted a hundred times, the paper's PIN
+    /// is first with two seeds of five.
     pub fn of_the_paper(seed: u64) -> Self {
-        let others = [(20, 1), (20, 10), (20, 100), (100, 0)];
+        let others = [(20, 1), (10, 10), (4, 100), (100, 0)];
         Self {
             rows: 202_000,
             validation: 4_000,

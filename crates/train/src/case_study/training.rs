@@ -85,15 +85,18 @@ impl Trained {
     }
 }
 
-/// Steps after which a snapshot is kept: 1, 2, 3, 5 of each power of ten, finely enough to find a model of a given perplexity, and the last.
+/// Steps after which a snapshot is kept, finely enough to find a model of a given perplexity, and the last: from each power of ten to three times as much a tenth of it apart, then half of it.
 pub(super) fn is_kept(step: u64, last: u64) -> bool {
     let mut power = 10;
     while power * 10 <= step {
         power *= 10;
     }
-    step == last
-        || (step >= 10 && step.is_multiple_of(power))
-        || (step >= 100 && step.is_multiple_of((power / 2).max(1)))
+    let apart = match step {
+        0..100 => 10,
+        _ if step < 3 * power => power / 10,
+        _ => power / 2,
+    };
+    step == last || step.is_multiple_of(apart)
 }
 
 /// Streams of a seed.

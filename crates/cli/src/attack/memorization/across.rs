@@ -3,6 +3,7 @@
 use super::super::told::percent;
 use super::report::Run;
 use super::study::Asked;
+use crate::plot::{Figure, Scale};
 use crate::terminal::{Column, Table, significant};
 use serde::Serialize;
 
@@ -115,6 +116,26 @@ fn others(same: &[&Asked]) -> Vec<Others> {
             })
         })
         .collect()
+}
+
+/// How much of other people's PINs is remembered, by how often they were in the text. `None` without any.
+pub(super) fn figure(across: &[Across]) -> Option<Figure> {
+    let planted = |model: &Across| -> Vec<(f64, f64)> {
+        let planted = model.others.iter().filter(|others| others.copies > 0);
+        planted
+            .map(|others| (others.copies as f64, others.mean_exposure.median))
+            .collect()
+    };
+    let models = across.iter().map(|model| (model, planted(model)));
+    let mut models = models.filter(|(_, points)| !points.is_empty()).peekable();
+    models.peek()?;
+    let figure = Figure::new("Other people's PINs: what is remembered of them")
+        .x_axis("copies in the text", Scale::Log10)
+        .y_axis("mean exposure, bits", Scale::Linear)
+        .horizontal("never in the text", std::f64::consts::LOG2_E);
+    Some(models.fold(figure, |figure, (model, points)| {
+        figure.line(&model.name, &points)
+    }))
 }
 
 /// Medians and ranges, and how much they rest on.

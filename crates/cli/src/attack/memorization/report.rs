@@ -6,7 +6,7 @@ use super::study::Asked;
 use crate::html::Row;
 use crate::plot::{Figure, Scale};
 use crate::terminal::{Column, Table, significant};
-use attack::memorization::Rank;
+use attack::memorization::{Rank, Summary};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -117,7 +117,7 @@ impl Report {
                            A model that learned nothing hides every secret, so ranks are to be compared at equal usefulness."
                 .to_owned(),
             rows,
-            figures: self.figure().into_iter().collect(),
+            figures: self.figure().into_iter().chain(across::figure(&across)).collect(),
         }
     }
 
@@ -226,6 +226,8 @@ fn others(run: &Run) -> String {
         Column::Right("secrets"),
         Column::Right("rank first"),
         Column::Right("mean exposure, bits"),
+        Column::Right("quartiles"),
+        Column::Right("most"),
         Column::Right("by chance with probability"),
     ]);
     for asked in &run.asked {
@@ -236,9 +238,19 @@ fn others(run: &Run) -> String {
                 others.exposure.secrets.to_string(),
                 others.exposure.first.to_string(),
                 significant(others.exposure.mean, 3),
+                quartiles(&others.exposure),
+                significant(others.exposure.quantiles[4], 3),
                 significant(others.remembered.chance, 2),
             ]);
         }
     }
-    format!("{table}A PIN that a model never saw has 1.44 bits on average.\n")
+    format!(
+        "{table}A PIN that a model never saw has 1.44 bits on average, and more than k bits with probability 2⁻ᵏ.\n"
+    )
+}
+
+/// `0.42, 1.00, 2.00`.
+fn quartiles(exposure: &Summary) -> String {
+    let quartiles = exposure.quantiles[1..4].iter().map(|bits| significant(*bits, 3));
+    quartiles.collect::<Vec<_>>().join(", ")
 }

@@ -1,14 +1,15 @@
 //! The arms of the study, trained and asked.
 
-use crate::terminal::{CliError, Interrupt, Progress, explained};
+use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Promise};
 use attack::memorization::{
     Allowed, Candidates, Line, Rank, Ranking, Remembered, Remembers, Summary, allowed, rank_all, remembered,
 };
-use device::Cpu;
+use device::Device;
 use serde::Serialize;
 use train::case_study::{
-    Data, Language, Learner, Recipe, Snapshot, Study, Trained, predict, train, train_by_plan,
+    Data, Language, Learner, Privacy, Progress, Recipe, Snapshot, Study, Trained, predict, train,
+    train_by_plan,
 };
 use train::models::{AnyLanguageModel, Network};
 use train::text::START;
@@ -67,12 +68,12 @@ pub(super) struct Others {
     pub(super) remembered: Remembered,
 }
 
-type Model = AnyLanguageModel<Cpu<f32>>;
+type Model<D> = Language<D, AnyLanguageModel<D>>;
 
-/// A learner as the attack sees it.
-struct Known<'l>(&'l mut Language<Cpu<f32>, Model>);
+/// A model as the attack sees it.
+struct Known<'l, D: Device>(&'l mut Model<D>);
 
-impl Remembers for Known<'_> {
+impl<D: Device<Scalar = f32>> Remembers for Known<'_, D> {
     fn next(&mut self, context: &[u32]) -> Vec<f64> {
         Learner::next(self.0, context)
     }
@@ -83,91 +84,86 @@ impl Remembers for Known<'_> {
 }
 
 impl Wanted {
-    /// Steps of all arms together.
-    pub(super) fn steps(&self) -> u64 {
-        self.arms.iter().map(|arm| arm.steps).sum()
+    /// Trains one arm; `watch` is asked after each step whether to go on.
+    pub(super) fn train<D: Device<Scalar = f32> + 'static>(
+        &self,
+        arm: &Recipe,
+        device: &D,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Trained, CliError> {
+        let network = self.network(device)?;
+        match arm.privacy {
+            Privacy::Records { .. } => train_by_plan(
+                device.clone(),
+                network,
+                &self.data,
+                arm,
+                &self.delta,
+                self.seed,
+                watch,
+            )
+            .map_err(explained),
+            Privacy::None | Privacy::Microbatches { .. } => {
+                let mut model = Language::new(device.clone(), network);
+                Ok(train(&mut model, &self.data, arm, self.seed, watch))
+            }
+        }
     }
 
-    /// Trains every arm and asks it. After Ctrl-C, what there is so far.
-    pub(super) fn run(&self, progress: &Progress, interrupt: &Interrupt) -> Result<Vec<Asked>, CliError> {
-        let mut asked: Vec<Asked> = Vec::new();
-        let mut ordinary: Option<Trained> = None;
-        for arm in &self.arms {
-            if !asked.is_empty() && interrupt.was_pressed() {
-                break;
-            }
-            progress.label(arm.name.clone());
-            let mut watch = |_: train::case_study::Progress| {
-                progress.advance(1);
-                !interrupt.was_pressed()
-            };
-            let mut learner = self.learner()?;
-            let private = matches!(arm.privacy, train::case_study::Privacy::Records { .. });
-            let trained = if private {
-                let model = self.model()?;
-                train_by_plan(
-                    Cpu::default(),
-                    model,
-                    &self.data,
-                    arm,
-                    &self.delta,
-                    self.seed,
-                    &mut watch,
-                )
-                .map_err(explained)?
+    /// Asks every arm that was trained, and the ordinary one also as it was when it was no more useful than the others.
+    pub(super) fn ask_all<D: Device<Scalar = f32> + 'static>(
+        &self,
+        arms: &[Trained],
+        device: &D,
+    ) -> Result<Vec<Asked>, CliError> {
+        let mut model = Language::new(device.clone(), self.network(device)?);
+        let ordinary = arms.iter().find(|arm| arm.recipe.privacy == Privacy::None);
+        let mut asked = Vec::new();
+        for arm in arms {
+            let Some(result) = arm.result() else { continue };
+            let recipe = &arm.recipe;
+            asked.push(self.ask(&mut model, recipe, &recipe.name, result, true)?);
+            let Some(ordinary) = ordinary else { continue };
+            let earlier = if recipe.privacy == Privacy::None {
+                // That it does not know the PIN either is not privacy.
+                let early = arm.at_step(EARLY).filter(|_| recipe.steps > EARLY);
+                early.map(|early| (early, format!("stopped at {EARLY}")))
             } else {
-                train(&mut learner, &self.data, arm, self.seed, &mut watch)
+                let equal = ordinary.at_perplexity(result.validation.perplexity());
+                equal.map(|equal| (equal, format!("as useful as {}", recipe.name)))
             };
-            let Some(result) = trained.result() else { continue };
-            asked.push(self.ask(&mut learner, arm, &arm.name, result, true)?);
-            match (&ordinary, &arm.privacy) {
-                // The ordinary model, stopped early: that it does not know the PIN either is not privacy.
-                (None, train::case_study::Privacy::None) => {
-                    if let Some(early) = trained.at_step(EARLY).filter(|_| arm.steps > EARLY) {
-                        let name = format!("{}, stopped at {EARLY}", arm.name);
-                        asked.push(self.ask(&mut learner, arm, &name, early, false)?);
-                    }
-                    ordinary = Some(trained);
-                }
-                // The ordinary model when it was as useful as this one.
-                (Some(ordinary), _) => {
-                    let perplexity = result.validation.perplexity();
-                    if let Some(equal) = ordinary.at_perplexity(perplexity) {
-                        let name = format!("{}, as useful as {}", ordinary.recipe.name, arm.name);
-                        asked.push(self.ask(&mut learner, &ordinary.recipe, &name, equal, false)?);
-                    }
-                }
-                (None, _) => {}
+            if let Some((snapshot, when)) = earlier {
+                let name = format!("{}, {when}", ordinary.recipe.name);
+                asked.push(self.ask(&mut model, &ordinary.recipe, &name, snapshot, false)?);
             }
         }
         Ok(asked)
     }
 
-    fn model(&self) -> Result<Model, CliError> {
+    fn network<D: Device<Scalar = f32> + 'static>(
+        &self,
+        device: &D,
+    ) -> Result<AnyLanguageModel<D>, CliError> {
         NETWORK
-            .build(Cpu::default(), self.data.vocabulary.len())
+            .build(device.clone(), self.data.vocabulary.len())
             .map_err(explained)
     }
 
-    fn learner(&self) -> Result<Language<Cpu<f32>, Model>, CliError> {
-        Ok(Language::new(Cpu::default(), self.model()?))
-    }
-
-    fn ask(
+    fn ask<D: Device<Scalar = f32> + 'static>(
         &self,
-        learner: &mut Language<Cpu<f32>, Model>,
+        model: &mut Model<D>,
         arm: &Recipe,
         name: &str,
         snapshot: &Snapshot,
         whole: bool,
     ) -> Result<Asked, CliError> {
         let vocabulary = &self.data.vocabulary;
-        learner.load(&snapshot.weights);
-        let accuracy = predict(learner, &self.data.validation.clone().first(ACCURACY_ROWS), true).accuracy();
+        model.load(&snapshot.weights);
+        let accuracy = predict(model, &self.data.validation.clone().first(ACCURACY_ROWS), true).accuracy();
         let candidates = Candidates::pins(4, |pin| vocabulary.encode(pin)).map_err(explained)?;
         let mut ranking = |prefix: &str| -> Ranking {
             rank_all(
-                &mut Known(learner),
+                &mut Known(model),
                 &[START],
                 &vocabulary.encode(prefix),
                 &candidates,

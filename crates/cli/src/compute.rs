@@ -1,0 +1,27 @@
+//! What models are trained with.
+
+use crate::terminal::{CliError, explained};
+use clap::ValueEnum;
+use device::Cuda;
+use serde::{Deserialize, Serialize};
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DeviceName {
+    /// This machine's processor
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU
+    Cuda,
+}
+
+/// The first GPU.
+pub(crate) fn cuda() -> Result<Cuda, CliError> {
+    Cuda::new().map_err(explained)
+}
+
+/// How many threads this machine runs at once.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
