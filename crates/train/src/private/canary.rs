@@ -1,6 +1,6 @@
 //! Does the loop keep its promise? A canary that is in the data or not, and everything that a run publishes (Nasr et al. 2023, "Tight auditing of differentially private machine learning").
 
-use super::plan::{GRID_BITS, Plan};
+use super::plan::{Clip, GRID_BITS, Plan};
 use super::summation::Work;
 use super::trainer::private_sum;
 use super::units::{Examples, Units};
@@ -27,9 +27,11 @@ pub enum Defect {
     DividedByRealBatch,
     /// Units come in shuffled batches, and are accounted for as a Poisson sample.
     ShuffledAsPoisson,
+    /// The count of an adaptive clip is released beside the sum, and the noise is that of the sum alone.
+    CountNotPaidFor,
 }
 
-/// What an observer of all steps sees along the canary's direction, in units of C.
+/// What an observer of all steps sees along what the canary adds, its part of the count of an adaptive clip included, in units of C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CanaryView {
     /// Summed over all steps.
@@ -92,13 +94,23 @@ impl CanaryAudit {
                 range: "at least 2",
             });
         }
-        let mut drawn = plan.clone();
-        if defect == Some(Defect::HalfTheNoise) {
-            let mut parameters = plan.parameters().clone();
-            parameters.multiplier =
-                Ratio::at_most(&(parameters.multiplier.as_rational() * exact::ratio(1, 2)));
-            drawn = Plan::try_from(parameters)?;
+        let mut parameters = plan.parameters().clone();
+        // Numbers of a sum besides its count.
+        let mut numbers = coordinates;
+        match defect {
+            Some(Defect::HalfTheNoise) => {
+                let half = parameters.multiplier.as_rational() * exact::ratio(1, 2);
+                parameters.multiplier = Ratio::at_most(&half);
+            }
+            Some(Defect::CountNotPaidFor) => {
+                numbers += usize::from(parameters.clip.count_steps().is_some());
+                parameters.clip = Clip::Fixed {
+                    norm: parameters.clip.start(),
+                };
+            }
+            _ => {}
         }
+        let drawn = Plan::try_from(parameters)?;
         let clip = plan.parameters().clip.start();
         let gradients = |canary: bool| {
             let mut rows = vec![vec![0.0f32; coordinates]; others + 1];
@@ -117,7 +129,7 @@ impl CanaryAudit {
         };
         let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
         Ok(Self {
-            mechanism: drawn.mechanism(coordinates)?,
+            mechanism: drawn.mechanism(numbers)?,
             plan: plan.clone(),
             account: Account::open(Endless(budget))?,
             sides: [
@@ -161,7 +173,7 @@ impl CanaryAudit {
         };
         for number in 0..steps {
             let (sum, divisor) = match self.defect {
-                None | Some(Defect::HalfTheNoise) => {
+                None | Some(Defect::HalfTheNoise | Defect::CountNotPaidFor) => {
                     private_sum(&mut run, &mut work, &self.plan, &parameters, clip)?;
                     (work.sum.numbers(), None)
                 }
@@ -179,7 +191,7 @@ impl CanaryAudit {
                 Some(real) => self.plan.parameters().normaliser / real,
                 None => 1.0,
             } / f64::from(1 << GRID_BITS);
-            let along = sum[0] as f64 * scale;
+            let along = along(&sum, coordinates, self.plan.parameters().clip.count_steps()) * scale;
             view.sum += along;
             view.largest = view.largest.max(along);
             let others = sum[1..coordinates]
@@ -189,6 +201,15 @@ impl CanaryAudit {
         }
         Ok(view)
     }
+}
+
+/// How far a sum goes in the canary's direction: it adds C along the first coordinate and, being longer than that, takes h off the count.
+fn along(sum: &[i64], coordinates: usize, count: Option<i64>) -> f64 {
+    let Some(steps) = count else {
+        return sum[0] as f64;
+    };
+    let (clip, steps) = (f64::from(1 << GRID_BITS), steps as f64);
+    (clip * sum[0] as f64 - steps * sum[coordinates] as f64) / clip.hypot(steps)
 }
 
 /// A step with a mistake in it: the sum, and what it is divided by where that is not the public number.
@@ -220,7 +241,9 @@ fn planted_sum(
     work.clipped_sum(plan, parameters, &members, wide * clip);
     let mut sum = work.sum.numbers();
     if defect == Defect::ClipTwiceTooLarge {
-        sum.iter_mut().for_each(|value| *value *= 2);
+        // Back to steps of C; a count has none.
+        let gradient = work.device.len(&work.gradient);
+        sum[..gradient].iter_mut().for_each(|value| *value *= 2);
     }
     let bare = sum.clone();
     let claimed = Aggregate::claimed(Sensitive::new(sum), sensitivity, plan.unit(), plan.grid());

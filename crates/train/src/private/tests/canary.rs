@@ -78,3 +78,31 @@ fn a_canary_catches_what_is_wrong() {
     let shuffled = Defect::ShuffledAsPoisson;
     assert_eq!(audited(&epoch, 9, Some(shuffled), 3_000, 0.66), Verdict::Refuted);
 }
+
+/// A clip that follows a quantile: the count that it follows is part of what is published. With h = C the count alone tells as much as the gradient. False alarm 1e-9 a look.
+#[test]
+fn a_canary_sees_the_count_of_an_adaptive_clip() {
+    for summation in [Summation::Float, Summation::Exact] {
+        let mut parameters = Parameters::poisson("row", 1, 1, 1.5, 1, Delta::parse("1e-5").unwrap()).unwrap();
+        parameters.summation = summation;
+        parameters.clip = Clip::Adaptive {
+            start: 1.5,
+            quantile: 0.5,
+            rate: 0.2,
+            share: 1.0,
+        };
+        let plan = parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap();
+        assert_eq!(audited(&plan, 3, None, 30_000, 0.05), Verdict::Consistent);
+        for defect in [
+            Defect::CountNotPaidFor,
+            Defect::ClipTwiceTooLarge,
+            Defect::HalfTheNoise,
+        ] {
+            assert_eq!(
+                audited(&plan, 3, Some(defect), 30_000, 0.05),
+                Verdict::Refuted,
+                "{defect:?}"
+            );
+        }
+    }
+}
