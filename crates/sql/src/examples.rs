@@ -3,6 +3,8 @@
 //! How a row becomes numbers depends on the catalog alone: numbers are scaled by their declared bounds, values are counted off in their declared lists. Nothing
 //! is learned from the data on the way, no mean, no vocabulary, so nothing has to be paid for.
 
+mod order;
+
 use crate::catalog::{Catalog, Owner, Table};
 use crate::facts::{Facts, Kind, Value};
 use crate::relation::unplannable;
@@ -13,6 +15,7 @@ use datafusion::arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type,
 use datafusion::logical_expr::{LogicalPlanBuilder, col};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
+use order::Order;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -76,7 +79,7 @@ pub struct Examples {
     pub features: Vec<f32>,
     /// The place of the class, or the number between −1 and 1.
     pub labels: Vec<f32>,
-    /// Which unit an example belongs to, counted from 0 in the order in which they were met.
+    /// Which unit an example belongs to, counted from 0. Units and their examples are in the order of what is in them, wherever their rows lie.
     pub owners: Vec<u32>,
     /// How many units there are, also those whose rows are all no examples: whether somebody has a label is as private as the label.
     pub units: u32,
@@ -188,7 +191,31 @@ pub(crate) async fn read(
         Ok(())
     })
     .await?;
-    Ok(examples)
+    Ok(examples.ordered(width))
+}
+
+impl Examples {
+    fn ordered(self, width: usize) -> Self {
+        let features = |row: usize| &self.features[row * width..][..width];
+        let order = Order::of(&self.owners, |left, right| {
+            let pairs = features(left).iter().zip(features(right));
+            let differ = pairs
+                .map(|(left, right)| left.total_cmp(right))
+                .find(|order| order.is_ne());
+            differ.unwrap_or_else(|| self.labels[left].total_cmp(&self.labels[right]))
+        });
+        Self {
+            features: order
+                .rows
+                .iter()
+                .flat_map(|row| features(*row))
+                .copied()
+                .collect(),
+            labels: order.rows.iter().map(|row| self.labels[*row]).collect(),
+            owners: order.owners,
+            units: self.units,
+        }
+    }
 }
 
 /// Reads a column of text. A row without a text or an owner is left out.
@@ -224,7 +251,15 @@ pub(crate) async fn read_texts(
         Ok(())
     })
     .await?;
-    Ok(texts)
+    let order = Order::of(&texts.owners, |left, right| {
+        texts.texts[left].cmp(&texts.texts[right])
+    });
+    let take = |row: &usize| std::mem::take(&mut texts.texts[*row]);
+    Ok(Texts {
+        texts: order.rows.iter().map(take).collect(),
+        owners: order.owners,
+        units: texts.units,
+    })
 }
 
 fn private_table<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Table, Error> {
@@ -362,10 +397,6 @@ async fn scan(
     let owner = owner_column(&name, table)?;
     let engine = |error| sources::incident(format!("table `{name}`"), error);
     let wanted = columns.iter().copied().chain(owner);
-    // One partition, so that rows come in the order of their files: a run that goes on must find the data that it began with.
-    let mut state = session.state();
-    state.config_mut().options_mut().execution.target_partitions = 1;
-    let session = &SessionContext::new_with_state(state);
     let plan = sources::typed_scan(&session.state(), &name, table).await?;
     let plan = LogicalPlanBuilder::from(plan)
         .project(wanted.enumerate().map(|(place, name)| {

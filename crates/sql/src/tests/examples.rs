@@ -59,18 +59,26 @@ fn rows_are_coded_by_what_is_declared() {
     assert_eq!(
         examples.features,
         [
-            [0.0, 0.0, 1.0, 0.0],
-            [0.0, 1.0, 0.0, 1.0],
-            [1.0, 0.0, 0.0, 0.0],
             [-1.0, 0.0, 1.0, 0.0],
+            [0.0, 1.0, 0.0, 1.0],
+            [0.0, 0.0, 1.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0],
         ]
         .concat()
     );
-    assert_eq!(examples.labels, [1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(examples.labels, [0.0, 0.0, 1.0, 1.0]);
     // Rows of one unit are its own wherever they lie; a row of nobody and one without a label are no examples.
-    let owners = &examples.owners;
     assert_eq!(examples.units, 3, "the third has no label, and is there");
-    assert!(owners[0] == owners[2] && owners[1] == owners[3] && owners[0] != owners[1]);
+    assert_eq!(examples.owners, [0, 0, 1, 1]);
+    // A run of training goes on with the same data, in whatever order they are stored by then.
+    let mut lines: Vec<&str> = ROWS.lines().collect();
+    lines[1..].reverse();
+    std::fs::write(directory.path().join("visits.csv"), lines.join("\n")).unwrap();
+    let reversed = dataset.examples("visits", &encoding).unwrap();
+    assert_eq!(
+        (&reversed.features, &reversed.labels, &reversed.owners),
+        (&examples.features, &examples.labels, &examples.owners)
+    );
 }
 
 #[test]
@@ -86,7 +94,7 @@ fn numbers_are_learned_too() {
     };
     assert_eq!(encoding.label.1, label);
     let examples = dataset.examples("visits", &encoding).unwrap();
-    assert_eq!(examples.labels, [0.0, 1.0, -1.0]);
+    assert_eq!(examples.labels, [1.0, 0.0, -1.0]);
 }
 
 #[test]
@@ -94,8 +102,8 @@ fn texts_come_with_their_owners() {
     let directory = tempfile::tempdir().unwrap();
     let dataset = dataset(directory.path());
     let texts = dataset.texts("visits", "NOTES").unwrap();
-    assert_eq!(texts.texts, ["calm", "restless", "", "no label", "slept"]);
-    assert_eq!(texts.owners[0], texts.owners[2]);
+    assert_eq!(texts.texts, ["", "calm", "no label", "restless", "slept"]);
+    assert_eq!(texts.owners, [0, 0, 1, 2, 2]);
 }
 
 #[test]
