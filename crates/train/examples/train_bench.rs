@@ -1,71 +1,57 @@
 //! Times steps of training on one thread, with and without privacy; for `bench/train-run`.
 //!
 //! `train_bench MODEL WHAT` prints one JSON object: CPU milliseconds of each step, and the most memory that the process had.
-//! `pairs` runs both kinds of step in turn in one process and prints the quartiles of their ratio; `pins` times the scoring of ten thousand continuations instead. A step without privacy is the backward pass and the sum of gradients; one with privacy makes the norms in between, and clips.
+//! A step without privacy is the backward pass and the sum of gradients; one with privacy makes the norms in between, and clips. `pairs` runs both in turn in one process and prints the quartiles of their
+//! ratio. `whole` does so with whole steps, as trainers take them: with a batch drawn from many rows, Adam and, where there is privacy, exact noise; `whole-exact` has exact sums too. `pins` times the scoring of ten thousand continuations.
 
+use accounting::{Budget, Delta, Ratio};
+use cpu_time::ProcessTime;
 use device::{Cpu, Device};
+use mechanism::{Account, MemoryLedger};
 use std::time::Duration;
+use train::PlainTrainer;
 use train::models::{
     GruLanguageModel, LanguageModel, LstmLanguageModel, RecurrentShape, Tokens, TransformerLanguageModel,
     TransformerShape,
 };
+use train::private::{Dataset, Parameters, Recipe, Summation, Task, Trainer, Units};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (Some(model), Some(what)) = (arguments.first(), arguments.get(1)) else {
         eprintln!(
-            "error: no model or no kind of step\nhint: train_bench lstm|gru|transformer|transformer-tied plain|private|pairs|pins"
+            "error: no model or no kind of step\nhint: train_bench lstm|gru|transformer|transformer-tied plain|private|pairs|whole|whole-exact|pins"
         );
         std::process::exit(2);
     };
     let device = Cpu::<f32>::new();
-    let private = what == "private";
+    let recurrent = RecurrentShape {
+        vocabulary: 985,
+        embedding: 50,
+        hidden: 100,
+        dropout: 0.0,
+    };
+    let transformer = TransformerShape {
+        vocabulary: 1000,
+        context: 128,
+        width: 256,
+        heads: 4,
+        blocks: 4,
+        tied: model == "transformer-tied",
+        dropout: 0.0,
+    };
     match model.as_str() {
-        "lstm" | "gru" => {
-            let shape = RecurrentShape {
-                vocabulary: 985,
-                embedding: 50,
-                hidden: 100,
-                dropout: 0.0,
-            };
-            let batch = tokens(985, 100, 20);
-            if model == "lstm" {
-                measure(
-                    model,
-                    what,
-                    private,
-                    LstmLanguageModel::new(device, shape).expect("a shape"),
-                    &batch,
-                );
-            } else {
-                measure(
-                    model,
-                    what,
-                    private,
-                    GruLanguageModel::new(device, shape).expect("a shape"),
-                    &batch,
-                );
-            }
+        "lstm" => {
+            let built = || LstmLanguageModel::new(device.clone(), recurrent).expect("a shape");
+            measure(model, what, built, (985, 100, 20));
+        }
+        "gru" => {
+            let built = || GruLanguageModel::new(device.clone(), recurrent).expect("a shape");
+            measure(model, what, built, (985, 100, 20));
         }
         _ => {
-            let tied = model == "transformer-tied";
-            let shape = TransformerShape {
-                vocabulary: 1000,
-                context: 128,
-                width: 256,
-                heads: 4,
-                blocks: 4,
-                tied,
-                dropout: 0.0,
-            };
-            let batch = tokens(1000, 16, 128);
-            measure(
-                model,
-                what,
-                private,
-                TransformerLanguageModel::new(device, shape).expect("a shape"),
-                &batch,
-            );
+            let built = || TransformerLanguageModel::new(device.clone(), transformer).expect("a shape");
+            measure(model, what, built, (1000, 16, 128));
         }
     }
 }
@@ -87,15 +73,11 @@ fn tokens(vocabulary: usize, examples: usize, steps: usize) -> Tokens {
     .expect("tokens of the vocabulary")
 }
 
-/// CPU time of this process.
-fn cpu_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    Duration::from_nanos(
-        text.split(' ')
-            .next()
-            .and_then(|field| field.parse().ok())
-            .unwrap_or(0),
-    )
+/// CPU milliseconds of all threads of this process. Not from `/proc`, which is brought up to date every few milliseconds only.
+fn time(work: impl FnOnce()) -> f64 {
+    let start = ProcessTime::now();
+    work();
+    start.elapsed().as_secs_f64() * 1e3
 }
 
 /// The most memory that this process had, in bytes.
@@ -108,8 +90,20 @@ fn peak_memory() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024
 }
 
-fn measure<M: LanguageModel<Cpu<f32>>>(name: &str, what: &str, private: bool, mut model: M, batch: &Tokens) {
-    let device = Cpu::<f32>::new();
+/// `size` is tokens of the vocabulary, rows of a batch, tokens of a row.
+fn measure<M: LanguageModel<Cpu<f32>>>(
+    name: &str,
+    what: &str,
+    build: impl Fn() -> M,
+    size: (usize, usize, usize),
+) {
+    match what {
+        "whole" => return whole(name, what, build, size, Summation::Float),
+        "whole-exact" => return whole(name, what, build, size, Summation::Exact),
+        _ => {}
+    }
+    let (device, mut model) = (Cpu::<f32>::new(), build());
+    let batch = tokens(size.0, size.1, size.2);
     let parameters = device.upload(&model.initial(1));
     let mut gradient = device.zeros(parameters.len());
     if what == "pins" {
@@ -117,52 +111,40 @@ fn measure<M: LanguageModel<Cpu<f32>>>(name: &str, what: &str, private: bool, mu
         let pins: Vec<[u32; 4]> = (0..10_000)
             .map(|pin| [1000, 100, 10, 1].map(|place| pin / place % 10))
             .collect();
-        let start = cpu_time();
-        let scores = model
-            .score_continuations(&parameters, &[17, 18, 19, 20, 21], &pins)
-            .expect("tokens of the vocabulary");
-        let milliseconds = (cpu_time() - start).as_secs_f64() * 1e3;
-        println!(
-            r#"{{ "model": "{name}", "what": "{what}", "scored": {}, "ms": {milliseconds:.1} }}"#,
-            scores.len()
-        );
+        let milliseconds = time(|| {
+            let scores = model.score_continuations(&parameters, &[17, 18, 19, 20, 21], &pins);
+            assert_eq!(scores.expect("tokens of the vocabulary").len(), pins.len());
+        });
+        println!(r#"{{ "model": "{name}", "what": "{what}", "scored": 10000, "ms": {milliseconds:.1} }}"#);
         return;
     }
     let mut step = |private: bool| {
-        let start = cpu_time();
-        device.clear(&mut gradient);
-        model.backward(&parameters, batch);
-        let weights: Vec<f64> = if private {
-            model
-                .squared_norms()
-                .into_iter()
-                .map(|norm| (1.0 / norm.sqrt()).min(1.0))
-                .collect()
-        } else {
-            vec![1.0; model.examples(batch)]
-        };
-        model.accumulate(&weights, &mut gradient);
-        (cpu_time() - start).as_secs_f64() * 1e3
+        time(|| {
+            device.clear(&mut gradient);
+            model.backward(&parameters, &batch);
+            let weights: Vec<f64> = if private {
+                let norms = model.squared_norms().into_iter();
+                norms.map(|norm| (1.0 / norm.sqrt()).min(1.0)).collect()
+            } else {
+                vec![1.0; model.examples(&batch)]
+            };
+            model.accumulate(&weights, &mut gradient);
+        })
     };
     if what == "pairs" {
         step(true);
         let pairs = if name.starts_with("transformer") { 15 } else { 300 };
-        let mut ratios: Vec<f64> = (0..pairs).map(|_| step(true) / step(false)).collect();
-        ratios.sort_by(f64::total_cmp);
-        let quantile = |share: f64| ratios[(share * (pairs - 1) as f64).round() as usize];
-        println!(
-            r#"{{ "model": "{name}", "library": "deniable", "what": "{what}", "pairs": {pairs}, "lower_quartile": {:.3}, "median": {:.3}, "upper_quartile": {:.3} }}"#,
-            quantile(0.25),
-            quantile(0.5),
-            quantile(0.75)
+        return quartiles(
+            name,
+            what,
+            (0..pairs).map(|_| (step(true), step(false))).collect(),
         );
-        return;
     }
+    let private = what == "private";
     let mut milliseconds = Vec::new();
-    let begun = cpu_time();
+    let begun = ProcessTime::now();
     step(private);
-    while milliseconds.len() < 10 || (cpu_time() - begun < Duration::from_secs(6) && milliseconds.len() < 200)
-    {
+    while milliseconds.len() < 10 || (begun.elapsed() < Duration::from_secs(6) && milliseconds.len() < 200) {
         milliseconds.push(step(private));
     }
     milliseconds.sort_by(f64::total_cmp);
@@ -171,5 +153,75 @@ fn measure<M: LanguageModel<Cpu<f32>>>(name: &str, what: &str, private: bool, mu
     println!(
         r#"{{ "model": "{name}", "library": "deniable", "what": "{what}", "best_ms": {best:.2}, "median_ms": {median:.2}, "steps": {}, "peak_bytes": {memory} }}"#,
         milliseconds.len()
+    );
+}
+
+/// Whole steps with and without privacy, in turn.
+fn whole<M: LanguageModel<Cpu<f32>>>(
+    name: &str,
+    what: &str,
+    build: impl Fn() -> M,
+    (vocabulary, batch, length): (usize, usize, usize),
+    summation: Summation,
+) {
+    let rows = 2000 * batch;
+    let data = Dataset::new("made-up tokens", tokens(vocabulary, rows, length), "");
+    let recipe = Recipe::adam(1e-3);
+    let mut plain =
+        PlainTrainer::new(Cpu::new(), build(), &data, recipe.clone(), batch, 1000).expect("a run");
+    let delta = Delta::parse("1e-6").expect("a number");
+    let mut parameters =
+        Parameters::poisson("row", batch as u64, rows as u64, 1.0, 1000, delta).expect("parameters");
+    parameters.summation = summation;
+    let plan = parameters
+        .with_multiplier(Ratio::parse("1").expect("a number"))
+        .expect("a plan");
+    let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
+    let mut account = Account::open(MemoryLedger::new(budget)).expect("an account");
+    let units = Units::each_example(rows);
+    let task = Task {
+        device: Cpu::new(),
+        model: build(),
+        examples: &data,
+        units: &units,
+    };
+    let mut private = Trainer::begin(&mut account, task, plan, recipe, None, "a measurement").expect("a run");
+    let mut step = || {
+        let noised = time(|| {
+            private.step().expect("a step");
+        });
+        let ordinary = time(|| {
+            plain.step();
+        });
+        (noised, ordinary)
+    };
+    step();
+    let pairs = match summation {
+        Summation::Float if !name.starts_with("transformer") => 300,
+        _ => 15,
+    };
+    quartiles(name, what, (0..pairs).map(|_| step()).collect());
+}
+
+/// Prints how many times as long the first of each pair took. Batches of a sample differ in size, so each side's median is told as well.
+fn quartiles(name: &str, what: &str, pairs: Vec<(f64, f64)>) {
+    let quantile = |mut numbers: Vec<f64>, share: f64| {
+        numbers.sort_by(f64::total_cmp);
+        numbers[(share * (numbers.len() - 1) as f64).round() as usize]
+    };
+    let ratio = |share| {
+        quantile(
+            pairs.iter().map(|(first, second)| first / second).collect(),
+            share,
+        )
+    };
+    println!(
+        r#"{{ "model": "{name}", "library": "deniable", "what": "{what}", "pairs": {}, "lower_quartile": {:.3}, "median": {:.3}, "upper_quartile": {:.3}, "private_ms": {:.2}, "plain_ms": {:.2} }}"#,
+        pairs.len(),
+        ratio(0.25),
+        ratio(0.5),
+        ratio(0.75),
+        quantile(pairs.iter().map(|pair| pair.0).collect(), 0.5),
+        quantile(pairs.iter().map(|pair| pair.1).collect(), 0.5),
     );
 }

@@ -8,8 +8,8 @@ use super::summed::CHUNK;
 
 /// 2^61 − 1, a prime.
 const PRIME: u64 = (1 << 61) - 1;
-/// Chains that are computed side by side, each over every fourth number.
-const LANES: usize = 4;
+/// Numbers that are added up before the sum is brought back into the field.
+const GROUP: usize = 8;
 /// Numbers beyond this are read in two halves, so that equal remainders mean equal numbers.
 const MOST: u64 = 1 << 59;
 
@@ -50,13 +50,9 @@ impl Fingerprint {
 
     /// The fingerprint of a list.
     pub fn of(&self, values: &[i64]) -> [u8; 32] {
-        let wide = values
-            .iter()
-            .fold(false, |any, value| any | (value.unsigned_abs() >= MOST));
-        if wide {
-            written(self.0.map(|point| halves(point, values)), values.len(), true)
-        } else {
-            Self::of_polynomials(self.0.map(|point| whole(point, values)), values.len())
+        match whole(self.0, values) {
+            Some(polynomials) => Self::of_polynomials(polynomials, values.len()),
+            None => written(self.0.map(|point| halves(point, values)), values.len(), true),
         }
     }
 
@@ -75,23 +71,46 @@ fn written(values: [u64; 2], len: usize, wide: bool) -> [u8; 32] {
     print
 }
 
-/// Σ (value + 2^59)·point^(n−1−place); all numbers are below 2^60, which is below the prime.
-fn whole(point: u64, values: &[i64]) -> u64 {
-    let fourth = (1..LANES).fold(point, |power, _| step(power, point, 0));
-    let mut chains = [0u64; LANES];
-    let mut groups = values.chunks_exact(LANES);
-    for group in &mut groups {
-        for (chain, value) in chains.iter_mut().zip(group) {
-            *chain = step(*chain, fourth, (*value + MOST as i64) as u64);
+/// Σ (value + 2^59)·point^(n−1−place) at both points; `None` where a number is too large for that.
+fn whole(points: [u64; 2], values: &[i64]) -> Option<[u64; 2]> {
+    // point^8, point^7, …, point.
+    let powers = points.map(|point| {
+        let mut powers = [point; GROUP];
+        for place in (0..GROUP - 1).rev() {
+            powers[place] = step(powers[place + 1], point, 0);
+        }
+        powers
+    });
+    let mut sums = [0u64; 2];
+    let mut wide = false;
+    let mut digit = |value: i64| {
+        let digit = value.wrapping_add(MOST as i64) as u64;
+        // 0 and all from 2^60 on: magnitudes of at least 2^59.
+        wide |= digit.wrapping_sub(1) >= 2 * MOST - 1;
+        digit
+    };
+    let (groups, rest) = values.as_chunks::<GROUP>();
+    for group in groups {
+        let digits = group.map(&mut digit);
+        for (sum, powers) in sums.iter_mut().zip(&powers) {
+            // Below 2^122 + 2^66 + 7·2^60·(2^61 + 8) + 2^60 < 2^125, so that both halves and their sum fit 64 bits. Where a digit is larger than that, it does not matter what comes out.
+            let first = u128::from(*sum) * u128::from(powers[0]);
+            let products = digits.iter().zip(&powers[1..]);
+            let product = products.fold(first, |total, (digit, power)| {
+                total.wrapping_add(u128::from(*digit) * u128::from(*power))
+            });
+            let product = product.wrapping_add(u128::from(digits[GROUP - 1]));
+            let folded = (product as u64 & PRIME).wrapping_add((product >> 61) as u64);
+            *sum = (folded & PRIME) + (folded >> 61);
         }
     }
-    // The chains, then what is left, as digits of one more polynomial.
-    let ends = chains.iter().copied();
-    let rest = groups
-        .remainder()
-        .iter()
-        .map(|value| (*value + MOST as i64) as u64);
-    reduced(ends.chain(rest).fold(0, |sum, digit| step(sum, point, digit)))
+    for value in rest {
+        let digit = digit(*value);
+        for (sum, point) in sums.iter_mut().zip(points) {
+            *sum = step(*sum, point, digit & (2 * MOST - 1));
+        }
+    }
+    (!wide).then(|| sums.map(reduced))
 }
 
 /// The same over the halves of each number.
@@ -124,9 +143,27 @@ mod tests {
             .map(|place| place * place * 1_000_003 - 77_777_777)
             .collect();
         let shifted = |value: i64| (value + MOST as i64) as u64;
-        for len in [0, 1, 3, 4, 20, 23] {
-            let digits = values[..len].iter().map(|value| shifted(*value));
-            assert_eq!(whole(point, &values[..len]), by_hand(point, digits));
+        for len in [0, 1, 7, 8, 16, 23] {
+            let digits = || values[..len].iter().map(|value| shifted(*value));
+            let truth = [point, PRIME].map(|point| by_hand(point, digits()));
+            assert_eq!(whole([point, PRIME], &values[..len]), Some(truth));
+        }
+        // The largest digits and points: nothing overflows.
+        let largest = [MOST as i64 - 1; 3 * GROUP];
+        let digits = || largest.iter().map(|value| shifted(*value));
+        assert_eq!(
+            whole([PRIME - 1, PRIME], &largest),
+            Some([PRIME - 1, PRIME].map(|point| by_hand(point, digits())))
+        );
+        for (wide, place) in [
+            (MOST as i64, 3),
+            (-(MOST as i64), 20),
+            (i64::MIN, 0),
+            (i64::MAX, 22),
+        ] {
+            let mut values = values.clone();
+            values[place] = wide;
+            assert_eq!(whole([point; 2], &values), None, "{wide}");
         }
         for extreme in [PRIME, PRIME - 1, 0, 1] {
             let big = u128::from(extreme) * u128::from(extreme) + u128::from(PRIME);
