@@ -32,7 +32,7 @@ pub trait Elsewhere {
 
 /// Noise that a key chooses for each place, as far as 96 bits an attempt tell it.
 ///
-/// Attempts are three words each of ChaCha12. The first of place p is word p mod 16 of the blocks 3⌊p/16⌋ + 0, 1, 2 of stream 0; the others follow each other in stream 2p + 1. Whoever owns the
+/// Attempts are three words each of ChaCha12. The first of place 256s + 16w + l, where w and l are below 16, is word w of the blocks 48s + l, 48s + 16 + l and 48s + 32 + l of stream 0; the others of place p follow each other in stream 2p + 1. Whoever owns the
 /// noise says what an attempt means and why it is right; a device does the arithmetic that is written there, and leaves out what is open.
 #[derive(Clone, Copy)]
 pub struct QuickNoise<'a> {

@@ -1,15 +1,13 @@
 //! Gaussian noise as a function of a key and a place, so that many places can be computed at once, in any order and by anybody.
 
+use crate::chacha::{self, LANES, Row};
 use crate::gaussian::{Blocks, signed_sum};
 use crate::{Entropy, Keyed, RoundedGaussian};
 use exact::power_of_two;
-use std::hint::select_unpredictable;
 use zeroize::Zeroize;
 
-/// Places whose first attempts are made of the same three blocks of a stream: one word of each block a place.
-const GROUP: usize = 16;
-/// Groups whose blocks are made at once.
-const GROUPS: usize = 4;
+/// Places whose first attempts are made of the same 48 blocks of a stream: three words a place, each of another block.
+const GROUP: usize = 16 * LANES;
 /// Bits of a key that choose an entry of the table.
 const ENTRY_BITS: u32 = 12;
 /// Bits of a key after those.
@@ -33,10 +31,9 @@ struct Attempt {
 impl Attempt {
     /// The first attempt of one of 16 places.
     #[inline(always)]
-    fn of(bits: &[[u8; 4]; 3 * GROUP], lane: usize) -> Self {
-        // Changes nothing but what the compiler knows of the index.
-        let lane = lane % GROUP;
-        Self::new([bits[lane], bits[GROUP + lane], bits[2 * GROUP + lane]])
+    fn of(bits: [&Row; 3], lane: usize) -> Self {
+        let [word, place, coin] = bits.map(|row| row[lane]);
+        Self { word, place, coin }
     }
 
     #[inline(always)]
@@ -115,8 +112,8 @@ impl NarrowBlocks {
 /// Rounded Gaussian noise of which every place has its own, chosen by a key.
 ///
 /// # Exactness
-/// Proof: a place has a tape of bits that no other place reads, from blocks of one ChaCha12 key: attempt 0 is one word of each of three blocks of stream 0, shared out
-/// among 16 places (place p has word p mod 16 of the blocks 3⌊p/16⌋ + 0, 1, 2); attempts 1, 2, … are three words each of stream 2p + 1; and what attempt t needs beyond
+/// Proof: a place has a tape of bits that no other place reads, from blocks of one ChaCha12 key: attempt 0 is one word of each of three blocks of stream 0: place 256s + 16w + l,
+/// where w and l are below 16, has word w of the blocks 48s + l, 48s + 16 + l and 48s + 32 + l, so that sixteen blocks side by side serve sixteen places side by side; attempts 1, 2, … are three words each of stream 2p + 1 of place p; and what attempt t needs beyond
 /// its 96 bits comes from stream 2p + 2, from block t·2^32 on. So the tapes are independent and uniform. Each attempt is the proposal of [`RoundedGaussian`]: a block q from
 /// the first 31 bits, refined where they do not tell; a sign; a place ρ; and a coin U, which keeps it if U < e^(−γ), γ = K·ρ·(2q+ρ). The first
 /// that is kept is the noise, so its law is that of [`RoundedGaussian`], whatever the width of blocks. A verdict is what 96 bits imply for *all* their continuations, so it does not matter who finds it,
@@ -132,6 +129,22 @@ pub struct PlacedGaussian<'a> {
     blocks: &'a Blocks,
     tables: PlacedTables<'a>,
     key: [u8; 32],
+}
+
+/// [`PlacedGaussian::add_to`], to be compiled for each kind of processor.
+struct Adding<'n, 'v> {
+    noise: &'n PlacedGaussian<'n>,
+    first: u64,
+    values: &'v mut [i64],
+}
+
+impl pulp::WithSimd for Adding<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.noise.add_to_groups(self.first, self.values);
+    }
 }
 
 impl std::fmt::Debug for PlacedGaussian<'_> {
@@ -171,77 +184,104 @@ impl<'a> PlacedGaussian<'a> {
         }
     }
 
-    /// Adds to each value the noise of its place, the first of which is `first`, a multiple of 16: exactly clamp(value + noise).
+    /// Adds to each value the noise of its place, the first of which is `first`, a multiple of 256: exactly clamp(value + noise).
     ///
     /// # Panics
-    /// When `first` is no multiple of 16.
+    /// When `first` is no multiple of 256.
     pub fn add_to(&self, first: u64, values: &mut [i64]) {
         assert!(
             first.is_multiple_of(GROUP as u64),
-            "a group begins at a multiple of 16"
+            "a group begins at a multiple of 256"
         );
-        let (mut stream, mut later) = (Keyed::new(self.key, 0), Keyed::new(self.key, 0));
-        stream.go_to(0, first / GROUP as u64 * 3);
-        let mut bits = [[0u8; 4]; 3 * GROUP * GROUPS];
+        // By the widest instructions that the processor has; what is computed does not depend on them.
+        pulp::Arch::new().dispatch(Adding {
+            noise: self,
+            first,
+            values,
+        });
+    }
+
+    #[inline(always)]
+    fn add_to_groups(&self, first: u64, values: &mut [i64]) {
+        let mut key = chacha::words(&self.key);
+        let mut later = Keyed::new(self.key, 0);
+        let mut bits = [[[0; LANES]; 16]; 3];
         let mut place = first;
-        for batch in values.chunks_mut(GROUP * GROUPS) {
-            let (groups, rest) = batch.as_chunks_mut::<GROUP>();
-            let count = groups.len() + usize::from(!rest.is_empty());
-            stream.bytes(bits[..3 * GROUP * count].as_flattened_mut());
-            let (group_bits, _) = bits.as_chunks::<{ 3 * GROUP }>();
-            for (group, bits) in groups.iter_mut().zip(group_bits) {
-                self.add_to_group(place, bits, group, &mut later);
-                place += GROUP as u64;
+        for group in values.chunks_mut(GROUP) {
+            let mut block = place / GROUP as u64 * 3 * LANES as u64;
+            for rows in &mut bits {
+                chacha::write_blocks(&key, block, rows);
+                block += LANES as u64;
             }
-            if !rest.is_empty() {
-                let mut group = [0; GROUP];
-                group[..rest.len()].copy_from_slice(rest);
-                self.add_to_group(place, &group_bits[count - 1], &mut group, &mut later);
-                rest.copy_from_slice(&group[..rest.len()]);
+            for (row, values) in group.chunks_mut(LANES).enumerate() {
+                let attempts = [&bits[0][row], &bits[1][row], &bits[2][row]];
+                match values.try_into() {
+                    Ok(values) => self.add_to_row(place, attempts, values, &mut later),
+                    Err(_) => {
+                        let mut whole = [0; LANES];
+                        whole[..values.len()].copy_from_slice(values);
+                        self.add_to_row(place, attempts, &mut whole, &mut later);
+                        values.copy_from_slice(&whole[..values.len()]);
+                    }
+                }
+                place += LANES as u64;
             }
         }
-        bits.as_flattened_mut().zeroize();
+        bits.zeroize();
+        key.zeroize();
     }
 
     /// Without a branch for those that are told at one look; then the others.
     #[inline(always)]
-    fn add_to_group(
-        &self,
-        place: u64,
-        bits: &[[u8; 4]; 3 * GROUP],
-        group: &mut [i64; GROUP],
-        later: &mut Keyed,
-    ) {
+    // Lanes are told by their place.
+    #[allow(clippy::needless_range_loop)]
+    fn add_to_row(&self, place: u64, bits: [&Row; 3], values: &mut [i64; LANES], later: &mut Keyed) {
         let tables = self.tables;
         let entries: &[u32; 1 << ENTRY_BITS] = tables.entries.try_into().expect("as many as were made");
         // More than K, so that a coin below 1 − (2q+1) of these keeps any place in block q: e^−γ ≥ 1 − γ.
         let steep = (tables.steepness >> 12) + 1;
+        // One short loop a kind of instruction: compilers turn those into wide ones.
+        let (mut found, mut cells, mut kept) = ([0u32; LANES], [0u32; LANES], [0u64; LANES]);
+        for lane in 0..LANES {
+            found[lane] = entries[(bits[0][lane] >> (32 - ENTRY_BITS)) as usize];
+        }
+        for lane in 0..LANES {
+            let (cell, told) = told(found[lane], bits[0][lane]);
+            cells[lane] = cell;
+            found[lane] = u32::from(told & (cell < OPEN));
+        }
+        for lane in 0..LANES {
+            let reach = u64::from(bits[2][lane] | 0xffff) + u64::from(2 * cells[lane] + 1) * steep;
+            kept[lane] = u64::from(found[lane]) & u64::from(reach < ONE);
+        }
+        for lane in 0..LANES {
+            let moved = moved(tables, values[lane], cells[lane], Attempt::of(bits, lane));
+            values[lane] = if kept[lane] == 1 { moved } else { values[lane] };
+        }
         let mut others = 0u32;
-        for (lane, value) in group.iter_mut().enumerate() {
-            let attempt = Attempt::of(bits, lane);
-            let entry = entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
-            let (cell, told) = told(entry, attempt.word);
-            let certain = u64::from(attempt.coin | 0xffff) + u64::from(2 * cell + 1) * steep < ONE;
-            let kept = told & certain & (cell < OPEN);
-            others |= u32::from(!kept) << lane;
-            *value = select_unpredictable(kept, moved(tables, *value, cell, attempt), *value);
+        for lane in 0..LANES {
+            others |= u32::from(kept[lane] == 0) << lane;
         }
         while others != 0 {
-            let lane = others.trailing_zeros() as usize % GROUP;
+            let lane = others.trailing_zeros() as usize % LANES;
             others &= others - 1;
             let attempt = Attempt::of(bits, lane);
-            group[lane] = self.settled(place + lane as u64, attempt, group[lane], later);
+            values[lane] = self.settled(place + lane as u64, attempt, values[lane], later);
         }
     }
 
     /// The value with the noise of its place: exactly clamp(value + noise).
     pub fn added(&self, place: u64, value: i64) -> i64 {
-        let lane = (place % GROUP as u64) as usize;
-        let mut bits = [[0u8; 4]; 3 * GROUP];
+        let within = place % GROUP as u64;
+        let (row, lane) = (within as usize / LANES, within % LANES as u64);
         let mut stream = Keyed::new(self.key, 0);
-        stream.go_to(0, place / GROUP as u64 * 3);
-        stream.bytes(bits.as_flattened_mut());
-        self.settled(place, Attempt::of(&bits, lane), value, &mut stream)
+        let words = [0, 1, 2].map(|part| {
+            let mut block = [[0u8; 4]; 16];
+            stream.go_to(0, (place / GROUP as u64 * 3 + part) * LANES as u64 + lane);
+            stream.bytes(block.as_flattened_mut());
+            block[row]
+        });
+        self.settled(place, Attempt::new(words), value, &mut stream)
     }
 
     /// The key, for whoever computes elsewhere: as secret as what the noise hides.
@@ -325,7 +365,15 @@ fn moved(tables: PlacedTables<'_>, value: i64, cell: u32, attempt: Attempt) -> i
     let point = (u64::from(cell) << 48) | (u64::from(attempt.place) << 16) | u64::from(attempt.coin & 0xffff);
     let magnitude = (((point >> tables.cut) + tables.half) >> tables.shift) as i64;
     let sign = -i64::from(attempt.word & 1);
-    value.saturating_add((magnitude ^ sign) - sign)
+    let moved = (magnitude ^ sign) - sign;
+    // Saturating, spelled out: no wide instruction does it.
+    let sum = value.wrapping_add(moved);
+    let end = (value >> 63) ^ i64::MAX;
+    if ((value ^ sum) & (moved ^ sum)) < 0 {
+        end
+    } else {
+        sum
+    }
 }
 
 /// The block that an entry gives a word, [`OPEN`] or more where it gives none, and whether it is so: not where the key is the bound itself.

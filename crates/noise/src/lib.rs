@@ -16,6 +16,7 @@
 
 mod bernoulli;
 mod by_place;
+mod chacha;
 mod entropy;
 mod error;
 mod exponential;

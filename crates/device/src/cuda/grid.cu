@@ -166,34 +166,35 @@ __device__ size saturating_add(size a, size b) {
     return a < 0 ? (size)(1ull << 63) : (size)((1ull << 63) - 1);
 }
 
-// A thread has 16 places, whose first attempts are in three blocks; it says which it leaves.
+// A thread has every sixteenth of 256 places, whose first attempts are in three blocks; it says which it leaves.
 extern "C" __global__ void add_noise(
     size n, word key0, word key1, word key2, word key3, const unsigned* entries, size ends, const unsigned* lows,
     const unsigned* aboves, word last, word steepness, word cut, word half, word shift, size* numbers, unsigned short* left
 ) {
     Key key = {{key0, key1, key2, key3}};
     Noise noise = {entries, ends, lows, aboves, last, steepness, cut, half, shift};
-    EACH(group, (n + 15) / 16) {
+    EACH(thread, (n + 255) / 256 * 16) {
+        size first = thread / 16 * 256 + thread % 16, block = thread / 16 * 48 + thread % 16;
         unsigned words[16], places[16], coins[16];
-        key.block(3 * group, 0, words);
-        key.block(3 * group + 1, 0, places);
-        key.block(3 * group + 2, 0, coins);
+        key.block(block, 0, words);
+        key.block(block + 16, 0, places);
+        key.block(block + 32, 0, coins);
         unsigned open = 0, dropped = 0;
         #pragma unroll
-        for (int lane = 0; lane < 16; lane++) {
-            size at = 16 * group + lane, moved = 0;
+        for (int row = 0; row < 16; row++) {
+            size at = first + 16 * row, moved = 0;
             if (at < n) {
-                int verdict = noise.judged(words[lane], places[lane], coins[lane], &moved);
+                int verdict = noise.judged(words[row], places[row], coins[row], &moved);
                 if (verdict == KEPT) numbers[at] = saturating_add(numbers[at], moved);
-                else if (verdict == DROPPED) dropped |= 1u << lane;
-                else open |= 1u << lane;
+                else if (verdict == DROPPED) dropped |= 1u << row;
+                else open |= 1u << row;
             }
         }
         // Five further attempts each; who needs more is left.
         while (dropped) {
-            int lane = __ffs(dropped) - 1, verdict = DROPPED;
+            int row = __ffs(dropped) - 1, verdict = DROPPED;
             dropped &= dropped - 1;
-            size at = 16 * group + lane, moved = 0;
+            size at = first + 16 * row, moved = 0;
             unsigned later[16];
             key.block(0, 2 * at + 1, later);
             #pragma unroll
@@ -203,8 +204,8 @@ extern "C" __global__ void add_noise(
                 }
             }
             if (verdict == KEPT) numbers[at] = saturating_add(numbers[at], moved);
-            else open |= 1u << lane;
+            else open |= 1u << row;
         }
-        left[group] = open;
+        left[thread] = open;
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::{Elsewhere, QuickNoise};
 
-/// Places whose first attempts come from the same blocks: one thread's work.
-const GROUP: usize = 16;
+/// Places that a thread has, and threads that have the places of one group: every sixteenth each.
+const LANES: usize = 16;
 
 impl Cuda {
     pub(super) fn put_on_grid(&self, scale: f64, values: &Numbers, integers: &mut Vector<i64>) {
@@ -57,7 +57,7 @@ impl Elsewhere for OnGpu<'_> {
 
     fn add_noise(&mut self, noise: &QuickNoise<'_>) -> Vec<usize> {
         let len = self.numbers.len();
-        let groups = len.div_ceil(GROUP);
+        let threads = len.div_ceil(LANES * LANES) * LANES;
         assert!(
             noise.entries.len() == 1 << 12 && noise.aboves.len() == noise.lows.len(),
             "tables of another kind"
@@ -67,14 +67,14 @@ impl Elsewhere for OnGpu<'_> {
             self.gpu.sent(noise.lows),
             self.gpu.sent(noise.aboves),
         );
-        let left = self.gpu.zeros::<u16>(groups);
+        let left = self.gpu.zeros::<u16>(threads);
         let key = |part: usize| {
             let bytes = noise.key[8 * part..8 * part + 8].try_into();
             u64::from_le_bytes(bytes.expect("eight bytes"))
         };
         self.gpu.over(
             "add_noise",
-            groups,
+            threads,
             arguments![
                 len,
                 key(0),
@@ -91,15 +91,19 @@ impl Elsewhere for OnGpu<'_> {
                 noise.half,
                 u64::from(noise.shift),
                 self.numbers.at(0, len),
-                left.at(0, groups),
+                left.at(0, threads),
             ],
         );
-        let left = self.gpu.read(&left, 0..groups);
-        let places = |(group, mask): (usize, u16)| {
-            (0..GROUP).filter_map(move |lane| (mask >> lane & 1 == 1).then_some(group * GROUP + lane))
+        let left = self.gpu.read(&left, 0..threads);
+        let places = |(thread, mask): (usize, u16)| {
+            let first = thread / LANES * LANES * LANES + thread % LANES;
+            let rows = (0..LANES).filter(move |row| mask >> row & 1 == 1);
+            rows.map(move |row| first + LANES * row)
         };
         let open = left.into_iter().enumerate().filter(|(_, mask)| *mask != 0);
-        open.flat_map(places).collect()
+        let mut open: Vec<usize> = open.flat_map(places).collect();
+        open.sort_unstable();
+        open
     }
 
     fn change(&mut self, places: &[usize], made: &mut dyn FnMut(usize, i64) -> i64) {

@@ -22,7 +22,14 @@ pub(super) fn key_for(purpose: &str, key: &[u8; 32], number: u64, depends_on: &[
 
 /// What the charge says of a key, and of what it is for, without telling either. It names the way noise is drawn, too: a run that was begun with another would get other noise for the same sums.
 fn name_of(key: &[u8; 32], subject: &str) -> String {
-    hexadecimal(&key_for("name, noise by place", key, 0, subject.as_bytes())[..16])
+    hexadecimal(
+        &key_for(
+            "name, noise by place, sixteen blocks side by side",
+            key,
+            0,
+            subject.as_bytes(),
+        )[..16],
+    )
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
