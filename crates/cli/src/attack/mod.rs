@@ -2,6 +2,7 @@
 
 mod average;
 mod bits;
+mod known;
 mod linkage;
 mod membership;
 mod memorization;
@@ -9,6 +10,8 @@ mod people;
 mod reconstruct;
 mod table;
 mod told;
+
+pub(crate) use known::Known;
 
 use crate::terminal::CliError;
 use clap::{Args, Subcommand};

@@ -1,9 +1,10 @@
 //! The arms of the study, trained and asked.
 
+use super::super::Known;
 use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Promise};
 use attack::memorization::{
-    Allowed, Candidates, Line, Rank, Ranking, Remembered, Remembers, Summary, allowed, rank_all, remembered,
+    Allowed, Candidates, Line, Rank, Ranking, Remembered, Summary, allowed, rank_all, remembered,
 };
 use device::Device;
 use serde::Serialize;
@@ -69,19 +70,6 @@ pub(super) struct Others {
 }
 
 type Model<D> = Language<D, AnyLanguageModel<D>>;
-
-/// A model as the attack sees it.
-struct Known<'l, D: Device>(&'l mut Model<D>);
-
-impl<D: Device<Scalar = f32>> Remembers for Known<'_, D> {
-    fn next(&mut self, context: &[u32]) -> Vec<f64> {
-        Learner::next(self.0, context)
-    }
-
-    fn many(&mut self, prefix: &[u32], continuations: &[Vec<u32>]) -> Vec<f64> {
-        Learner::many(self.0, prefix, continuations)
-    }
-}
 
 impl Wanted {
     /// Trains one arm; `watch` is asked after each step whether to go on.

@@ -212,3 +212,37 @@ fn a_database_is_drafted_from_its_schema() {
     assert_eq!(names, ["users", "v"]);
     assert_eq!(shown(&rows(catalog.table("v").unwrap()).unwrap()), ["1"]);
 }
+
+/// A run of training goes on with the rows it began with, although a database has moved them by then.
+#[test]
+fn examples_are_the_same_wherever_a_database_puts_its_rows() {
+    execute(
+        "DROP SCHEMA IF EXISTS moved CASCADE; CREATE SCHEMA moved;
+         CREATE TABLE moved.visits AS SELECT g % 70 AS id, (g * 7919) % 1000 AS cost, g % 3 = 0 AS urgent FROM generate_series(1, 500) g;",
+    );
+    let catalog = format!(
+        "name = \"clinic\"\n[unit]\nwhose = \"patient\"\n[budget]\nepsilon = 1\ndelta = 1e-6\nledger = \"ledger\"
+         [tables.visits]\nsource = \"{}\"\ntable = \"moved.visits\"\nunit = \"id\"
+         [tables.visits.columns]\nid = {{ kind = \"int\" }}\ncost = {{ kind = \"int\", bounds = [0, 1000] }}\nurgent = {{ kind = \"bool\" }}",
+        connection()
+    );
+    let catalog = Catalog::parse(&catalog, std::path::Path::new("/")).unwrap();
+    let visits = table(source("moved.visits"), &[("id", Kind::Int), ("cost", Kind::Int)]);
+    let encoding = crate::encoding(&catalog, "visits", "urgent", &[]).unwrap();
+    let dataset = crate::Dataset::new(catalog).unwrap();
+    let read = || {
+        let examples = dataset.examples("visits", &encoding).unwrap();
+        (
+            examples.features,
+            examples.labels,
+            examples.owners,
+            examples.units,
+        )
+    };
+    let (stored, before) = (shown(&rows(&visits).unwrap()), read());
+    assert_eq!((before.1.len(), before.3), (500, 70));
+    // A row that is written again goes to the end.
+    execute("UPDATE moved.visits SET cost = cost WHERE id % 2 = 0");
+    assert_ne!(stored, shown(&rows(&visits).unwrap()));
+    assert!(before == read());
+}
