@@ -99,7 +99,7 @@ struct End {
 }
 
 /// The least σ at which `over`, which falls in σ, is not above 0. What is returned was asked about, and is the least in one of two senses: `over` is above −[`SLACK`] there, or, where it jumps, above 0 at a σ
-/// that is smaller by this part. `start` is where to look first.
+/// that is smaller by hardly more than this part. `start` is where to look first.
 fn least(start: f64, over: impl Fn(&Rational) -> Result<f64, Error>) -> Result<Ratio, Error> {
     let (mut low, mut high): (Option<End>, Option<End>) = (None, None);
     let (mut sigma, mut reach) = (start, 1.003);
@@ -120,7 +120,8 @@ fn least(start: f64, over: impl Fn(&Rational) -> Result<f64, Error>) -> Result<R
             (Some(low), _) if low.sigma >= RANGE.1 => break,
             (None, _) => (sigma / reach).max(RANGE.0),
             (_, None) => (sigma * reach).min(RANGE.1),
-            (Some(low), Some(high)) if high.sigma / low.sigma < 1.0 + SLACK => break,
+            // Where ε jumps, the ends only ever halve: the longer that takes, the less is asked of them. A σ that is a little too large is still right.
+            (Some(low), Some(high)) if high.sigma / low.sigma < 1.0 + SLACK * slower(round) => break,
             (Some(low), Some(high)) => between(low, high, round),
         };
         // Further each time, until there are two ends.
@@ -128,6 +129,11 @@ fn least(start: f64, over: impl Fn(&Rational) -> Result<f64, Error>) -> Result<R
     }
     let found = high.ok_or(Error::NoMultiplier)?;
     Ok(Ratio::at_least(&found.candidate))
+}
+
+/// 1 for the first twelve rounds, then four times as much each.
+fn slower(round: u32) -> f64 {
+    libm::exp2(2.0 * f64::from(round.saturating_sub(12)))
 }
 
 /// Where the straight line between two ends, in ln σ, is just below 0. Every third time half-way, so that a function that is nothing like a line is searched as fast as by halving.

@@ -15,23 +15,28 @@ pub(crate) fn words(key: &[u8; 32]) -> [u32; 8] {
     std::array::from_fn(|place| u32::from_le_bytes(words[place]))
 }
 
+/// Adds the state that blocks begin with: constants, the key, the number of each block, and stream 0. It is not kept anywhere, so that there is no copy of the key to wipe.
+#[inline(always)]
+fn add_start(key: &[u32; 8], first: u64, rows: &mut [Row; 16]) {
+    const WORDS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+    for lane in 0..LANES {
+        for word in 0..4 {
+            rows[word][lane] = rows[word][lane].wrapping_add(WORDS[word]);
+        }
+        for word in 0..8 {
+            rows[4 + word][lane] = rows[4 + word][lane].wrapping_add(key[word]);
+        }
+        let number = first.wrapping_add(lane as u64);
+        rows[12][lane] = rows[12][lane].wrapping_add(number as u32);
+        rows[13][lane] = rows[13][lane].wrapping_add((number >> 32) as u32);
+    }
+}
+
 /// Writes the blocks of stream 0 from `first` on: row w has word w of each. The same bits as [`crate::Keyed`], in another order.
 #[inline(always)]
 pub(crate) fn write_blocks(key: &[u32; 8], first: u64, rows: &mut [Row; 16]) {
-    const WORDS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
-    let mut start = [[0u32; LANES]; 16];
-    for word in 0..4 {
-        start[word] = [WORDS[word]; LANES];
-    }
-    for word in 0..8 {
-        start[4 + word] = [key[word]; LANES];
-    }
-    for lane in 0..LANES {
-        let counter = first.wrapping_add(lane as u64);
-        start[12][lane] = counter as u32;
-        start[13][lane] = (counter >> 32) as u32;
-    }
-    *rows = start;
+    *rows = [[0; LANES]; 16];
+    add_start(key, first, rows);
     for _ in 0..6 {
         quarter::<0, 4, 8, 12>(rows);
         quarter::<1, 5, 9, 13>(rows);
@@ -42,11 +47,7 @@ pub(crate) fn write_blocks(key: &[u32; 8], first: u64, rows: &mut [Row; 16]) {
         quarter::<2, 7, 8, 13>(rows);
         quarter::<3, 4, 9, 14>(rows);
     }
-    for word in 0..16 {
-        for lane in 0..LANES {
-            rows[word][lane] = rows[word][lane].wrapping_add(start[word][lane]);
-        }
-    }
+    add_start(key, first, rows);
 }
 
 #[inline(always)]

@@ -72,7 +72,7 @@ pub enum Error {
     },
     /// A file that could not be written or read.
     #[error(
-        "{path}: {source}\nhint: the file that was there before, if any, is as it was; make room or name another place, then resume"
+        "{path}: {source}\nhint: what was there before, if anything, is as it was; look at the name and at the room on the disk. A run that was begun can be resumed"
     )]
     File {
         /// Which file.

@@ -37,7 +37,8 @@ impl Limit {
     /// The largest probability that a secret, uniform among so many, is among the first `rank`.
     pub fn among_the_first(&self, rank: usize, candidates: usize) -> f64 {
         let chance = rank as f64 / candidates.max(1) as f64;
-        let likelier = self.epsilon.exp() * chance + self.delta;
+        // Beyond e^700 a float is infinite, and infinitely many times no chance is none.
+        let likelier = self.epsilon.min(700.0).exp() * chance + self.delta;
         let missed = (-self.epsilon).exp() * (1.0 - chance - self.delta);
         likelier.min(1.0 - missed.max(0.0)).min(1.0)
     }

@@ -19,12 +19,12 @@ use train::text::{Digits, Vocabulary, made_up_text, read_text};
 
 /// Ask a language model for a secret that was in its text
 ///
-/// A small LSTM learns text in which \"my pin number is 3456\" is planted. All 10,000 PINs are then ranked by the perplexity that the model gives to them. This is done for an
+/// A small LSTM learns text in which "my pin number is 3456" is planted. All 10,000 PINs are then ranked by the perplexity that the model gives to them. This is done for an
 /// ordinary model, for the recipe with noise that the case study published, and for one with a stated ε; and, because a model that learned nothing protects everything, for the
 /// ordinary model when it was no more useful than the private ones. Random PINs of other people are planted once, ten and a hundred times, and some never.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  deniable attack memorization                          a tenth of the published rows and steps, with as many copies
+  deniable attack memorization                          a tenth of the published rows, with as many copies, in 2,000 steps
   deniable attack memorization --full --html study.html the published size: a quarter of an hour on two cores
   deniable attack memorization --full --seeds 5 --device cuda
                                                         five times that, in five minutes on a large GPU
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// The published size: 202,000 rows, 404 copies, 8,100 steps
     #[arg(long, conflicts_with = "scale")]
     full: bool,
-    /// So many times fewer rows and steps than the published size
+    /// So many times fewer rows than the published size, and as many fewer steps, down to 2,000
     #[arg(long, value_name = "N", default_value_t = 10)]
     scale: usize,
     /// Text to learn from, in the place of made-up text

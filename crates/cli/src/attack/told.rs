@@ -42,7 +42,16 @@ pub(super) struct Told {
 impl Outputs {
     /// Refuses places where nothing can be put, before anything is computed for them.
     pub(super) fn check(&self) -> Result<(), CliError> {
-        figure::check(self.plot.as_deref())
+        figure::check(self.plot.as_deref())?;
+        let Some(page) = &self.html else { return Ok(()) };
+        let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if page.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+            return fail(
+                "--html names no file in a folder that exists",
+                "make the folder first, or name another file",
+            );
+        }
+        Ok(())
     }
 
     /// A bar that shows to a person only.

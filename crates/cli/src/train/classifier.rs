@@ -19,13 +19,13 @@ use train::private::Units;
 /// step. A label with declared values, or true and false, makes a classifier; a number makes a regressor. Rows of one unit are clipped together.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  deniable train classifier --table people --label employed --size 300000
-  deniable train classifier --table people --label income --features age,education --hidden 32 --size 300000
+  deniable train classifier --table people --label smoker --size 300000 --target-epsilon 4
+  deniable train classifier --table people --label income --features age,education --hidden 32 --size 300000 --target-epsilon 4
   deniable train evaluate model.safetensors --table people
 
 Without --hidden it is logistic or linear regression.
 
-Exit code: 0 when the model was written, also after Ctrl-C; 2 when nothing was trained or charged.")]
+Exit code: 0 when the model was written, also after Ctrl-C; 2 when it was not. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// The table
     #[arg(long, value_name = "NAME")]
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let origin = Origin {
         source,
         ledger: None,
-        budget: (String::new(), String::new()),
+        budget: None,
         analyst: files.analyst.name(),
         device: arguments.learning.device,
         out: absolute(&files.out),

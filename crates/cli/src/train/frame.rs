@@ -10,7 +10,8 @@ use super::classifier::TableRows;
 use super::language::PrivateText;
 use super::model_file::Described;
 use super::options::{Learning, Privacy};
-use super::origin::Origin;
+use super::origin::{Origin, Source};
+use super::places;
 use super::session::{self, Shown};
 use crate::compute::{DeviceName, cuda};
 use crate::terminal::{CliError, explained};
@@ -89,6 +90,7 @@ impl Run<'_> {
     {
         let dataset = self.origin.source.dataset()?;
         let dataset = dataset.as_ref();
+        self.check_places(dataset)?;
         match self.described {
             Described::Language {
                 network,
@@ -105,6 +107,27 @@ impl Run<'_> {
         }
     }
 
+    /// Nothing is written over what is read or charged.
+    fn check_places(&self, dataset: Option<&Dataset>) -> Result<(), CliError> {
+        let origin = self.origin;
+        let read = match &origin.source {
+            Source::MadeUp { .. } => None,
+            Source::Text { path, .. } => Some(("--text", path.as_path())),
+            Source::Column { catalog, .. } | Source::Table { catalog, .. } => {
+                Some(("the catalog", catalog.as_path()))
+            }
+        };
+        let public = origin.validation.as_deref().map(|path| ("--validation", path));
+        let ledger = origin.ledger_file(dataset);
+        let ledger = ledger.as_deref().map(|path| ("the ledger", path));
+        let plot = origin.plot.as_deref().map(|path| ("--plot", path));
+        let files = [("--checkpoint", self.checkpoint), ("--out", origin.out.as_path())];
+        places::check(
+            &read.into_iter().chain(public).collect::<Vec<_>>(),
+            &ledger.into_iter().chain(files).chain(plot).collect::<Vec<_>>(),
+        )
+    }
+
     fn learn<L: Learned, D: Device<Scalar = f32> + 'static>(
         &self,
         device: D,
@@ -115,7 +138,6 @@ impl Run<'_> {
         D::Buffer: Sync,
     {
         let origin = self.origin;
-        // What is refused leaves no trace, not even an empty ledger.
         let start = match &self.begun {
             Begun::New { privacy, learning } => {
                 let unit = origin.source.unit(dataset);
@@ -151,7 +173,12 @@ impl Run<'_> {
         };
         let keeping = Some(session::keeping(origin, self.described, self.checkpoint));
         let question = format!("training on {}", origin.source.name());
-        let mut store = origin.ledger(dataset)?;
+        // What is refused leaves no trace, not even an empty ledger.
+        if let Start::Planned(plan, recipe) = &start {
+            task.check_start(plan, recipe, keeping.as_ref())
+                .map_err(explained)?;
+        }
+        let mut store = origin.ledger(dataset, matches!(start, Start::Planned(..)))?;
         let session = store.session(&origin.analyst, &question).map_err(explained)?;
         let mut account = Account::open(session).map_err(explained)?;
         let trainer = match start {
@@ -161,7 +188,7 @@ impl Run<'_> {
             Start::Kept(kept) => Trainer::resume(&mut account, task, *kept, keeping),
         };
         session::finish(
-            trainer.map_err(explained)?,
+            trainer.map_err(refused)?,
             self.described,
             origin,
             self.checkpoint,
@@ -170,4 +197,15 @@ impl Run<'_> {
             |model: &mut Sharded<D, L::Model<D>>, parameters| learned.measure(model.first(), parameters),
         )
     }
+}
+
+/// Why a run did not begin; where the budget is too small, with what helps here.
+fn refused(error: train::Error) -> CliError {
+    let budget = matches!(error, train::Error::Mechanism(mechanism::Error::Refused(_)));
+    let told = explained(error);
+    if budget {
+        return told
+            .with_hint("ask for less with a smaller --target-epsilon; `deniable budget` shows what is left");
+    }
+    told
 }

@@ -2,9 +2,10 @@
 
 use super::examples::{Texts, made_up};
 use super::frame::{Begun, Learned, Run};
-use super::model_file::Described;
-use super::options::{Files, Learning, Privacy};
-use super::origin::{Origin, Source, absolute};
+use super::model_file::{Described, read_language};
+use super::options::{Files, Learning, Privacy, up_to};
+use super::origin::{BUDGET, Origin, Source, absolute};
+use super::places;
 use super::session::{self, Shown};
 use crate::account::figure;
 use crate::dataset::CatalogArguments;
@@ -38,7 +39,7 @@ enum NetworkName {
 A vocabulary is a release of the text that it was made from, so it comes from public text (--public-text), from a file (--vocabulary), or from made-up
 English. The ledger of a text lies beside it (notes.txt.ledger), with the budget that its first run states.
 
-Exit code: 0 when the model was written, also after Ctrl-C; 2 when nothing was trained or charged.")]
+Exit code: 0 when the model was written, also after Ctrl-C; 2 when it was not. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// A file of private text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "column"])]
@@ -55,10 +56,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     catalog: CatalogArguments,
     /// Rows of made-up text, where no text is named
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = up_to(10_000_000))]
     made_up: usize,
-    /// A vocabulary that is public, as an earlier model's file or --public-text made it
-    #[arg(long, value_name = "FILE.json", conflicts_with = "public_text")]
+    /// A vocabulary that is public: an earlier model's, named by the model's file
+    #[arg(long, value_name = "FILE", conflicts_with = "public_text")]
     vocabulary: Option<PathBuf>,
     /// Public text to make a vocabulary from
     #[arg(long, value_name = "FILE")]
@@ -67,15 +68,15 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tokens: usize,
     /// Tokens a row
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = up_to(100_000))]
     length: usize,
     #[arg(long, value_enum, default_value_t = NetworkName::Lstm)]
     network: NetworkName,
     /// Numbers that a token becomes [default: 50, or the hidden size of a transformer]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = up_to(16_384))]
     embedding: Option<usize>,
     /// Numbers that are remembered, or a transformer's width
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = up_to(16_384))]
     hidden: usize,
     /// Blocks of a transformer
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -92,12 +93,12 @@ pub(super) struct Arguments {
     /// The ledger of a text [default: the text's name with .ledger]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// The budget of that ledger, when it is made
-    #[arg(long, value_name = "E", default_value = "10")]
-    budget: String,
-    /// The δ of that budget
-    #[arg(long, value_name = "D", default_value = "1e-5")]
-    budget_delta: String,
+    /// The budget of that ledger, when it is made [default: 20]
+    #[arg(long, value_name = "E")]
+    budget: Option<String>,
+    /// The δ of that budget [default: 1e-5]
+    #[arg(long, value_name = "D")]
+    budget_delta: Option<String>,
     #[command(flatten)]
     privacy: Privacy,
     #[command(flatten)]
@@ -115,12 +116,26 @@ const LOOKED_AT: usize = 500;
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     figure::check(arguments.files.plot.as_deref())?;
     session::check_free(&arguments.files.checkpoint())?;
+    let public = [
+        ("--vocabulary", &arguments.vocabulary),
+        ("--public-text", &arguments.public_text),
+    ];
+    let public = public
+        .into_iter()
+        .filter_map(|(what, path)| Some((what, path.as_deref()?)));
+    places::check(
+        &public.collect::<Vec<_>>(),
+        &[
+            ("--out", &arguments.files.out),
+            ("--checkpoint", &arguments.files.checkpoint()),
+        ],
+    )?;
     let source = arguments.source()?;
     let vocabulary = arguments.vocabulary()?;
     let origin = Origin {
         source,
         ledger: arguments.ledger.as_deref().map(absolute),
-        budget: (arguments.budget.clone(), arguments.budget_delta.clone()),
+        budget: arguments.budget(),
         analyst: arguments.files.analyst.name(),
         device: arguments.learning.device,
         out: absolute(&arguments.files.out),
@@ -274,9 +289,22 @@ impl Arguments {
         }
     }
 
+    /// What was said of it, the rest as usual; `None` where nothing was.
+    fn budget(&self) -> Option<(String, String)> {
+        let said = |part: &Option<String>, usual: &str| part.clone().unwrap_or_else(|| usual.to_owned());
+        (self.budget.is_some() || self.budget_delta.is_some())
+            .then(|| (said(&self.budget, BUDGET.0), said(&self.budget_delta, BUDGET.1)))
+    }
+
     fn vocabulary(&self) -> Result<Vocabulary, CliError> {
         let public = match (&self.vocabulary, &self.public_text) {
-            (Some(path), _) => return Vocabulary::load(path).map_err(explained),
+            // A model's own, or one in a file of its own.
+            (Some(path), _) => {
+                return match read_language(path) {
+                    Ok(model) => Ok(model.vocabulary),
+                    Err(_) => Vocabulary::load(path).map_err(explained),
+                };
+            }
             (None, Some(path)) => read_text(path).map_err(explained)?,
             (None, None) => return public_vocabulary(self.tokens),
         };

@@ -10,6 +10,7 @@ mod lines;
 mod model_file;
 mod options;
 mod origin;
+mod places;
 mod resume;
 mod session;
 
@@ -24,7 +25,7 @@ use crate::terminal::CliError;
   deniable train lm --text notes.txt --each-line --size 50000 --target-epsilon 8 --delta 1e-6
   deniable train lm --table notes --column text --size 50000
                                                            each person's texts together, by the catalog
-  deniable train classifier --table people --label employed --size 300000
+  deniable train classifier --table people --label smoker --size 300000 --target-epsilon 4
   deniable train resume model.safetensors.checkpoint       go on after Ctrl-C or a crash; nothing is charged twice
   deniable train generate model.safetensors --prompt \"The old \"
   deniable train evaluate model.safetensors --text public.txt

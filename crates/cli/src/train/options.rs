@@ -5,6 +5,7 @@ use crate::dataset::AnalystArguments;
 use crate::terminal::{CliError, explained, fail};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Ratio};
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 use mechanism::Sampling;
 use std::path::PathBuf;
 use train::private::{Clip, Parameters, Plan, Recipe, Summation};
@@ -94,7 +95,7 @@ pub(super) struct Learning {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// Threads [default: as many as there are processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = up_to(1024))]
     threads: Option<usize>,
     /// Examples that go through the model at once: what memory allows. It changes nothing else
     #[arg(long, value_name = "N", default_value_t = 256)]
@@ -105,6 +106,11 @@ pub(super) struct Learning {
     /// Show the loss of each batch, which is NOT private: it is computed from the data without noise
     #[arg(long)]
     show_private_loss: bool,
+}
+
+/// At least one, and no more than anybody means.
+pub(super) fn up_to(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
 }
 
 /// Where things go.
@@ -204,7 +210,7 @@ impl Privacy {
             (None, None) => {
                 return fail(
                     format!("about how many {}s are there?", unit.whose),
-                    "say it with --size N, a number that is public anyway; or with --size-is-public that it is no secret",
+                    "say it with --size N, a number that is public anyway; of a text, --size-is-public says that it is no secret",
                 );
             }
         };

@@ -1,7 +1,7 @@
 //! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the checkpoint.
 
 use crate::compute::DeviceName;
-use crate::terminal::{CliError, explained};
+use crate::terminal::{CliError, explained, fail};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules, Store};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// The name of the note.
 pub(super) const NOTE: &str = "deniable.origin";
+
+/// ε and δ of a ledger that is made without a word about its budget: room for a run with the default ε, and for one half as large.
+pub(super) const BUDGET: (&str, &str) = ("20", "1e-5");
 
 /// Where private data comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,8 +43,8 @@ pub(super) struct Origin {
     pub(super) source: Source,
     /// The ledger of a text, which has no catalog to name one.
     pub(super) ledger: Option<PathBuf>,
-    /// The budget of that ledger: ε and δ.
-    pub(super) budget: (String, String),
+    /// The budget of that ledger, ε and δ; `None` for its own, or [`BUDGET`] where it is new.
+    pub(super) budget: Option<(String, String)>,
     pub(super) analyst: String,
     pub(super) device: DeviceName,
     pub(super) out: PathBuf,
@@ -114,26 +117,66 @@ fn file_name(path: &Path) -> String {
 }
 
 impl Origin {
-    /// The ledger that is charged.
-    pub(super) fn ledger(&self, dataset: Option<&Dataset>) -> Result<Store, CliError> {
-        if let Some(dataset) = dataset {
-            return dataset.ledger().map_err(explained);
-        }
-        let place = match &self.ledger {
-            Some(path) => path.clone(),
-            None => {
+    /// The file that holds the ledger, if it is in one.
+    pub(super) fn ledger_file(&self, dataset: Option<&Dataset>) -> Option<PathBuf> {
+        match (dataset.map(Dataset::place), &self.ledger) {
+            (Some(Place::File(path)), _) => Some(path),
+            (Some(_), _) => None,
+            (None, Some(path)) => Some(path.clone()),
+            (None, None) => {
                 let data = match &self.source {
                     Source::Text { path, .. } => path,
                     _ => &self.out,
                 };
                 let mut name = data.clone().into_os_string();
                 name.push(".ledger");
-                PathBuf::from(name)
+                Some(PathBuf::from(name))
             }
+        }
+    }
+
+    /// The ledger that is charged: that of the catalog or the text. One that is not there is made for a `new` run only.
+    pub(super) fn ledger(&self, dataset: Option<&Dataset>, new: bool) -> Result<Store, CliError> {
+        if let Some(dataset) = dataset {
+            return dataset.ledger().map_err(explained);
+        }
+        let path = self.ledger_file(None).expect("a text has a ledger in a file");
+        let place = Place::File(path.clone());
+        let unit = self.source.unit(None);
+        if let Some(store) = Store::open_existing(&place).map_err(explained)?
+            && (!new || self.budget.is_none())
+        {
+            let kept = store.rules().budget.unit();
+            if *kept != unit {
+                return fail(
+                    format!(
+                        "the ledger {} is about each {}, and this run about each {}",
+                        path.display(),
+                        kept.whose,
+                        unit.whose
+                    ),
+                    "promises to different units do not add up: name another ledger with --ledger, or train on the same units",
+                );
+            }
+            return Ok(store);
+        }
+        if !new {
+            return fail(
+                format!("there is no ledger at {}", path.display()),
+                "a run goes on where it was charged: put its ledger back",
+            );
+        }
+        let (epsilon, delta) = match &self.budget {
+            Some((epsilon, delta)) => (epsilon.as_str(), delta.as_str()),
+            None => BUDGET,
         };
-        let epsilon = Epsilon::parse(&self.budget.0).map_err(explained)?;
-        let delta = Delta::parse(&self.budget.1).map_err(explained)?;
-        let budget = Budget::new(Promise::Approximate(epsilon, delta), self.source.unit(None));
-        Store::open(&Place::File(place), &Rules::new(budget)).map_err(explained)
+        let epsilon = Epsilon::parse(epsilon).map_err(explained)?;
+        let delta = Delta::parse(delta).map_err(explained)?;
+        let budget = Budget::new(Promise::Approximate(epsilon, delta), unit);
+        Store::open(&place, &Rules::new(budget)).map_err(|error| match error {
+            ledger::Error::OtherRules { .. } => explained(error)
+                .with_hint("leave out --budget and --budget-delta to charge the ledger that is there, or name another with --ledger"),
+            other => explained(other),
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::frame::{Begun, Run};
 use super::model_file::{self, Described};
-use super::origin::{self, Origin};
+use super::origin::{self, Origin, Source, absolute};
 use super::session::Shown;
 use crate::terminal::{CliError, explained};
 use std::path::PathBuf;
@@ -20,6 +20,9 @@ Exit code: 0 when the model was written, 2 when the checkpoint cannot be used.")
 pub(super) struct Arguments {
     /// The checkpoint
     checkpoint: PathBuf,
+    /// Where the model goes [default: where the run was to write it]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Print one object for a program to read
     #[arg(long)]
     json: bool,
@@ -32,13 +35,20 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let notes = Checkpoint::notes(&arguments.checkpoint).map_err(explained)?;
     let described = Described::of_note(notes.get(model_file::NOTE))?;
-    let origin: Origin = notes
+    let mut origin: Origin = notes
         .get(origin::NOTE)
         .and_then(|text| serde_json::from_str(text).ok())
         .ok_or_else(|| {
             CliError::bad_input("the checkpoint does not say where its data is")
                 .with_hint("use a checkpoint that `deniable train` wrote")
         })?;
+    if let Some(out) = &arguments.out {
+        // A ledger that was named after the model stays where it is.
+        if !matches!(origin.source, Source::Column { .. } | Source::Table { .. }) {
+            origin.ledger = origin.ledger_file(None);
+        }
+        origin.out = absolute(out);
+    }
     let run = Run {
         begun: Begun::Resumed,
         described: &described,

@@ -9,13 +9,14 @@ use device::Device;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use train::model::Model;
 use train::private::{Examples, Keeping, Trainer};
 
 /// How often public validation data is looked at during a run.
 const LOOKS: u64 = 20;
-/// How often ε so far is told.
-const TOLD: u64 = 50;
+/// Of the time of a run, what telling ε on the way may take: one part in so many.
+const TELLING: u32 = 20;
 
 /// How a run is shown.
 #[derive(Clone, Copy, Debug)]
@@ -76,11 +77,24 @@ where
     let epsilon_at = |trainer: &Trainer<'_, D, M, E>, step| -> Result<f64, CliError> {
         Ok(trainer.plan().epsilon_after(step).map_err(explained)?.to_f64_up())
     };
+    let mut look = |trainer: &mut Trainer<'_, D, M, E>, step| -> Result<Option<Look>, CliError> {
+        let (model, parameters) = trainer.model();
+        let Some(measured) = measure(model, parameters) else {
+            return Ok(None);
+        };
+        let epsilon = epsilon_at(trainer, step)?;
+        Ok(Some(Look {
+            step,
+            epsilon,
+            measured,
+        }))
+    };
     // The model says what it is, and not where its data lies.
     trainer.note(model_file::NOTE, &described.to_note());
     let interrupt = Interrupt::listen();
     let bar = Progress::new("training", steps, shown.json || shown.quiet);
-    let mut looks = Vec::new();
+    let mut looks: Vec<Look> = Vec::new();
+    let (mut told, mut telling) = (Instant::now(), Duration::from_millis(50));
     let mut stopped = false;
     let mut first = true;
     loop {
@@ -103,29 +117,28 @@ where
                 significant(loss, 4)
             );
         }
-        // A certified ε takes a moment, which nobody should wait for who does not see it.
-        if bar.is_shown() && every(TOLD) {
-            bar.label(format!(
-                "training, ε so far {}",
-                significant(epsilon_at(&trainer, progress.step)?, 3)
-            ));
+        // A certified ε takes a moment, which nobody should wait for.
+        if bar.is_shown() && told.elapsed() > telling * TELLING {
+            told = Instant::now();
+            let epsilon = epsilon_at(&trainer, progress.step)?;
+            bar.label(format!("training, ε so far {}", significant(epsilon, 3)));
+            telling = told.elapsed();
         }
         if every(LOOKS) {
-            let (model, parameters) = trainer.model();
-            if let Some(measured) = measure(model, parameters) {
-                let epsilon = epsilon_at(&trainer, progress.step)?;
-                looks.push(Look {
-                    step: progress.step,
-                    epsilon,
-                    measured,
-                });
-            }
+            looks.extend(look(&mut trainer, progress.step)?);
         }
         if progress.step % origin.every.max(1) == 0 && progress.step < steps {
             trainer.keep().map_err(explained)?;
         }
     }
     drop(bar);
+    if stopped {
+        // What is told is of the model that is written.
+        let step = trainer.steps_taken();
+        if step > 0 && looks.last().is_none_or(|last| last.step != step) {
+            looks.extend(look(&mut trainer, step)?);
+        }
+    }
     // A run that stopped can go on; a model of what there is now is written all the same, and says how far it came.
     trainer.keep().map_err(explained)?;
     let saved = trainer.saved_model().map_err(explained)?;
@@ -145,19 +158,21 @@ where
         measured,
         looks,
     };
-    if let Some(path) = &origin.plot {
-        match report.figure() {
-            Some(drawn) => figure::save(path, &drawn)?,
-            None => eprintln!(
-                "nothing was measured on public data, so there is nothing to draw\nhint: give public data with --validation"
-            ),
-        }
-    }
     terminal::print(&if shown.json {
         format!("{}\n", report.to_json())
     } else {
         report.to_text()
-    })
+    })?;
+    match (&origin.plot, report.figure()) {
+        (Some(path), Some(drawn)) => figure::save(path, &drawn),
+        (Some(_), None) => {
+            eprintln!(
+                "nothing was measured on public data, so there is nothing to draw\nhint: give public data with --validation"
+            );
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
 }
 
 struct Report<'r> {

@@ -54,7 +54,7 @@ impl Recipe {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.rule.check()?;
-        if !(self.rate.is_finite() && self.rate >= 0.0) || self.at_once == 0 {
+        if !(self.rate.is_finite() && self.rate > 0.0) || self.at_once == 0 {
             return Err(Error::OutOfRange {
                 what: "the learning rate, and the number of examples at a time",
                 range: "positive",
@@ -169,6 +169,18 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
         Ok(coordinates(self.model.layout()))
     }
 
+    /// Whether a run could begin: what [`Trainer::begin`] refuses before it asks for a charge.
+    ///
+    /// # Errors
+    /// When something is wrong with the input, or a checkpoint has no room.
+    pub fn check_start(&self, plan: &Plan, recipe: &Recipe, keeping: Option<&Keeping>) -> Result<(), Error> {
+        let coordinates = self.check(plan, recipe)?;
+        plan.mechanism(coordinates)?;
+        let Some(keeping) = keeping else { return Ok(()) };
+        let numbers = coordinates * (1 + recipe.rule.moments().len());
+        try_room(&keeping.path, numbers * size_of::<D::Scalar>() + (1 << 16))
+    }
+
     /// Everything that the sums depend on, but for what was released: a charge is for this.
     fn subject(&self, plan: &Plan, recipe: &Recipe) -> String {
         let mut hash = Sha256::new();
@@ -220,15 +232,16 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             .map(|value| D::Scalar::from_f64(f64::from(*value)))
             .collect();
         let optimizer = Optimizer::new(recipe.rule, &task.device, coordinates);
-        if let Some(keeping) = &keeping {
-            let numbers = coordinates * (1 + recipe.rule.moments().len());
-            try_room(&keeping.path, numbers * size_of::<D::Scalar>() + (1 << 16))?;
-        }
-        let mut run = account.begin_training(&mechanism, purpose, &task.subject(&plan, &recipe))?;
+        task.check_start(&plan, &recipe, keeping.as_ref())?;
+        let subject = task.subject(&plan, &recipe);
+        // What takes memory comes before the charge: where there is too little, nothing was paid for.
+        let parameters = task.device.upload(&start);
+        let work = task.work(&plan, &recipe);
+        let mut run = account.begin_training(&mechanism, purpose, &subject)?;
         run.on_threads(recipe.threads);
         let trainer = Self {
-            parameters: task.device.upload(&start),
-            work: task.work(&plan, &recipe),
+            parameters,
+            work,
             clip: plan.parameters().clip.start(),
             plan,
             recipe,
@@ -297,6 +310,11 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// How many steps were taken, in this process and before.
+    pub fn steps_taken(&self) -> u64 {
+        self.run.drawn()
     }
 
     /// The parameters as they are: public, since every step that made them was noised.

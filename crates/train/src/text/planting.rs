@@ -29,7 +29,7 @@ pub fn plant(rows: &mut Rows, phrases: &[Phrase], seed: u64) -> Result<Vec<Vec<u
     if copies > rows.len() {
         return Err(TextError::bad_setting(
             "there are more copies of planted phrases than rows",
-            "plant fewer; the case study has 404 copies in 202,000 rows",
+            "plant fewer, or have more rows: the case study has 404 copies in 202,000 rows, and `attack memorization` a smaller --scale",
         ));
     }
     let order = Seeded::numbered(seed, 2).order(rows.len());

@@ -84,7 +84,7 @@ fn run(seed: u64) -> Result<Seeded, Fault> {
 }
 
 fn ask(study: &Study, data: &Data, recipe: &Recipe, delta: &Delta) -> Result<Asked, Fault> {
-    let model = || NETWORK.build(Cpu::default(), data.vocabulary.len());
+    let model = || NETWORK.build(Cpu::<f32>::default(), data.vocabulary.len());
     let mut learner = Language::new(Cpu::default(), model()?);
     let trained = match recipe.privacy {
         Privacy::Records { .. } => train_by_plan(
