@@ -187,18 +187,28 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     }
     // Its steps are paid for, so a new run does not take its place.
     assert!(refused(here, &words).contains("a run is kept"));
-    // A ledger that knows no such charge is refused.
-    let elsewhere = tempfile::tempdir().unwrap();
-    let files = || ["", "-wal", "-shm"].map(|end| format!("model.safetensors.ledger{end}"));
-    for name in files() {
-        let _ = std::fs::rename(here.join(&name), elsewhere.path().join(&name));
-    }
+    // A run goes on where it was charged: no ledger, and one that knows no such charge, are refused.
+    succeeds(
+        here,
+        &format!("train lm --made-up 400 --steps 1 {SMALL} --out other"),
+    );
+    let moved = |from: &str, to: &str| {
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::rename(
+                here.join(format!("{from}.ledger{end}")),
+                here.join(format!("{to}.ledger{end}")),
+            );
+        }
+    };
+    moved("model.safetensors", "aside");
+    let errors = refused(here, "train resume model.safetensors.checkpoint");
+    assert!(errors.contains("no ledger"), "{errors}");
+    assert!(!here.join("model.safetensors.ledger").exists(), "none is made");
+    moved("other", "model.safetensors");
     let errors = refused(here, "train resume model.safetensors.checkpoint");
     assert!(errors.contains("no charge"), "{errors}");
-    for name in files() {
-        let _ = std::fs::remove_file(here.join(&name));
-        let _ = std::fs::rename(elsewhere.path().join(&name), here.join(&name));
-    }
+    moved("model.safetensors", "other");
+    moved("aside", "model.safetensors");
 
     // Ctrl-C keeps the run, and the model as it is.
     let resumed = command(here, "train resume model.safetensors.checkpoint --json")
@@ -312,7 +322,23 @@ fn bad_input_is_refused_and_nothing_is_charged() {
         ),
         (
             "train lm --text secret.txt --size 300 --batch 20 --hidden 0",
-            "size",
+            "not in 1..=",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --out secret.txt",
+            "--out and --text are the same file",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --checkpoint secret.txt.ledger",
+            "--checkpoint and the ledger are the same file",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --out .",
+            "folder",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --rate 0",
+            "positive",
         ),
         (
             "train lm --text secret.txt --each-line --size 300 --batch 20 --examples-per-unit 0",

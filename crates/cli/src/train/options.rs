@@ -86,7 +86,7 @@ pub(super) struct Learning {
     #[arg(long, value_enum, default_value_t = Optimizer::Adam)]
     optimizer: Optimizer,
     /// The learning rate
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = positive)]
     rate: Option<f64>,
     /// How the learning rate changes
     #[arg(long, value_enum, default_value_t = ScheduleName::Constant)]
@@ -106,6 +106,13 @@ pub(super) struct Learning {
     /// Show the loss of each batch, which is NOT private: it is computed from the data without noise
     #[arg(long)]
     show_private_loss: bool,
+}
+
+/// A number with which something is learned.
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let number = number.filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "it must be a positive number, such as 0.001".to_owned())
 }
 
 /// At least one, and no more than anybody means.

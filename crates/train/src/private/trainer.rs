@@ -54,7 +54,7 @@ impl Recipe {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.rule.check()?;
-        if !(self.rate.is_finite() && self.rate > 0.0) || self.at_once == 0 {
+        if !(self.rate.is_finite() && self.rate >= 0.0) || self.at_once == 0 {
             return Err(Error::OutOfRange {
                 what: "the learning rate, and the number of examples at a time",
                 range: "positive",
