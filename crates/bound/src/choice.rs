@@ -177,17 +177,8 @@ fn text(value: Expr, data_type: &DataType) -> Expr {
     }
 }
 
-/// One spelling a number: −0.0 is 0.0, and every NaN is the same. Comparisons order floats totally in the engine (and NaN last in databases).
-pub fn one_spelling(value: Expr, kind: Kind) -> Result<Expr> {
-    spelled(value, kind, lit(f64::NAN))
-}
-
-/// One spelling a number, and NaN is NULL: what is left has one order, whoever compares.
-pub fn number_or_null(value: Expr, kind: Kind) -> Result<Expr> {
-    spelled(value, kind, lit(ScalarValue::Float64(None)))
-}
-
-fn spelled(value: Expr, kind: Kind, not_a_number: Expr) -> Result<Expr> {
+/// One spelling a number: −0.0 is 0.0, and every NaN is the same, whether or not the input is canonical. With built-in functions alone.
+fn one_spelling(value: Expr, kind: Kind) -> Result<Expr> {
     if kind != Kind::Float {
         return Ok(value);
     }
@@ -200,7 +191,7 @@ fn spelled(value: Expr, kind: Kind, not_a_number: Expr) -> Result<Expr> {
         .clone()
         .gt_eq(lit(-0.0f64))
         .and(value.clone().lt_eq(lit(0.0f64)));
-    when(nan, not_a_number).when(zero, lit(0.0f64)).otherwise(value)
+    when(nan, lit(f64::NAN)).when(zero, lit(0.0f64)).otherwise(value)
 }
 
 /// The same by the type of a column.

@@ -23,8 +23,10 @@
 //!
 //! Audited by: `one_unit_moves_at_most_its_bounds` and `all_forms_agree`.
 
+mod canonical;
 mod choice;
 mod clustered;
+mod distinct;
 mod exec;
 mod grid;
 mod groups;
@@ -32,11 +34,13 @@ mod integers;
 mod kind;
 mod md5;
 mod node;
+mod owner_join;
 mod partitioned;
 mod planner;
 mod registers;
 mod relational;
 mod rows;
+mod rules;
 mod runs;
 mod single;
 mod spill;
@@ -46,12 +50,18 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Secret, number_or_null, one_spelling};
+pub use canonical::{
+    MOST_TEXT, canonical, canonical_float, canonical_identifier, canonical_text, canonical_within,
+};
+pub use choice::Secret;
+pub use distinct::{MOST_DISTINCT, count_distinct_within};
 pub use grid::on_grid;
 pub use kind::Kind;
 pub use node::to_relational;
-pub use planner::session;
+pub use owner_join::OwnerJoin;
+pub use planner::{session, session_with_all_rules};
 pub use rows::RowBounding;
+pub use runs::is_not_clustered;
 
 use choice::{known_type, normalised};
 use datafusion::arrow::datatypes::DataType;

@@ -1,5 +1,6 @@
 //! The bounding step as one node of a logical plan.
 
+use super::owner_join::OwnerJoinNode;
 use super::totals::totals_schema;
 use super::{Rule, relational};
 use datafusion::common::tree_node::Transformed;
@@ -68,12 +69,15 @@ impl ContributionBound {
 /// The same plan with built-in operators and functions alone, for a cluster or a database.
 pub fn to_relational(plan: LogicalPlan) -> Result<LogicalPlan> {
     let lowered = plan.transform_up_with_subqueries(|plan| {
-        let node = match &plan {
-            LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref::<ContributionBound>(),
-            _ => None,
+        let LogicalPlan::Extension(extension) = &plan else {
+            return Ok(Transformed::no(plan));
         };
-        match node {
-            Some(node) => Ok(Transformed::yes(node.relational()?)),
+        let node = extension.node.as_any();
+        if let Some(node) = node.downcast_ref::<ContributionBound>() {
+            return Ok(Transformed::yes(node.relational()?));
+        }
+        match node.downcast_ref::<OwnerJoinNode>() {
+            Some(node) => Ok(Transformed::yes(node.join.relational()?)),
             None => Ok(Transformed::no(plan)),
         }
     })?;

@@ -3,8 +3,9 @@
 use super::choice::Digest;
 use super::exec::BoundExec;
 use super::node::{ContributionBound, Native};
+use super::owner_join::{JoinRule, OwnerJoinExec, OwnerJoinNode};
 use super::totals::Shape;
-use super::{Rule, key_columns};
+use super::{Rule, key_columns, rules};
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::Session;
@@ -21,20 +22,36 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use datafusion::prelude::{SessionConfig, SessionContext, col};
 use std::sync::Arc;
 
-/// A session that can execute all plans of this module, and is otherwise the engine's own.
+/// A session for plans over private rows: with our operators, and with none but the rules and operators of a closed list ([`super::rules`]).
 pub fn session(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
+    let mut config = config;
+    rules::configure(config.options_mut());
+    let builder = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_default_features()
+        .with_query_planner(Arc::new(BoundPlanner { closed: true }));
+    SessionContext::new_with_state(rules::closed(builder).build())
+}
+
+/// The same with the engine's own rules and whatever operators they choose. Not for private rows: it is what tests break on purpose.
+#[doc(hidden)]
+pub fn session_with_all_rules(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
     let state = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_query_planner(Arc::new(BoundPlanner))
+        .with_query_planner(Arc::new(BoundPlanner { closed: false }))
         .build();
     SessionContext::new_with_state(state)
 }
 
 /// Plans queries as the engine does, with our operators.
 #[derive(Debug)]
-struct BoundPlanner;
+struct BoundPlanner {
+    /// Whether a plan is refused that has other operators than those of the closed list.
+    closed: bool,
+}
 
 #[async_trait]
 impl QueryPlanner for BoundPlanner {
@@ -45,20 +62,22 @@ impl QueryPlanner for BoundPlanner {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(BoundExtension)]);
         let reads = Reads::of(plan)?;
-        match session.as_any().downcast_ref::<SessionState>() {
-            Some(state) if reads.bounded || reads.joined => {
+        let planned = match session.as_any().downcast_ref::<SessionState>() {
+            Some(state) if reads.bounded => {
                 let mut state = state.clone();
                 let options = &mut state.config_mut().options_mut().optimizer;
-                // A hash join holds one side in memory and fails where it does not fit; a merge join goes to disk.
-                options.prefer_hash_join &= !reads.joined;
                 // Dealing batches out to threads in turn would tear apart what lies next to each other, and needs memory that we take. A file
                 // is cut into parts that follow each other; a table in memory would be cut into batches of equal size, in any order.
-                options.enable_round_robin_repartition &= !reads.bounded;
+                options.enable_round_robin_repartition = false;
                 options.repartition_file_scans &= !(reads.clustered && reads.memory);
-                planner.create_physical_plan(plan, &state).await
+                planner.create_physical_plan(plan, &state).await?
             }
-            _ => planner.create_physical_plan(plan, session).await,
+            _ => planner.create_physical_plan(plan, session).await?,
+        };
+        if self.closed {
+            rules::check(&planned)?;
         }
+        Ok(planned)
     }
 }
 
@@ -68,8 +87,6 @@ struct Reads {
     bounded: bool,
     clustered: bool,
     memory: bool,
-    /// Two sides of a join come from elsewhere than memory.
-    joined: bool,
 }
 
 impl Reads {
@@ -82,34 +99,15 @@ impl Reads {
                     reads.bounded |= node.is_some();
                     reads.clustered |= node.is_some_and(|node| node.native == Native::Clustered);
                 }
-                LogicalPlan::TableScan(_) => reads.memory |= is_in_memory(plan),
-                LogicalPlan::Join(join) => {
-                    reads.joined |= !all_in_memory(&join.left)? && !all_in_memory(&join.right)?;
+                LogicalPlan::TableScan(scan) => {
+                    let provider = source_as_provider(&scan.source);
+                    reads.memory |= provider.is_ok_and(|provider| provider.is::<MemTable>());
                 }
                 _ => {}
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(reads)
-    }
-}
-
-/// Whether every table that a plan reads is in memory.
-fn all_in_memory(plan: &LogicalPlan) -> Result<bool> {
-    let mut all = true;
-    plan.apply_with_subqueries(|plan| {
-        all &= !matches!(plan, LogicalPlan::TableScan(_)) || is_in_memory(plan);
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(all)
-}
-
-fn is_in_memory(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::TableScan(scan) => {
-            source_as_provider(&scan.source).is_ok_and(|provider| provider.is::<MemTable>())
-        }
-        _ => false,
     }
 }
 
@@ -126,6 +124,9 @@ impl ExtensionPlanner for BoundExtension {
         session: &dyn Session,
         _: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if let Some(node) = node.as_any().downcast_ref::<OwnerJoinNode>() {
+            return owner_join(node, inputs, session).map(Some);
+        }
         let Some(node) = node.as_any().downcast_ref::<ContributionBound>() else {
             return Ok(None);
         };
@@ -147,6 +148,33 @@ impl ExtensionPlanner for BoundExtension {
             threads,
         ))))
     }
+}
+
+fn owner_join(
+    node: &OwnerJoinNode,
+    inputs: &[Arc<dyn ExecutionPlan>],
+    session: &dyn Session,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let [left, right] = inputs else {
+        return internal_err!("a join of owners reads two inputs");
+    };
+    let schema = node.joined_schema();
+    let filter = node.join.filter.clone();
+    let rule = JoinRule {
+        keys: node.keys()?,
+        filter: filter
+            .map(|filter| session.create_physical_expr(filter, schema))
+            .transpose()?,
+        keep_left: node.join.keep_left,
+        most_left: node.join.most_left,
+        most_right: node.join.most_right,
+        schema: Arc::clone(schema.inner()),
+    };
+    Ok(Arc::new(OwnerJoinExec::new(
+        Arc::clone(left),
+        Arc::clone(right),
+        rule,
+    )))
 }
 
 /// The digests of units and of groups, from the expressions of the relational plan.

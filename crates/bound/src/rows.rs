@@ -5,7 +5,7 @@ use super::relational::{order_of_groups, somebody, under_own_names, with_hash};
 use super::{Rule, key_columns, named};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ExprSchema, Result, plan_err};
-use datafusion::functions_aggregate::expr_fn::{count, count_distinct};
+use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::functions_window::expr_fn::{dense_rank, row_number};
 use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::{col, lit};
@@ -71,13 +71,14 @@ impl RowBounding {
                 .build()?;
             rows = self.chosen_rows(self.chosen_groups(values, &rule)?, &rule)?;
         }
+        // One row for each value of a group, and then their number: both steps go to disk where the engine's own distinct count would not.
+        let mut by = key_columns(&rule);
+        by.push(col("value"));
         let mut columns = under_own_names(&self.keys);
         columns.push(col("distinct"));
         LogicalPlanBuilder::from(rows)
-            .aggregate(
-                key_columns(&rule),
-                vec![count_distinct(col("value")).alias("distinct")],
-            )?
+            .aggregate(by, Vec::<Expr>::new())?
+            .aggregate(key_columns(&rule), vec![count(col("value")).alias("distinct")])?
             .project(columns)?
             .build()
     }

@@ -6,7 +6,7 @@ use super::registers::Addend;
 use super::totals::{Shape, Totals};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array, make_comparator};
 use datafusion::arrow::compute::{SortOptions, partition, take};
-use datafusion::common::{Result, exec_err};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -402,10 +402,27 @@ fn order(one: &ArrayRef, place: usize, other: &ArrayRef, other_place: usize) -> 
     Ok(make_comparator(one, other, ascending())?(place, other_place))
 }
 
+/// The rows are not sorted by the unit, as the catalog promises.
+#[derive(Debug)]
+struct NotClustered;
+
+impl std::fmt::Display for NotClustered {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(
+            "the rows are not sorted by the unit, as the catalog promises\nhint: sort the file by the unit, ascending, or remove the promise from the catalog",
+        )
+    }
+}
+
+impl std::error::Error for NotClustered {}
+
+/// Whether a plan failed because rows were not sorted by the unit. The same question is then answered by a plan that takes rows in any order.
+pub fn is_not_clustered(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::External(cause) if cause.is::<NotClustered>())
+}
+
 fn not_sorted<T>() -> Result<T> {
-    exec_err!(
-        "the rows are not sorted by the unit, as the catalog promises, so nothing is answered\nhint: sort the file by the unit, ascending, or remove the promise from the catalog"
-    )
+    Err(DataFusionError::External(Box::new(NotClustered)))
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 use super::*;
+use crate::OwnerJoin;
+use datafusion::common::{DataFusionError, TableReference};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::physical_plan::{ExecutionPlanProperties, collect as run_plan};
 use datafusion::prelude::ParquetReadOptions;
+use datafusion::prelude::lit;
 use std::path::Path;
 
 /// Rows sorted by unit: units of one row, of a few, and one so large that it fills whole parts of a file.
@@ -109,15 +113,34 @@ fn units_may_straddle_the_parts_of_files() {
 }
 
 /// The number of pairs, within so much memory.
-async fn joined(directory: &Path, context: SessionContext) -> Result<i64> {
+async fn joined(directory: &Path, context: SessionContext, ours: bool) -> Result<i64> {
     for name in ["a", "b"] {
         let options = ParquetReadOptions::default();
         context
             .register_parquet(name, directory.to_str().unwrap(), options)
             .await?;
     }
-    let pairs = context.sql("SELECT COUNT(*) FROM a JOIN b ON a.u = b.u").await?;
-    let batches = pairs.collect().await?;
+    let pairs = match ours {
+        false => context.sql("SELECT a.u FROM a JOIN b ON a.u = b.u").await?,
+        true => {
+            let side = async |name: &str| {
+                Ok::<_, DataFusionError>(context.table(name).await?.into_unoptimized_plan())
+            };
+            let key = |name: &str| Column::new(Some(TableReference::bare(name)), "u");
+            let join = OwnerJoin {
+                left: side("a").await?,
+                right: side("b").await?,
+                left_key: key("a"),
+                right_key: key("b"),
+                filter: None,
+                keep_left: false,
+                most_left: 1000,
+                most_right: 1000,
+            };
+            context.execute_logical_plan(join.plan()?).await?
+        }
+    };
+    let batches = pairs.aggregate(vec![], vec![count(lit(1i64))])?.collect().await?;
     let counts = batches[0].column(0).as_any().downcast_ref::<Int64Array>();
     Ok(counts.unwrap().value(0))
 }
@@ -154,12 +177,14 @@ fn joins_of_two_files_go_to_disk() {
         let (config, runtime) = setting();
         let stock = SessionContext::new_with_config_rt(config, runtime);
         assert!(
-            joined(directory.path(), stock).await.is_err(),
+            joined(directory.path(), stock, false).await.is_err(),
             "this test is about too little memory"
         );
         let (config, runtime) = setting();
         assert_eq!(
-            joined(directory.path(), session(config, runtime)).await.unwrap(),
+            joined(directory.path(), session(config, runtime), true)
+                .await
+                .unwrap(),
             ROWS
         );
     });

@@ -3,6 +3,7 @@
 mod files;
 mod forms;
 mod grid;
+mod joins;
 mod memory;
 mod rows;
 

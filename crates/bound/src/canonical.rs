@@ -1,0 +1,294 @@
+//! Values in canonical form: whatever means the same is the same, bit for bit.
+//!
+//! Operators that compare rows with each other (joins, GROUP BY, DISTINCT, sorts) have to agree on which values are equal, or what happens to one
+//! person's row depends on other people's. Floats break that: a sort puts −0.0 before 0.0 while an equality calls them equal, NaN equals nothing or
+//! itself, and file statistics leave it out. So private values are made canonical where they are read, and every computed value is canonical again:
+//!
+//! - **Floats**: there is one zero. NaN is NULL. An infinity in a column with declared bounds is the bound on its side; elsewhere it is NULL.
+//! - **Text** is in Unicode normal form C and at most [`MOST_TEXT`] bytes long; longer text is cut at the last whole character that fits.
+//! - **Identifiers** (the columns that name a privacy unit, or the key that leads to one) are compared byte for byte, so that two people whose names only
+//!   look the same stay two. One that is longer than [`MOST_TEXT`] bytes is NULL: cutting it could make two people one.
+//!
+//! The limit on text is also what bounds the memory that one cell can take, whatever a query concatenates in however many steps.
+
+use crate::Kind;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringViewArray, StringViewBuilder};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, exec_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use std::borrow::Cow;
+use std::sync::Arc;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// No text over private rows has more bytes than this.
+pub const MOST_TEXT: usize = 4096;
+
+/// A computed value in canonical form: a float that is not finite is NULL.
+pub fn canonical(value: Expr, kind: Kind) -> Expr {
+    match kind {
+        Kind::Float => called(Form::Float { bounds: None }, value),
+        Kind::Text => called(Form::Text, value),
+        _ => value,
+    }
+}
+
+/// A float of a column with declared bounds in canonical form: an infinity is the bound on its side.
+pub fn canonical_within(value: Expr, low: f64, high: f64) -> Expr {
+    let bounds = Some([low.to_bits(), high.to_bits()]);
+    called(Form::Float { bounds }, value)
+}
+
+/// The name of a privacy unit, or of the key that leads to one, in canonical form.
+pub fn canonical_identifier(value: Expr, kind: Kind) -> Expr {
+    match kind {
+        Kind::Text => called(Form::Identifier, value),
+        _ => canonical(value, kind),
+    }
+}
+
+/// A text in canonical form.
+pub fn canonical_text(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        return Cow::Borrowed(&text[..text.floor_char_boundary(MOST_TEXT)]);
+    }
+    // What lies beyond the limit cannot change what stays before it by more than the last few characters; the cut after normalisation decides.
+    let mut normal: String = text.nfc().collect();
+    normal.truncate(normal.floor_char_boundary(MOST_TEXT));
+    Cow::Owned(normal)
+}
+
+/// A float in canonical form, where it has one.
+pub fn canonical_float(value: f64) -> Option<f64> {
+    // Adding zero makes a zero of either sign positive, and changes nothing else.
+    value.is_finite().then_some(value + 0.0)
+}
+
+fn called(form: Form, value: Expr) -> Expr {
+    ScalarUDF::new_from_impl(Canonical::new(form)).call(vec![value])
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Form {
+    /// Bounds as bits, so that they can be compared.
+    Float {
+        bounds: Option<[u64; 2]>,
+    },
+    Text,
+    Identifier,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Canonical {
+    signature: Signature,
+    form: Form,
+}
+
+impl Canonical {
+    fn new(form: Form) -> Self {
+        let kind = match form {
+            Form::Float { .. } => Kind::Float,
+            Form::Text | Form::Identifier => Kind::Text,
+        };
+        Self {
+            signature: Signature::exact(vec![kind.data_type()], Volatility::Immutable),
+            form,
+        }
+    }
+}
+
+impl ScalarUDFImpl for Canonical {
+    fn name(&self) -> &str {
+        match self.form {
+            Form::Float { .. } => "canonical_float",
+            Form::Text => "canonical_text",
+            Form::Identifier => "canonical_identifier",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(match self.form {
+            Form::Float { .. } => DataType::Float64,
+            Form::Text | Form::Identifier => DataType::Utf8View,
+        })
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [value] = arguments.args.as_slice() else {
+            return exec_err!("a canonical form is that of one value");
+        };
+        let values = value.to_array(arguments.number_rows)?;
+        Ok(ColumnarValue::Array(match self.form {
+            Form::Float { bounds } => floats(&values, bounds.map(|ends| ends.map(f64::from_bits))),
+            Form::Text => texts(&values),
+            Form::Identifier => identifiers(&values),
+        }))
+    }
+}
+
+fn floats(values: &ArrayRef, bounds: Option<[f64; 2]>) -> ArrayRef {
+    let values = values.as_primitive::<datafusion::arrow::datatypes::Float64Type>();
+    let settled: Float64Array = match bounds {
+        None => values.unary(|value| value + 0.0),
+        Some([low, high]) => values.unary(|value| {
+            let value = value + 0.0;
+            let value = if value == f64::INFINITY { high } else { value };
+            if value == f64::NEG_INFINITY { low } else { value }
+        }),
+    };
+    if settled.values().iter().all(|value| value.is_finite()) {
+        return Arc::new(settled);
+    }
+    let finite = NullBuffer::from_iter(settled.values().iter().map(|value| value.is_finite()));
+    let nulls = NullBuffer::union(settled.nulls(), Some(&finite));
+    Arc::new(Float64Array::new(settled.values().clone(), nulls))
+}
+
+/// The bytes of a text of at most twelve, as the engine holds it beside its length.
+const SHORT: u32 = 12;
+const NOT_ASCII: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
+
+/// Whether a text is canonical, decided as fast as can be where it is short and ASCII, which most are.
+fn is_canonical(texts: &StringViewArray, row: usize, view: u128) -> bool {
+    if view as u32 <= SHORT && view & NOT_ASCII == 0 {
+        return true;
+    }
+    let text = texts.value(row);
+    text.len() <= MOST_TEXT && (text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes)
+}
+
+fn texts(values: &ArrayRef) -> ArrayRef {
+    let texts = values.as_string_view();
+    let views = texts.views().iter().enumerate();
+    let mut views = views.filter(|(row, _)| texts.is_valid(*row));
+    if views.all(|(row, view)| is_canonical(texts, row, *view)) {
+        return Arc::clone(values);
+    }
+    let mut builder = StringViewBuilder::with_capacity(texts.len());
+    for text in texts {
+        builder.append_option(text.map(canonical_text));
+    }
+    Arc::new(builder.finish())
+}
+
+fn identifiers(values: &ArrayRef) -> ArrayRef {
+    let texts = values.as_string_view();
+    let fits = |view: &u128| *view as u32 as usize <= MOST_TEXT;
+    if texts.views().iter().all(fits) {
+        return Arc::clone(values);
+    }
+    let short = NullBuffer::from_iter(texts.views().iter().map(fits));
+    let nulls = NullBuffer::union(texts.nulls(), Some(&short));
+    let kept = texts
+        .iter()
+        .enumerate()
+        .map(|(row, text)| text.filter(|_| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))));
+    Arc::new(StringViewArray::from_iter(kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn strings(values: &[Option<&str>]) -> ArrayRef {
+        Arc::new(StringViewArray::from_iter(values.iter().copied()))
+    }
+
+    #[test]
+    fn floats_have_one_zero_and_are_finite() {
+        let minus_nan = f64::from_bits(0xfff8_0000_0000_0001);
+        let values = [
+            -0.0,
+            0.0,
+            f64::NAN,
+            minus_nan,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            -1e-320,
+            2.5,
+        ];
+        let array: ArrayRef = Arc::new(Float64Array::from(values.to_vec()));
+        let bits = |array: ArrayRef| -> Vec<Option<u64>> {
+            let floats = array.as_primitive::<datafusion::arrow::datatypes::Float64Type>();
+            floats.iter().map(|value| value.map(f64::to_bits)).collect()
+        };
+        let some = |value: f64| Some(value.to_bits());
+        let ends = [some(-1e-320), some(2.5)];
+        let expected = [some(0.0), some(0.0), None, None, None, None, ends[0], ends[1]];
+        assert_eq!(bits(floats(&array, None)), expected);
+        let expected = [
+            some(0.0),
+            some(0.0),
+            None,
+            None,
+            some(9.0),
+            some(-1.0),
+            ends[0],
+            ends[1],
+        ];
+        assert_eq!(bits(floats(&array, Some([-1.0, 9.0]))), expected);
+        for value in values {
+            assert_eq!(
+                canonical_float(value).map(f64::to_bits),
+                (value.is_finite()).then(|| (value + 0.0).to_bits())
+            );
+        }
+    }
+
+    #[test]
+    fn texts_have_one_form_and_a_length() {
+        let long = "x".repeat(MOST_TEXT + 1);
+        let wide = "é".repeat(MOST_TEXT);
+        let values = [
+            Some("e\u{301}"),
+            Some("é"),
+            None,
+            Some(""),
+            Some(long.as_str()),
+            Some(wide.as_str()),
+        ];
+        let result = texts(&strings(&values));
+        let result = result.as_string_view();
+        assert_eq!((result.value(0), result.value(1)), ("é", "é"));
+        assert!(result.is_null(2) && result.value(3).is_empty());
+        assert_eq!(result.value(4), &long[..MOST_TEXT]);
+        assert_eq!(result.value(5), "é".repeat(MOST_TEXT / 2));
+    }
+
+    #[test]
+    fn identifiers_are_whole_or_absent() {
+        let long = "x".repeat(MOST_TEXT + 1);
+        let fits = "x".repeat(MOST_TEXT);
+        let result = identifiers(&strings(&[
+            Some("e\u{301}"),
+            None,
+            Some(long.as_str()),
+            Some(fits.as_str()),
+        ]));
+        let result = result.as_string_view();
+        assert_eq!(result.value(0), "e\u{301}");
+        assert!(result.is_null(1) && result.is_null(2));
+        assert_eq!(result.value(3), fits);
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_text_is_canonical(text in "[a-c\u{e9}\u{301}\u{1100}\u{1161}\u{ac00}\u{0}\u{1d15e}]{0,40}", copies in 0usize..400) {
+            let text = text.repeat(copies % 7 + copies / 390 * copies);
+            let once = canonical_text(&text).into_owned();
+            prop_assert!(once.len() <= MOST_TEXT);
+            prop_assert_eq!(canonical_text(&once), once.as_str());
+            prop_assert!(is_nfc_quick(once.chars()) != IsNormalized::No);
+            // Whether it is done text by text or for a whole column makes no difference.
+            let column = texts(&strings(&[Some("a"), Some(&text)]));
+            prop_assert_eq!(column.as_string_view().value(1), once.as_str());
+        }
+    }
+}
