@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Cost, answer};
 use crate::catalog::{Catalog, LedgerPlace};
 use crate::engine::{ask as plan_of, form, measure};
+use crate::engines::Engines;
 use crate::estimate::{CONFIDENCE, estimates};
 use crate::examples::{self, Encoding, Examples, Texts};
 use crate::explain::{Explanation, explain};
@@ -13,19 +14,13 @@ use crate::release::release;
 use crate::{Error, post};
 use accounting::{Budget, Delta, Promise};
 use bound::Secret;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::Account;
 use noise::{Entropy, OsEntropy};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use tokio::runtime::Runtime;
-
-/// More memory than this is not used for one query; what does not fit goes to disk.
-const MEMORY: usize = 768 << 20;
 
 /// A catalog, its ledger and its engine.
 pub struct Dataset {
@@ -34,7 +29,7 @@ pub struct Dataset {
     threads: usize,
     /// Made by the first question: what only looks at a budget needs neither.
     planner: OnceLock<Planner>,
-    engine: OnceLock<SessionState>,
+    engines: OnceLock<Engines>,
 }
 
 impl std::fmt::Debug for Dataset {
@@ -83,7 +78,7 @@ impl Dataset {
             runtime,
             threads,
             planner: OnceLock::new(),
-            engine: OnceLock::new(),
+            engines: OnceLock::new(),
         })
     }
 
@@ -142,7 +137,7 @@ impl Dataset {
     /// # Errors
     /// When the table cannot be read.
     pub fn examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
-        let session = self.session()?;
+        let session = self.engines().first()?;
         self.runtime
             .block_on(examples::read(&self.catalog, &session, table, encoding))
     }
@@ -152,7 +147,7 @@ impl Dataset {
     /// # Errors
     /// When there is no such column of text, or the table cannot be read.
     pub fn texts(&self, table: &str, column: &str) -> Result<Texts, Error> {
-        let session = self.session()?;
+        let session = self.engines().first()?;
         self.runtime
             .block_on(examples::read_texts(&self.catalog, &session, table, column))
     }
@@ -222,28 +217,29 @@ impl Dataset {
         account: &mut Account<L>,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Answer, Error> {
-        let session = self.session()?;
+        let engines = self.engines();
+        let session = engines.public()?;
         // Whatever can be refused is refused before the charge.
-        let mut asked = Vec::new();
-        for aggregation in &question.split.aggregations {
-            asked.push(plan_of(aggregation, form(&aggregation.rows), &secret()?)?);
-        }
         self.rehearse(question, &session)?;
         let publics = self
             .runtime
             .block_on(Publics::read(&question.split, &session, &self.catalog))?;
+        let mut prepared = Vec::new();
+        for aggregation in &question.split.aggregations {
+            let asked = plan_of(aggregation, form(&aggregation.rows), &secret()?)?;
+            prepared.push(
+                self.runtime
+                    .block_on(asked.prepare(&publics, engines, &self.catalog))?,
+            );
+        }
         let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
         let mut tables = Vec::new();
-        for (place, aggregation) in question.split.aggregations.iter().enumerate() {
+        for (place, (aggregation, prepared)) in question.split.aggregations.iter().zip(prepared).enumerate() {
             let price = &question.prices[place];
-            let measured = self.runtime.block_on(measure(
-                &asked[place],
-                &aggregation.statistics,
-                &publics,
-                &session,
-                &self.catalog,
-            ))?;
+            let measured = self
+                .runtime
+                .block_on(measure(prepared, &aggregation.statistics, engines))?;
             let first = question.first(place);
             let unit = &self.catalog.unit;
             let released = release(
@@ -308,24 +304,9 @@ impl Dataset {
         })
     }
 
-    /// An engine with bounded memory that spills to disk. Its functions and rules are made once; its memory and what it remembers of files are
-    /// those of one question.
-    fn session(&self) -> Result<SessionContext, Error> {
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(MEMORY)))
-            .build_arc()
-            .map_err(crate::relation::unplannable)?;
-        let engine = self.engine.get_or_init(|| {
-            // Statistics of files are read before rows are, by code that does not know that expressions must not raise.
-            let config = SessionConfig::new()
-                .with_target_partitions(self.threads)
-                .with_collect_statistics(false);
-            bound::session(config, Arc::default()).state()
-        });
-        let state = SessionStateBuilder::new_from_existing(engine.clone())
-            .with_runtime_env(runtime)
-            .build();
-        Ok(SessionContext::new_with_state(state))
+    fn engines(&self) -> &Engines {
+        self.engines
+            .get_or_init(|| Engines::new(SessionConfig::new().with_target_partitions(self.threads)))
     }
 }
 

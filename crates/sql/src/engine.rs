@@ -2,20 +2,25 @@
 
 use crate::aggregation::{Aggregation, Measure, Statistic, TREE_LEAVES};
 use crate::catalog::Catalog;
+use crate::engines::Engines;
 use crate::facts::{Kind, Range, Value};
 use crate::group_name::encode;
 use crate::publics::Publics;
 use crate::relation::{Rows, table_of, unplannable};
 use crate::steps::Steps;
 use crate::{Error, sources};
-use bound::{Bounding, Form, RowBounding, Secret, on_grid};
+use bound::{Bounding, Form, RowBounding, Secret, is_not_clustered, on_grid};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::common::Column;
 use datafusion::common::tree_node::Transformed;
+use datafusion::error::DataFusionError;
+use datafusion::execution::TaskContext;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::SessionContext;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Exact statistics: private. No Debug, so that it cannot be printed by accident.
 pub(crate) struct Measured {
@@ -42,6 +47,8 @@ pub(crate) fn form(rows: &Rows) -> Form {
 pub(crate) struct Asked {
     /// Groups and numbers, and which statistic each `partial…` is.
     totals: (LogicalPlan, Vec<usize>),
+    /// The same for rows in any order, where the catalog promises that they are sorted by unit.
+    unsorted: Option<LogicalPlan>,
     /// One for each statistic that looks at single rows.
     single: Vec<(LogicalPlan, usize)>,
     keys: usize,
@@ -130,6 +137,10 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
         groups,
         secret: secret.clone(),
     };
+    let unsorted = (form == Form::Clustered)
+        .then(|| bounding.clone().plan(Form::Partitioned))
+        .transpose()
+        .map_err(unplannable)?;
     let totals = (bounding.plan(form).map_err(unplannable)?, places);
     let mut single = Vec::new();
     for (place, statistic) in aggregation.statistics.iter().enumerate() {
@@ -161,7 +172,12 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
         };
         single.push((plan.map_err(unplannable)?, place));
     }
-    Ok(Asked { totals, single, keys })
+    Ok(Asked {
+        totals,
+        unsorted,
+        single,
+        keys,
+    })
 }
 
 /// The leaf of the tree in which a value lies, from 0.
@@ -187,48 +203,85 @@ pub(crate) fn leaf_steps(kind: Kind, range: Range) -> Steps {
     })
 }
 
+/// Plans over data, ready to run: nothing about them can be refused any more.
+pub(crate) struct Prepared {
+    totals: Step,
+    places: Vec<usize>,
+    single: Vec<(Step, usize)>,
+    keys: usize,
+}
+
+impl Asked {
+    /// Binds the plans to data and has the engine plan their execution. Reads schemas, and no rows of private tables.
+    ///
+    /// # Errors
+    /// When a table cannot be opened, or the engine's plan has an operator that is not on the closed list: before anything is charged.
+    pub(crate) async fn prepare(
+        self,
+        publics: &Publics,
+        engines: &Engines,
+        catalog: &Catalog,
+    ) -> Result<Prepared, Error> {
+        let session = engines.first()?;
+        let over = async |plan: &LogicalPlan| over_data(&publics.put_into(plan)?, &session, catalog).await;
+        let unsorted = match &self.unsorted {
+            Some(plan) => Some(over(plan).await?),
+            None => None,
+        };
+        let totals = Step::new(over(&self.totals.0).await?, unsorted, &session).await?;
+        let mut single = Vec::new();
+        for (plan, place) in &self.single {
+            single.push((Step::new(over(plan).await?, None, &session).await?, *place));
+        }
+        Ok(Prepared {
+            totals,
+            places: self.totals.1,
+            single,
+            keys: self.keys,
+        })
+    }
+}
+
 /// Runs the plans.
 pub(crate) async fn measure(
-    asked: &Asked,
+    prepared: Prepared,
     statistics: &[Statistic],
-    publics: &Publics,
-    session: &SessionContext,
-    catalog: &Catalog,
+    engines: &Engines,
 ) -> Result<Measured, Error> {
     let mut measured = Measured {
         groups: HashMap::new(),
         numbers: vec![Vec::new(); statistics.len()],
         bins: vec![BTreeMap::new(); statistics.len()],
     };
-    let (plan, places) = &asked.totals;
-    for batch in collect(plan, publics, session, catalog).await? {
-        let names = names(&batch, asked.keys)?;
+    let keys = prepared.keys;
+    for batch in prepared.totals.run(engines).await? {
+        let names = names(&batch, keys)?;
         for (row, name) in names.into_iter().enumerate() {
             let group = measured.groups.len();
             measured.groups.insert(name, group);
-            for (column, place) in places.iter().enumerate() {
-                let values = batch.column(asked.keys + column).as_primitive::<Int64Type>();
+            for (column, place) in prepared.places.iter().enumerate() {
+                let values = batch.column(keys + column).as_primitive::<Int64Type>();
                 measured.numbers[*place].push(number(values, row));
             }
         }
     }
-    for (plan, place) in &asked.single {
-        let tree = matches!(statistics[*place].measure, Measure::Tree { .. });
+    for (step, place) in prepared.single {
+        let tree = matches!(statistics[place].measure, Measure::Tree { .. });
         let known = measured.groups.len();
         if !tree {
-            measured.numbers[*place] = vec![0; known];
+            measured.numbers[place] = vec![0; known];
         }
-        for batch in collect(plan, publics, session, catalog).await? {
-            for (row, name) in names(&batch, asked.keys)?.into_iter().enumerate() {
+        for batch in step.run(engines).await? {
+            for (row, name) in names(&batch, keys)?.into_iter().enumerate() {
                 // Every group with a row is in the totals, which count units; a group that is not was cut.
                 let Some(group) = measured.groups.get(&name).copied() else {
                     continue;
                 };
-                let column = |at: usize| batch.column(asked.keys + at).as_primitive::<Int64Type>();
+                let column = |at: usize| batch.column(keys + at).as_primitive::<Int64Type>();
                 if tree {
-                    measured.bins[*place].insert((group, number(column(0), row)), number(column(1), row));
+                    measured.bins[place].insert((group, number(column(0), row)), number(column(1), row));
                 } else {
-                    measured.numbers[*place][group] = number(column(0), row);
+                    measured.numbers[place][group] = number(column(0), row);
                 }
             }
         }
@@ -279,23 +332,55 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
     })
 }
 
-/// Runs a plan over the tables of the catalog.
-async fn collect(
-    plan: &LogicalPlan,
-    publics: &Publics,
-    session: &SessionContext,
-    catalog: &Catalog,
-) -> Result<Vec<RecordBatch>, Error> {
-    let bound = over_data(&publics.put_into(plan)?, session, catalog).await?;
-    let tables = "the tables";
-    let frame = session
-        .execute_logical_plan(bound)
-        .await
-        .map_err(|error| sources::incident(tables, &error))?;
-    frame
-        .collect()
-        .await
-        .map_err(|error| sources::incident(tables, &error))
+/// One plan over data, and what to do when it does not run to its end.
+///
+/// Whether there is an answer must not depend on any one person. So rows that are not sorted as the catalog promises are read again in any order, and a plan that
+/// ran out of memory is given more. The result is the same to the last bit, since every attempt uses the same key; that there was more than one shows in the time alone.
+struct Step {
+    plan: LogicalPlan,
+    /// The same for rows in any order.
+    unsorted: Option<LogicalPlan>,
+    planned: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+}
+
+impl Step {
+    async fn new(
+        plan: LogicalPlan,
+        unsorted: Option<LogicalPlan>,
+        session: &SessionContext,
+    ) -> Result<Self, Error> {
+        let planned = session.state().create_physical_plan(&plan).await;
+        Ok(Self {
+            planned: planned.map_err(unplannable)?,
+            context: session.task_ctx(),
+            plan,
+            unsorted,
+        })
+    }
+
+    async fn run(mut self, engines: &Engines) -> Result<Vec<RecordBatch>, Error> {
+        let mut attempt = 0;
+        loop {
+            let failure = match collect(self.planned, self.context).await {
+                Ok(batches) => return Ok(batches),
+                Err(failure) => failure,
+            };
+            if is_not_clustered(&failure)
+                && let Some(unsorted) = self.unsorted.take()
+            {
+                self.plan = unsorted;
+            } else if matches!(failure.find_root(), DataFusionError::ResourcesExhausted(_)) {
+                attempt += 1;
+            } else {
+                return Err(sources::incident("the tables", &failure));
+            }
+            let Some(session) = engines.private(attempt)? else {
+                return Err(sources::incident("the tables", &failure));
+            };
+            self = Self::new(self.plan, self.unsorted, &session).await?;
+        }
+    }
 }
 
 /// The plan with each scan of a declared table bound to the table's data.
@@ -316,7 +401,8 @@ pub(crate) async fn over_data(
         if let Some((declared, table)) = table_of(catalog, &name)
             && !scans.contains_key(&name)
         {
-            let scan = sources::typed_scan(&session.state(), declared, table).await?;
+            let scan =
+                sources::typed_scan(&session.state(), declared, table, sources::Texts::Canonical).await?;
             scans.insert(name, scan);
         }
     }

@@ -397,7 +397,7 @@ async fn scan(
     let owner = owner_column(&name, table)?;
     let engine = |error| sources::incident(format!("table `{name}`"), error);
     let wanted = columns.iter().copied().chain(owner);
-    let plan = sources::typed_scan(&session.state(), &name, table).await?;
+    let plan = sources::typed_scan(&session.state(), &name, table, sources::Texts::Whole).await?;
     let plan = LogicalPlanBuilder::from(plan)
         .project(wanted.enumerate().map(|(place, name)| {
             col(format!("\"{}\"", name.replace('"', "\"\""))).alias(format!("column{place}"))

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Released tables are called this and a number.
 pub(crate) const RELEASED: &str = "__deniable_release_";
 
+/// A query mentions private tables so many times at most: each mention may repeat all rows of a unit.
+const MOST_SCANS: usize = 256;
+
 /// A query in two parts.
 #[derive(Debug)]
 pub(crate) struct Split {
@@ -37,6 +40,19 @@ pub(crate) fn split(
         return Err(Error::refused(
             "this query asks about public tables only",
             "name a private table; public ones may be joined to it",
+        ));
+    }
+    let mut scans = 0;
+    let _ = plan.apply_with_subqueries(|node| {
+        scans += usize::from(matches!(node, LogicalPlan::TableScan(_)) && is_private(node, catalog));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    if scans > MOST_SCANS {
+        return Err(Error::refused(
+            format!(
+                "this query reads private tables {scans} times, once for each mention, and at most {MOST_SCANS} are allowed"
+            ),
+            "unite and join fewer subqueries; a WITH counts once for each use",
         ));
     }
     let mut split = Split {

@@ -17,6 +17,7 @@ pub mod catalog;
 mod dataset;
 mod dialect;
 mod engine;
+mod engines;
 mod error;
 mod estimate;
 mod examples;
@@ -25,6 +26,8 @@ mod expression;
 mod facts;
 mod frontier;
 mod group_name;
+#[cfg(test)]
+mod mutants;
 mod planner;
 mod post;
 mod price;

@@ -7,8 +7,10 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::engine::over_data;
+use crate::facts::Kind;
 use crate::frontier::{Split, column_name, reads_rows};
 use crate::relation::{PublicSide, unplannable};
+use bound::canonical;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -17,7 +19,7 @@ use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::MemTable;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use std::collections::BTreeSet;
@@ -112,7 +114,7 @@ impl Publics {
                 "this is a defect of Deniable; please report it",
             ));
         }
-        let plan = over_data(plan, session, catalog).await?;
+        let plan = canonical_columns(over_data(plan, session, catalog).await?)?;
         let frame = session.execute_logical_plan(plan).await.map_err(|_| failed())?;
         let mut rows = frame.execute_stream().await.map_err(|_| failed())?;
         let mut batches = Vec::new();
@@ -143,6 +145,31 @@ impl Publics {
         });
         Ok(changed.map_err(unplannable)?.data)
     }
+}
+
+/// The same rows with values in canonical form, as private rows have them: what a public query computes need not be.
+fn canonical_columns(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
+    let columns: Vec<Expr> = plan
+        .schema()
+        .iter()
+        .map(|(qualifier, field)| {
+            let column = Expr::Column(Column::new(qualifier.cloned(), field.name().clone()));
+            let (kind, own) = (Kind::of(field.data_type()), field.data_type().clone());
+            let value = match kind {
+                Some(kind) if kind.data_type() == own => canonical(column, kind),
+                // Narrow floats and other forms of text, which stay what they are.
+                Some(kind @ (Kind::Text | Kind::Float)) => {
+                    cast(canonical(cast(column, kind.data_type()), kind), own)
+                }
+                _ => return column,
+            };
+            value.alias_qualified(qualifier.cloned(), field.name().clone())
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan)
+        .project(columns)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)
 }
 
 fn failed() -> Error {

@@ -17,6 +17,28 @@ pub(super) fn units(tables: &BTreeMap<String, Declared>) -> Result<(), Error> {
     alike(tables)
 }
 
+/// Notes in each table which of its columns name units or lead to them.
+pub(super) fn identifiers(tables: &mut BTreeMap<String, Declared>) {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (name, declared) in &*tables {
+        match &declared.table.owner {
+            Owner::Public | Owner::EachRow => {}
+            Owner::Column(column) => found.push((name.clone(), column.clone())),
+            Owner::Through { column, table, key } => {
+                found.push((name.clone(), column.clone()));
+                found.push((table.clone(), key.clone()));
+            }
+        }
+    }
+    for (name, column) in found {
+        if let Some(declared) = tables.get_mut(&name)
+            && !declared.table.identifiers.contains(&column)
+        {
+            declared.table.identifiers.push(column);
+        }
+    }
+}
+
 fn kind(table: &Table, column: &str) -> Option<Kind> {
     table.column(column).map(|facts| facts.kind)
 }

@@ -179,7 +179,8 @@ fn value(node: &Node<'_>, kind: Kind) -> Result<Value, Error> {
             .map(|value| Value::Float(value + 0.0))
             .ok_or_else(|| wrong("a finite number")),
         Kind::Text => match node.value() {
-            DeValue::String(value) => Ok(Value::Text(value.to_string())),
+            // Data is compared with it in canonical form.
+            DeValue::String(value) => Ok(Value::Text(bound::canonical_text(value).into_owned())),
             _ => Err(wrong("text in double quotes")),
         },
         Kind::Date => moment(node)

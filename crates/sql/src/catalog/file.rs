@@ -90,6 +90,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
     }
     root.finish()?;
     check::units(&tables)?;
+    check::identifiers(&mut tables);
     Ok(Catalog {
         name,
         unit,

@@ -85,6 +85,8 @@ pub struct Table {
     pub clustered: bool,
     /// Columns of which no two rows agree in all, each a key. For public tables, so that a join with them multiplies nothing.
     pub keys: Vec<Vec<String>>,
+    /// Columns that name units, or lead to them: its own, and the keys by which other tables reach their units through this one.
+    pub identifiers: Vec<String>,
     /// Limits of this table.
     pub limits: Limits,
     /// Its columns, in order, by name.
@@ -147,6 +149,7 @@ impl Table {
             rows_per_unit: None,
             clustered: false,
             keys: Vec::new(),
+            identifiers: Vec::new(),
             limits: Limits::default(),
             columns: Vec::new(),
             version: None,

@@ -97,7 +97,7 @@ fn ring(left: Draft, operator: Operator, right: Draft) -> Result<Draft, Error> {
     let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
     Ok(Draft {
         integral: left.integral && right.integral,
-        ..result.maybe_loose(&[&left, &right])
+        ..result.computed(&[&left, &right])
     })
 }
 
@@ -110,7 +110,7 @@ fn divide(left: Draft, right: Draft) -> Result<Draft, Error> {
     let right = nonzero(right);
     let expr = binary(left.expr.clone(), Operator::Divide, right.expr.clone());
     let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
-    Ok(result.maybe_loose(&[&left, &right]))
+    Ok(result.computed(&[&left, &right]))
 }
 
 /// The remainder, with the sign of the dividend; NULL where the divisor is zero.
@@ -136,11 +136,9 @@ fn remainder(left: Draft, right: Draft) -> Result<Draft, Error> {
     let result = Draft::above(expr, kind, &[&left, &right]).with_bounds(bounds);
     Ok(match whole {
         true => Draft { small, ..result },
-        // By a negative zero it is NaN.
         false => Draft {
             integral: left.integral && right.integral,
-            loose: true,
-            ..result
+            ..result.partly_defined()
         },
     })
 }

@@ -4,6 +4,7 @@ use super::bounds::Bounds;
 use super::dates;
 use super::draft::{Draft, binary, cast, integer, try_cast};
 use crate::{Error, Kind};
+use bound::MOST_TEXT;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -74,8 +75,8 @@ pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
                 .with_nulls()
         }
         (Kind::Text, Kind::Float) => {
-            let cast = above(try_cast(draft.expr.clone(), data_type), &draft).with_nulls();
-            Draft { loose: true, ..cast }
+            let cast = above(try_cast(draft.expr.clone(), data_type), &draft);
+            cast.with_nulls().partly_defined()
         }
         // The engine fails on days that its calendar does not have, even where it should give NULL.
         (Kind::Date | Kind::Timestamp, Kind::Text) | (Kind::Timestamp, Kind::Date) => {
@@ -111,6 +112,10 @@ pub(super) fn constant(value: &ScalarValue, kind: Kind) -> Result<Draft, Error> 
     }
     match value.cast_to(&kind.data_type()) {
         Ok(ScalarValue::Float64(Some(value))) if !value.is_finite() => Err(unreadable(kind)),
+        Ok(ScalarValue::Utf8View(Some(text))) if text.len() > MOST_TEXT => Err(Error::refused(
+            format!("a text in the query has more than {MOST_TEXT} bytes"),
+            "texts over private rows are cut there; write a shorter one",
+        )),
         Ok(value) if !value.is_null() => Ok(Draft::constant(kind, value)),
         _ => Err(unreadable(kind)),
     }

@@ -2,11 +2,13 @@
 
 use super::bounds::Bounds;
 use super::values;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
 use crate::{Error, Facts, Kind, Value};
+use bound::{canonical, canonical_float, canonical_text};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::functions::core::{greatest, least, nullif};
-use datafusion::functions::math::nanvl;
 use datafusion::logical_expr::expr::{Cast, TryCast};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, ScalarUDF};
 use std::sync::Arc;
@@ -16,9 +18,6 @@ const FAR_FROM_OVERFLOW: f64 = 1e300;
 
 /// How many nodes an expression may have once the engine has spread it out.
 pub(super) const WEIGHT: u64 = 20_000;
-
-/// How many times longer than its parts a text may become.
-pub(super) const GROWTH: u64 = 16;
 
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
@@ -32,12 +31,12 @@ pub(super) struct Draft {
     pub(super) integral: bool,
     /// An integer that fits in 32 bits whatever the data are.
     pub(super) small: bool,
-    /// May be NaN or infinite although its columns are not.
+    /// A float that was computed and is not canonical yet.
     pub(super) loose: bool,
+    /// Such a float that may be undefined, and then will be NULL, although its columns lie in their ranges.
+    pub(super) undefined: bool,
     /// The number of nodes, counting what the engine's simplifier will write several times.
     pub(super) weight: u64,
-    /// For text: how many times longer than a part it can be.
-    pub(super) growth: u64,
     /// The constant that it is.
     pub(super) literal: Option<ScalarValue>,
     /// A NULL that nobody gave a kind.
@@ -57,10 +56,10 @@ impl Draft {
             integral: kind == Kind::Int,
             small: false,
             loose: false,
+            undefined: false,
             weight: parts
                 .iter()
                 .fold(1, |sum: u64, part| sum.saturating_add(part.weight)),
-            growth: parts.iter().map(|part| part.growth).max().unwrap_or(1),
             literal: None,
             untyped: false,
         }
@@ -84,8 +83,17 @@ impl Draft {
         }
     }
 
-    /// A constant of one of our kinds; its type must be that of the kind.
+    /// A constant of one of our kinds, in canonical form; its type must be that of the kind.
     pub(super) fn constant(kind: Kind, value: ScalarValue) -> Self {
+        let value = match value {
+            #[cfg(test)]
+            value if planted(Mutant::SignedZero) => value,
+            ScalarValue::Float64(Some(value)) => ScalarValue::Float64(canonical_float(value)),
+            ScalarValue::Utf8View(Some(text)) => {
+                ScalarValue::Utf8View(Some(canonical_text(&text).into_owned()))
+            }
+            other => other,
+        };
         let public = values::value(&value);
         let bounds = match public {
             Some(Value::Int(value)) => Bounds::integer(value),
@@ -143,20 +151,21 @@ impl Draft {
         }
     }
 
-    /// Finite or NULL, unless a column brings something else.
+    /// In canonical form: what is not finite is NULL, and there is one zero.
     pub(super) fn settled(self) -> Self {
         if !self.loose {
             return self;
         }
-        let infinity = |sign: f64| float(sign * f64::INFINITY);
-        let expr = call(nanvl(), vec![self.expr, infinity(1.0)]);
-        let expr = call(nullif(), vec![expr, infinity(1.0)]);
-        let expr = call(nullif(), vec![expr, infinity(-1.0)]);
+        #[cfg(test)]
+        if planted(Mutant::SignedZero) {
+            return Self { loose: false, ..self };
+        }
         Self {
-            expr,
+            expr: canonical(self.expr, Kind::Float),
             loose: false,
-            nullable: true,
-            weight: self.weight.saturating_add(6),
+            undefined: false,
+            nullable: self.nullable || self.undefined,
+            weight: self.weight.saturating_add(1),
             literal: None,
             ..self
         }
@@ -180,10 +189,27 @@ impl Draft {
         }
     }
 
-    /// Marks sums and products that may leave the floats.
-    pub(super) fn maybe_loose(mut self, parts: &[&Self]) -> Self {
-        self.loose = parts.iter().any(|part| part.loose) || !self.bounds.within(FAR_FROM_OVERFLOW);
+    /// Marks a float that was computed from these parts and is undefined only where they are, or where it is too large.
+    pub(super) fn computed(mut self, parts: &[&Self]) -> Self {
+        self.loose = true;
+        self.undefined = parts.iter().any(|part| part.undefined) || !self.bounds.within(FAR_FROM_OVERFLOW);
         self
+    }
+
+    /// Marks a float that was computed by something that is not defined everywhere.
+    pub(super) fn partly_defined(mut self) -> Self {
+        self.loose = true;
+        self.undefined = true;
+        self
+    }
+
+    /// A text that was computed, in canonical form: the length of what is made of texts, in however many steps, stays bounded.
+    pub(super) fn written(expr: Expr, parts: &[&Self]) -> Self {
+        #[cfg(test)]
+        if planted(Mutant::TextGrowth) {
+            return Self::above(expr, Kind::Text, parts);
+        }
+        Self::above(canonical(expr, Kind::Text), Kind::Text, parts)
     }
 
     pub(super) fn with_bounds(mut self, bounds: Bounds) -> Self {
@@ -201,18 +227,12 @@ impl Draft {
         self
     }
 
-    /// Refuses what would be too much work, or too much text.
+    /// Refuses what would be too much work.
     pub(super) fn checked(self) -> Result<Self, Error> {
         if self.weight > WEIGHT {
             return Err(Error::refused(
                 "the expression is too large",
                 "split it, or put long lists of values into a public table",
-            ));
-        }
-        if self.kind == Kind::Text && self.growth > GROWTH {
-            return Err(Error::refused(
-                format!("the expression could make text more than {GROWTH} times longer"),
-                "concatenate and replace less",
             ));
         }
         Ok(self)

@@ -77,9 +77,12 @@ fn whole(mut call_: Call, function: Arc<ScalarUDF>, on_bounds: fn(f64) -> f64) -
         Kind::Float,
         &[&operand],
     );
+    // Numbers between −1 and 0 are rounded to a negative zero.
     Ok(Draft {
         integral: true,
-        ..result.with_bounds(operand.bounds.rising(on_bounds))
+        ..result
+            .with_bounds(operand.bounds.rising(on_bounds))
+            .computed(&[&operand])
     })
 }
 
@@ -137,7 +140,7 @@ fn cut(
     let result = Draft::above(call(function, arguments), Kind::Float, &[&operand]).with_bounds(bounds);
     Ok(Draft {
         integral: places <= 0,
-        ..result.maybe_loose(&[&operand])
+        ..result.computed(&[&operand])
     })
 }
 
@@ -185,10 +188,7 @@ fn logarithm_of(operand: Draft, function: Arc<ScalarUDF>, on_bounds: fn(f64) -> 
         &[&operand],
     );
     // Of zero it is −∞ and below NaN; both become NULL.
-    Draft {
-        loose: true,
-        ..result.with_bounds(bounds)
-    }
+    result.with_bounds(bounds).partly_defined()
 }
 
 pub(super) fn natural_logarithm(mut call_: Call) -> Result<Draft, Error> {
@@ -230,7 +230,7 @@ pub(super) fn exponential(mut call_: Call) -> Result<Draft, Error> {
         Kind::Float,
         &[&operand],
     );
-    Ok(result.with_bounds(bounds).maybe_loose(&[&operand]))
+    Ok(result.with_bounds(bounds).computed(&[&operand]))
 }
 
 /// `power(x, constant)`, or `power(constant above zero, x)`.
@@ -240,7 +240,7 @@ pub(super) fn power(mut call_: Call) -> Result<Draft, Error> {
     let exponent = real(exponent, call_.name)?.settled();
     let (base, bounds) = match (base.number_literal(), exponent.number_literal()) {
         // The engine fails on zero to a negative power.
-        (_, Some(power)) if power < 0.0 => (nonzero_either_sign(base), Bounds::UNKNOWN),
+        (_, Some(power)) if power < 0.0 => (nonzero(base), Bounds::UNKNOWN),
         (_, Some(power)) => {
             let bounds = base.bounds;
             let ends = [bounds.low, bounds.high].map(|end: f64| end.powf(power));
@@ -272,19 +272,7 @@ pub(super) fn power(mut call_: Call) -> Result<Draft, Error> {
     };
     let expr = call(math::power(), vec![base.expr.clone(), exponent.expr.clone()]);
     let result = Draft::above(expr, Kind::Float, &[&base, &exponent]).with_bounds(bounds);
-    Ok(Draft {
-        loose: true,
-        ..result
-    })
-}
-
-/// NULL where it is zero, or negative zero.
-fn nonzero_either_sign(draft: Draft) -> Draft {
-    let draft = nonzero(draft);
-    Draft {
-        expr: call(nullif(), vec![draft.expr, float(-0.0)]),
-        ..draft
-    }
+    Ok(result.partly_defined())
 }
 
 /// `width_bucket(x, low, high, n)`: 0 below `low`, n + 1 from `high` on, and 1 to n in between.

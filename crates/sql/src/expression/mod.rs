@@ -10,17 +10,17 @@
 //! - **Integers** are 64 bits wide and **floats** too, whatever width a cast names. `+`, `-` and `*` of integers give an integer where the
 //!   declared ranges show that it fits (and wrap around in rows that break their range), and a float elsewhere. `/` always gives a float.
 //! - **Undefined is NULL**: division and remainder by zero, logarithms and roots of negative numbers, casts that fail, and sums or products
-//!   beyond the largest float. Where declared ranges exclude an overflow it is not checked for, and a row that breaks its range may be infinite.
-//! - **NaN and infinity** in a column stay what they are. They compare as the engine orders them: −NaN < −∞ < … < −0 < 0 < … < ∞ < NaN. A computed NaN is NULL.
-//!   Whoever aggregates treats NaN as NULL and clamps infinities.
+//!   beyond the largest float.
+//! - **Values are canonical** (`bound::canonical`), in columns and computed alike: there is one zero, floats are finite, and text is in Unicode normal form C and of
+//!   at most 4,096 bytes. So whatever compares two rows agrees on which values are equal, and no cell grows beyond a public limit.
 //! - **Casts** give NULL for what they cannot read; floats are cut towards zero. A constant that cannot be read is refused instead.
 //! - **Dates and timestamps** have no time zone. Turned into text, moved by an interval, or cut from timestamp to date, they are NULL outside the years 1 to 9999;
 //!   `date_trunc` is NULL outside the years 1700 to 2261.
 //! - **Text** is compared by its bytes. Positions, lengths, patterns and delimiters are constants.
 //! - **Constants** where a number decides how much is computed: places of `round`, one side of `power`, the bounds of `width_bucket`.
 //!
-//! The engine fails on more than values. It fails when a column that it declared free of NULLs has one, and when the least and the largest value in the statistics of a
-//! file change places under a cast. Both depend on data, so expressions are built such that it declares and believes neither; the tests name each case.
+//! The engine fails on more than values. It fails when a column that it declared free of NULLs has one. That depends on data, so expressions are built such that it
+//! declares none; the tests name each case.
 //!
 //! Ranges follow by interval arithmetic: if every column lies in its range, so does the result. Public values follow too: for a `CASE` of constants, and,
 //! when an expression uses a single column whose values are public, by computing it on all of them.

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// `replace` reads this many characters: the engine gathers its results where texts of a batch must fit in two gigabytes together.
 const REPLACED: i64 = 1_000;
 
+/// How many times longer `replace` may make a text, before it is cut.
+const GROWTH: usize = 16;
+
 /// Text, or a refusal; constants and NULL are text.
 fn text(draft: Draft, name: &str) -> Result<Draft, Error> {
     match draft.kind {
@@ -26,36 +29,29 @@ fn text(draft: Draft, name: &str) -> Result<Draft, Error> {
     }
 }
 
-fn simple(mut call_: Call, function: Arc<ScalarUDF>, growth: u64) -> Result<Draft, Error> {
+fn simple(mut call_: Call, function: Arc<ScalarUDF>) -> Result<Draft, Error> {
     let [operand] = call_.take()?;
     let operand = text(operand, call_.name)?;
-    let result = Draft::above(
-        call(function, vec![operand.expr.clone()]),
-        Kind::Text,
-        &[&operand],
-    );
-    Ok(Draft {
-        growth: operand.growth.saturating_mul(growth),
-        ..result
-    })
+    let expr = call(function, vec![operand.expr.clone()]);
+    Ok(Draft::written(expr, &[&operand]))
 }
 
 pub(super) fn lower(call_: Call) -> Result<Draft, Error> {
-    simple(call_, string::lower(), 2)
+    simple(call_, string::lower())
 }
 
 /// A letter can become three.
 pub(super) fn upper(call_: Call) -> Result<Draft, Error> {
-    simple(call_, string::upper(), 3)
+    simple(call_, string::upper())
 }
 
 pub(super) fn reverse(call_: Call) -> Result<Draft, Error> {
-    simple(call_, unicode::reverse(), 1)
+    simple(call_, unicode::reverse())
 }
 
 fn trimmed(mut call_: Call, function: Arc<ScalarUDF>) -> Result<Draft, Error> {
     if call_.arguments.len() == 1 {
-        return simple(call_, function, 1);
+        return simple(call_, function);
     }
     let [operand, characters] = call_.take()?;
     let operand = text(operand, call_.name)?;
@@ -171,12 +167,7 @@ pub(super) fn right(call_: Call) -> Result<Draft, Error> {
 pub(super) fn join(left: Draft, right: Draft) -> Result<Draft, Error> {
     let (left, right) = (written(left)?, written(right)?);
     let expr = binary(left.expr.clone(), Operator::StringConcat, right.expr.clone());
-    let result = Draft::above(expr, Kind::Text, &[&left, &right]);
-    let growth = |part: &Draft| if part.literal.is_some() { 0 } else { part.growth };
-    Ok(Draft {
-        growth: growth(&left).saturating_add(growth(&right)).max(1),
-        ..result
-    })
+    Ok(Draft::written(expr, &[&left, &right]))
 }
 
 /// `concat(a, b, …)` passes over NULLs. It is written with `||`, because the engine's own loses all its arguments when it finds them empty.
@@ -212,12 +203,15 @@ pub(super) fn replace(mut call_: Call) -> Result<Draft, Error> {
     if old.is_empty() {
         return Err(constants(call_.name));
     }
-    let growth = new.len().div_ceil(old.len()).max(1) as u64;
-    let growth = operand.growth.saturating_mul(growth);
+    if new.len().div_ceil(old.len()) > GROWTH {
+        return Err(Error::refused(
+            format!("this replace could make text more than {GROWTH} times longer"),
+            "replace by a shorter text",
+        ));
+    }
     let cut = call(unicode::left(), vec![operand.expr.clone(), integer(REPLACED)]);
     let expr = call(string::replace(), vec![cut, from.expr.clone(), to.expr.clone()]);
-    let result = Draft::above(cast(expr, DataType::Utf8View), Kind::Text, &[&operand]);
-    Ok(Draft { growth, ..result })
+    Ok(Draft::written(cast(expr, DataType::Utf8View), &[&operand]))
 }
 
 /// `split_part(x, delimiter, n)` with constants; n counts from 1, or from −1 at the end.

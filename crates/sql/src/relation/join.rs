@@ -5,12 +5,20 @@ use crate::Error;
 use crate::catalog::{Catalog, Owner};
 use crate::expression::{Scope, accept};
 use crate::facts::{Facts, Kind};
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
+use bound::OwnerJoin;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator};
 
 type Columns = Vec<(Option<TableReference>, String, Facts)>;
+
+/// A join of private tables makes at most so many pairs of one owner's rows.
+const MOST_PAIRS: u64 = 1_000_000;
+/// A left join of private tables looks at so many rows of one owner on its right side at most.
+const MOST_HELD: u64 = 10_000;
 
 /// Reads a join that has a private side.
 pub(super) fn joined(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
@@ -299,8 +307,8 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
             facts.of_unit = false;
         }
     }
-    // The right side's hidden column gets another name, and goes. That owners agree is said once more in terms of the hidden columns: were the
-    // catalog's columns converted on the way, equality of what is shown must not join different owners.
+    // The right side's hidden column gets another name, and goes. Rows meet by the hidden columns alone: were the catalog's columns converted on the
+    // way, equality of what is shown must not join different owners. Everything that the query says is a filter on the pair.
     const OTHER: &str = "__deniable_unit_right";
     let mut exprs: Vec<Expr> = right.all();
     exprs.pop();
@@ -309,17 +317,39 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         .project(exprs)
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
-    let other = renamed.schema().iter().find(|(_, field)| field.name() == OTHER);
-    let other = other.map(|(qualifier, field)| Column::new(qualifier.cloned(), field.name().clone()));
-    accepted.push(
-        left.unit_expr()
-            .eq(Expr::Column(other.expect("it was just named"))),
-    );
-    let on = conjunction(accepted).expect("there is at least one condition");
-    let plan = LogicalPlanBuilder::from(left.plan.clone())
-        .join_on(renamed, join.join_type, [on])
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(unplannable)?;
+    #[cfg(test)]
+    let merged = planted(Mutant::SignedZero).then(|| {
+        let owners = left.unit_expr().eq(Expr::Column(column_named(&renamed, OTHER)));
+        let conditions = accepted.iter().cloned().chain([owners]);
+        LogicalPlanBuilder::from(left.plan.clone())
+            .join_on(renamed.clone(), join.join_type, conditions)
+            .and_then(LogicalPlanBuilder::build)
+            .expect("a join")
+    });
+    let keep_left = join.join_type == JoinType::Left;
+    let (most_left, most_right) = most_joined(&left, &right, keep_left);
+    let left_side = (left.plan.clone(), left.unit_column(), most_left);
+    let right_side = (renamed.clone(), column_named(&renamed, OTHER), most_right);
+    // The side of which fewer rows of an owner are joined is the one that is held in memory.
+    let (one, other) = if keep_left || most_right <= most_left {
+        (left_side, right_side)
+    } else {
+        (right_side, left_side)
+    };
+    let plan = OwnerJoin {
+        left: one.0,
+        right: other.0,
+        left_key: one.1,
+        right_key: other.1,
+        filter: conjunction(accepted),
+        keep_left,
+        most_left: one.2,
+        most_right: other.2,
+    }
+    .plan()
+    .map_err(unplannable)?;
+    #[cfg(test)]
+    let plan = merged.unwrap_or(plan);
     let rows_per_unit = left
         .rows_per_unit
         .zip(right.rows_per_unit)
@@ -335,6 +365,11 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
     selects.extend(&right.selects);
     let mut publics = left.publics.clone();
     publics.extend(right.publics.clone());
+    if most_left.saturating_mul(most_right) < u64::MAX {
+        story.push(format!(
+            "of one {whose} at most {most_left} rows are joined to at most {most_right}"
+        ));
+    }
     let joined = Rows {
         plan,
         columns,
@@ -350,6 +385,31 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         story,
     };
     in_order_of(join, joined)
+}
+
+/// How many rows of one owner are joined, of each side. Pairs of one owner are counted by a public number, whatever that owner's rows are; what is known
+/// of the sides says how it is divided between them.
+fn most_joined(left: &Rows, right: &Rows, keep_left: bool) -> (u64, u64) {
+    // A left join holds the right side's rows of one owner in memory, however many of the left side there are.
+    let held = if keep_left { MOST_HELD } else { u64::MAX };
+    let least = MOST_PAIRS.isqrt();
+    let (one, other) = (
+        left.rows_per_unit.unwrap_or(u64::MAX).max(1),
+        right.rows_per_unit.unwrap_or(u64::MAX).clamp(1, held),
+    );
+    match (one, other) {
+        _ if one.saturating_mul(other) <= MOST_PAIRS => (one, other),
+        _ if one <= least => (one, (MOST_PAIRS / one).min(other)),
+        _ if other <= least => (MOST_PAIRS / other, other),
+        _ => (least, least),
+    }
+}
+
+/// The column of a plan that has this name.
+fn column_named(plan: &LogicalPlan, name: &str) -> Column {
+    let found = plan.schema().iter().find(|(_, field)| field.name() == name);
+    let (qualifier, field) = found.expect("it was just named");
+    Column::new(qualifier.cloned(), field.name().clone())
 }
 
 /// Rows of a table that reaches its unit through another table's key.
@@ -381,15 +441,23 @@ pub(super) fn through(
         .and_then(|plan| plan.alias(ALIAS))
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
-    let from = Expr::Column(Column::new(Some(name.clone()), column));
-    let to = Expr::Column(Column::new(Some(TableReference::bare(ALIAS)), key));
     let mut exprs = mine.all();
     exprs.push(Expr::Column(Column::new(Some(TableReference::bare(ALIAS)), UNIT)).alias(UNIT));
-    let plan = LogicalPlanBuilder::from(mine.plan.clone())
-        .join_on(owners, JoinType::Inner, [from.eq(to)])
-        .and_then(|plan| plan.project(exprs))
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(unplannable)?;
+    let plan = OwnerJoin {
+        left: mine.plan.clone(),
+        right: owners,
+        left_key: Column::new(Some(name.clone()), column),
+        right_key: Column::new(Some(TableReference::bare(ALIAS)), key),
+        filter: None,
+        keep_left: false,
+        most_left: u64::MAX,
+        // The catalog says that the key is unique.
+        most_right: 1,
+    }
+    .plan()
+    .and_then(|plan| LogicalPlanBuilder::from(plan).project(exprs))
+    .and_then(LogicalPlanBuilder::build)
+    .map_err(unplannable)?;
     let mut rows = Rows {
         plan,
         has_unit: true,

@@ -84,12 +84,17 @@ impl Rows {
         }
     }
 
-    /// The hidden owner, as an expression.
-    pub(crate) fn unit_expr(&self) -> Expr {
+    /// The hidden owner.
+    pub(crate) fn unit_column(&self) -> Column {
         let schema = self.plan.schema();
         let found = schema.iter().find(|(_, field)| field.name() == UNIT);
         let (qualifier, field) = found.expect("whoever asks has looked at has_unit");
-        Expr::Column(Column::new(qualifier.cloned(), field.name().clone()))
+        Column::new(qualifier.cloned(), field.name().clone())
+    }
+
+    /// The hidden owner, as an expression.
+    pub(crate) fn unit_expr(&self) -> Expr {
+        Expr::Column(self.unit_column())
     }
 
     /// All columns and the hidden one, as expressions.
@@ -377,19 +382,9 @@ fn distinct(input: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error> {
             "use COUNT(DISTINCT …), GROUP BY, or keep the privacy unit among the columns",
         ));
     }
-    // Which of two equal floats stays would depend on the order of rows, so that each value gets one spelling.
-    let mut exprs = Vec::new();
-    for (qualifier, name, facts) in &rows.columns {
-        let column = Expr::Column(Column::new(qualifier.clone(), name.clone()));
-        let spelled = bound::one_spelling(column, facts.kind).map_err(unplannable)?;
-        exprs.push(spelled.alias_qualified(qualifier.clone(), name.clone()));
-    }
-    if rows.has_unit {
-        exprs.push(rows.unit_expr());
-    }
-    rows.plan = LogicalPlanBuilder::from(rows.plan)
-        .project(exprs)
-        .and_then(LogicalPlanBuilder::distinct)
+    // A GROUP BY of all columns and the owner: values are canonical, so those that are equal are the same.
+    rows.plan = LogicalPlanBuilder::from(rows.plan.clone())
+        .aggregate(rows.all(), Vec::<Expr>::new())
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
     rows.clustered = false;

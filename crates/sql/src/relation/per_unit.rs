@@ -6,7 +6,7 @@ use crate::catalog::Catalog;
 use crate::expression::Typed;
 use crate::facts::{Facts, Kind, Range};
 use crate::steps::Steps;
-use bound::{number_or_null, on_grid, one_spelling};
+use bound::{MOST_DISTINCT, canonical, count_distinct_within, on_grid};
 use datafusion::common::ScalarValue;
 use datafusion::functions_aggregate::expr_fn;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -40,9 +40,7 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
             unit_columns.push(names[place].clone());
         }
         one_each &= key.facts.of_unit;
-        // Which of two equal floats names a group would depend on the order of rows.
-        let spelled = one_spelling(key.expr.unalias(), key.facts.kind).map_err(unplannable)?;
-        keys.push(spelled.alias(format!("__key{place}")));
+        keys.push(key.expr.unalias().alias(format!("__key{place}")));
         columns.push((names[place].0.clone(), names[place].1.clone(), key.facts));
     }
     keys.push(input.unit_expr().alias(UNIT));
@@ -141,11 +139,15 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
                 argument(0)?.expr
             };
             let measure = if params.distinct {
-                expr_fn::count_distinct(value)
+                count_distinct_within(value)
             } else {
                 expr_fn::count(value)
             };
-            let range = input.rows_per_unit.and_then(|most| Range::new(0.0, most as f64));
+            let most = match params.distinct {
+                true => input.rows_per_unit.map(|most| most.min(MOST_DISTINCT as u64)),
+                false => input.rows_per_unit,
+            };
+            let range = most.and_then(|most| Range::new(0.0, most as f64));
             Ok((
                 vec![measure.alias(named(""))],
                 super::bare(&named("")),
@@ -154,12 +156,11 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
         }
         "min" | "max" if unordered => {
             let value = argument(0)?;
-            // The engine keeps the first of two equal floats, and whatever comes after a NaN: both would depend on the order of rows.
-            let spelled = number_or_null(value.expr, value.facts.kind).map_err(unplannable)?;
+            // Values are canonical, so that two equal ones are the same, whichever comes first.
             let measure = if func.name() == "min" {
-                expr_fn::min(spelled)
+                expr_fn::min(value.expr)
             } else {
-                expr_fn::max(spelled)
+                expr_fn::max(value.expr)
             };
             let facts = known(value.facts.kind, value.facts.range, true);
             Ok((vec![measure.alias(named(""))], super::bare(&named("")), facts))
@@ -186,6 +187,7 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
             let total = cast(super::bare(&sum), Kind::Float.data_type()) * lit(steps.size());
             if func.name() == "avg" {
                 let average = total / cast(super::bare(&count), Kind::Float.data_type());
+                let average = canonical(average, Kind::Float);
                 return Ok((measures, average, known(Kind::Float, Some(range), true)));
             }
             let range = input.rows_per_unit.and_then(|most| {
@@ -199,6 +201,7 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
                     known(Kind::Int, range, true),
                 ));
             }
+            let total = canonical(total, Kind::Float);
             Ok((measures, total, known(Kind::Float, range, true)))
         }
         name => Err(Error::refused(

@@ -1,7 +1,7 @@
 use super::*;
 use crate::catalog::Catalog;
 use crate::sources::tests_support::run;
-use crate::sources::typed_scan;
+use crate::sources::{Texts, typed_scan};
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::dataframe::DataFrame;
@@ -20,7 +20,9 @@ fn answer(directory: &Path, query: &str) -> RecordBatch {
         // One thread, so that rows come in the order of the file.
         let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
         for (name, table) in &catalog.tables {
-            let plan = typed_scan(&session.state(), name, table).await.unwrap();
+            let plan = typed_scan(&session.state(), name, table, Texts::Canonical)
+                .await
+                .unwrap();
             let rows = DataFrame::new(session.state(), plan);
             session.register_table(name.as_str(), rows.into_view()).unwrap();
         }

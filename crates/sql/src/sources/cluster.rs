@@ -156,7 +156,11 @@ async fn sorted(memory: usize, table: &Table, unit: &str, directory: &Path) -> R
     let relation = TableReference::bare(name);
     let columns = (0..schema.fields().len())
         .map(|index| match table.column(schema.field(index).name()) {
-            Some(facts) => converted(what, &schema, index, facts.kind, &relation),
+            Some(facts) => {
+                let name = schema.field(index).name();
+                let value = converted(what, &schema, index, facts.kind)?;
+                Ok(value.alias_qualified(Some(relation.clone()), name))
+            }
             None => Ok(own(&schema, index, &relation)),
         })
         .collect::<Result<Vec<_>, Error>>()?;

@@ -7,6 +7,7 @@ mod cluster;
 mod delimited;
 mod files;
 mod incident;
+mod parquet;
 mod postgres;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,9 @@ pub(crate) use postgres::{quoted_name, table_names};
 use crate::Error;
 use crate::catalog::{Source, Table};
 use crate::facts::Kind;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
+use bound::{canonical, canonical_identifier, canonical_within};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, TableReference};
@@ -43,7 +47,7 @@ pub async fn provider(
     let what = format!("table `{name}`");
     match &table.source {
         Source::Csv(path) => delimited::delimited(&what, path, table),
-        Source::Parquet(path) => files::parquet(state, &what, path).await,
+        Source::Parquet(path) => parquet::parquet(state, &what, path).await,
         Source::Postgres {
             connection,
             table: named,
@@ -53,13 +57,18 @@ pub async fn provider(
 
 /// The rows of a table as a plan with exactly the declared columns, in the declared order, each as its [`Kind::data_type`] and qualified by `name`.
 ///
-/// A value that does not fit its kind is NULL; none can raise an error. Days and moments are of the years 1 to 9999. Values outside of declared bounds and lists are
-/// left as they are.
+/// A value that does not fit its kind is NULL; none can raise an error. Days and moments are of the years 1 to 9999. Values are in canonical form (`bound::canonical`):
+/// an infinity is the declared bound on its side, or NULL where none is declared. Other values outside of declared bounds and lists are left as they are.
 ///
 /// # Errors
 /// When the table cannot be opened, lacks a declared column, or has it in a type from which the kind cannot be made. That depends on its
 /// schema alone.
-pub async fn typed_scan(state: &SessionState, name: &str, table: &Table) -> Result<LogicalPlan, Error> {
+pub async fn typed_scan(
+    state: &SessionState,
+    name: &str,
+    table: &Table,
+    texts: Texts,
+) -> Result<LogicalPlan, Error> {
     let what = format!("table `{name}`");
     let engine = |error| incident(what.as_str(), error);
     let provider = provider(state, name, table).await?;
@@ -75,7 +84,19 @@ pub async fn typed_scan(state: &SessionState, name: &str, table: &Table) -> Resu
             ));
         };
         projected.push(index);
-        expressions.push(converted(&what, &schema, index, facts.kind, &relation)?);
+        let value = converted(&what, &schema, index, facts.kind)?;
+        let value = match facts.kind {
+            #[cfg(test)]
+            Kind::Float if planted(Mutant::Pruning) || planted(Mutant::SignedZero) => value,
+            _ if table.identifiers.contains(column) => canonical_identifier(value, facts.kind),
+            Kind::Float => match facts.range {
+                Some(range) => canonical_within(value, range.low, range.high),
+                None => canonical(value, Kind::Float),
+            },
+            Kind::Text if texts == Texts::Whole => value,
+            kind => canonical(value, kind),
+        };
+        expressions.push(value.alias_qualified(Some(relation.clone()), column));
     }
     LogicalPlanBuilder::scan(relation, provider_as_source(provider), Some(projected))
         .and_then(|plan| plan.project(expressions))
@@ -83,20 +104,13 @@ pub async fn typed_scan(state: &SessionState, name: &str, table: &Table) -> Resu
         .map_err(engine)
 }
 
-/// The column at `index`, as a value of this kind, under its own name.
-fn converted(
-    what: &str,
-    schema: &SchemaRef,
-    index: usize,
-    kind: Kind,
-    relation: &TableReference,
-) -> Result<Expr, Error> {
+/// The column at `index`, as a value of this kind.
+fn converted(what: &str, schema: &SchemaRef, index: usize, kind: Kind) -> Result<Expr, Error> {
     let field = schema.field(index);
-    let column = Expr::Column(Column::new(Some(relation.clone()), field.name()));
-    match typed::converted(column.clone(), field.data_type(), kind) {
+    let column = Expr::Column(Column::from_name(field.name()));
+    match typed::converted(column, field.data_type(), kind) {
         Err(error) => Err(incident(what, error)),
-        Ok(Some(expression)) if expression == column => Ok(column),
-        Ok(Some(expression)) => Ok(expression.alias_qualified(Some(relation.clone()), field.name())),
+        Ok(Some(expression)) => Ok(expression),
         Ok(None) => Err(Error::catalog(
             format!(
                 "{what}: column `{}` holds values of type {}, which cannot be read as {kind}",
@@ -106,6 +120,15 @@ fn converted(
             "declare another kind, or leave the column out",
         )),
     }
+}
+
+/// Whether texts are read as they are, for training, or in canonical form, for queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Texts {
+    /// As they are, however long.
+    Whole,
+    /// In Unicode normal form C, and cut.
+    Canonical,
 }
 
 /// Names the present state of a table's data without reading it, as part of what makes two questions the same: what the curator calls it; else names, lengths

@@ -1,6 +1,7 @@
 //! The whole way of a query under attack: what the exact numbers before the noise do when one unit comes, goes or changes.
 
 mod examples;
+mod hunter;
 mod movement;
 mod neighbours;
 mod regressions;

@@ -4,16 +4,15 @@ use crate::Error;
 use crate::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
 use crate::catalog::Catalog;
 use crate::engine::{Measured, ask, form, measure};
+use crate::engines::Engines;
 use crate::planner::Planner;
 use crate::publics::Publics;
 use crate::question::{Ask, Question};
-use bound::{Form, Secret, session};
-use datafusion::execution::runtime_env::RuntimeEnv;
+use bound::{Form, Secret};
 use datafusion::prelude::SessionConfig;
 use exact::{Integer, Rational};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 /// A database on disk and how the engine reads it.
 pub(super) struct Database<'a> {
@@ -23,7 +22,7 @@ pub(super) struct Database<'a> {
 }
 
 /// Numbers of one statistic, by group and, for a tree, by node.
-type Vector = BTreeMap<(Vec<u8>, usize), i64>;
+pub(super) type Vector = BTreeMap<(Vec<u8>, usize), i64>;
 
 pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
@@ -53,10 +52,14 @@ fn exact(
     let config = SessionConfig::new()
         .with_target_partitions(database.threads)
         .with_batch_size(database.batch);
-    let session = session(config, Arc::new(RuntimeEnv::default()));
+    let engines = Engines::new(config);
     let secret = Secret::new("0123456789abcdef").unwrap();
     let publics = runtime()
-        .block_on(Publics::read(&question.split, &session, catalog))
+        .block_on(Publics::read(
+            &question.split,
+            &engines.public().unwrap(),
+            catalog,
+        ))
         .unwrap();
     let mut all = Vec::new();
     for aggregation in &question.split.aggregations {
@@ -66,21 +69,18 @@ fn exact(
             other => other,
         };
         let asked = ask(aggregation, chosen, &secret).unwrap();
-        let measured = runtime()
-            .block_on(measure(
-                &asked,
-                &aggregation.statistics,
-                &publics,
-                &session,
-                catalog,
-            ))
-            .unwrap();
+        let measured = runtime().block_on(async {
+            let prepared = asked.prepare(&publics, &engines, catalog).await.unwrap();
+            measure(prepared, &aggregation.statistics, &engines)
+                .await
+                .unwrap()
+        });
         all.push(vectors(aggregation, &measured));
     }
     all
 }
 
-fn vectors(aggregation: &Aggregation, measured: &Measured) -> Vec<Vector> {
+pub(super) fn vectors(aggregation: &Aggregation, measured: &Measured) -> Vec<Vector> {
     let names: BTreeMap<usize, &Vec<u8>> = measured
         .groups
         .iter()

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::catalog::{Source, Table};
 use crate::facts::{Facts, Kind, Range, Value};
-use crate::sources::{incident, provider, typed_scan};
+use crate::sources::{Texts, incident, provider, typed_scan};
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef};
@@ -46,7 +46,10 @@ pub(super) async fn measured(
     let mut keys = Vec::new();
     for (column, facts) in &table.columns {
         let mut facts = facts.clone();
-        let rows = DataFrame::new(session.state(), typed_scan(&session.state(), name, &table).await?);
+        let rows = DataFrame::new(
+            session.state(),
+            typed_scan(&session.state(), name, &table, Texts::Canonical).await?,
+        );
         let own = Expr::Column(Column::new(Some(name), column));
         let counts = [
             count(lit(1)),

@@ -117,6 +117,11 @@ fn worst() -> RecordBatch {
         Some(2.5),
         Some(9.3e18),
     ];
+    // Columns are canonical where they are read.
+    let floats: Vec<Option<f64>> = floats
+        .into_iter()
+        .map(|value| value.and_then(bound::canonical_float))
+        .collect();
     let texts = vec![
         Some(""),
         None,
@@ -219,7 +224,7 @@ fn best() -> RecordBatch {
                 Some(10.0),
                 None,
                 Some(0.0),
-                Some(-0.0),
+                Some(-0.1),
                 Some(0.1),
                 Some(9.99),
                 Some(-2.5),

@@ -126,9 +126,10 @@ fn a_scan_cannot_write() {
     let declared = table(source("writing.trap"), &[("a", Kind::Int)]);
     let failed = run(async {
         let session = datafusion::prelude::SessionContext::new();
-        let plan = crate::sources::typed_scan(&session.state(), "t", &declared)
-            .await
-            .unwrap();
+        let plan =
+            crate::sources::typed_scan(&session.state(), "t", &declared, crate::sources::Texts::Canonical)
+                .await
+                .unwrap();
         datafusion::dataframe::DataFrame::new(session.state(), plan)
             .collect()
             .await

@@ -5,7 +5,7 @@ mod kinds;
 mod parquet_files;
 
 use super::tests_support::run;
-use super::typed_scan;
+use super::{Texts, typed_scan};
 use crate::Error;
 use crate::catalog::{Source, Table};
 use crate::facts::{Facts, Kind};
@@ -32,7 +32,7 @@ fn rows(table: &Table) -> Result<RecordBatch, Error> {
     run(async {
         // One thread, so that rows come in the order of the file.
         let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
-        let plan = typed_scan(&session.state(), "t", table).await?;
+        let plan = typed_scan(&session.state(), "t", table, Texts::Canonical).await?;
         let schema = Arc::clone(plan.schema().inner());
         for ((name, facts), (relation, field)) in table.columns.iter().zip(plan.schema().iter()) {
             assert_eq!(relation.map(|relation| relation.table()), Some("t"));
@@ -69,7 +69,9 @@ fn shown(batch: &RecordBatch) -> Vec<String> {
 fn count(table: &Table) -> String {
     run(async {
         let session = SessionContext::new();
-        let plan = typed_scan(&session.state(), "t", table).await.unwrap();
+        let plan = typed_scan(&session.state(), "t", table, Texts::Canonical)
+            .await
+            .unwrap();
         let rows = DataFrame::new(session.state(), plan);
         let count = datafusion::functions_aggregate::expr_fn::count(datafusion::logical_expr::lit(1));
         let batches = rows

@@ -1,0 +1,36 @@
+//! Defects that tests plant on purpose: the hunter must find each of them, or it could find nothing.
+
+use std::cell::Cell;
+
+/// A defect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// Values are read as they are, and the engine passes over parts of files by their statistics.
+    Pruning,
+    /// Zeros keep their sign, and joins of private tables are merges on all equalities of the query.
+    SignedZero,
+    /// Texts grow without a limit.
+    TextGrowth,
+}
+
+thread_local! {
+    static PLANTED: Cell<Option<Mutant>> = const { Cell::new(None) };
+}
+
+/// Whether this defect is planted on this thread.
+pub(crate) fn planted(mutant: Mutant) -> bool {
+    PLANTED.get() == Some(mutant)
+}
+
+/// Runs with a defect planted.
+pub(crate) fn with<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
+    struct Removed;
+    impl Drop for Removed {
+        fn drop(&mut self) {
+            PLANTED.set(None);
+        }
+    }
+    let _removed = Removed;
+    PLANTED.set(Some(mutant));
+    run()
+}

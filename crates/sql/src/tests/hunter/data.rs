@@ -1,0 +1,269 @@
+//! People with hostile values, and the ways in which they are stored.
+
+use super::Seeded;
+use crate::catalog::Catalog;
+use datafusion::arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::basic::Compression;
+use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One row.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    x: Option<f64>,
+    y: Option<i64>,
+    s: Option<String>,
+    d: Option<i32>,
+}
+
+/// The rows of one person.
+#[derive(Clone, Debug)]
+pub(super) struct Person(Vec<Row>);
+
+/// How people are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    Csv,
+    /// With statistics, page index, Bloom filters and dictionaries; few rows a part.
+    ParquetInParts,
+    /// The same in one part.
+    ParquetWhole,
+}
+
+impl Storage {
+    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::ParquetInParts, Self::ParquetWhole];
+}
+
+fn floats() -> Vec<Option<f64>> {
+    let mut floats = vec![0.0, -0.0, 1.0, 50.0, -3.25, 2.5, 1e300, -1e300, 5e-324, -5e-324];
+    floats.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, f64::NAN, 1.0]);
+    floats.extend(
+        [
+            0x7ff8_0000_0000_beef_u64,
+            0xfff8_0000_0000_0001,
+            0x7ff0_0000_0000_0001,
+        ]
+        .map(f64::from_bits),
+    );
+    floats.into_iter().map(Some).chain([None]).collect()
+}
+
+const INTEGERS: [Option<i64>; 9] = [
+    Some(0),
+    Some(1),
+    Some(-1),
+    Some(5),
+    Some(100),
+    Some(i64::MIN),
+    Some(i64::MAX),
+    Some(1 << 53),
+    None,
+];
+
+const DAYS: [Option<i32>; 8] = [
+    Some(0),
+    Some(-1),
+    Some(19_753),
+    Some(-719_162),
+    Some(2_932_896),
+    Some(i32::MIN),
+    Some(i32::MAX),
+    None,
+];
+
+fn texts() -> Vec<Option<String>> {
+    let mut texts: Vec<String> = [
+        "", "a", "A", "n9", "n1", "7", "-0", "NaN", "e\u{301}", "é", "E\u{301}", "a\u{0}b", "ß", "İ",
+    ]
+    .map(str::to_owned)
+    .into();
+    texts.push("x".repeat(5000));
+    texts.push("é".repeat(3000));
+    texts.push("\u{1d15e}".repeat(2000));
+    texts.into_iter().map(Some).chain([None]).collect()
+}
+
+/// A person: of no rows, of a few, or of many alike.
+pub(super) fn person(seeded: &mut Seeded) -> Person {
+    let (floats, texts) = (floats(), texts());
+    let row = |seeded: &mut Seeded| Row {
+        x: *seeded.pick(&floats),
+        y: *seeded.pick(&INTEGERS),
+        s: seeded.pick(&texts).clone(),
+        d: *seeded.pick(&DAYS),
+    };
+    if seeded.once_in(9) {
+        let one = row(seeded);
+        return Person(vec![one; 30]);
+    }
+    Person((0..seeded.below(5)).map(|_| row(seeded)).collect())
+}
+
+/// A person with one row, of this name.
+pub(super) fn named(name: &str) -> Person {
+    Person(vec![Row {
+        x: Some(1.0),
+        y: Some(1),
+        s: Some(name.to_owned()),
+        d: Some(0),
+    }])
+}
+
+const CATALOG: &str = r#"
+name = "hunted"
+[unit]
+whose = "person"
+neighbors = "add_remove"
+[budget]
+epsilon = 1000
+delta = 1e-6
+ledger = "unused.ledger"
+[budget.query]
+delta = 1e-9
+[limits]
+groups = 2
+rows_per_group = 3
+[tables.t]
+source = "SOURCE"
+format = "FORMAT"
+unit = "u"
+[tables.t.columns]
+u = { kind = "int" }
+x = { kind = "float", bounds = [-10, 50] }
+y = { kind = "int", bounds = [-5, 1000] }
+s = { kind = "text" }
+d = { kind = "date" }
+[tables.p]
+source = "PUBLIC/p.csv"
+public = true
+[tables.p.columns]
+x = { kind = "float" }
+y = { kind = "int" }
+s = { kind = "text" }
+d = { kind = "date" }
+[tables.k]
+source = "PUBLIC/k.csv"
+public = true
+keys = [["s"]]
+[tables.k.columns]
+s = { kind = "text" }
+x = { kind = "float", bounds = [0, 9] }
+"#;
+
+fn with_places(source: &str, format: &str, public: &Path) -> Catalog {
+    let text = CATALOG
+        .replace("SOURCE", source)
+        .replace("FORMAT", format)
+        .replace("PUBLIC", &public.display().to_string());
+    Catalog::parse(&text, public).unwrap()
+}
+
+/// The catalog of a database that [`write`] wrote.
+pub(super) fn catalog(directory: &Path, storage: Storage) -> Catalog {
+    let format = match storage {
+        Storage::Csv => "csv",
+        _ => "parquet",
+    };
+    with_places("t", format, directory)
+}
+
+/// The catalog of a file that another program wrote, beside public tables.
+pub(super) fn foreign_catalog(file: &Path, public: &Path) -> Catalog {
+    with_places(&file.display().to_string(), "parquet", public)
+}
+
+/// The public tables.
+pub(super) fn write_publics(directory: &Path) {
+    let p = "x,y,s,d\n0,0,a,1970-01-01\n-0.0,1,n9,\nNaN,,é,2024-01-31\n50,5,,0001-01-01\ninf,1,A,\n";
+    std::fs::write(directory.join("p.csv"), p).unwrap();
+    std::fs::write(directory.join("k.csv"), "s,x\na,1\nn9,-0.0\né,NaN\n").unwrap();
+}
+
+/// Writes some people, in an order of their rows that is not theirs, to one or two files.
+pub(super) fn write(directory: &Path, people: &[(usize, &Person)], storage: Storage, seeded: &mut Seeded) {
+    std::fs::create_dir_all(directory.join("t")).unwrap();
+    write_publics(directory);
+    let mut rows: Vec<(i64, &Row)> = people
+        .iter()
+        .flat_map(|(id, person)| person.0.iter().map(|row| (*id as i64, row)))
+        .collect();
+    for place in (1..rows.len()).rev() {
+        rows.swap(place, seeded.below(place + 1));
+    }
+    let cut = if seeded.once_in(2) { rows.len() / 3 } else { 0 };
+    for (place, rows) in [&rows[..cut], &rows[cut..]].into_iter().enumerate() {
+        let file = directory.join("t").join(format!(
+            "{place}.{}",
+            if storage == Storage::Csv { "csv" } else { "parquet" }
+        ));
+        match storage {
+            Storage::Csv => std::fs::write(file, csv(rows)).unwrap(),
+            Storage::ParquetInParts => parquet(&file, rows, 4),
+            Storage::ParquetWhole => parquet(&file, rows, 1 << 20),
+        }
+    }
+}
+
+fn csv(rows: &[(i64, &Row)]) -> String {
+    let mut text = String::from("u,x,y,s,d\n");
+    for (id, row) in rows {
+        let number = |value: Option<String>| value.unwrap_or_default();
+        let day = row.d.map(|day| written(day).to_owned());
+        text += &format!(
+            "{id},{},{},{},{}\n",
+            number(row.x.map(|x| format!("{x:?}"))),
+            number(row.y.map(|y| y.to_string())),
+            number(row.s.as_ref().map(|s| format!("\"{}\"", s.replace('"', "\"\"")))),
+            number(day),
+        );
+    }
+    text
+}
+
+/// Some days as text; the others as words that are no day.
+fn written(day: i32) -> &'static str {
+    match day {
+        0 => "1970-01-01",
+        -1 => "1969-12-31",
+        19_753 => "2024-01-31",
+        -719_162 => "0001-01-01",
+        2_932_896 => "9999-12-31",
+        i32::MIN => "-9999999-01-01",
+        _ => "tomorrow",
+    }
+}
+
+fn parquet(file: &Path, rows: &[(i64, &Row)], rows_a_group: usize) {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("u", DataType::Int64, true),
+        Field::new("x", DataType::Float64, true),
+        Field::new("y", DataType::Int64, true),
+        Field::new("s", DataType::Utf8, true),
+        Field::new("d", DataType::Date32, true),
+    ]));
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(|(id, _)| *id))),
+        Arc::new(Float64Array::from_iter(rows.iter().map(|(_, row)| row.x))),
+        Arc::new(Int64Array::from_iter(rows.iter().map(|(_, row)| row.y))),
+        Arc::new(StringArray::from_iter(
+            rows.iter().map(|(_, row)| row.s.as_deref()),
+        )),
+        Arc::new(Date32Array::from_iter(rows.iter().map(|(_, row)| row.d))),
+    ];
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_max_row_group_row_count(Some(rows_a_group))
+        .set_data_page_row_count_limit(2)
+        .set_write_batch_size(1)
+        .set_statistics_enabled(EnabledStatistics::Page)
+        .set_bloom_filter_enabled(true)
+        .build();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), columns).unwrap();
+    let mut writer = ArrowWriter::try_new(File::create(file).unwrap(), schema, Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
