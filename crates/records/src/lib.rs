@@ -3,8 +3,11 @@
 //! Reading text is what a question about a CSV file waits for, and everything around it in the engine is plans. So it is a crate of its own: small, and built
 //! with all optimisation, while the rest is built fast.
 
+mod ahead;
 mod columns;
 mod record;
+mod records;
 
 pub use columns::Columns;
-pub use record::{LONGEST, Record, Records};
+pub use record::{LONGEST, Record};
+pub use records::{Records, SPAN};
