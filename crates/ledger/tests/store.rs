@@ -7,6 +7,7 @@ use exact::ratio;
 use ledger::{Error, Place, Store};
 use mechanism::{Account, Aggregate, Charge, Laplace, Ledger, Refusal, Sensitive};
 use places::{Fresh, approximate_rules, charge, delta, epsilon, person, pure, pure_rules};
+use std::path::{Path, PathBuf};
 
 on_both!(
     a_reopened_store_continues,
@@ -426,21 +427,110 @@ fn what_is_no_ledger_is_left_alone() {
         .unwrap()
         .execute_batch("CREATE TABLE mine (x INTEGER)")
         .unwrap();
-    let refusal = Store::open(&Place::File(other.clone()), &pure_rules("1")).unwrap_err();
-    assert!(refusal.to_string().contains("something else"), "{refusal}");
-    assert!(Store::open_existing(&Place::File(other)).unwrap().is_none());
+    left_alone(&directory, &other, "something else");
+    // One that has a log: closed by its owner, and left by an owner that crashed, with all it holds in the log.
+    let logged = directory.path().join("logged 100%?.db");
+    let owner = rusqlite::Connection::open(&logged).unwrap();
+    owner
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mine (x INTEGER)")
+        .unwrap();
+    let crashed = directory.path().join("crashed.db");
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(&logged), name(&crashed)).unwrap();
+    }
+    drop(owner);
+    left_alone(&directory, &logged, "something else");
 
     let text = directory.path().join("notes.txt");
     std::fs::write(&text, "not a database, but a text of some length ".repeat(100)).unwrap();
-    let refusal = Store::open(&Place::File(text.clone()), &pure_rules("1")).unwrap_err();
-    assert!(matches!(refusal, Error::Unusable { .. }) && refusal.to_string().contains("\nhint: "));
+    left_alone(&directory, &text, "this is no ledger");
+    let short = directory.path().join("short.txt");
+    std::fs::write(&short, "short").unwrap();
+    left_alone(&directory, &short, "this is no ledger");
+    let empty = directory.path().join("empty");
+    std::fs::write(&empty, "").unwrap();
+    let before = files(&directory);
+    assert!(Store::open_existing(&Place::File(empty)).unwrap().is_none());
+    assert_eq!(files(&directory), before);
+
+    // Whoever crashed left a log; what is in it stays there.
+    let before = [
+        std::fs::read(&crashed).unwrap(),
+        std::fs::read(log(&crashed)).unwrap(),
+    ];
     assert!(
-        std::fs::read_to_string(text)
+        Store::open_existing(&Place::File(crashed.clone()))
             .unwrap()
-            .starts_with("not a database")
+            .is_none()
     );
+    assert!(Store::open(&Place::File(crashed.clone()), &pure_rules("1")).is_err());
+    let after = [
+        std::fs::read(&crashed).unwrap(),
+        std::fs::read(log(&crashed)).unwrap(),
+    ];
+    assert!(before == after, "the file or its log changed");
 
     let nowhere = directory.path().join("no/such/directory/ledger.db");
     let refusal = Store::open(&Place::File(nowhere), &pure_rules("1")).unwrap_err();
     assert!(refusal.to_string().contains("the directory exists"), "{refusal}");
+}
+
+/// Every file of a folder, with its bytes.
+fn files(directory: &tempfile::TempDir) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files: Vec<_> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn log(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}-wal", path.display()))
+}
+
+/// No way of opening this file as a ledger works, and none changes a byte of it or leaves a file beside it.
+fn left_alone(directory: &tempfile::TempDir, path: &Path, why: &str) {
+    let before = files(directory);
+    let place = Place::File(path.to_owned());
+    match Store::open_existing(&place) {
+        Ok(store) => assert!(store.is_none(), "{path:?}"),
+        Err(refusal) => assert!(refusal.to_string().contains(why), "{refusal}"),
+    }
+    for refusal in [
+        Store::open(&place, &pure_rules("1")).unwrap_err(),
+        Store::adopt(&place, &pure_rules("1")).unwrap_err(),
+    ] {
+        assert!(refusal.to_string().contains(why), "{refusal}");
+        assert!(refusal.to_string().contains("\nhint: "), "{refusal}");
+    }
+    assert!(
+        files(directory) == before,
+        "{path:?} was changed, or something was left beside it"
+    );
+}
+
+/// A ledger is found also while its tables are in its log alone, by other stores of this process and of others.
+#[test]
+fn a_ledger_is_found_in_its_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    let mut first = Store::open(&Place::File(path.clone()), &pure_rules("1")).unwrap();
+    first.charge("ann", "q", charge(pure("0.5"))).unwrap();
+    // As after a crash, or for another process: the same bytes, which nobody here has open.
+    let copy = directory.path().join("copy.db");
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(&path), name(&copy)).unwrap();
+    }
+    let mut copied = Store::open_existing(&Place::File(copy.clone())).unwrap().unwrap();
+    assert_eq!(copied.charges().unwrap().len(), 1);
+    drop(copied);
+    assert!(!log(&copy).exists(), "closed as a ledger is");
+    let mut second = Store::open_existing(&Place::File(path)).unwrap().unwrap();
+    assert_eq!(second.charges().unwrap().len(), 1);
+    second.charge("ann", "q", charge(pure("0.5"))).unwrap();
+    assert!(first.charge("ann", "q", charge(pure("0.5"))).is_err());
 }

@@ -1,5 +1,6 @@
 //! Where entries are kept: the little that differs between a file and a server.
 
+mod look;
 mod postgresql;
 mod sqlite;
 

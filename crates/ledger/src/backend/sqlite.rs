@@ -1,8 +1,10 @@
 //! One file.
 
+use super::look::{Found, Kept, Turn};
 use super::{Access, Backend, PATIENCE, Snapshot, statement, stored, unstored};
 use crate::Error;
 use crate::chain::Record;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use std::path::Path;
 use std::thread;
@@ -41,25 +43,63 @@ BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only appended'); END;
 
 pub(crate) struct Sqlite {
     connection: Connection,
+    /// Dropped after the connection.
+    _kept: Kept,
 }
 
 impl Sqlite {
-    /// Opens a file, or makes it; `None` when it is not there and is not to be made.
+    /// Opens a ledger, or makes it; `None` when there is none and none is to be made. What is no ledger is not changed.
     pub(crate) fn open(path: &Path, make: bool) -> Result<Option<Self>, Error> {
-        if !make && !path.exists() {
-            return Ok(None);
-        }
+        let turn = Turn::take();
+        let found = turn.look(path)?;
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if make {
-            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        match found {
+            Found::Ledger | Found::Logged => {}
+            Found::Nothing | Found::Empty if make => flags |= OpenFlags::SQLITE_OPEN_CREATE,
+            Found::Other if make => return Err(something_else()),
+            Found::Nothing | Found::Empty | Found::Other => return Ok(None),
         }
         let connection = Connection::open_with_flags(path, flags).map_err(|error| unusable(&error))?;
-        connection
+        let file = Self {
+            connection,
+            _kept: turn.opened(path),
+        };
+        file.connection
             .busy_timeout(PATIENCE)
             .map_err(|error| unusable(&error))?;
-        prepare(&connection)?;
-        Ok(Some(Self { connection }))
+        if found == Found::Logged && !file.has_a_ledger_in_its_log(make)? {
+            return Ok(None);
+        }
+        prepare(&file.connection)?;
+        Ok(Some(file))
     }
+
+    /// Whether the log holds a ledger, or nothing where one is to be made. If not, what the log holds is not written to the file by closing it.
+    fn has_a_ledger_in_its_log(&self, make: bool) -> Result<bool, Error> {
+        let leave = |leave| {
+            self.connection
+                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)
+                .map_err(|error| unusable(&error))
+        };
+        leave(true)?;
+        let ours = self.tables("name = 'deniable_entries'")? > 0;
+        let empty = self.tables("true")? == 0;
+        if !ours && !empty && make {
+            return Err(something_else());
+        }
+        let usable = ours || empty && make;
+        if usable {
+            leave(false)?;
+        }
+        Ok(usable)
+    }
+}
+
+fn something_else() -> Error {
+    Error::unusable(
+        "the file is a database of something else",
+        "name another file for the ledger",
+    )
 }
 
 /// A commit returns after the log is on disk, on every system; and readers do not stop writers.
@@ -95,7 +135,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 /// What SQLite calls the failure, and nothing of what was in the statement.
-fn unusable(error: &rusqlite::Error) -> Error {
+pub(super) fn unusable(error: &rusqlite::Error) -> Error {
     let (what, hint) = match error {
         rusqlite::Error::SqliteFailure(failure, _) => {
             let hint = match failure.code {
@@ -201,10 +241,7 @@ impl Backend for Sqlite {
 
     fn create(&mut self) -> Result<(), Error> {
         if self.tables("true")? > 0 {
-            return Err(Error::unusable(
-                "the file is a database of something else",
-                "name another file for the ledger",
-            ));
+            return Err(something_else());
         }
         self.run(TABLES)
     }
