@@ -31,12 +31,29 @@ const BOUNDED: [&str; 17] = [
 ];
 
 /// Other names of quantiles, each with a value and a fraction.
-const QUANTILES: [&str; 5] = [
+pub(super) const QUANTILES: [&str; 5] = [
     "percentile_cont",
     "percentile_disc",
     "quantile",
     "quantile_cont",
     "approx_percentile_cont",
+];
+
+/// Many quantiles in one call.
+pub(super) const APPROXIMATE: &str = "approx_quantiles";
+
+/// Aggregates that are known here and not to the engine.
+pub(super) const AGGREGATES: [&str; 10] = [
+    "anon_count",
+    "anon_sum",
+    "anon_avg",
+    "mean",
+    "variance",
+    "countif",
+    "count_if",
+    "percentile_disc",
+    "quantile",
+    APPROXIMATE,
 ];
 
 /// How many quantiles one call may ask for.
@@ -47,7 +64,7 @@ pub(super) fn rewrite(expression: &mut Expr) -> Result<(), Error> {
     match expression {
         Expr::CompoundFieldAccess { root, access_chain } => {
             if let Expr::Function(function) = root.as_mut()
-                && name_of(function).as_deref() == Some("approx_quantiles")
+                && name_of(function).as_deref() == Some(APPROXIMATE)
                 && let [AccessExpr::Subscript(Subscript::Index { index })] = access_chain.as_slice()
             {
                 let place = place(index)?;
@@ -83,7 +100,7 @@ pub(super) fn expand(item: SelectItem) -> Result<Vec<SelectItem>, Error> {
     let Expr::Function(function) = expression else {
         return Ok(vec![item]);
     };
-    if name_of(function).as_deref() != Some("approx_quantiles") {
+    if name_of(function).as_deref() != Some(APPROXIMATE) {
         return Ok(vec![item]);
     }
     let mut function = function.clone();
@@ -120,7 +137,7 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
         function.name = ObjectName::from(Ident::new(new_name));
     }
     match name {
-        "approx_quantiles" => Err(Error::refused(
+        APPROXIMATE => Err(Error::refused(
             "APPROX_QUANTILES gives many values, and here is room for one",
             "take one of them with [OFFSET(i)], or select the call alone to get a column for each",
         )),
@@ -136,7 +153,7 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
 }
 
 /// The name of the function, as the engine's planner spells it, when it is a plain one.
-fn name_of(function: &Function) -> Option<String> {
+pub(super) fn name_of(function: &Function) -> Option<String> {
     match function.name.0.as_slice() {
         [ObjectNamePart::Identifier(name)] if name.quote_style.is_none() => {
             Some(name.value.to_ascii_lowercase())
@@ -210,7 +227,7 @@ fn bound(function: &mut Function, name: &str) -> Result<(), Error> {
         let place = match written.as_str() {
             "contribution_bounds_per_row" => 0,
             "contribution_bounds_per_group" => 1,
-            _ if BOUNDED.contains(&name) || QUANTILES.contains(&name) || name == "approx_quantiles" => {
+            _ if BOUNDED.contains(&name) || QUANTILES.contains(&name) || name == APPROXIMATE => {
                 return Err(Error::refused(
                     format!("{} has no argument named {written}", name.to_uppercase()),
                     "the named arguments are contribution_bounds_per_group and contribution_bounds_per_row",
@@ -225,7 +242,7 @@ fn bound(function: &mut Function, name: &str) -> Result<(), Error> {
                 continue;
             }
         };
-        if !(BOUNDED.contains(&name) || QUANTILES.contains(&name) || name == "approx_quantiles") {
+        if !(BOUNDED.contains(&name) || QUANTILES.contains(&name) || name == APPROXIMATE) {
             return Err(Error::refused(
                 format!("{written} has no meaning in a call of {}", name.to_uppercase()),
                 "contributions are bounded in SUM, AVG, COUNT, VAR, STDDEV, MIN, MAX, MEDIAN and quantiles",
@@ -372,7 +389,7 @@ fn approximate_quantiles(function: &mut Function) -> Result<(Expr, u64), Error> 
         what: format!("APPROX_QUANTILES takes a value and a number of pieces from 1 to {PIECES}"),
         hint: "write APPROX_QUANTILES(x, 4)".into(),
     };
-    let (value, pieces) = two_arguments(function, "approx_quantiles")?.ok_or_else(shape)?;
+    let (value, pieces) = two_arguments(function, APPROXIMATE)?.ok_or_else(shape)?;
     let pieces = whole(&pieces)
         .filter(|pieces| (1..=PIECES).contains(pieces))
         .ok_or_else(shape)?;

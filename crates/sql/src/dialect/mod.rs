@@ -16,10 +16,12 @@
 //! Some names become those of the engine: `ANON_SUM`, `ANON_AVG` and `ANON_COUNT` lose their prefix, `MEAN` is `avg`, `VARIANCE` is `var`,
 //! `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`. `width_bucket` is a function that the engine lacks; the one here is real.
 //!
+//! Clauses of other databases that the engine's planner would pass over are refused.
 //! Types with a time zone are refused, because the engine's planner would drop the zone silently.
 //! Nobody may write a name that starts with `__deniable`. Text that nests too deeply is refused before anything recurses over it.
 
 mod calls;
+mod clauses;
 mod depth;
 mod markers;
 mod options;

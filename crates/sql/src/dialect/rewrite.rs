@@ -1,9 +1,9 @@
 //! The walk over a parsed query: what cannot be meant is refused, markers are put in.
 
-use super::calls;
 use super::depth::{RELATIONS, too_many_relations};
 use super::markers::SELECT;
 use super::options::{Clause, SelectOptions};
+use super::{calls, clauses};
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Distinct, Expr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr,
@@ -13,9 +13,10 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 use std::ops::ControlFlow;
 
 /// Puts the markers in, and returns the options in the order of their numbers.
-pub(super) fn rewrite(query: &mut Query, clauses: Vec<Clause>) -> Result<Vec<SelectOptions>, Error> {
+pub(super) fn rewrite(query: &mut Query, marked: Vec<Clause>) -> Result<Vec<SelectOptions>, Error> {
     only_selects(&query.body)?;
-    let (places, options): (Vec<_>, Vec<_>) = clauses
+    clauses::check(query)?;
+    let (places, options): (Vec<_>, Vec<_>) = marked
         .into_iter()
         .map(|clause| (clause.select, clause.options))
         .unzip();
@@ -167,16 +168,6 @@ fn flow(result: Result<(), Error>) -> ControlFlow<Error> {
 
 impl VisitorMut for Walk {
     type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        if !query.pipe_operators.is_empty() {
-            return ControlFlow::Break(Error::refused(
-                "pipe operators (|>) are not read",
-                "write the query with SELECT … FROM … WHERE … GROUP BY",
-            ));
-        }
-        ControlFlow::Continue(())
-    }
 
     fn pre_visit_statement(&mut self, _: &mut Statement) -> ControlFlow<Error> {
         ControlFlow::Break(changes_data())
