@@ -3,6 +3,7 @@
 use crate::terminal::{CliError, Progress, explained, fail};
 use accounting::{Delta, Epsilon};
 use clap::Args;
+use ledger::Analyst;
 use sql::{Ask, Catalog, Dataset};
 use std::ffi::OsString;
 use std::io::Read;
@@ -100,7 +101,7 @@ pub(crate) struct AnalystArguments {
 }
 
 impl AnalystArguments {
-    /// The name.
+    /// The name, in its one spelling.
     pub(crate) fn name(&self) -> String {
         let variables = ["DENIABLE_ANALYST", "USER", "LOGNAME"];
         named(
@@ -111,12 +112,14 @@ impl AnalystArguments {
 }
 
 fn named(flag: Option<String>, variables: [Option<String>; 3]) -> String {
-    std::iter::once(flag)
-        .chain(variables)
-        .flatten()
-        .map(|name| name.trim().to_owned())
-        .find(|name| !name.is_empty())
-        .unwrap_or_else(|| "analyst".to_owned())
+    // A flag is meant as it is given, and the ledger refuses one that is no name; an empty variable is none.
+    let variables = variables.into_iter().flatten();
+    let name = flag.or_else(|| variables.into_iter().find(|name| !name.trim().is_empty()));
+    let name = name.unwrap_or_else(|| "analyst".to_owned());
+    match Analyst::named(&name) {
+        Ok(analyst) => analyst.name().to_owned(),
+        Err(_) => name,
+    }
 }
 
 /// What is asked, and for how much.
@@ -235,6 +238,9 @@ mod tests {
         assert_eq!(named(None, [text(" bob "), text("root"), None]), "bob");
         assert_eq!(named(None, [text(""), None, text("root")]), "root");
         assert_eq!(named(None, [None, None, None]), "analyst");
+        assert_eq!(named(text(" Ann\u{200b}  LEE"), [None, None, None]), "ann lee");
+        // What is no name is left for the ledger to refuse.
+        assert_eq!(named(text(" "), [text("bob"), None, None]), " ");
     }
 
     #[test]

@@ -60,6 +60,19 @@ pub enum Error {
         /// The entry that is missing or was replaced.
         number: u64,
     },
+    /// An analyst without a name.
+    #[error(
+        "an analyst has no name, once white space and what is not seen are left out\nhint: give each analyst a name that can be read, such as alice"
+    )]
+    Nameless,
+    /// The rules list who may spend, and this analyst is not listed.
+    #[error(
+        "the rules of the ledger list who may spend, and {analyst:?} is not among them\nhint: ask under a name that [budget.analysts] of the catalog lists; the curator adds one there and makes it hold with `deniable budget adopt`"
+    )]
+    NoShare {
+        /// The name.
+        analyst: String,
+    },
     /// An answer that belongs to no charge.
     #[error(
         "no answer can be kept for entry {number}: {what}\nhint: keep each answer once, under the receipt of its own charge"

@@ -1,11 +1,12 @@
 //! Reading the chain from its first entry: what was charged, whether all of it is as it was written, and what it sums up to.
 
+use crate::analyst::normalised;
 use crate::backend::{Backend, Snapshot};
 use crate::chain::{AnswerBody, ChargeBody, FORMAT, Head, Kind, OpenedBody, Record, RulesBody, digest_of};
 use crate::tally::Tally;
 use crate::{Error, Rules};
 use accounting::{Event, Guarantee, PrivacyUnit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries that are read at once.
 const PAGE: u32 = 1000;
@@ -17,7 +18,7 @@ pub struct Entry {
     pub number: u64,
     /// When, in milliseconds since 1970, by the clock of whoever charged it.
     pub time: i64,
-    /// Who asked.
+    /// Who asked, in the one spelling of the name ([`Analyst`](crate::Analyst)).
     pub analyst: String,
     /// The digest of the question.
     pub question: String,
@@ -38,7 +39,7 @@ pub struct StoredAnswer {
     pub number: u64,
     /// When it was kept, in milliseconds since 1970.
     pub time: i64,
-    /// Who asked.
+    /// Who asked, in the one spelling of the name.
     pub analyst: String,
     /// What was answered.
     pub answer: String,
@@ -116,6 +117,8 @@ pub(crate) struct Replay {
     pub(crate) tally: Tally,
     /// Every charge: who asked, what ran, and whom it is about.
     past: Vec<(String, ChargeBody)>,
+    /// Whose name an earlier version wrote in another spelling. It did not count that to the share.
+    respelled: BTreeSet<String>,
 }
 
 impl Replay {
@@ -134,14 +137,19 @@ impl Replay {
             Kind::Opened | Kind::Answer => {}
             Kind::Charge => {
                 let charge: ChargeBody = record.body()?;
-                let admitted = self.tally.absorb(&record.analyst, &charge.event, unit(&charge))?;
-                if admitted.is_err() && charges == Charges::WithinBudget {
+                let analyst = normalised(&record.analyst);
+                if analyst != record.analyst {
+                    self.respelled.insert(analyst.clone());
+                }
+                let admitted = self.tally.absorb(&analyst, &charge.event, unit(&charge))?;
+                let within = admitted.by_budget && (admitted.by_share || self.respelled.contains(&analyst));
+                if !within && charges == Charges::WithinBudget {
                     return Err(Error::broken(
                         record.number,
                         "it was charged beyond the budget in force",
                     ));
                 }
-                self.past.push((record.analyst.clone(), charge));
+                self.past.push((analyst, charge));
             }
             Kind::Rules => self.tally = self.under(&record.body::<RulesBody>()?.rules)?,
         }
@@ -174,6 +182,7 @@ pub(crate) fn replay(backend: &mut dyn Backend, charges: Charges) -> Result<Repl
                 head: record.head(),
                 tally: Tally::new(&opened.rules)?,
                 past: Vec::new(),
+                respelled: BTreeSet::new(),
             });
             Ok(())
         }
@@ -216,7 +225,7 @@ pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
                 charges.push(Entry {
                     number: record.number,
                     time: record.time,
-                    analyst: record.analyst.clone(),
+                    analyst: normalised(&record.analyst),
                     question: record.question.clone(),
                     purpose: record.purpose.clone(),
                     event,
@@ -272,13 +281,16 @@ fn check_answers(backend: &mut dyn Backend) -> Result<(), Error> {
         match kind {
             Kind::Opened | Kind::Rules => {}
             Kind::Charge => {
-                open.insert(record.number, (record.analyst.clone(), record.question.clone()));
+                open.insert(
+                    record.number,
+                    (normalised(&record.analyst), record.question.clone()),
+                );
             }
             Kind::Answer => {
                 let answer: AnswerBody = record.body()?;
                 let whose = open.remove(&answer.charge);
                 if whose.is_none_or(|(analyst, question)| {
-                    analyst != record.analyst || question != record.question
+                    analyst != normalised(&record.analyst) || question != record.question
                 }) {
                     return Err(Error::broken(record.number, "it answers no charge"));
                 }

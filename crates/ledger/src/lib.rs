@@ -9,7 +9,8 @@
 //! - **One at a time.** A charge reads what was spent, decides and writes in one transaction that excludes all others, in whatever
 //!   process or on whatever machine they run.
 //! - **Everybody shares one budget.** An analyst may be held to a share of it; several who collude still have the one budget. A charge is
-//!   admitted only if the filter of the data and that of the analyst both admit it.
+//!   admitted only if the filter of the data and that of the analyst both admit it. Names that differ in spelling alone are one ([`Analyst`]), and
+//!   where rules list who has a share, nobody else has one.
 //! - **Nothing is forgotten.** Entries are appended, never changed: the database refuses it, and a chain of hashes shows it. The
 //!   filters' sums are kept beside the entries so that a charge need not read them all. Each entry holds the digest of the sums after
 //!   it; sums that do not match are not used, and are counted anew from the entries.
@@ -64,6 +65,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod analyst;
 mod backend;
 mod chain;
 mod error;
@@ -77,6 +79,7 @@ mod store;
 mod tally;
 mod writing;
 
+pub use analyst::Analyst;
 pub use chain::Head;
 pub use error::Error;
 pub use history::{Entry, StoredAnswer, Verified};

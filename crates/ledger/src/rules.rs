@@ -1,15 +1,18 @@
 //! How much may be spent, and by whom.
 
-use crate::Error;
+use crate::analyst::normalised;
 use crate::gate::Gate;
+use crate::{Analyst, Error};
 use accounting::{Budget, Delta, Epsilon, Promise, Rho};
 use exact::Rational;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The rules of a ledger: kept in it, and changed only by a further entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Two are the same when they say the same of the same analysts, however these are spelled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
     /// What everybody together may learn, and about whom.
@@ -17,7 +20,7 @@ pub struct Rules {
     /// The part of the budget's δ that is set aside for events that carry a δ of their own. Zero for budgets without δ.
     pub reserve: Delta,
     /// The largest part of the budget that single analysts may spend, from 0 to 1. Shares promise nothing: who comes late finds what
-    /// others left. An analyst without a share is held back by the budget alone.
+    /// others left. Where there are none, everybody is held back by the budget alone; where there are some, nobody else may spend anything.
     #[serde(with = "fractions")]
     pub shares: BTreeMap<String, Rational>,
 }
@@ -48,6 +51,7 @@ impl Rules {
             return Err(refused("δ is set aside from a budget that has none".to_owned()));
         }
         self.dataset_gate().map_err(budget)?;
+        self.check_names()?;
         for (analyst, share) in &self.shares {
             if *share < Rational::ZERO || *share > Rational::ONE {
                 return Err(refused(format!(
@@ -62,12 +66,45 @@ impl Rules {
         Ok(())
     }
 
+    /// Whether every share has one analyst, and every analyst one share.
+    pub(crate) fn check_names(&self) -> Result<(), Error> {
+        let mut names = BTreeSet::new();
+        for analyst in self.shares.keys() {
+            if !names.insert(Analyst::named(analyst)?) {
+                return Err(Error::BadRules {
+                    what: format!("there are two shares of {analyst:?}, in different spellings"),
+                    hint: "give each analyst one share; case, white space and what is not seen do not tell names apart".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, with names in their one spelling. Of several shares of one analyst, which earlier versions kept, the smallest counts.
+    pub(crate) fn normalised(&self) -> Self {
+        Self {
+            shares: by_name(
+                self.shares
+                    .iter()
+                    .map(|(name, share)| (name.as_str(), share.clone())),
+            ),
+            ..self.clone()
+        }
+    }
+
+    /// The share of this analyst, in whatever spelling.
+    pub fn share_of(&self, analyst: &str) -> Option<&Rational> {
+        let wanted = normalised(analyst);
+        let own = self.shares.iter().filter(|(name, _)| normalised(name) == wanted);
+        own.map(|(_, share)| share).min()
+    }
+
     /// The filter for everybody, with nothing spent.
     pub(crate) fn dataset_gate(&self) -> Result<Gate, accounting::Error> {
         Gate::new(self.budget.clone(), &self.reserve)
     }
 
-    /// The filter for one analyst with a share, with nothing spent; `None` without a share.
+    /// The filter for one analyst with a share, with nothing spent; `None` without a share. For a name in its one spelling, as in these rules.
     pub(crate) fn analyst_gate(&self, analyst: &str) -> Option<Result<Gate, accounting::Error>> {
         self.shares.get(analyst).map(|share| self.share_gate(share))
     }
@@ -87,6 +124,33 @@ impl Rules {
         let reserve = Delta::rounded_down(&(self.reserve.as_rational() * share))?;
         Gate::new(Budget::new(limit, self.budget.unit().clone()), &reserve)
     }
+}
+
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |rules: &Self| {
+            let Self {
+                budget,
+                reserve,
+                shares,
+            } = rules.normalised();
+            (budget, reserve, shares)
+        };
+        parts(self) == parts(other)
+    }
+}
+
+impl Eq for Rules {}
+
+fn by_name<'a>(shares: impl Iterator<Item = (&'a str, Rational)>) -> BTreeMap<String, Rational> {
+    let mut named: BTreeMap<String, Rational> = BTreeMap::new();
+    for (name, share) in shares {
+        let kept = named.entry(normalised(name)).or_insert_with(|| share.clone());
+        if share < *kept {
+            *kept = share;
+        }
+    }
+    named
 }
 
 /// What an error says, without its hint.
@@ -140,7 +204,10 @@ mod fractions {
                 "a share is not a number such as \"0.25\" or \"1/3\"",
             )),
         };
-        texts.into_iter().map(read).collect()
+        let shares = texts.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(super::by_name(
+            shares.iter().map(|(name, share)| (name.as_str(), share.clone())),
+        ))
     }
 }
 

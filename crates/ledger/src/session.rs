@@ -1,6 +1,6 @@
 //! One question of one analyst, as a mechanism sees the ledger.
 
-use crate::{Error, Store};
+use crate::{Analyst, Error, Store};
 use accounting::{Budget, Promise};
 use mechanism::{Charge, Ledger, Receipt, Refusal};
 
@@ -8,16 +8,17 @@ use mechanism::{Charge, Ledger, Receipt, Refusal};
 #[derive(Debug)]
 pub struct Session<'a> {
     store: &'a mut Store,
-    analyst: String,
+    analyst: Analyst,
     question: String,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn open(store: &'a mut Store, analyst: &str, question: &str) -> Result<Self, Error> {
-        store.refresh(analyst)?;
+        let analyst = Analyst::named(analyst)?;
+        store.check_listed(&analyst)?;
         Ok(Self {
             store,
-            analyst: analyst.to_owned(),
+            analyst,
             question: question.to_owned(),
         })
     }
@@ -25,7 +26,7 @@ impl<'a> Session<'a> {
 
 impl Ledger for Session<'_> {
     fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal> {
-        self.store.charge(&self.analyst, &self.question, charge)
+        self.store.charge(self.analyst.name(), &self.question, charge)
     }
 
     fn taken(&mut self, number: u64) -> Result<Option<Charge>, Refusal> {

@@ -1,16 +1,20 @@
 //! The ledger itself.
 
+use crate::analyst::normalised;
 use crate::backend::{self, Access, Backend};
 use crate::chain::{AnswerBody, Content, Head, Kind, Record, RulesBody};
 use crate::history::{self, Charges, Current};
 use crate::writing::{append, body_of, check_text, in_one_line, json, make, now};
-use crate::{Entry, Error, Left, Place, Rules, Session, StoredAnswer, Verified};
+use crate::{Analyst, Entry, Error, Left, Place, Rules, Session, StoredAnswer, Verified};
 use accounting::{Epsilon, Event};
 use mechanism::{Charge, Receipt, Refusal};
 use std::fmt;
 
 #[cfg(test)]
 mod tests;
+
+/// The name of no analyst.
+const NOBODY: &str = "";
 
 /// A budget that outlives the process. See the [crate] for what it promises.
 ///
@@ -40,16 +44,18 @@ impl Store {
     /// # Errors
     /// When it keeps other rules, or cannot be used.
     pub fn open(place: &Place, rules: &Rules) -> Result<Self, Error> {
+        rules.check_names()?;
+        let rules = rules.normalised();
         let mut store = match Self::open_with(place, true)? {
             Opened::Ledger(store) => *store,
             Opened::Empty(mut backend) => {
                 rules.check()?;
-                make(&mut *backend, rules)?;
+                make(&mut *backend, &rules)?;
                 Self::read(backend)?
             }
             Opened::Nothing => return Err(not_made()),
         };
-        store.demanded = Some(rules.clone());
+        store.demanded = Some(rules);
         store.check_rules(&store.rules)?;
         Ok(store)
     }
@@ -73,15 +79,16 @@ impl Store {
     /// When these are no rules, the chain is broken, or the ledger cannot be used.
     pub fn adopt(place: &Place, rules: &Rules) -> Result<Self, Error> {
         rules.check()?;
+        let rules = rules.normalised();
         let mut store = match Self::open_with(place, true)? {
             Opened::Ledger(store) => *store,
-            Opened::Empty(_) | Opened::Nothing => return Self::open(place, rules),
+            Opened::Empty(_) | Opened::Nothing => return Self::open(place, &rules),
         };
         store.backend.begin(Access::Write)?;
-        let changed = store.change_rules(rules);
+        let changed = store.change_rules(&rules);
         store.finish(changed)?;
-        store.demanded = Some(rules.clone());
-        store.refresh("")?;
+        store.demanded = Some(rules);
+        store.refresh(NOBODY)?;
         Ok(store)
     }
 
@@ -103,7 +110,7 @@ impl Store {
         backend.begin(Access::Read)?;
         let current = (|| {
             let last = backend.last()?.ok_or_else(history::no_entries)?;
-            history::load(&mut *backend, &last, "")
+            history::load(&mut *backend, &last, NOBODY)
         })();
         backend.rollback();
         let current = current?;
@@ -124,6 +131,8 @@ impl Store {
     /// run, and it may count as spent.
     pub fn charge(&mut self, analyst: &str, question: &str, charge: Charge) -> Result<Receipt, Refusal> {
         let refused = |error: Error| Refusal::NotRecorded(in_one_line(&error));
+        let analyst = Analyst::named(analyst).map_err(refused)?;
+        let analyst = analyst.name();
         let body = body_of(&charge).map_err(refused)?;
         for text in [analyst, question, &charge.purpose] {
             check_text(text).map_err(refused)?;
@@ -206,6 +215,8 @@ impl Store {
     /// # Errors
     /// When the ledger cannot be used.
     pub fn fits(&mut self, analyst: &str, event: &Event) -> Result<bool, Error> {
+        let analyst = Analyst::named(analyst)?;
+        let analyst = analyst.name();
         self.refresh(analyst)?;
         Ok(self
             .current
@@ -218,20 +229,45 @@ impl Store {
     /// # Errors
     /// When the ledger cannot be used.
     pub fn left(&mut self, analyst: &str) -> Result<Left, Error> {
-        self.refresh(analyst)?;
+        let analyst = Analyst::named(analyst)?;
+        self.refresh(analyst.name())?;
         let current = self.current.as_ref().ok_or_else(history::no_entries)?;
-        Ok(current.tally.left(analyst))
+        Ok(current.tally.left(analyst.name()))
     }
 
-    pub(crate) fn left_when_last_seen(&self, analyst: &str) -> Epsilon {
+    /// The largest ε of one further release that the budget admits, by whoever has the share for it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn left_for_all(&mut self) -> Result<Epsilon, Error> {
+        self.refresh(NOBODY)?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        Ok(current.tally.left(NOBODY).dataset)
+    }
+
+    pub(crate) fn left_when_last_seen(&self, analyst: &Analyst) -> Epsilon {
         let current = self.current.as_ref();
-        current.map_or(Epsilon::ZERO, |current| current.tally.left(analyst).epsilon)
+        current.map_or(Epsilon::ZERO, |current| {
+            current.tally.left(analyst.name()).epsilon
+        })
+    }
+
+    /// Whether the rules let this analyst spend anything.
+    pub(crate) fn check_listed(&mut self, analyst: &Analyst) -> Result<(), Error> {
+        self.refresh(analyst.name())?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        if current.tally.lists(analyst.name()) {
+            return Ok(());
+        }
+        Err(Error::NoShare {
+            analyst: analyst.name().to_owned(),
+        })
     }
 
     /// One question of one analyst, as [`mechanism::Account`] wants it.
     ///
     /// # Errors
-    /// When the ledger cannot be used.
+    /// When the rules list who may spend and this analyst is not listed, or when the ledger cannot be used.
     pub fn session(&mut self, analyst: &str, question: &str) -> Result<Session<'_>, Error> {
         Session::open(self, analyst, question)
     }
@@ -247,8 +283,9 @@ impl Store {
         analyst: &str,
         answer: &str,
     ) -> Result<(), Error> {
+        let analyst = Analyst::named(analyst)?;
         self.backend.begin(Access::Write)?;
-        let appended = self.append_answer(receipt_number, question, analyst, answer);
+        let appended = self.append_answer(receipt_number, question, analyst.name(), answer);
         self.finish(appended)?;
         Ok(())
     }
@@ -273,7 +310,7 @@ impl Store {
         if charge.kind()? != Kind::Charge {
             return Err(refused("it is no charge"));
         }
-        if charge.question != question || charge.analyst != analyst {
+        if charge.question != question || normalised(&charge.analyst) != analyst {
             return Err(refused(
                 "it was charged for another question, or to another analyst",
             ));
@@ -319,7 +356,7 @@ impl Store {
         Ok(Some(StoredAnswer {
             number: record.number,
             time: record.time,
-            analyst: record.analyst,
+            analyst: normalised(&record.analyst),
             answer,
             charge_number: charge,
         }))
@@ -350,7 +387,7 @@ impl Store {
     /// # Errors
     /// When the ledger cannot be used.
     pub fn head(&mut self) -> Result<Head, Error> {
-        self.refresh("")?;
+        self.refresh(NOBODY)?;
         Ok(self.seen.clone())
     }
 
@@ -440,7 +477,7 @@ impl Store {
         let body = json(&RulesBody { rules: rules.clone() })?;
         let content = |tally| Content {
             kind: Kind::Rules,
-            analyst: "",
+            analyst: NOBODY,
             question: "",
             purpose: "",
             body,

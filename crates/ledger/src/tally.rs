@@ -7,16 +7,22 @@ use accounting::{Event, PrivacyUnit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Sums that another version wrote are not read: it may have known other bounds. They are counted anew.
-const MADE_BY: &str = env!("CARGO_PKG_VERSION");
+/// Sums that another version wrote are not read: it may have known other bounds, or told spellings of one name apart. They are counted anew.
+const MADE_BY: &str = concat!(env!("CARGO_PKG_VERSION"), ", names normalised");
 
 /// All filters of a ledger.
 #[derive(Clone)]
 pub(crate) struct Tally {
     rules: Rules,
     dataset: Gate,
-    /// Only analysts who have a share and asked something.
+    /// Only analysts who have a share and asked something, by names in their one spelling, as everywhere here.
     analysts: BTreeMap<String, Slot>,
+}
+
+/// What allowed something that was charged before.
+pub(crate) struct Absorbed {
+    pub(crate) by_budget: bool,
+    pub(crate) by_share: bool,
 }
 
 /// The filter of one analyst. As many may have asked, and one asks now, it is read only when it is needed.
@@ -92,6 +98,11 @@ impl Tally {
         }
     }
 
+    /// Whether the rules let this analyst spend anything.
+    pub(crate) fn lists(&self, analyst: &str) -> bool {
+        self.rules.shares.is_empty() || self.rules.shares.contains_key(analyst)
+    }
+
     /// The filter of an analyst who has a share.
     fn gate_of(&self, analyst: &str) -> Result<Option<Gate>, accounting::Error> {
         match self.analysts.get(analyst) {
@@ -123,6 +134,10 @@ impl Tally {
         if let Err(refusal) = dataset.charge(event, unit) {
             return Ok(Err(refusal));
         }
+        if !self.lists(analyst) {
+            let refusal = Gate::Shut(self.rules.budget.clone()).charge(event, unit);
+            return Ok(refusal.map_err(of_the_share));
+        }
         let share = match self.gate_of(analyst) {
             Ok(Some(mut gate)) => match gate.charge(event, unit) {
                 Ok(()) => Some(gate),
@@ -138,29 +153,35 @@ impl Tally {
         Ok(Ok(()))
     }
 
-    /// Counts what was charged before. Where it does not fit, nothing does from now on; says so.
+    /// Counts what was charged before. Where it does not fit, nothing does from now on; says so of the budget and of the share.
+    ///
+    /// Earlier versions charged analysts without a share where others had one, so that alone is nothing wrong.
     pub(crate) fn absorb(
         &mut self,
         analyst: &str,
         event: &Event,
         unit: &PrivacyUnit,
-    ) -> Result<Result<(), accounting::Error>, Error> {
-        let mut admitted = self.dataset.absorb(event, unit);
-        match self.gate_of(analyst) {
+    ) -> Result<Absorbed, Error> {
+        let budget = self.dataset.absorb(event, unit);
+        let share = match self.gate_of(analyst) {
             Ok(Some(mut gate)) => {
-                let by_share = gate.absorb(event, unit).map_err(of_the_share);
+                let fits = gate.absorb(event, unit);
                 self.keep(analyst, gate)?;
-                admitted = admitted.and(by_share);
+                fits
             }
-            Ok(None) => {}
-            Err(refusal) => admitted = admitted.and(Err(refusal)),
-        }
-        Ok(admitted)
+            Ok(None) => Ok(()),
+            Err(refusal) => Err(refusal),
+        };
+        Ok(Absorbed {
+            by_budget: budget.is_ok(),
+            by_share: share.is_ok(),
+        })
     }
 
     /// Whether `event` would be admitted.
     pub(crate) fn fits(&self, analyst: &str, event: &Event) -> bool {
-        self.dataset.fits(event)
+        self.lists(analyst)
+            && self.dataset.fits(event)
             && match self.gate_of(analyst) {
                 Ok(Some(gate)) => gate.fits(event),
                 Ok(None) => true,
@@ -171,8 +192,8 @@ impl Tally {
     /// What one further release may cost.
     pub(crate) fn left(&self, analyst: &str) -> Left {
         let share = match self.gate_of(analyst) {
-            Ok(gate) => gate,
-            Err(_) => Some(Gate::Shut(self.rules.budget.clone())),
+            Ok(gate) if self.lists(analyst) => gate,
+            _ => Some(Gate::Shut(self.rules.budget.clone())),
         };
         Left::of(&self.dataset, share.as_ref())
     }

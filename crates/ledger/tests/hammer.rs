@@ -55,7 +55,7 @@ fn full_postgres() {
 /// So little that it fits as long as anything does.
 const TINY: i32 = 80;
 
-/// Ann and bob are held to a half each, cat is not.
+/// Ann and bob are held to a half each, cat may spend everything.
 fn rules(currency: &str) -> Rules {
     let mut rules = match currency {
         "pure" => pure_rules("1"),
@@ -63,6 +63,7 @@ fn rules(currency: &str) -> Rules {
     };
     rules.shares.insert("ann".to_owned(), ratio(1, 2));
     rules.shares.insert("bob".to_owned(), ratio(1, 2));
+    rules.shares.insert("cat".to_owned(), ratio(1, 1));
     rules
 }
 

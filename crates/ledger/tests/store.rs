@@ -20,6 +20,8 @@ on_both!(
     a_running_store_notices_other_rules,
     other_units_never_mix,
     shares_hold_an_analyst_back,
+    spellings_of_a_name_have_one_share,
+    nobody_else_has_a_share,
     colluding_analysts_have_one_budget,
     asking_spends_nothing,
     delta_comes_from_the_reserve,
@@ -121,7 +123,7 @@ fn answers_are_found_again(fresh: &Fresh) {
 fn answers_need_their_own_charge(fresh: &Fresh) {
     let mut store = Store::open(fresh.place(), &pure_rules("1")).unwrap();
     let receipt = store.charge("ann", "q", charge(pure("0.1"))).unwrap();
-    for (number, question, analyst) in [(1, "", ""), (9, "q", "ann"), (2, "r", "ann"), (2, "q", "bob")] {
+    for (number, question, analyst) in [(1, "", "ann"), (9, "q", "ann"), (2, "r", "ann"), (2, "q", "bob")] {
         let refused = store.record_answer(number, question, analyst, "1").unwrap_err();
         assert!(matches!(refused, Error::NotAnswerable { .. }), "{refused}");
     }
@@ -176,7 +178,8 @@ fn adopted_rules_count_the_past(fresh: &Fresh) {
     let mut store = Store::adopt(fresh.place(), &rules).unwrap();
     assert_eq!(store.left("ann").unwrap().epsilon, epsilon("0"));
     assert_eq!(store.left("bob").unwrap().share, Some(epsilon("0.25")));
-    assert_eq!(store.left("cat").unwrap().epsilon, epsilon("0.25"));
+    assert_eq!(store.left("cat").unwrap().epsilon, epsilon("0"));
+    assert_eq!(store.left_for_all().unwrap(), epsilon("0.25"));
     // Into another currency: the events are counted anew.
     let mut store = Store::adopt(fresh.place(), &approximate_rules("1")).unwrap();
     let left = store.left("ann").unwrap().epsilon;
@@ -229,6 +232,7 @@ fn other_units_never_mix(fresh: &Fresh) {
 fn shares_hold_an_analyst_back(fresh: &Fresh) {
     let mut rules = approximate_rules("1");
     rules.shares.insert("ann".to_owned(), ratio(1, 3));
+    rules.shares.insert("bob".to_owned(), ratio(1, 1));
     let mut store = Store::open(fresh.place(), &rules).unwrap();
     let left = store.left("ann").unwrap();
     assert!(left.share == Some(left.epsilon.clone()) && left.epsilon < left.dataset);
@@ -242,15 +246,93 @@ fn shares_hold_an_analyst_back(fresh: &Fresh) {
         refusal.to_string().contains("the share of this analyst"),
         "{refusal}"
     );
-    // The refusal spent nothing; others have no share, and are not held back by ann's.
+    // The refusal spent nothing; bob is not held back by ann's share.
     assert_eq!(store.charges().unwrap().len(), 1);
     store.charge("bob", "q", charge(pure("0.6"))).unwrap();
     // Another process knows it too.
     let mut other = Store::open(fresh.place(), &rules).unwrap();
     assert!(!other.fits("ann", &pure("0.3")).unwrap());
     assert!(other.fits("ann", &pure("0.03")).unwrap());
-    assert_eq!(other.left("bob").unwrap().share, None);
+    let bob = other.left("bob").unwrap();
+    assert!(bob.share > Some(bob.dataset), "what ann spent is not bob's");
     other.verify().unwrap();
+}
+
+fn spellings_of_a_name_have_one_share(fresh: &Fresh) {
+    let mut rules = pure_rules("1");
+    rules.shares.insert("Ann Lee".to_owned(), ratio(1, 2));
+    let mut store = Store::open(fresh.place(), &rules).unwrap();
+    let spellings = [
+        "ann lee",
+        "ANN LEE",
+        " Ann  Lee\t",
+        "a\u{200b}nn lee",
+        "Ａnn\u{a0}lee\u{feff}",
+    ];
+    for (number, spelling) in spellings.iter().enumerate() {
+        let receipt = store.charge(spelling, "q", charge(pure("0.1"))).unwrap();
+        store
+            .record_answer(receipt.number, "q", spellings[0], "7")
+            .unwrap();
+        let left = store.left(spellings[number]).unwrap();
+        assert_eq!(left.share, store.left("ann lee").unwrap().share);
+    }
+    for spelling in spellings {
+        assert_eq!(store.left(spelling).unwrap().epsilon, epsilon("0"));
+        assert!(!store.fits(spelling, &pure("0.1")).unwrap());
+        assert!(store.charge(spelling, "q", charge(pure("0.1"))).is_err());
+    }
+    assert!(
+        store
+            .charges()
+            .unwrap()
+            .iter()
+            .all(|entry| entry.analyst == "ann lee")
+    );
+    assert_eq!(store.stored_answer("q").unwrap().unwrap().analyst, "ann lee");
+    assert_eq!(store.rules().share_of("ANN lee"), Some(&ratio(1, 2)));
+    store.verify().unwrap();
+    // Rules in another spelling are the same rules.
+    let mut spelled = pure_rules("1");
+    spelled.shares.insert("ann lee".to_owned(), ratio(1, 2));
+    assert_eq!(spelled, rules);
+    Store::open(fresh.place(), &spelled).unwrap();
+    // Two spellings of one name are no rules, and neither is no name.
+    spelled.shares.insert("Ann lee".to_owned(), ratio(1, 4));
+    let mut nameless = pure_rules("1");
+    nameless.shares.insert("\u{200b}".to_owned(), ratio(1, 4));
+    for wrong in [spelled, nameless] {
+        for refusal in [
+            wrong.check().unwrap_err(),
+            Store::open(fresh.place(), &wrong).unwrap_err(),
+            Store::adopt(fresh.place(), &wrong).unwrap_err(),
+        ] {
+            assert!(
+                matches!(refusal, Error::BadRules { .. } | Error::Nameless),
+                "{refusal}"
+            );
+        }
+    }
+}
+
+fn nobody_else_has_a_share(fresh: &Fresh) {
+    let mut rules = pure_rules("1");
+    rules.shares.insert("ann".to_owned(), ratio(1, 2));
+    let mut store = Store::open(fresh.place(), &rules).unwrap();
+    let head = store.head().unwrap();
+    for stranger in ["eve", "\u{430}nn", "ann2"] {
+        let refusal = store.session(stranger, "q").unwrap_err();
+        assert!(matches!(refusal, Error::NoShare { .. }), "{refusal}");
+        assert!(refusal.to_string().contains("\nhint: "), "{refusal}");
+        let refusal = store.charge(stranger, "q", charge(pure("0.1"))).unwrap_err();
+        assert!(matches!(refusal, Refusal::Budget(_)), "{refusal}");
+        assert!(!store.fits(stranger, &pure("1e-9")).unwrap());
+        let left = store.left(stranger).unwrap();
+        assert_eq!((left.epsilon, left.share), (epsilon("0"), Some(epsilon("0"))));
+    }
+    assert_eq!(store.head().unwrap(), head);
+    assert_eq!(store.left_for_all().unwrap(), epsilon("1"));
+    store.session("Ann", "q").unwrap();
 }
 
 fn colluding_analysts_have_one_budget(fresh: &Fresh) {
@@ -342,16 +424,18 @@ fn what_cannot_be_read_back_is_refused(fresh: &Fresh) {
         store.charge("ann", "q", deep),
         Err(Refusal::NotRecorded(_))
     ));
-    assert!(matches!(
-        store.charge("a\0", "q", charge(pure("0.1"))),
-        Err(Refusal::NotRecorded(_))
-    ));
+    for (analyst, question) in [("ann", "q\0"), ("", "q"), (" \u{200b}", "q")] {
+        assert!(matches!(
+            store.charge(analyst, question, charge(pure("0.1"))),
+            Err(Refusal::NotRecorded(_))
+        ));
+    }
     // Names and purposes may otherwise be anything.
     let odd = Charge {
         purpose: "'; DROP TABLE deniable_entries; -- 🦀\n\u{1}\"".to_owned(),
         ..charge(pure("0.1"))
     };
-    store.charge("", "", odd.clone()).unwrap();
+    store.charge("'; DROP 🦀", "", odd.clone()).unwrap();
     assert_eq!(store.charges().unwrap()[0].purpose, odd.purpose);
     store.verify().unwrap();
 }

@@ -31,6 +31,7 @@ const COLUMNS: [&str; 10] = [
 fn rules() -> Rules {
     let mut rules = approximate_rules("2");
     rules.shares.insert("ann".to_owned(), ratio(1, 2));
+    rules.shares.insert("bob".to_owned(), ratio(1, 1));
     rules
 }
 

@@ -210,10 +210,9 @@ fn adopt(dataset: &Dataset) -> Result<(), CliError> {
     }
     terminal::print(&format!("before: {before}\nfrom now on: {rules}\n"))?;
     let mut store = Store::adopt(&dataset.place(), &rules).map_err(explained)?;
-    let left = store.left("").map_err(explained)?;
+    let left = store.left_for_all().map_err(explained)?;
     terminal::print(&format!(
-        "everything charged so far counts under them; left for one further release: ε = {}\n",
-        left.dataset
+        "everything charged so far counts under them; left for one further release: ε = {left}\n"
     ))
 }
 

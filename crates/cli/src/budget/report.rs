@@ -97,15 +97,17 @@ fn analysts(spent: &Spent) -> String {
                 let part = to_f64_nearest(&(epsilon.as_rational() / all.as_rational()));
                 format!("{} %", significant(part * 100.0, 3))
             });
-        let share = spent.rules.shares.get(name);
+        let share = spent.rules.share_of(name);
         table.row([
             name.to_owned(),
             analyst.charges.to_string(),
             epsilon.map_or("—".to_owned(), up),
             part.unwrap_or_default(),
-            share.map_or("what is left".to_owned(), |share| {
-                format!("{} of the budget", format_decimal(share))
-            }),
+            match share {
+                Some(share) => format!("{} of the budget", format_decimal(share)),
+                None if spent.rules.shares.is_empty() => "what is left".to_owned(),
+                None => "none".to_owned(),
+            },
         ]);
     }
     table.to_string()
@@ -184,7 +186,7 @@ pub(super) fn json(spent: &Spent) -> Value {
                 "name": name,
                 "charges": analyst.charges,
                 "sum": numbers(analyst.sum.as_ref()),
-                "share": spent.rules.shares.get(name).map(format_decimal),
+                "share": spent.rules.share_of(name).map(format_decimal),
             })
         })
         .collect();

@@ -88,7 +88,9 @@ impl Spent {
             other_rules: None,
             rules,
             charges,
-            analyst: analyst.to_owned(),
+            // As the ledger calls them; one without a name was refused before.
+            analyst: ledger::Analyst::named(analyst)
+                .map_or(String::new(), |analyst| analyst.name().to_owned()),
             left,
             accountants,
             odometer,

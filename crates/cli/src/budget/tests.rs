@@ -79,7 +79,7 @@ fn what_was_spent_is_readable() {
     analyst  charges  sum of ε  of what was spent          may spend
     ───────  ───────  ────────  ─────────────────  ─────────────────
     ann            2       0.5             50.0 %  0.5 of the budget
-    bob            1       0.5             50.0 %       what is left
+    bob            1       0.5             50.0 %               none
 
     charge  when (UTC)        analyst  promises  answered  what for
     ──────  ────────────────  ───────  ────────  ────────  ─────────────────────────────────────────────

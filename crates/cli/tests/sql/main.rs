@@ -23,6 +23,7 @@ ledger = \"clinic.ledger\"
 [budget.query]
 epsilon = 0.5
 [budget.analysts]
+ann = 1
 bob = 0.25
 [tables.people]
 source = \"people.csv\"

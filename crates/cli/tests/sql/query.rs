@@ -138,7 +138,7 @@ fn a_budget_ends() {
         let query = format!("SELECT COUNT(*) FROM people WHERE age > {age}");
         folder.run(&["query", "--analyst", analyst, &query])
     };
-    // A quarter of ε = 2 is one question; the rest is for everybody.
+    // A quarter of ε = 2 is one question for bob; ann may spend all of it.
     assert_eq!(ask("bob", 1).status.code(), Some(0));
     let refusal = ask("bob", 2);
     assert_eq!(refusal.status.code(), Some(2), "{}", stderr(&refusal));
@@ -150,14 +150,15 @@ fn a_budget_ends() {
     for age in 3..6 {
         assert_eq!(ask("ann", age).status.code(), Some(0));
     }
-    for analyst in ["ann", "bob", "eve"] {
+    for (analyst, why) in [
+        ("ann", "does not fit"),
+        ("bob", "does not fit"),
+        ("eve", "list who may spend"),
+    ] {
         let refusal = ask(analyst, 7);
         let said = stderr(&refusal);
         assert_eq!(refusal.status.code(), Some(2), "{said}");
-        assert!(
-            said.starts_with("error: ") && said.contains("does not fit"),
-            "{said}"
-        );
+        assert!(said.starts_with("error: ") && said.contains(why), "{said}");
         assert!(said.contains("\nhint: ") && refusal.stdout.is_empty(), "{said}");
     }
     // What was answered is still answered.
@@ -223,4 +224,44 @@ fn the_sample_is_there_when_nothing_else_is() {
         stderr(&again)
     );
     assert_eq!(text(&again.stdout), text(&output.stdout));
+}
+
+/// Two spellings of a name have one share, and a name that nobody listed has none.
+#[test]
+fn a_name_has_one_spelling() {
+    let folder = Folder::new();
+    let ask = |analyst: &str, age: u32| {
+        let query = format!("SELECT COUNT(*) FROM people WHERE age > {age}");
+        folder.run(&["query", "--analyst", analyst, &query])
+    };
+    let first = ask("Bob", 1);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert!(
+        stderr(&first).contains("left: bob may spend ε = 0 "),
+        "{}",
+        stderr(&first)
+    );
+    for spelling in ["bob", " BOB ", "b\u{200b}ob", "ｂｏｂ"] {
+        let refusal = ask(spelling, 2);
+        assert_eq!(refusal.status.code(), Some(2), "{spelling:?}");
+        assert!(
+            stderr(&refusal).contains("share of this analyst"),
+            "{}",
+            stderr(&refusal)
+        );
+    }
+    for (stranger, why) in [
+        ("eve", "list who may spend"),
+        ("", "no name"),
+        ("\u{200b}", "no name"),
+    ] {
+        let refusal = ask(stranger, 3);
+        let said = stderr(&refusal);
+        assert_eq!(refusal.status.code(), Some(2), "{said}");
+        assert!(said.contains(why) && said.contains("\nhint: "), "{said}");
+    }
+    let budget = folder.object(&["budget", "--json", "--analyst", "BOB"]);
+    assert_eq!(budget["charges"].as_array().map(Vec::len), Some(1));
+    assert_eq!(budget["analysts"][0]["name"], "bob");
+    assert_eq!(budget["analysts"][0]["share"], "0.25");
 }

@@ -186,3 +186,72 @@ fn a_store_can_go_to_another_thread() {
     check::<Store>();
     check::<Session<'_>>();
 }
+
+/// A ledger of a version that took spellings of one name for several analysts.
+#[test]
+fn what_an_earlier_version_charged_to_spellings_counts_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = Place::File(directory.path().join("ledger.db"));
+    let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
+    let mut rules = Rules::new(Budget::new(Promise::Pure(Epsilon::parse("2").unwrap()), unit));
+    rules.shares.insert("Ann".to_owned(), exact::ratio(1, 4));
+    rules.shares.insert("bob".to_owned(), exact::ratio(1, 2));
+    let mut backend = backend::connect(&place, true).unwrap().unwrap();
+    make(&mut *backend, &rules).unwrap();
+    backend.begin(Access::Write).unwrap();
+    let mut head = backend.last().unwrap().unwrap().head();
+    let sums = "sums as that version kept them";
+    for analyst in ["Ann", "ann ", "a\u{200b}nn", "Eve", "bob"] {
+        let content = Content {
+            kind: Kind::Charge,
+            analyst,
+            question: "q",
+            purpose: "",
+            body: body_of(&charge_of("0.25")).unwrap(),
+            tally: crate::chain::digest_of(sums),
+        };
+        let record = Record::after(Some(&head), now(), content);
+        backend.append(&record).unwrap();
+        head = record.head();
+    }
+    backend
+        .keep_snapshot(&Snapshot {
+            number: head.number,
+            hash: head.hash.clone(),
+            tally: sums.to_owned(),
+        })
+        .unwrap();
+    backend.commit().unwrap();
+    drop(backend);
+
+    let mut store = Store::open(&place, &rules).unwrap();
+    assert_eq!(
+        store.verify().unwrap().charges,
+        5,
+        "that version did nothing wrong"
+    );
+    let names: Vec<String> = store
+        .charges()
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.analyst)
+        .collect();
+    assert_eq!(names, ["ann", "ann", "ann", "eve", "bob"]);
+    // A quarter of 2 was spent by the first two spellings; the third was one too many.
+    assert_eq!(store.left("ann").unwrap().epsilon, Epsilon::ZERO);
+    assert_eq!(store.left("eve").unwrap().epsilon, Epsilon::ZERO);
+    assert_eq!(
+        store.left("BOB").unwrap().epsilon,
+        Epsilon::parse("0.75").unwrap()
+    );
+    assert_eq!(store.rules().share_of("ann"), Some(&exact::ratio(1, 4)));
+    for spelling in ["ann", "Ann", "aNN"] {
+        assert!(store.charge(spelling, "q", charge_of("0.01")).is_err());
+    }
+    // The next charge keeps sums of this version, and they are right.
+    store.charge("Bob", "q", charge_of("0.25")).unwrap();
+    store.verify().unwrap();
+    // An answer to a charge of that version is kept under the name's one spelling.
+    store.record_answer(2, "q", "ANN", "7").unwrap();
+    store.verify().unwrap();
+}

@@ -138,7 +138,7 @@ epsilon = 0.1
 delta = 1e-9
 
 # [budget.analysts]
-# alice = 0.25  # of the budget; who is not listed may use all that is left
+# alice = 0.25  # of the budget; where some are listed, others may spend nothing
 
 [limits]
 # Of one unit, at most so many groups of a query count, and in each at most so many rows. More keeps more data; fewer needs less noise.

@@ -48,7 +48,7 @@ pub struct Budgets {
     pub query_epsilon: Option<Epsilon>,
     /// A query that states no δ may take this much.
     pub query_delta: Delta,
-    /// The share of each analyst, between 0 and 1. Analysts that are not listed may use all that is left.
+    /// The share of each analyst, between 0 and 1. Where some are listed, others may spend nothing.
     pub shares: BTreeMap<String, exact::Rational>,
     /// Where charges are kept.
     pub ledger: LedgerPlace,

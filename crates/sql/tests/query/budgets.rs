@@ -66,10 +66,12 @@ fn the_budget_is_shared_and_ends() {
 
 #[test]
 fn shares_hold_single_analysts_back() {
-    let bench = tight("[budget.analysts]\nalice = 0.5");
+    let bench = tight("[budget.analysts]\nAlice = 0.5\nbob = 1");
     assert!(ask(&bench, "SELECT COUNT(*) FROM people", "alice").is_ok());
     assert!(ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 30", "alice").is_err());
     assert!(ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 30", "bob").is_ok());
+    let stranger = ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 40", "carol").unwrap_err();
+    assert!(stranger.to_string().contains("hint: "), "{stranger}");
 }
 
 #[test]
