@@ -62,6 +62,23 @@ fn broken_rows_raise_nothing() {
     assert!(count(&table).contains("| 4 "), "{}", count(&table));
 }
 
+/// A quote that one row never closes takes no other row with it.
+#[test]
+fn an_unclosed_quote_stays_in_its_row() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut text = "id,name\n".to_owned();
+    for id in 0..1000 {
+        text += &format!("{id},person {id}\n");
+        if id == 499 {
+            text += "5000,\"unfinished\n";
+        }
+    }
+    let path = file(directory.path(), "people.csv", text);
+    let table = table(Source::Csv(path), &[("id", Kind::Int), ("name", Kind::Text)]);
+    assert!(count(&table).contains("| 1001 "), "{}", count(&table));
+    assert!(shown(&rows(&table).unwrap()).contains(&"5000 \"unfinished".to_owned()));
+}
+
 #[test]
 fn directories_are_read_whole_and_by_name() {
     let directory = tempfile::tempdir().unwrap();
