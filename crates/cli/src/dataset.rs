@@ -140,6 +140,11 @@ pub(crate) struct AskArguments {
 }
 
 impl AskArguments {
+    /// The file that the query is read from, if it is one.
+    pub(crate) fn read_from(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// The question, asked by `analyst`.
     pub(crate) fn ask(&self, analyst: String) -> Result<Ask, CliError> {
         let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose();

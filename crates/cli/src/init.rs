@@ -3,6 +3,7 @@
 mod sorting;
 
 use crate::terminal::{self, CliError, explained, fail, write_file_atomically};
+use crate::train::places;
 use clap::Args;
 use sql::catalog::{DraftOptions, draft};
 use std::path::{Path, PathBuf};
@@ -54,12 +55,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    if !folder.is_dir() {
-        return fail(
-            "the folder of --output does not exist",
-            "make it first, or name another",
-        );
-    }
+    let sources: Vec<_> = arguments
+        .sources
+        .iter()
+        .map(|source| ("a file to describe", Path::new(source)))
+        .collect();
+    places::check(&sources, &[("--output", &arguments.output)])?;
     let runtime = runtime()?;
     let options = DraftOptions {
         name: arguments.name.clone(),

@@ -11,6 +11,7 @@ mod explain;
 mod html;
 mod init;
 mod markup;
+mod outputs;
 mod plot;
 mod query;
 mod reproduce;

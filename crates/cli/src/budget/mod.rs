@@ -12,6 +12,7 @@ mod spent;
 
 use crate::account::figure as account_figure;
 use crate::dataset::{AnalystArguments, CatalogArguments};
+use crate::outputs;
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, Subcommand};
 use ledger::{Head, Place, Store};
@@ -106,9 +107,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 fn show(arguments: &Arguments) -> Result<(), CliError> {
     account_figure::check(arguments.plot.as_deref())?;
     let analyst = arguments.analyst.name();
+    let written: Vec<_> = arguments
+        .plot
+        .as_deref()
+        .map(|path| ("--plot", path))
+        .into_iter()
+        .collect();
     let spent = match &arguments.which.ledger {
-        Some(path) => Spent::of_file(path, &analyst)?,
-        None => Spent::of(&arguments.which.catalog.open(arguments.json)?, &analyst)?,
+        Some(path) => {
+            outputs::check_ledger(path, &written)?;
+            Spent::of_file(path, &analyst)?
+        }
+        None => {
+            let catalog = &arguments.which.catalog;
+            let dataset = catalog.open(arguments.json)?;
+            outputs::check(&dataset, &catalog.path(true)?, &[], &written)?;
+            Spent::of(&dataset, &analyst)?
+        }
     };
     terminal::print(&if arguments.json {
         format!("{}\n", report::json(&spent))

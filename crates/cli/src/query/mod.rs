@@ -5,10 +5,11 @@ mod formats;
 mod summary;
 
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments};
+use crate::outputs;
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, ValueEnum};
 use sql::{Answered, Stage};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,9 +78,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         arguments.format
     };
     // Whatever can be refused is refused before anything is spent.
-    check_output(format, arguments.output.as_deref())?;
+    if format == Format::Parquet && arguments.output.is_none() {
+        return fail(
+            "Parquet is not for a terminal",
+            "name a file with --output answer.parquet, or choose --format csv",
+        );
+    }
     let ask = arguments.ask.ask(arguments.analyst.name())?;
     let dataset = arguments.catalog.open(arguments.quiet)?;
+    if let Some(output) = &arguments.output {
+        let question: Vec<_> = arguments
+            .ask
+            .read_from()
+            .map(|path| ("--file", path))
+            .into_iter()
+            .collect();
+        outputs::check(
+            &dataset,
+            &arguments.catalog.path(true)?,
+            &question,
+            &[("--output", output)],
+        )?;
+    }
     let answered = {
         let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
         let mut watch = |stage| match stage {
@@ -102,29 +122,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         if let Some(path) = &arguments.output {
             eprintln!("wrote {}", path.display());
         }
-    }
-    Ok(())
-}
-
-fn check_output(format: Format, output: Option<&Path>) -> Result<(), CliError> {
-    let Some(path) = output else {
-        if format == Format::Parquet {
-            return fail(
-                "Parquet is not for a terminal",
-                "name a file with --output answer.parquet, or choose --format csv",
-            );
-        }
-        return Ok(());
-    };
-    if path.is_dir() {
-        return fail("--output names a folder", "name a file in it");
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return fail(
-            "the folder of --output does not exist",
-            "make it first, or name another; nothing was asked",
-        );
     }
     Ok(())
 }

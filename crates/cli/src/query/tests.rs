@@ -1,10 +1,9 @@
 //! What people and programs see of an answer.
 
-use super::{Format, cells, check_output, formats, summary};
+use super::{cells, formats, summary};
 use accounting::Epsilon;
 use serde_json::{Value, json};
 use sql::{Answer, AnswerColumn, Answered, Cell, CellKind, Cost};
-use std::path::Path;
 
 fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
     AnswerColumn {
@@ -184,21 +183,5 @@ fn what_it_cost_is_said() {
     assert!(
         repeated.contains("ε = 0.25 on one further release by their share, everybody together ε = 9.5"),
         "{repeated}"
-    );
-}
-
-#[test]
-fn parquet_needs_a_file() {
-    assert_eq!(check_output(Format::Parquet, None).unwrap_err().code, 2);
-    assert_eq!(check_output(Format::Table, None), Ok(()));
-    assert_eq!(
-        check_output(Format::Parquet, Some(Path::new("a.parquet"))),
-        Ok(())
-    );
-    let nowhere = Path::new("/no/such/folder/a.csv");
-    assert_eq!(check_output(Format::Csv, Some(nowhere)).unwrap_err().code, 2);
-    assert_eq!(
-        check_output(Format::Csv, Some(Path::new("/"))).unwrap_err().code,
-        2
     );
 }

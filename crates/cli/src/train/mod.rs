@@ -10,7 +10,7 @@ mod lines;
 mod model_file;
 mod options;
 mod origin;
-mod places;
+pub(crate) mod places;
 mod resume;
 mod session;
 

@@ -4,10 +4,10 @@ use crate::terminal::{CliError, fail};
 use std::path::{Path, PathBuf};
 
 /// A file, and what it is called.
-pub(super) type Named<'p> = (&'static str, &'p Path);
+pub(crate) type Named<'p> = (&'static str, &'p Path);
 
 /// Refuses a run that would write over what it reads or over its own ledger, or whose files have no place: before anything is charged.
-pub(super) fn check(read: &[Named<'_>], written: &[Named<'_>]) -> Result<(), CliError> {
+pub(crate) fn check(read: &[Named<'_>], written: &[Named<'_>]) -> Result<(), CliError> {
     for (number, (what, path)) in written.iter().enumerate() {
         let mut others = read.iter().chain(&written[..number]);
         if let Some((other, _)) = others.find(|(_, there)| resolved(there) == resolved(path)) {
@@ -41,13 +41,25 @@ fn folder(path: &Path) -> PathBuf {
 }
 
 /// One name for a file, whatever links lead to it; also for one that is not there yet.
-fn resolved(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| {
-        let folder = folder(path);
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    // A link to what is not there yet is followed by whoever makes it, so it is followed here; a ring of links ends somewhere.
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        if let Ok(there) = path.canonicalize() {
+            return there;
+        }
+        let folder = folder(&path);
         let folder = folder.canonicalize().unwrap_or(folder);
-        folder.join(path.file_name().unwrap_or_default())
-    })
+        match path.read_link() {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return folder.join(path.file_name().unwrap_or_default()),
+        }
+    }
+    path
 }
+
+/// As many links as a system follows.
+const LINKS: usize = 40;
 
 #[cfg(test)]
 mod tests {
@@ -79,6 +91,12 @@ mod tests {
         {
             std::os::unix::fs::symlink(at("text"), at("link")).unwrap();
             assert!(refused(&at("link")).contains("the same file"));
+            // A link to a file that somebody else makes first.
+            std::os::unix::fs::symlink("later", at("dangling")).unwrap();
+            let later = check(&[("the ledger", &at("dangling"))], &[("--out", &at("later"))]);
+            assert!(later.unwrap_err().message.contains("the same file"));
+            std::os::unix::fs::symlink("ring", at("ring")).unwrap();
+            check(&[("the ledger", &at("ring"))], &[("--out", &at("later"))]).unwrap();
         }
     }
 }

@@ -125,3 +125,51 @@ fn a_changed_budget_is_adopted_on_purpose() {
     assert!(ask(&folder, "ann", 2).status.success());
     assert_eq!(folder.object(&["budget", "--json"])["left"]["epsilon"], "2");
 }
+
+/// Whatever is no ledger is left as it is, to the byte, with nothing beside it.
+#[test]
+fn what_is_no_ledger_is_not_touched() {
+    let folder = Folder::new();
+    let foreign = rusqlite::Connection::open(folder.path("foreign.db")).expect("a database");
+    foreign
+        .execute_batch("CREATE TABLE mine (x INTEGER); INSERT INTO mine VALUES (1)")
+        .expect("filled");
+    drop(foreign);
+    let logged = rusqlite::Connection::open(folder.path("logged.db")).expect("a database");
+    logged
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mine (x INTEGER)")
+        .expect("filled");
+    drop(logged);
+    folder.write("notes.txt", "nothing but text");
+    folder.write("empty", "");
+    let names = folder.names();
+    for file in ["foreign.db", "logged.db", "notes.txt", "empty"] {
+        let before = std::fs::read(folder.path(file)).expect("readable");
+        for command in [
+            vec!["budget", "--ledger", file],
+            vec!["budget", "verify", "--ledger", file],
+        ] {
+            folder.refused(&command, 2);
+            assert!(
+                std::fs::read(folder.path(file)).expect("readable") == before,
+                "{file}"
+            );
+            assert_eq!(folder.names(), names);
+        }
+        // As the ledger of a catalog, too, where a query would make one: but in an empty file it may.
+        if file != "empty" {
+            folder.write("other.toml", &super::CATALOG.replace("clinic.ledger", file));
+            let said = folder.refused(
+                &["query", "--catalog", "other.toml", "SELECT COUNT(*) FROM people"],
+                2,
+            );
+            assert!(said.contains("the ledger cannot be used"), "{said}");
+            std::fs::remove_file(folder.path("other.toml")).expect("removed");
+            assert!(
+                std::fs::read(folder.path(file)).expect("readable") == before,
+                "{file}"
+            );
+            assert_eq!(folder.names(), names);
+        }
+    }
+}

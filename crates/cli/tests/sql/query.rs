@@ -265,3 +265,89 @@ fn a_name_has_one_spelling() {
     assert_eq!(budget["analysts"][0]["name"], "bob");
     assert_eq!(budget["analysts"][0]["share"], "0.25");
 }
+
+/// What is written over would be the ledger, the catalog or the data: refused before anything is charged.
+#[test]
+fn an_answer_is_written_over_nothing_that_is_read() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("parts")).expect("made");
+    folder.write("parts/one.csv", "id,age\n1,30\n");
+    let parts = "[tables.parts]\nsource = \"parts\"\nformat = \"csv\"\nunit = \"id\"\nrows_per_unit = 1\n\
+                 [tables.parts.columns]\nid = { kind = \"int\" }\nage = { kind = \"int\", bounds = [0, 100] }\n";
+    folder.write("deniable.toml", &format!("{}{parts}", super::CATALOG));
+    folder.write("ages.sql", "SELECT AVG(age) FROM people");
+    folder.stdout(&["query", BY_CITY]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("clinic.ledger", folder.path("link")).expect("linked");
+        std::os::unix::fs::symlink(".", folder.path("here")).expect("linked");
+    }
+    let contents = |names: &[&str]| -> Vec<Vec<u8>> {
+        let read = |name: &&str| std::fs::read(folder.path(name)).expect("readable");
+        names.iter().map(read).collect()
+    };
+    let files = ["deniable.toml", "people.csv", "ages.sql", "parts/one.csv"];
+    let before = contents(&files);
+    let charges = folder.object(&["budget", "--json"])["charges"].clone();
+    let absolute = folder.path("clinic.ledger").display().to_string();
+    let mut outputs = vec![
+        ("clinic.ledger", "the ledger are the same file"),
+        ("./parts/../clinic.ledger", "the ledger are the same file"),
+        (absolute.as_str(), "the ledger are the same file"),
+        ("clinic.ledger-wal", "a file beside the ledger are the same file"),
+        ("deniable.toml", "the catalog are the same file"),
+        ("people.csv", "a table of the catalog are the same file"),
+        ("parts/one.csv", "lies in a folder whose files are a table"),
+        ("parts/two.csv", "lies in a folder whose files are a table"),
+        ("ages.sql", "--file are the same file"),
+        ("parts", "is a folder"),
+    ];
+    if cfg!(unix) {
+        outputs.push(("link", "the ledger are the same file"));
+        outputs.push(("here/clinic.ledger", "the ledger are the same file"));
+        outputs.push(("here/people.csv", "a table of the catalog are the same file"));
+    }
+    for (output, why) in &outputs {
+        let said = folder.refused(&["query", "--file", "ages.sql", "-o", output], 2);
+        assert!(said.contains(why), "{output}: {said}");
+    }
+    assert_eq!(contents(&files), before);
+    assert_eq!(
+        folder.object(&["budget", "--json"])["charges"],
+        charges,
+        "nothing was charged"
+    );
+    folder.stdout(&["budget", "verify"]);
+    // Before there is a ledger, too.
+    folder.write("new.toml", &super::CATALOG.replace("clinic.ledger", "new.ledger"));
+    let said = folder.refused(
+        &["query", "--catalog", "new.toml", "-o", "./new.ledger", BY_CITY],
+        2,
+    );
+    assert!(said.contains("the ledger"), "{said}");
+    assert!(!folder.path("new.ledger").exists());
+    folder.stdout(&["query", "--file", "ages.sql", "-o", "parts/answer.txt"]);
+}
+
+/// A figure and a draft of a catalog are written over nothing that is read either.
+#[test]
+fn figures_and_drafts_are_written_over_nothing_that_is_read() {
+    let folder = Folder::new();
+    folder.write(
+        "deniable.toml",
+        &super::CATALOG.replace("clinic.ledger", "clinic.svg"),
+    );
+    folder.stdout(&["query", BY_CITY]);
+    let said = folder.refused(&["budget", "--plot", "./clinic.svg"], 2);
+    assert!(said.contains("the ledger are the same file"), "{said}");
+    let said = folder.refused(&["budget", "--ledger", "clinic.svg", "--plot", "clinic.svg"], 2);
+    assert!(said.contains("the ledger are the same file"), "{said}");
+    folder.stdout(&["budget", "verify"]);
+    let people = std::fs::read(folder.path("people.csv")).expect("readable");
+    let said = folder.refused(&["init", "people.csv", "--force", "-o", "./people.csv"], 2);
+    assert!(said.contains("the same file"), "{said}");
+    assert_eq!(
+        std::fs::read(folder.path("people.csv")).expect("readable"),
+        people
+    );
+}

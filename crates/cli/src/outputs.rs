@@ -1,0 +1,75 @@
+//! What a command writes must be none of the files that its dataset is made of.
+
+use crate::terminal::{CliError, fail};
+use crate::train::places::{self, Named};
+use ledger::Place;
+use sql::Dataset;
+use sql::catalog::Source;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What SQLite keeps beside a ledger.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// What files of a directory that is a table end in.
+const ENDINGS: [&str; 3] = ["csv", "tsv", "parquet"];
+
+/// Refuses, before anything is charged, to write over the ledger, the catalog, a table of the catalog or another file that is read; however they are spelled and whatever links lead to them.
+/// The folders of what is written must be there.
+pub(crate) fn check(
+    dataset: &Dataset,
+    catalog: &Path,
+    read: &[Named<'_>],
+    written: &[Named<'_>],
+) -> Result<(), CliError> {
+    let mut files = ledger_files(&dataset.place());
+    let mut folders = Vec::new();
+    for table in dataset.catalog().tables.values() {
+        match &table.source {
+            Source::Csv(path) | Source::Parquet(path) if path.is_dir() => folders.push(path),
+            Source::Csv(path) | Source::Parquet(path) => files.push(("a table of the catalog", path.clone())),
+            Source::Postgres { .. } => {}
+        }
+    }
+    let mut named: Vec<Named<'_>> = files.iter().map(|(what, path)| (*what, path.as_path())).collect();
+    named.push(("the catalog", catalog));
+    named.extend(read);
+    places::check(&named, written)?;
+    for (what, path) in written {
+        let ends = |ending: &OsStr| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known));
+        let resolved = places::resolved(path);
+        let part_of = |folder: &&PathBuf| resolved.parent() == Some(&places::resolved(folder));
+        if resolved.extension().is_some_and(ends) && folders.iter().any(part_of) {
+            return fail(
+                format!(
+                    "{what} lies in a folder whose files are a table of the catalog: {}",
+                    path.display()
+                ),
+                "name a file in another folder, or it would count as rows",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The same for a ledger by itself.
+pub(crate) fn check_ledger(ledger: &Path, written: &[Named<'_>]) -> Result<(), CliError> {
+    let files = ledger_files(&Place::File(ledger.to_owned()));
+    let named: Vec<Named<'_>> = files.iter().map(|(what, path)| (*what, path.as_path())).collect();
+    places::check(&named, written)
+}
+
+fn ledger_files(place: &Place) -> Vec<(&'static str, PathBuf)> {
+    let Place::File(ledger) = place else {
+        return Vec::new();
+    };
+    let mut files = vec![("the ledger", ledger.clone())];
+    // SQLite keeps them beside the file itself, not beside a link to it.
+    let ledger = places::resolved(ledger);
+    for ending in BESIDE {
+        let mut name = ledger.clone().into_os_string();
+        name.push(ending);
+        files.push(("a file beside the ledger", name.into()));
+    }
+    files
+}
