@@ -472,7 +472,7 @@ macro_rules! device_of {
                 }
 
                 fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Vec<S>>, sums: &mut Vec<f64>) {
-                    norms::square_norms(sequences, rows, sums);
+                    norms::square_norms(sequences, rows, S::ROUNDING, sums);
                 }
 
                 fn pair_norms(
@@ -483,7 +483,7 @@ macro_rules! device_of {
                     gradients: &[Rows<'_, Vec<S>>],
                     sums: &mut Vec<f64>,
                 ) {
-                    norms::pair_norms(sequences, inputs, one, gradients, sums);
+                    norms::pair_norms(sequences, inputs, one, gradients, S::ROUNDING, sums);
                 }
 
                 fn product_norms(
@@ -499,6 +499,7 @@ macro_rules! device_of {
                         input,
                         one,
                         gradient,
+                        S::ROUNDING,
                         &mut self.scratch.borrow_mut(),
                         sums,
                     );
@@ -511,7 +512,7 @@ macro_rules! device_of {
                     gradient: Rows<'_, Vec<S>>,
                     sums: &mut Vec<f64>,
                 ) {
-                    norms::token_norms(sequences, tokens, gradient, sums);
+                    norms::token_norms(sequences, tokens, gradient, S::ROUNDING, sums);
                 }
 
                 fn tied_norms(
@@ -523,7 +524,15 @@ macro_rules! device_of {
                     logits: Rows<'_, Vec<S>>,
                     sums: &mut Vec<f64>,
                 ) {
-                    norms::tied_norms(sequences, tokens, embedded, input, logits, sums);
+                    norms::tied_norms(
+                        sequences,
+                        tokens,
+                        embedded,
+                        input,
+                        logits,
+                        S::ROUNDING,
+                        sums,
+                    );
                 }
 
                 fn weighted_product(

@@ -429,13 +429,7 @@ impl Device for Cuda {
     }
 
     fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Numbers>, sums: &mut Vector<f64>) {
-        let values = address(&sequences, &rows);
-        let sums = sums.at(0, sequences.examples);
-        self.gpu.launch(
-            "square_norms",
-            (sequences.examples, 1),
-            steps![sequences, values, rows.stride, rows.width, sums],
-        );
+        self.gpu.square_norms(sequences, rows, sums);
     }
 
     fn pair_norms(
@@ -467,14 +461,7 @@ impl Device for Cuda {
         gradient: Rows<'_, Numbers>,
         sums: &mut Vector<f64>,
     ) {
-        let tokens = tokens.at(0, sequences.rows());
-        let values = address(&sequences, &gradient);
-        let sums = sums.at(0, sequences.examples);
-        self.gpu.launch(
-            "token_norms",
-            (sequences.examples, 1),
-            steps![sequences, tokens, values, gradient.stride, gradient.width, sums],
-        );
+        self.gpu.token_norms(sequences, tokens, gradient, sums);
     }
 
     fn tied_norms(

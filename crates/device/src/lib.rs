@@ -17,6 +17,7 @@ mod device;
 mod dropout;
 mod numbers;
 mod optimize;
+mod rounding;
 mod scalar;
 mod shape;
 

@@ -27,6 +27,8 @@ pub trait Scalar:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
+    /// The largest relative error of one operation.
+    const ROUNDING: f64;
     /// Rounded to this type.
     fn from_f64(value: f64) -> Self;
     /// Without loss.
@@ -50,6 +52,7 @@ pub trait Scalar:
 impl Scalar for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const ROUNDING: f64 = 0.5 * f32::EPSILON as f64;
 
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
@@ -115,6 +118,7 @@ impl Scalar for f32 {
 impl Scalar for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const ROUNDING: f64 = 0.5 * f64::EPSILON;
 
     #[inline(always)]
     fn from_f64(value: f64) -> Self {

@@ -49,7 +49,8 @@ pub trait Model<D: Device> {
     /// Forward and backward, unscaled: the loss of each example, and inside the model what the next two calls need.
     fn backward(&mut self, parameters: &D::Buffer, batch: &Self::Batch) -> Vec<f64>;
 
-    /// The squared ℓ₂ norm of each example's gradient, in the order of the batch: at least 0, or not finite where the gradient is not.
+    /// The squared ℓ₂ norm of each example's gradient, in the order of the batch: never less than it is as a real number, whatever floats do, and not finite where the gradient is not. Kernels for norms
+    /// ([`Device::pair_norms`] and the others) add a proved bound on their error, so sums of what they give are such norms.
     fn squared_norms(&mut self) -> Vec<f64>;
 
     /// Adds Σᵢ weightᵢ·gradientᵢ. A weight of 0 adds nothing, also where the gradient is not finite.

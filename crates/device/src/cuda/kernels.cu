@@ -8,6 +8,8 @@ typedef unsigned long long word;
 
 #define FULL 0xffffffffu
 #define LOWEST -3.402823466e38f
+// As in rounding.rs: 2^-79.
+#define TINY 1.6543612251060553e-24
 
 // Rows that are steps of examples.
 struct Rows {
@@ -400,8 +402,10 @@ extern "C" __global__ void squared_error(size width, const float* bias, const fl
 
 // Norms of examples' gradients: a block an example, partial sums in `float` and their sums in `double`.
 
+// Every norm comes with a bound on its error: see rounding.rs, which makes the factors that these kernels take.
+
 extern "C" __global__ void square_norms(
-    size examples, size steps, size by_steps, const float* values, size stride, size width, double* sums
+    size examples, size steps, size by_steps, double factor, const float* values, size stride, size width, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     double total = 0.0;
@@ -412,52 +416,86 @@ extern "C" __global__ void square_norms(
         total += part;
     }
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+    if (threadIdx.x == 0) sums[blockIdx.x] += (total + steps * TINY) * factor;
 }
 
-extern "C" __global__ void pair_total(size pairs, double one, const float* left, const float* right, double* sums) {
+// The length of each row, a little more.
+extern "C" __global__ void row_lengths(const float* values, size stride, size width, float* lengths) {
+    const float* row = values + (size)blockIdx.x * stride;
+    float part = 0.0f;
+    for (size j = threadIdx.x; j < width; j += blockDim.x) part += row[j] * row[j];
+    part = block_sum(part);
+    if (threadIdx.x == 0) lengths[blockIdx.x] = sqrtf(part + (float)TINY);
+}
+
+extern "C" __global__ void pair_total(
+    size steps, double one, double error, const float* left, const float* right, double* sums
+) {
+    size pairs = steps * steps;
     const float* a = left + blockIdx.x * pairs;
     const float* b = right + blockIdx.x * pairs;
-    double total = 0.0;
+    double total = 0.0, lengths = 0.0;
     for (size i = threadIdx.x; i < pairs; i += blockDim.x) total += ((double)a[i] + one) * (double)b[i];
+    for (size t = threadIdx.x; t < steps; t += blockDim.x) {
+        size i = t * (steps + 1);
+        lengths += sqrt(((double)a[i] + one + TINY) * ((double)b[i] + TINY));
+    }
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+    lengths = block_sum(lengths);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total + error * lengths * lengths;
 }
 
-extern "C" __global__ void squares(size height, size width, const float* values, double* sums) {
-    const float* x = values + blockIdx.x * height * width;
-    double total = 0.0;
+// `products` are those of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
+extern "C" __global__ void squares(
+    size examples, size steps, size by_steps, size first, double factor, double error, size height, size width,
+    const float* products, const float* heights, const float* lengths, double* sums
+) {
+    Rows rows(examples, steps, by_steps);
+    unsigned example = first + blockIdx.x;
+    const float* x = products + blockIdx.x * height * width;
+    double total = 0.0, both = 0.0;
     for (size i = 0; i < height; i++) {
         float part = 0.0f;
         for (size j = threadIdx.x; j < width; j += blockDim.x) part += x[i * width + j] * x[i * width + j];
         total += part;
     }
+    for (unsigned t = threadIdx.x; t < rows.steps; t += blockDim.x) {
+        size row = rows.row(example, t);
+        both += (double)heights[row] * (double)lengths[row];
+    }
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+    both = block_sum(both);
+    double norm = sqrt((total + TINY) * factor) + error * both;
+    if (threadIdx.x == 0) sums[example] += norm * norm;
 }
 
 // ‖Σ_t g_t‖² of each example.
 extern "C" __global__ void total_norms(
-    size examples, size steps, size by_steps, const float* values, size stride, size width, double* sums
+    size examples, size steps, size by_steps, double factor, double error, const float* values, size stride, size width,
+    const float* lengths, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
-    double total = 0.0;
+    double total = 0.0, all = 0.0;
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float sum = 0.0f;
         for (unsigned t = 0; t < rows.steps; t++) sum += values[rows.row(blockIdx.x, t) * stride + j];
         total += (double)sum * sum;
     }
+    for (unsigned t = threadIdx.x; t < rows.steps; t += blockDim.x) all += lengths[rows.row(blockIdx.x, t)];
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+    all = block_sum(all);
+    double norm = sqrt((total + TINY) * factor) + error * all;
+    if (threadIdx.x == 0) sums[blockIdx.x] += norm * norm;
 }
 
 // A warp a step: its inner products with itself and with earlier steps of the same token.
 extern "C" __global__ void token_norms(
-    size examples, size steps, size by_steps, const unsigned* tokens, const float* values, size stride, size width, double* sums
+    size examples, size steps, size by_steps, double error, const unsigned* tokens, const float* values, size stride,
+    size width, const float* lengths, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     unsigned lane = threadIdx.x & 31;
-    double total = 0.0;
+    double total = 0.0, bound = 0.0;
     for (unsigned t = threadIdx.x >> 5; t < rows.steps; t += blockDim.x >> 5) {
         size row = rows.row(blockIdx.x, t);
         const float* left = values + row * stride;
@@ -467,31 +505,37 @@ extern "C" __global__ void token_norms(
                 const float* right = values + other * stride;
                 float part = 0.0f;
                 for (size j = lane; j < width; j += 32) part += left[j] * right[j];
-                total += s < t ? 2.0 * (double)part : (double)part;
+                double times = s < t ? 2.0 : 1.0;
+                total += times * (double)part;
+                if (lane == 0) bound += times * (double)lengths[row] * (double)lengths[other];
             }
         }
     }
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total;
+    bound = block_sum(bound);
+    if (threadIdx.x == 0) sums[blockIdx.x] += total + error * bound;
 }
 
-// `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on.
+// `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
 extern "C" __global__ void tied_total(
-    size examples, size steps, size by_steps, size first, const unsigned* tokens, const float* products,
-    const float* logits, size stride, size width, double* sums
+    size examples, size steps, size by_steps, size first, double error, const unsigned* tokens, const float* products,
+    const float* heights, const float* lengths, const float* logits, size stride, size width, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     unsigned example = first + blockIdx.x, pairs = rows.steps * rows.steps;
     const float* product = products + (size)blockIdx.x * pairs;
-    double total = 0.0;
+    double total = 0.0, bound = 0.0;
     for (unsigned i = threadIdx.x; i < pairs; i += blockDim.x) {
         unsigned t = i / rows.steps, s = i % rows.steps;
         size token = tokens[rows.row(example, t)];
         if (token >= width) __trap();
-        total += 2.0 * (double)product[i] * (double)logits[rows.row(example, s) * stride + token];
+        double logit = logits[rows.row(example, s) * stride + token];
+        total += 2.0 * (double)product[i] * logit;
+        bound += 2.0 * (double)heights[rows.row(example, t)] * (double)lengths[rows.row(example, s)] * fabs(logit);
     }
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[example] += total;
+    bound = block_sum(bound);
+    if (threadIdx.x == 0) sums[example] += total + error * bound;
 }
 
 // Weighted sums. A weight of 0 makes zeros, whatever the row holds.

@@ -4,7 +4,8 @@ use super::launch::{THREADS, arguments};
 use super::open::{Gpu, Work};
 use super::product::{Factor, Into, Products};
 use super::vector::Vector;
-use crate::{Order, Product, Rows, Sequences};
+use crate::rounding::Rounding;
+use crate::{Order, Product, Rows, Scalar, Sequences};
 use std::sync::{MutexGuard, PoisonError};
 
 /// Numbers that a kernel keeps between products: 128 MiB of them.
@@ -12,7 +13,23 @@ const ROOM: usize = 1 << 25;
 /// Rows that are added up by one thread.
 const ROWS: usize = 64;
 
+/// Columns, or steps, of which products are added up in one go. In which order is the library's choice, so this is how many roundings a summand may pass.
+const AT_ONCE: usize = 1024;
+/// Of one operation in `f32`.
+const ROUNDING: Rounding = Rounding::new(f32::ROUNDING);
+
 type Numbers<'a> = Rows<'a, Vector<f32>>;
+
+/// How many roundings a summand passes in sums over columns that our own kernels make (over 32 threads or more, their folds, and what becomes of the sum in `f32`).
+fn depth(width: usize) -> usize {
+    width.div_ceil(32) + 18
+}
+
+/// The same for products of matrices, made [`AT_ONCE`] columns at a time.
+fn depth_of_products<'a>(widths: impl Iterator<Item = usize> + Clone + 'a) -> usize {
+    let most = widths.clone().map(|width| width.min(AT_ONCE)).max().unwrap_or(0);
+    most + widths.map(|width| width.div_ceil(AT_ONCE)).sum::<usize>() + 20
+}
 
 /// What kernels are told of examples and steps.
 macro_rules! steps {
@@ -50,6 +67,14 @@ fn by_example<'a>(sequences: &Sequences, rows: &Numbers<'a>, first: usize) -> Fa
         column: 1,
         batch: example * rows.stride,
     }
+}
+
+/// The columns of rows, some at a time.
+fn some_columns<'a>(rows: &Numbers<'a>) -> impl Iterator<Item = Numbers<'a>> {
+    let rows = *rows;
+    (0..rows.width)
+        .step_by(AT_ONCE)
+        .map(move |first| rows.columns(first, AT_ONCE.min(rows.width - first)))
 }
 
 fn transposed(factor: Factor<'_>) -> Factor<'_> {
@@ -90,6 +115,9 @@ impl Gpu {
             return;
         }
         let at_once = (ROOM / 2 / pairs).clamp(1, examples);
+        let [before, after] =
+            [inputs, gradients].map(|parts| depth_of_products(parts.iter().map(|rows| rows.width)));
+        let error = ROUNDING.pairs(before, after, steps);
         let Work { blas, scratch, .. } = &mut *self.work();
         for side in scratch.iter_mut() {
             self.reserve(side, at_once * pairs);
@@ -97,11 +125,11 @@ impl Gpu {
         for first in (0..examples).step_by(at_once) {
             let count = at_once.min(examples - first);
             for (parts, into) in [inputs, gradients].into_iter().zip(scratch.iter_mut()) {
-                if parts.is_empty() {
+                if parts.iter().all(|rows| rows.width == 0) {
                     self.clear(into, 0..count * pairs);
                 }
-                for (number, rows) in parts.iter().enumerate() {
-                    let left = by_example(&sequences, rows, first);
+                for (number, rows) in parts.iter().flat_map(some_columns).enumerate() {
+                    let left = by_example(&sequences, &rows, first);
                     self.multiply(
                         blas,
                         Products::Full,
@@ -119,7 +147,7 @@ impl Gpu {
             self.launch(
                 "pair_total",
                 (count, 1),
-                arguments![pairs, one, left, right, sums.at(first, count)],
+                arguments![steps, one, error, left, right, sums.at(first, count)],
             );
         }
     }
@@ -139,36 +167,130 @@ impl Gpu {
             return;
         }
         let at_once = (ROOM / numbers).clamp(1, examples);
+        let steps = sequences.steps;
+        let factor = ROUNDING.squares(depth(width), height);
+        let error = ROUNDING.products(
+            depth_of_products(std::iter::once(steps)),
+            depth(height.max(width)),
+        );
         let Work { blas, scratch, .. } = &mut *self.work();
-        let scratch = &mut scratch[0];
+        let [scratch, lengths] = scratch;
         self.reserve(scratch, at_once * numbers);
+        let [heights, lengths] = self.lengths(&sequences, [&input, &gradient], lengths);
         for first in (0..examples).step_by(at_once) {
             let count = at_once.min(examples - first);
-            self.multiply(
-                blas,
-                Products::Full,
-                Product::new(height, sequences.steps, width).times(count),
-                1.0,
+            let (before, after) = (
                 transposed(by_example(&sequences, &input, first)),
                 by_example(&sequences, &gradient, first),
-                0.0,
-                packed(scratch, width, numbers),
             );
+            for step in (0..steps).step_by(AT_ONCE) {
+                let from = |factor: Factor<'_>, stride: usize| factor.start + step * stride;
+                self.multiply(
+                    blas,
+                    Products::Full,
+                    Product::new(height, AT_ONCE.min(steps - step), width).times(count),
+                    1.0,
+                    Factor {
+                        start: from(before, before.column),
+                        ..before
+                    },
+                    Factor {
+                        start: from(after, after.row),
+                        ..after
+                    },
+                    if step == 0 { 0.0 } else { 1.0 },
+                    packed(scratch, width, numbers),
+                );
+            }
             let values = scratch.at(0, count * numbers);
+            let sums = sums.at(0, examples);
             self.launch(
                 "squares",
                 (count, 1),
-                arguments![height, width, values, sums.at(first, count)],
+                steps![
+                    sequences, first, factor, error, height, width, values, heights, lengths, sums
+                ],
             );
         }
         if one {
             let values = address(&sequences, &gradient);
+            let (factor, error) = (
+                ROUNDING.squares(4, width),
+                ROUNDING.products(steps + 4, depth(width)),
+            );
+            let sums = sums.at(0, examples);
             self.launch(
                 "total_norms",
                 (examples, 1),
-                steps![sequences, values, gradient.stride, width, sums.at(0, examples)],
+                steps![
+                    sequences,
+                    factor,
+                    error,
+                    values,
+                    gradient.stride,
+                    width,
+                    lengths,
+                    sums
+                ],
             );
         }
+    }
+
+    /// The lengths of all rows of both, in `f32`, and where they are.
+    fn lengths(&self, sequences: &Sequences, of: [&Numbers<'_>; 2], into: &mut Vector<f32>) -> [u64; 2] {
+        let count = sequences.rows();
+        self.reserve(into, 2 * count);
+        let places = [into.at(0, count), into.at(count, count)];
+        for (rows, place) in of.into_iter().zip(places) {
+            self.row_lengths(sequences, rows, place);
+        }
+        places
+    }
+
+    fn row_lengths(&self, sequences: &Sequences, rows: &Numbers<'_>, place: u64) {
+        let values = address(sequences, rows);
+        self.launch(
+            "row_lengths",
+            (sequences.rows(), 1),
+            arguments![values, rows.stride, rows.width, place],
+        );
+    }
+
+    /// See [`crate::Device::square_norms`].
+    pub(super) fn square_norms(&self, sequences: Sequences, rows: Numbers<'_>, sums: &mut Vector<f64>) {
+        let values = address(&sequences, &rows);
+        let sums = sums.at(0, sequences.examples);
+        let factor = ROUNDING.squares(depth(rows.width), sequences.steps);
+        self.launch(
+            "square_norms",
+            (sequences.examples, 1),
+            steps![sequences, factor, values, rows.stride, rows.width, sums],
+        );
+    }
+
+    /// See [`crate::Device::token_norms`].
+    pub(super) fn token_norms(
+        &self,
+        sequences: Sequences,
+        tokens: &Vector<u32>,
+        gradient: Numbers<'_>,
+        sums: &mut Vector<f64>,
+    ) {
+        let count = sequences.rows();
+        let lengths = &mut self.work().scratch[1];
+        self.reserve(lengths, count);
+        let lengths = lengths.at(0, count);
+        self.row_lengths(&sequences, &gradient, lengths);
+        let (tokens, sums) = (tokens.at(0, count), sums.at(0, sequences.examples));
+        let values = address(&sequences, &gradient);
+        let (stride, width) = (gradient.stride, gradient.width);
+        // The other factor of each pair is 1, which is exact.
+        let error = ROUNDING.pairs(depth(width), 0, sequences.steps);
+        self.launch(
+            "token_norms",
+            (sequences.examples, 1),
+            steps![sequences, error, tokens, values, stride, width, lengths, sums],
+        );
     }
 
     /// See [`crate::Device::tied_norms`].
@@ -187,29 +309,38 @@ impl Gpu {
             return;
         }
         let at_once = (ROOM / pairs).clamp(1, examples);
+        // The other factor of each pair is a logit, which is exact.
+        let products = depth_of_products(std::iter::once(embedded.width)).max(depth(embedded.width));
+        let error = ROUNDING.pairs(products, 0, steps);
         let Work { blas, scratch, .. } = &mut *self.work();
-        let scratch = &mut scratch[0];
+        let [scratch, lengths] = scratch;
         self.reserve(scratch, at_once * pairs);
+        let [heights, lengths] = self.lengths(&sequences, [&embedded, &input], lengths);
         let (tokens, sums) = (tokens.at(0, sequences.rows()), sums.at(0, examples));
         for first in (0..examples).step_by(at_once) {
             let count = at_once.min(examples - first);
-            self.multiply(
-                blas,
-                Products::Full,
-                Product::new(steps, embedded.width, steps).times(count),
-                1.0,
-                by_example(&sequences, &embedded, first),
-                transposed(by_example(&sequences, &input, first)),
-                0.0,
-                packed(scratch, steps, pairs),
-            );
+            let parts = some_columns(&embedded).zip(some_columns(&input));
+            for (number, (before, after)) in parts.enumerate() {
+                self.multiply(
+                    blas,
+                    Products::Full,
+                    Product::new(steps, before.width, steps).times(count),
+                    1.0,
+                    by_example(&sequences, &before, first),
+                    transposed(by_example(&sequences, &after, first)),
+                    if number == 0 { 0.0 } else { 1.0 },
+                    packed(scratch, steps, pairs),
+                );
+            }
             let products = scratch.at(0, count * pairs);
             let values = address(&sequences, &logits);
             let (stride, width) = (logits.stride, logits.width);
             self.launch(
                 "tied_total",
                 (count, 1),
-                steps![sequences, first, tokens, products, values, stride, width, sums],
+                steps![
+                    sequences, first, error, tokens, products, heights, lengths, values, stride, width, sums
+                ],
             );
         }
     }

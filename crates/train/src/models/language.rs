@@ -245,12 +245,9 @@ impl<D: Device> Text<D> {
         (0..self.sequences.examples).map(of).collect()
     }
 
-    /// The sums, none below 0; what is not a number stays so.
+    /// The sums.
     pub(super) fn squared_norms(&self, device: &D) -> Vec<f64> {
-        let sums = device.download_sums(&self.sums, self.sequences.examples);
-        sums.into_iter()
-            .map(|sum| if sum < 0.0 { 0.0 } else { sum })
-            .collect()
+        device.download_sums(&self.sums, self.sequences.examples)
     }
 
     /// Puts weights on the device.

@@ -326,9 +326,6 @@ impl<D: Device> Model<D> for Mlp<D> {
         let result = device.download_sums(&sums, sequences.examples);
         self.sums = sums;
         result
-            .into_iter()
-            .map(|sum| if sum < 0.0 { 0.0 } else { sum })
-            .collect()
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut D::Buffer) {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// The length C in grid steps.
 const LENGTH: i64 = 1 << GRID_BITS;
 
-/// What is set aside of C where floats are added: their norms and clip factors may err by this much together before anything is longer than C.
+/// What is set aside of C where floats are added: for the rounding of clip factors, and of what is multiplied by them.
 const MARGIN: f64 = 1.0 / 1024.0;
 
 /// Where gradients are computed.
@@ -143,13 +143,20 @@ fn sign(yes: bool) -> i64 {
     if yes { 1 } else { -1 }
 }
 
-/// min(1, C/‖g‖) less the margin; 0 where the gradient is not finite.
+/// min(1, C/‖g‖) less the margin; 0 where the gradient is not finite, and where its square is below 0, which no norm is.
+///
+/// # Privacy
+///
+/// Claim: factor·‖g‖ ≤ C, for the gradient g = Σₜ aₜ ⊗ gₜ of the numbers that a pass left behind, computed without any rounding.
+/// Proof: `squared_norm` ≥ ‖g‖², which is what [`Model::squared_norms`] promises (the proof is in `rounding.rs` of the crate `device`), so C/√squared_norm ≤ C/‖g‖. The root, the quotient and the product err
+/// by less than 2^-50 of themselves together, the factor as `f32` by 2^-24, and the margin is 2^-10. ∎
+/// So the clip norm may be as small as one likes, also where an adaptive one falls: what the bound adds to a square never vanishes, and a unit is cut to C all the same. It also counts as longer than it is, so an adaptive
+/// clip norm comes to rest where the bounds are, or above.
 fn clip_factor(squared_norm: f64, clip: f64) -> f64 {
-    if !squared_norm.is_finite() {
+    if !(squared_norm.is_finite() && squared_norm >= 0.0) {
         return 0.0;
     }
-    let norm = squared_norm.max(0.0).sqrt();
-    (clip / norm).min(1.0) * (1.0 - MARGIN)
+    (clip / squared_norm.sqrt()).min(1.0) * (1.0 - MARGIN)
 }
 
 /// 1.5·2^52: a number below 2^51 in magnitude, added to it, is rounded to an integer, ties to even, and that integer is in the low bits of the sum. One addition, where a call of a rounding function
@@ -230,6 +237,11 @@ mod tests {
         assert!(close(points[0], f64::from(0.3f32)) && close(points[1], f64::from(0.4f32)));
         assert_eq!(clip_factor(f64::NAN, 1.0), 0.0);
         assert_eq!(clip_factor(f64::INFINITY, 1.0), 0.0);
+        assert_eq!(
+            clip_factor(-1e-9, 1.0),
+            0.0,
+            "a square that cannot be is not taken for 0"
+        );
         assert!(clip_factor(0.0, 1.0) <= 1.0 && clip_factor(1e-40, 1.0) > 0.99);
         assert!(clip_factor(4.0, 1.0) < 0.5 && clip_factor(4.0, 1.0) > 0.499);
     }

@@ -191,7 +191,7 @@ pub(crate) fn check_isolation<M: Model<Cpu<f64>>>(
     );
 }
 
-/// `f32` stays close to `f64`: norms to one part in `tolerance`, the summed gradient in relative ℓ₂ distance.
+/// `f32` stays close to `f64`: norms are below by at most `tolerance` and above by a thousandth, the summed gradient in relative ℓ₂ distance.
 pub(crate) fn check_precision<M32: Model<Cpu<f32>>, M64: Model<Cpu<f64>, Batch = M32::Batch>>(
     single: &mut M32,
     double: &mut M64,
@@ -206,7 +206,12 @@ pub(crate) fn check_precision<M32: Model<Cpu<f32>>, M64: Model<Cpu<f64>, Batch =
     double.backward(&exact, batch);
     single.backward(&rounded, batch);
     for (ours, truth) in single.squared_norms().into_iter().zip(double.squared_norms()) {
-        assert!(((ours - truth) / truth).abs() < tolerance, "{ours} and {truth}");
+        // What is added for rounding makes it larger, never smaller.
+        let over = (ours - truth) / truth;
+        assert!(
+            over > -tolerance && over < tolerance.max(1e-3),
+            "{ours} and {truth}"
+        );
     }
     let (mut ours, mut truth) = (vec![0.0f32; exact.len()], vec![0.0; exact.len()]);
     single.accumulate(&weights, &mut ours);

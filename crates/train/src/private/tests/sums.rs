@@ -236,3 +236,131 @@ fn a_clip_finds_its_quantile() {
     let share = short.count() as f64 / 1000.0;
     assert!((0.3..0.7).contains(&share), "{clip} {share}");
 }
+
+/// A linear layer whose inputs and gradients of two steps are given: the second step takes back what the first gave, but for a little.
+struct Cancelling {
+    layer: crate::layers::Linear,
+    layout: Vec<Parameter>,
+    input: Vec<f32>,
+    gradient: Vec<f32>,
+    /// The mutant: norms by the same inner products in `f32`, with no bound on what they err by.
+    without_bound: bool,
+}
+
+impl Cancelling {
+    const WIDTH: usize = 16;
+    const SEQUENCES: device::Sequences = device::Sequences {
+        examples: 1,
+        steps: 2,
+        order: device::Order::Examples,
+    };
+
+    fn new(seed: u64, remainder: f32, without_bound: bool) -> Self {
+        let mut bits = Keyed::new([7; 32], seed);
+        let mut number = || bits.bits(20) as f32 / (1 << 19) as f32 - 1.0;
+        let mut parameters = crate::layers::Parameters::default();
+        let layer = crate::layers::Linear::new(&mut parameters, "layer", Self::WIDTH, Self::WIDTH);
+        let input: Vec<f32> = (0..Self::WIDTH).map(|_| number()).collect();
+        let gradient: Vec<f32> = (0..Self::WIDTH).map(|_| number()).collect();
+        let back = gradient.iter().map(|value| -value + remainder * number());
+        let gradient = gradient.iter().copied().chain(back).collect();
+        Self {
+            layer,
+            layout: parameters.layout().to_vec(),
+            input: input.repeat(2),
+            gradient,
+            without_bound,
+        }
+    }
+}
+
+impl Model<Cpu<f32>> for Cancelling {
+    type Batch = Vec<(Vec<f32>, bool)>;
+
+    fn layout(&self) -> &[Parameter] {
+        &self.layout
+    }
+
+    fn initial(&self, _: u64) -> Vec<f32> {
+        vec![0.0; super::summation::coordinates(&self.layout)]
+    }
+
+    fn examples(&self, batch: &Self::Batch) -> usize {
+        batch.len()
+    }
+
+    fn backward(&mut self, _: &Vec<f32>, batch: &Self::Batch) -> Vec<f64> {
+        vec![0.0; batch.len()]
+    }
+
+    fn squared_norms(&mut self) -> Vec<f64> {
+        if self.without_bound {
+            let inner = |rows: &[f32], t: usize, s: usize| -> f32 {
+                let row = |step: usize| rows.chunks(Self::WIDTH).nth(step).expect("two steps");
+                row(t).iter().zip(row(s)).map(|(x, y)| x * y).sum()
+            };
+            let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+            let product =
+                |(t, s)| f64::from(inner(&self.input, t, s) + 1.0) * f64::from(inner(&self.gradient, t, s));
+            return vec![pairs.map(product).iter().sum::<f64>().max(0.0)];
+        }
+        let mut sums = vec![0.0];
+        let mut norms = crate::layers::Norms {
+            device: &Cpu::<f32>::new(),
+            sequences: Self::SEQUENCES,
+            sums: &mut sums,
+        };
+        let input = device::Rows::new(&self.input, Self::WIDTH);
+        self.layer.squared_norms(&mut norms, input, &self.gradient);
+        sums
+    }
+
+    fn accumulate(&mut self, weights: &[f64], gradient: &mut Vec<f32>) {
+        let weights: Vec<f32> = weights.iter().map(|weight| *weight as f32).collect();
+        let mut total = crate::layers::Total {
+            device: &Cpu::<f32>::new(),
+            sequences: Self::SEQUENCES,
+            weights: &weights,
+            gradient,
+        };
+        let input = device::Rows::new(&self.input, Self::WIDTH);
+        self.layer.accumulate(&mut total, input, &self.gradient);
+    }
+
+    fn losses(&mut self, _: &Vec<f32>, batch: &Self::Batch) -> Vec<f64> {
+        vec![0.0; batch.len()]
+    }
+}
+
+/// What one unit adds to the sum of a step is at most C long, also where its steps cancel and C is small: the length of the sum of that unit alone, on its grid. Without the bound on
+/// the error of norms it is hundreds of times as long.
+#[test]
+fn a_unit_whose_steps_cancel_adds_at_most_c() {
+    let (table, units) = (Table::new(1), Units::each_example(1));
+    let plan = plan(1, Summation::Float);
+    let longest = |clip: f64, without_bound: bool| -> f64 {
+        let mut longest = 0.0f64;
+        for seed in 0..300 {
+            let remainder = [1e-3, 3e-4, 1e-4, 1e-5, 1e-6][seed as usize % 5];
+            let model = Cancelling::new(seed, remainder, without_bound);
+            let parameters = model.initial(0);
+            let units = std::borrow::Cow::Borrowed(&units);
+            let mut work = super::summation::Work::new(Cpu::<f32>::new(), model, &table, units, 16);
+            work.clipped_sum(&plan, &parameters, &[0], clip);
+            let square: f64 = work
+                .sum
+                .numbers()
+                .iter()
+                .map(|point| (*point as f64).powi(2))
+                .sum();
+            longest = longest.max(square.sqrt() / f64::from(1u32 << 30));
+        }
+        longest
+    };
+    for clip in [1.0, 1e-2, 1e-4, 1e-6, 1e-8] {
+        let longest = longest(clip, false);
+        assert!(longest <= 1.0, "{clip}: {longest} C");
+    }
+    let mutant = [longest(1e-4, true), longest(1e-6, true)];
+    assert!(mutant[0] > 2.0 && mutant[1] > 200.0, "{mutant:?}");
+}
