@@ -53,11 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let column = sheet.column(&arguments.column)?;
     let mut reports = Reports::new(&method).map_err(explained)?;
     for (row, record) in (1u64..).zip(sheet.rows()) {
-        if record
-            .get(column)
-            .and_then(|report| reports.push(report))
-            .is_none()
-        {
+        if reports.push(record.field(column)).is_none() {
             return fail(
                 format!(
                     "row {row} of `{}` holds no report of this mechanism",

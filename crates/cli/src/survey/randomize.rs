@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::json_text;
 use super::method::{Method, MethodArguments};
 use super::report::{numbers, randomize};
-use super::sheet::Sheet;
+use super::sheet::{Row, Sheet};
 use crate::terminal::{CliError, explained, fail, print, print_bytes, significant, write_file_atomically};
 
 /// The confidence of the accuracy that is told before anything is estimated.
@@ -23,7 +23,10 @@ that is what protects them, whoever reads the reports. The number of rows is not
 An answer that is not in --answers, spelled exactly so but for spaces around it, counts as the last of them, so that no error \
 can tell what somebody answered. In a file of one column an empty line is an empty answer.
 
-All other columns are dropped. Those in --keep are copied as they are, WITHOUT noise: keep only what may be published.
+All other columns are dropped. Those in --keep are copied as they are, WITHOUT noise: keep only what may be published. They \
+must be left of the answers: a comma or a quote in an answer would move its text into columns to its right. In a line in which \
+a field left of the answer is missing or opens a quote that it does not close, they are left empty. An answer with a line \
+break in it is read as further lines: take line breaks out before.
 
 Running this twice on the same answers releases twice as much: ε adds up. Keep the reports, and delete the answers.
 
@@ -40,7 +43,7 @@ pub(super) struct Arguments {
     column: String,
     #[command(flatten)]
     method: MethodArguments,
-    /// Columns to copy WITHOUT any noise, separated by commas.
+    /// Columns to copy WITHOUT any noise, separated by commas; all of them left of the answers.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     keep: Vec<String>,
     /// Where to write the reports. Without it they are printed.
@@ -76,6 +79,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             "it would be published without noise",
         );
     }
+    // Decided by the first line alone. Right of an answer no field can be told from the answer's own text.
+    if kept.iter().any(|place| *place > column) {
+        return fail(
+            "--keep names a column to the right of the answers",
+            "a comma or a quote in an answer would move its text there: put the columns to keep left of the answers",
+        );
+    }
     if arguments
         .output
         .as_ref()
@@ -88,8 +98,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let numbers = numbers(&method.answers);
     let catch_all = numbers[method.catch_all().as_bytes()];
-    let number = |row: ByteRecord| {
-        let answer = row.get(column).unwrap_or_default().trim_ascii();
+    let number = |row: Row| {
+        let answer = row.field(column).trim_ascii();
         numbers.get(answer).copied().unwrap_or(catch_all)
     };
     let answers = Sensitive::new(sheet.rows().map(number).collect::<Vec<u32>>());
@@ -104,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let purpose = format!("survey of column `{}`", arguments.column);
     let (reports, receipt) = randomize(&method, answers, &purpose).map_err(explained)?;
-    let text = written(arguments, &sheet, &kept, &reports)?;
+    let text = written(arguments, &sheet, column, &kept, &reports)?;
     let done = Done {
         arguments,
         method: &method,
@@ -140,6 +150,7 @@ fn same_file(one: &Path, other: &Path) -> bool {
 fn written(
     arguments: &Arguments,
     sheet: &Sheet,
+    column: usize,
     kept: &[usize],
     reports: &[String],
 ) -> Result<Vec<u8>, CliError> {
@@ -152,8 +163,9 @@ fn written(
     writer.write_byte_record(&header).map_err(failed)?;
     for (row, report) in sheet.rows().zip(reports) {
         let mut record = ByteRecord::new();
-        for column in kept {
-            record.push_field(row.get(*column).unwrap_or_default());
+        let left = row.left_of(column);
+        for place in kept {
+            record.push_field(left.map_or(&[], |left| &left[*place]));
         }
         record.push_field(report.as_bytes());
         writer.write_byte_record(&record).map_err(failed)?;

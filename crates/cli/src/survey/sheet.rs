@@ -3,8 +3,10 @@
 //! Every line is one row, whatever is in it: a quoted field may hold commas, never a line break, and a quote that is not closed ends
 //! with its line. Reading never fails because of what is in a field: rows may be short or long, and bytes need not be text. So neither
 //! whether a command succeeds nor how many rows it sees says anything about anybody's answer.
+//!
+//! Fields are counted from the left, so what is left of an answer is found without looking at the answer, and what is right of it is
+//! not: a comma in an answer that is not quoted, or a quote that it opens, moves everything after it. See [`Row::left_of`].
 
-use csv::{ByteRecord, ReaderBuilder};
 use std::path::Path;
 
 use crate::terminal::{CliError, fail};
@@ -51,16 +53,12 @@ impl Sheet {
             .into_iter()
             .find_map(|ending| body.strip_prefix(ending))
             .unwrap_or(body);
-        let columns: Vec<Vec<u8>> = records(first)
-            .flat_map(|names| {
-                names
-                    .iter()
-                    .map(|name| name.trim_ascii().to_vec())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        let body = one_record_a_line(body, columns.len() == 1);
-        Ok(Self { name, columns, body })
+        let names = Row::of(first).fields;
+        Ok(Self {
+            name,
+            columns: names.iter().map(|name| name.trim_ascii().to_vec()).collect(),
+            body: body.to_vec(),
+        })
     }
 
     /// The place of the column with this name.
@@ -83,64 +81,131 @@ impl Sheet {
         Ok(place)
     }
 
-    /// The rows in order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = ByteRecord> + '_ {
-        records(&self.body)
+    /// The rows in order. In a file of one column an empty line is an empty answer; elsewhere it is nobody's.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+        let empty_line_is_answer = self.columns.len() == 1;
+        lines(&self.body)
+            .filter(move |line| empty_line_is_answer || !line.is_empty())
+            .map(Row::of)
     }
 }
 
-/// The records of CSV text. Bytes in memory, of any form and length, are read without an error.
-fn records(bytes: &[u8]) -> impl Iterator<Item = ByteRecord> + '_ {
-    ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(bytes)
-        .into_byte_records()
-        .map_while(Result::ok)
+/// Lines, which end with `\n`, `\r\n` or `\r`; an ending at the very end begins no further line.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = [&b"\r\n"[..], b"\n", b"\r"]
+            .into_iter()
+            .find_map(|ending| after.strip_prefix(ending))
+            .unwrap_or(after);
+        Some(line)
+    })
 }
 
-/// The same lines, written so that the CSV reader makes one record of each: how many respondents there are must not depend on what
-/// one of them answered.
-///
-/// A quote that its line does not close would swallow the lines after it, so it is closed at the end of its line. In a file of one
-/// column an empty line is an empty answer, which the reader would skip, so it is written as `""`.
-fn one_record_a_line(body: &[u8], empty_line_is_answer: bool) -> Vec<u8> {
-    #[derive(PartialEq)]
-    enum State {
-        LineStart,
-        FieldStart,
-        Plain,
-        Quoted,
-        QuoteInQuoted,
+/// One line, taken apart. What it holds depends on that line alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    fields: Vec<Vec<u8>>,
+    /// How many fields from the left are whole: each is followed by a comma, and none of them is a quoted field that does not end with its quote.
+    whole: usize,
+    /// Whether the last field opens a quote that nothing closes.
+    #[cfg(test)]
+    open: bool,
+}
+
+/// How a field ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Without quotes, or with the quote that closes it.
+    Whole,
+    /// With text after the quote that closes it.
+    AfterQuote,
+    /// With its line, within a quote.
+    Open,
+}
+
+impl Row {
+    /// Takes a line apart, from the left: each field is read by itself, as far as the comma that ends it.
+    fn of(line: &[u8]) -> Self {
+        let (mut fields, mut whole, mut broken) = (Vec::new(), 0, false);
+        let mut rest = line;
+        loop {
+            let (field, end, after) = first_field(rest);
+            fields.push(field);
+            broken |= end != End::Whole;
+            let Some(after) = after else {
+                return Self {
+                    fields,
+                    whole,
+                    #[cfg(test)]
+                    open: end == End::Open,
+                };
+            };
+            whole += usize::from(!broken);
+            rest = after;
+        }
     }
-    let mut lines = Vec::with_capacity(body.len());
-    let mut state = State::LineStart;
-    let mut previous = 0u8;
-    for &byte in body {
-        let ends_pair = previous == b'\r' && byte == b'\n';
-        previous = byte;
-        state = match (state, byte) {
-            (State::LineStart, b'\n') if ends_pair => State::LineStart,
-            (State::LineStart, b'\n' | b'\r') => {
-                if empty_line_is_answer {
-                    lines.extend_from_slice(b"\"\"");
-                }
-                State::LineStart
-            }
-            (State::Quoted, b'\n' | b'\r') => {
-                lines.push(b'"');
-                State::LineStart
-            }
-            (_, b'\n' | b'\r') => State::LineStart,
-            (State::Quoted, b'"') => State::QuoteInQuoted,
-            (State::Quoted, _) => State::Quoted,
-            (_, b',') => State::FieldStart,
-            (State::LineStart | State::FieldStart | State::QuoteInQuoted, b'"') => State::Quoted,
-            _ => State::Plain,
-        };
-        lines.push(byte);
+
+    /// One field; empty where the row is too short.
+    pub(super) fn field(&self, column: usize) -> &[u8] {
+        self.fields.get(column).map_or(&[], Vec::as_slice)
     }
-    lines
+
+    /// The fields left of a column; `None` where they cannot be told from what is in the column.
+    ///
+    /// # Privacy
+    ///
+    /// Where the line begins with `column` whole fields and the comma after them, this is a function of those bytes: fields are read from the left, each as far as its comma, so whatever follows
+    /// (commas, quotes, nothing) changes nothing. Where it does not (a field is missing, or one opens a quote that it does not close), the text of the column may have moved to the left, and nothing
+    /// of the line is given.
+    pub(super) fn left_of(&self, column: usize) -> Option<&[Vec<u8>]> {
+        (self.whole >= column).then(|| &self.fields[..column])
+    }
+}
+
+/// The first field of a line: its text, how it ends, and what is after its comma. Two quotes inside quotes stand for one; text after the quote that closes a field belongs
+/// to it.
+fn first_field(line: &[u8]) -> (Vec<u8>, End, Option<&[u8]>) {
+    let until_comma = |from: usize| {
+        line[from..]
+            .iter()
+            .position(|byte| *byte == b',')
+            .map_or(line.len(), |length| from + length)
+    };
+    let after = |comma: usize| line.get(comma + 1..);
+    if line.first() != Some(&b'"') {
+        let end = until_comma(0);
+        return (line[..end].to_vec(), End::Whole, after(end));
+    }
+    let (mut text, mut at) = (Vec::new(), 1);
+    while at < line.len() {
+        match (line[at], line.get(at + 1)) {
+            (b'"', Some(b'"')) => {
+                text.push(b'"');
+                at += 2;
+            }
+            (b'"', _) => {
+                let end = until_comma(at + 1);
+                text.extend_from_slice(&line[at + 1..end]);
+                let how = if end == at + 1 {
+                    End::Whole
+                } else {
+                    End::AfterQuote
+                };
+                return (text, how, after(end));
+            }
+            (byte, _) => {
+                text.push(byte);
+                at += 1;
+            }
+        }
+    }
+    (text, End::Open, None)
 }
 
 #[cfg(test)]
@@ -153,7 +218,7 @@ mod tests {
     }
 
     fn first_fields(text: &str) -> Vec<String> {
-        let field = |row: ByteRecord| String::from_utf8_lossy(row.get(0).unwrap_or_default()).into_owned();
+        let field = |row: Row| String::from_utf8_lossy(row.field(0)).into_owned();
         sheet(text).rows().map(field).collect()
     }
 
@@ -184,6 +249,51 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_an_answer_does_not_depend_on_it() {
+        let left = |line: &str| {
+            let sheet = sheet(&format!("id,town,answer,zip\n{line}\n"));
+            let row = sheet.rows().next().expect("a row");
+            let texts = |fields: &[Vec<u8>]| -> Vec<String> {
+                let text = |field: &Vec<u8>| String::from_utf8_lossy(field).into_owned();
+                fields.iter().map(text).collect()
+            };
+            row.left_of(2).map(texts)
+        };
+        let expected = Some(vec!["4".to_owned(), "X, \"Y\"".to_owned()]);
+        for answer in [
+            "yes,1",
+            "no way, really,1",
+            "\"yes,1",
+            "\"\"\"",
+            "",
+            "y\"es\",\"",
+            ",,,,",
+        ] {
+            assert_eq!(
+                left(&format!("4,\"X, \"\"Y\"\"\",{answer}")),
+                expected,
+                "{answer}"
+            );
+        }
+        // A quote inside a field that does not begin with one is text.
+        assert_eq!(
+            left("5\" pipe,Z,yes").map(|left| left.concat()),
+            Some("5\" pipeZ".to_owned())
+        );
+        // A missing field, and one that opens a quote, would give the answer away.
+        for line in [
+            "4,yes",
+            "yes",
+            "\"4,Z,yes",
+            "4,\"Z,yes",
+            "4,\"Z,y\"es,1",
+            "\"4\"4,Z,yes",
+        ] {
+            assert_eq!(left(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn columns_are_found_by_name() {
         let sheet = sheet("id, answer ,id\n1,2,3\n");
         assert_eq!(sheet.column("answer").unwrap(), 1);
@@ -205,7 +315,22 @@ mod tests {
         assert!(Sheet::parse("empty.csv".into(), b"\n\r\n").is_err());
     }
 
+    /// What the CSV reader makes of one line whose open quote was closed.
+    fn as_a_reader_does(line: &[u8]) -> Vec<Vec<u8>> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+        let records: Vec<csv::ByteRecord> = reader.byte_records().map(Result::unwrap).collect();
+        assert_eq!(records.len(), 1);
+        records[0].iter().map(<[u8]>::to_vec).collect()
+    }
+
     proptest! {
+        #[test]
+        fn fields_are_those_of_a_csv_reader(line in "[a\",]{1,12}") {
+            let row = Row::of(line.as_bytes());
+            let closed = if row.open { format!("{line}\"") } else { line.clone() };
+            prop_assert_eq!(&row.fields, &as_a_reader_does(closed.as_bytes()), "{}", line);
+        }
+
         #[test]
         fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Ok(sheet) = Sheet::parse("any.csv".into(), &bytes) {

@@ -72,3 +72,66 @@ fn kept_columns_are_printed_byte_for_byte() {
     ]);
     assert!(output.stdout.starts_with(b"town,a\nM\xfcnchen,"), "{output:?}");
 }
+
+/// A comma or an open quote in an answer moved its text into a kept column to its right. Such columns are refused, by the first line
+/// alone; and what is kept left of the answers is the same whatever the answers are.
+#[test]
+fn no_piece_of_an_answer_reaches_a_kept_column() {
+    let folder = folder();
+    let run = |file: &str, keep: &str| {
+        let answers = write(folder.path(), "answers.csv", file);
+        deniable(&[
+            "randomize",
+            text(&answers),
+            "--column",
+            "c",
+            "--keep",
+            keep,
+            "--epsilon",
+            "1",
+        ])
+    };
+    // Refused with harmless rows and with harmful ones, in the same words.
+    let harmful = run("id,c,zip\n3,\"yes,333\n4,no way, really,444\n", "id,zip");
+    let harmless = run("id,c,zip\n3,yes,333\n4,no,444\n", "id,zip");
+    assert_eq!(harmful.status.code(), Some(2));
+    assert!(harmful.stdout.is_empty() && harmful.stderr == harmless.stderr);
+    let said = String::from_utf8_lossy(&harmful.stderr).into_owned();
+    assert!(
+        said.contains("to the right of the answers") && said.contains("hint: "),
+        "{said}"
+    );
+
+    let kept = |file: &str| -> Vec<String> {
+        let output = run(file, "town");
+        assert!(output.status.success(), "{output:?}");
+        let printed = String::from_utf8(output.stdout).expect("text");
+        let town = |line: &str| line.rsplit_once(',').expect("two columns").0.to_owned();
+        printed.lines().map(town).collect()
+    };
+    let file = |answer: &str| format!("id,town,c,zip\n1,A,no,1\n2,\"B, C\",{answer}\n3,D,no,3\n");
+    for answer in [
+        "yes,2",
+        "secret, really,2",
+        "\"secret,2",
+        "\"secret\n",
+        "\"\"\"secret",
+        "",
+        ",\",secret",
+    ] {
+        let kept = kept(&file(answer));
+        assert_eq!(kept, ["town", "A", "\"B, C\"", "D"], "{answer}");
+    }
+    // What is left of the answer is broken: nothing of that line is kept, and nothing of any other line is lost.
+    for line in [
+        "secret",
+        "2,secret",
+        "\"2,B,secret",
+        "2,\"B,secret,2",
+        "2,\"B,sec\"ret,2",
+        "2,\"B\"B,secret",
+    ] {
+        let kept = kept(&format!("id,town,c,zip\n1,A,no,1\n{line}\n3,D,no,3\n"));
+        assert_eq!(kept, ["town", "A", "", "D"], "{line}");
+    }
+}

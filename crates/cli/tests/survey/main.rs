@@ -254,7 +254,7 @@ fn kept_columns_are_copied_and_the_rest_is_dropped() {
     let answers = write(
         folder.path(),
         "answers.csv",
-        "name,town,cheated\nAda,\"X, Y\",yes\nBo,Z\n",
+        "name,town,cheated\nAda,\"X, Y\",yes\nBo,Z,\n",
     );
     let output = deniable(&[
         "randomize",

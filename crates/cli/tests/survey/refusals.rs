@@ -9,7 +9,7 @@ fn bad_input_is_refused_with_a_hint_and_without_data() {
     let answers = write(
         folder.path(),
         "answers.csv",
-        "cheated,town\nyes,Secretville\nno,Hiddenham\n",
+        "village,cheated,town\n1,yes,Secretville\n2,no,Hiddenham\n",
     );
     let empty = write(folder.path(), "empty.csv", "");
     let bare = write(folder.path(), "bare.csv", "cheated\n");
@@ -32,9 +32,11 @@ fn bad_input_is_refused_with_a_hint_and_without_data() {
         with(&["--epsilon", "1", "--answers", "yes"]),
         with(&["--epsilon", "1", "--answers", "yes,yes"]),
         with(&["--epsilon", "1", "--answers", "yes,,no"]),
-        with(&["--epsilon", "1", "--keep", "village"]),
+        with(&["--epsilon", "1", "--keep", "hamlet"]),
+        with(&["--epsilon", "1", "--keep", "town"]),
+        with(&["--epsilon", "1", "--keep", "village,town"]),
         with(&["--epsilon", "1", "--keep", "cheated"]),
-        with(&["--epsilon", "1", "--keep", "town, town"]),
+        with(&["--epsilon", "1", "--keep", "village, village"]),
         with(&["--epsilon", "1", "--answers", "yes,n\no"]),
         with(&["--epsilon", "1", "--output", file]),
         with(&["--epsilon", "1", "--output", "/nonexistent/folder/reports.csv"]),
