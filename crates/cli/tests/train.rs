@@ -110,11 +110,16 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
         "some words of a private note\n".repeat(100),
     )
     .unwrap();
+    std::fs::write(
+        here.join("public.txt"),
+        "some other words, which are public\n".repeat(100),
+    )
+    .unwrap();
     let ledger = "budget --ledger notes.txt.ledger";
     assert!(refused(here, ledger).contains("there is no ledger"));
     assert!(!here.join("notes.txt.ledger").exists(), "looking makes nothing");
     let words = format!(
-        "train lm --text notes.txt --each-line --size 100 --steps 5 --target-epsilon 3 --budget 4 --public-text notes.txt {SMALL}"
+        "train lm --text notes.txt --each-line --size 100 --steps 5 --target-epsilon 3 --budget 4 --public-text public.txt {SMALL}"
     );
     let receipt = &json(here, &words.replace("--tokens 300", "--tokens 270"))["receipt"];
     let told = succeeds(here, ledger);
@@ -295,8 +300,10 @@ ill = { kind = "bool" }
 #[test]
 fn bad_input_is_refused_and_nothing_is_charged() {
     let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
+    let here = &directory.path().join("here");
+    std::fs::create_dir(here).unwrap();
     std::fs::write(here.join("empty.txt"), "").unwrap();
+    std::fs::write(here.join("copy.txt"), "a line of secret words\n".repeat(300)).unwrap();
     std::fs::write(here.join("bytes.txt"), [0xff, 0xfe, 0x00]).unwrap();
     std::fs::write(here.join("secret.txt"), "a line of secret words\n".repeat(300)).unwrap();
     for (words, expected) in [
@@ -333,6 +340,22 @@ fn bad_input_is_refused_and_nothing_is_charged() {
             "--checkpoint and the ledger are the same file",
         ),
         (
+            "train lm --text secret.txt --size 300 --batch 20 --public-text secret.txt",
+            "--public-text is the private data itself",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --public-text ./copy.txt",
+            "--public-text has the same content",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --validation ../here/secret.txt",
+            "--validation is the private data itself",
+        ),
+        (
+            "train lm --text secret.txt --size 300 --batch 20 --validation copy.txt",
+            "--validation has the same content",
+        ),
+        (
             "train lm --text secret.txt --size 300 --batch 20 --out .",
             "folder",
         ),
@@ -365,4 +388,42 @@ fn bad_input_is_refused_and_nothing_is_charged() {
         0
     };
     assert_eq!(charges, 0);
+}
+
+/// A file of a declared table is private too.
+#[test]
+fn the_file_of_a_table_is_not_public_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(
+        here.join("notes.csv"),
+        "id,text\n1,secret words\n2,more of them\n",
+    )
+    .unwrap();
+    let catalog = r#"
+name = "notes"
+[unit]
+whose = "person"
+[budget]
+epsilon = 20
+delta = 1e-4
+ledger = "ledger"
+[tables.notes]
+source = "notes.csv"
+unit = "id"
+[tables.notes.columns]
+id = { kind = "text" }
+text = { kind = "text" }
+"#;
+    std::fs::write(here.join("deniable.toml"), catalog).unwrap();
+    for option in ["--public-text", "--validation"] {
+        let words = format!("train lm --table notes --column text --size 100 --batch 20 {option} notes.csv");
+        let errors = refused(here, &words);
+        assert!(
+            errors.contains(&format!("{option} is the private data itself")),
+            "{errors}"
+        );
+        assert!(!errors.contains("secret words"));
+    }
+    assert!(!here.join("ledger").exists(), "what is refused leaves no trace");
 }

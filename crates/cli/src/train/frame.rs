@@ -107,9 +107,11 @@ impl Run<'_> {
         }
     }
 
-    /// Nothing is written over what is read or charged.
+    /// Nothing is written over what is read or charged, and nothing private is taken for public.
     fn check_places(&self, dataset: Option<&Dataset>) -> Result<(), CliError> {
         let origin = self.origin;
+        let validation = origin.validation.as_deref().map(|path| ("--validation", path));
+        origin.source.check_public(dataset, validation)?;
         let read = match &origin.source {
             Source::MadeUp { .. } => None,
             Source::Text { path, .. } => Some(("--text", path.as_path())),
@@ -117,13 +119,12 @@ impl Run<'_> {
                 Some(("the catalog", catalog.as_path()))
             }
         };
-        let public = origin.validation.as_deref().map(|path| ("--validation", path));
         let ledger = origin.ledger_file(dataset);
         let ledger = ledger.as_deref().map(|path| ("the ledger", path));
         let plot = origin.plot.as_deref().map(|path| ("--plot", path));
         let files = [("--checkpoint", self.checkpoint), ("--out", origin.out.as_path())];
         places::check(
-            &read.into_iter().chain(public).collect::<Vec<_>>(),
+            &read.into_iter().chain(validation).collect::<Vec<_>>(),
             &ledger.into_iter().chain(files).chain(plot).collect::<Vec<_>>(),
         )
     }

@@ -123,14 +123,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let public = public
         .into_iter()
         .filter_map(|(what, path)| Some((what, path.as_deref()?)));
+    let public: Vec<places::Named<'_>> = public.collect();
     places::check(
-        &public.collect::<Vec<_>>(),
+        &public,
         &[
             ("--out", &arguments.files.out),
             ("--checkpoint", &arguments.files.checkpoint()),
         ],
     )?;
     let source = arguments.source()?;
+    source.check_public(source.dataset()?.as_ref(), public)?;
     let vocabulary = arguments.vocabulary()?;
     let origin = Origin {
         source,

@@ -1,10 +1,12 @@
 //! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the checkpoint.
 
+use super::places;
 use crate::compute::DeviceName;
 use crate::terminal::{CliError, explained, fail};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules, Store};
 use serde::{Deserialize, Serialize};
+use sql::catalog::Source as Rows;
 use sql::{Catalog, Dataset};
 use std::path::{Path, PathBuf};
 
@@ -114,6 +116,35 @@ fn file_name(path: &Path) -> String {
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     )
+}
+
+impl Source {
+    /// The files that hold its private data.
+    fn files(&self, dataset: Option<&Dataset>) -> Vec<PathBuf> {
+        let table = match self {
+            Self::MadeUp { .. } => return Vec::new(),
+            Self::Text { path, .. } => return vec![path.clone()],
+            Self::Column { table, .. } | Self::Table { table, .. } => table,
+        };
+        let declared = dataset.and_then(|dataset| dataset.catalog().table(table));
+        match declared.map(|table| &table.source) {
+            Some(Rows::Csv(path) | Rows::Parquet(path)) if path.is_dir() => {
+                let files = std::fs::read_dir(path).into_iter().flatten().flatten();
+                files.map(|file| file.path()).collect()
+            }
+            Some(Rows::Csv(path) | Rows::Parquet(path)) => vec![path.clone()],
+            Some(Rows::Postgres { .. }) | None => Vec::new(),
+        }
+    }
+
+    /// Refuses private data that is named as public text.
+    pub(super) fn check_public<'p>(
+        &self,
+        dataset: Option<&Dataset>,
+        public: impl IntoIterator<Item = places::Named<'p>>,
+    ) -> Result<(), CliError> {
+        places::check_public(&self.files(dataset), public)
+    }
 }
 
 impl Origin {

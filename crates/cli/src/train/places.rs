@@ -32,6 +32,46 @@ pub(crate) fn check(read: &[Named<'_>], written: &[Named<'_>]) -> Result<(), Cli
     Ok(())
 }
 
+/// Refuses a run that is told that private data is public: a file that is one of the private ones, or has the same content. What is made from public text, and what is measured on it, is published as it is.
+pub(super) fn check_public<'p>(
+    private: &[PathBuf],
+    public: impl IntoIterator<Item = Named<'p>>,
+) -> Result<(), CliError> {
+    for (what, path) in public {
+        for secret in private {
+            let alike = if resolved(secret) == resolved(path) {
+                "is the private data itself"
+            } else if same_content(secret, path) {
+                "has the same content as the private data"
+            } else {
+                continue;
+            };
+            return fail(
+                format!("{what} {alike}: {}", path.display()),
+                "a vocabulary, and what is measured on public text, are published without noise: name text that is public",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether two files hold the same bytes, and any at all. One that cannot be read is like no other; whoever reads it next says so.
+fn same_content(one: &Path, other: &Path) -> bool {
+    let length = |path: &Path| {
+        std::fs::metadata(path)
+            .ok()
+            .filter(std::fs::Metadata::is_file)
+            .map(|data| data.len())
+    };
+    match (length(one), length(other)) {
+        (Some(length), Some(same)) if length == same && length > 0 => {
+            let read = |path: &Path| std::fs::read(path).ok();
+            read(one).is_some_and(|bytes| read(other) == Some(bytes))
+        }
+        _ => false,
+    }
+}
+
 /// The folder that a file lies in.
 fn folder(path: &Path) -> PathBuf {
     match path.parent() {
@@ -64,6 +104,52 @@ const LINKS: usize = 40;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn private_text_is_not_taken_for_public() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let written = [
+            ("text", "private"),
+            ("copy", "private"),
+            ("longer", "private "),
+            ("other", "another"),
+            ("none", ""),
+            ("empty", ""),
+        ];
+        for (name, content) in written {
+            std::fs::write(at(name), content).unwrap();
+        }
+        let check = |private: &str, public: &Path| {
+            check_public(&[at("unlike"), at(private)], [("--validation", public)])
+                .map_err(|error| error.message)
+        };
+        assert!(
+            check("text", &at("text"))
+                .unwrap_err()
+                .contains("--validation is the private data itself")
+        );
+        assert!(
+            check("text", &directory.path().join("./text"))
+                .unwrap_err()
+                .contains("itself")
+        );
+        assert!(
+            check("text", &at("copy"))
+                .unwrap_err()
+                .contains("has the same content")
+        );
+        for name in ["longer", "other", "nowhere", "none", "."] {
+            assert_eq!(check("text", &at(name)), Ok(()), "{name}");
+        }
+        // Of two empty files nothing can be learned.
+        assert_eq!(check("none", &at("empty")), Ok(()));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(at("text"), at("link")).unwrap();
+            assert!(check("text", &at("link")).unwrap_err().contains("itself"));
+        }
+    }
 
     #[test]
     fn files_are_told_apart_by_what_they_are() {
