@@ -21,7 +21,7 @@ pub use examples::TextExamples;
 pub use made_up::made_up_text;
 pub use planting::{Phrase, Secret, plant, secrets};
 pub use prediction::{Prediction, Unigram};
-pub use rows::{Rows, Split, read_text};
+pub use rows::{Rows, Split, read_private_text, read_text};
 pub(crate) use seeded::Seeded;
 pub use tokenizer::{Digits, START, Vocabulary};
 

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use sql::Dataset;
 use train::models::{Features, Targets, Tokens};
 use train::private::{Examples, PerUnit, Units};
-use train::text::{Rows, START, Vocabulary, made_up_text, read_text};
+use train::text::{START, Vocabulary, made_up_text, read_private_text};
 
 /// Rows of tokens: private, so it has no Debug.
 pub(super) struct Texts {
@@ -63,13 +63,14 @@ impl Texts {
             vocabulary: vocabulary.len(),
             rows,
         };
-        let whole = |text: &str| -> Result<Vec<Vec<u32>>, CliError> {
-            let rows = Rows::of_text(text, vocabulary, length).map_err(explained)?;
-            Ok(rows.iter().map(started).collect())
+        // Any number of rows, none too: how many there are is private, and so is whether there are enough.
+        let whole = |text: &str| -> Vec<Vec<u32>> {
+            let tokens = vocabulary.encode(text);
+            tokens.chunks_exact(length.max(1)).map(started).collect()
         };
         match source {
             Source::MadeUp { rows, seed } => {
-                let mut all = whole(&made_up(*rows, length, *seed))?;
+                let mut all = whole(&made_up(*rows, length, *seed));
                 all.truncate(*rows);
                 let units = Units::each_example(all.len());
                 Ok((texts(all), units))
@@ -79,7 +80,7 @@ impl Texts {
                 each_line: false,
                 ..
             } => {
-                let all = whole(&read_text(path).map_err(explained)?)?;
+                let all = whole(&read_private_text(path).map_err(explained)?);
                 let units = Units::each_example(all.len());
                 Ok((texts(all), units))
             }
@@ -88,7 +89,7 @@ impl Texts {
                 each_line: true,
                 ..
             } => {
-                let text = read_text(path).map_err(explained)?;
+                let text = read_private_text(path).map_err(explained)?;
                 let lines: Vec<&str> = text.lines().collect();
                 Ok(owned(
                     lines.len() as u32,

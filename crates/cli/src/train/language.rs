@@ -39,7 +39,9 @@ enum NetworkName {
 A vocabulary is a release of the text that it was made from, so it comes from public text (--public-text), from a file (--vocabulary), or from made-up
 English. The ledger of a text lies beside it (notes.txt.ledger), with the budget that its first run states.
 
-Exit code: 0 when the model was written, also after Ctrl-C; 2 when it was not. A run that was begun is charged, and goes on with `deniable train resume`.")]
+Bytes that are not UTF-8 are read as U+FFFD, and any number of rows is trained on, none too: whether a run begins must not depend on private text.
+
+Exit code: 0 when the model was written, or the run kept after Ctrl-C; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// A file of private text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "column"])]

@@ -37,6 +37,18 @@ pub fn read_text(path: &Path) -> Result<String, TextError> {
     String::from_utf8(bytes).map_err(|_| TextError::NotUtf8)
 }
 
+/// The text of a file that is private: whatever its bytes are. What is not UTF-8 becomes U+FFFD, within its line, so that no byte of anybody's decides whether a run begins.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_private_text(path: &Path) -> Result<String, TextError> {
+    let bytes = std::fs::read(path).map_err(|cause| TextError::File {
+        what: "the text could not be read",
+        cause,
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 impl Rows {
     /// The text in rows of `length` tokens. What is left at the end is dropped.
     ///
@@ -166,6 +178,27 @@ mod tests {
         std::fs::write(&path, "näher").unwrap();
         assert_eq!(read_text(&path).unwrap(), "näher");
         assert!(read_text(&directory.path().join("none")).is_err());
+    }
+
+    /// Lines are decoded each by itself: a broken character at the end of one does not reach into the next.
+    #[test]
+    fn private_text_of_any_bytes_is_read_line_by_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("text");
+        let lines: [&[u8]; 6] = [
+            b"abc",
+            b"\xe2\x82",
+            b"n\xc3\xa4her",
+            b"",
+            b"\xff\xf0\x9f\x98",
+            b"\x80x",
+        ];
+        std::fs::write(&path, lines.join(&b'\n')).unwrap();
+        let text = read_private_text(&path).unwrap();
+        let alone = lines.map(|line| String::from_utf8_lossy(line).into_owned());
+        assert_eq!(text.split('\n').collect::<Vec<_>>(), alone);
+        assert_eq!((alone[0].as_str(), alone[2].as_str()), ("abc", "näher"));
+        assert!(read_private_text(&directory.path().join("none")).is_err());
     }
 
     #[test]
