@@ -60,6 +60,21 @@ pub enum Error {
         /// What differs.
         what: &'static str,
     },
+    /// A model was asked for between two steps at which the run may end.
+    #[error(
+        "the run was interrupted, and there is no model of it: how far it came depends on how fast it was, and so on the data\nhint: go on with it, to its end or to a step that is named beforehand"
+    )]
+    Interrupted,
+    /// A step at which a run cannot end.
+    #[error(
+        "the run cannot end at step {step}: it is planned for {steps} steps, and those that were taken stay taken\nhint: name a later step, and no later than the last that is planned"
+    )]
+    NoSuchEnd {
+        /// What was asked for.
+        step: u64,
+        /// Planned steps.
+        steps: u64,
+    },
     /// A file that is not what it should be.
     #[error("{path} is no {what}: {reason}\nhint: use a file that `deniable train` wrote, whole")]
     BadFile {

@@ -25,7 +25,7 @@ use train::private::Units;
 
 Without --hidden it is logistic or linear regression.
 
-Exit code: 0 when the model was written, also after Ctrl-C; 2 when it was not. A run that was begun is charged, and goes on with `deniable train resume`.")]
+Exit code: 0 when the model was written, or the run kept after Ctrl-C; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// The table
     #[arg(long, value_name = "NAME")]

@@ -12,7 +12,7 @@ use super::model_file::Described;
 use super::options::{Learning, Privacy};
 use super::origin::{Origin, Source};
 use super::places;
-use super::session::{self, Shown};
+use super::session::{self, Looks, Shown};
 use crate::compute::{DeviceName, cuda};
 use crate::terminal::{CliError, explained};
 use device::{Cpu, Device};
@@ -57,7 +57,10 @@ pub(super) enum Begun<'a> {
         privacy: &'a Privacy,
         learning: &'a Learning,
     },
-    Resumed,
+    Resumed {
+        /// The step at which it ends; `None` for the last that is planned.
+        stop_at: Option<u64>,
+    },
 }
 
 /// What a run starts from.
@@ -151,7 +154,7 @@ impl Run<'_> {
                 let recipe = learning.recipe(plan.parameters().steps, L::RATE);
                 Start::Planned(Box::new(plan), recipe)
             }
-            Begun::Resumed => {
+            Begun::Resumed { .. } => {
                 let model = learned.build(Cpu::<f32>::default())?;
                 let kept = Checkpoint::read(model.layout(), self.checkpoint).map_err(explained)?;
                 Start::Kept(Box::new(kept))
@@ -172,7 +175,12 @@ impl Run<'_> {
             examples: learned.examples(),
             units: learned.units(),
         };
-        let keeping = Some(session::keeping(origin, self.described, self.checkpoint));
+        let looks = match &start {
+            Start::Planned(..) => Looks::default(),
+            Start::Kept(kept) => Looks::of_notes(&kept.notes),
+        };
+        let keeping = session::keeping(origin, self.described, self.checkpoint, &looks);
+        let keeping = Some(keeping);
         let question = format!("training on {}", origin.source.name());
         // What is refused leaves no trace, not even an empty ledger.
         if let Start::Planned(plan, recipe) = &start {
@@ -188,13 +196,17 @@ impl Run<'_> {
             }
             Start::Kept(kept) => Trainer::resume(&mut account, task, *kept, keeping),
         };
+        let mut trainer = trainer.map_err(refused)?;
+        if let Begun::Resumed { stop_at: Some(step) } = self.begun {
+            trainer.end_at(step).map_err(explained)?;
+        }
         session::finish(
-            trainer.map_err(refused)?,
+            trainer,
             self.described,
             origin,
             self.checkpoint,
             self.shown,
-            L::MEASURED,
+            (L::MEASURED, looks),
             |model: &mut Sharded<D, L::Model<D>>, parameters| learned.measure(model.first(), parameters),
         )
     }

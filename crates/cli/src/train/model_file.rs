@@ -138,8 +138,10 @@ pub(super) fn promise(receipt: Option<&ModelReceipt>) -> String {
         Some(receipt) => {
             let guarantee = crate::dataset::readable(&receipt.plan.guarantee().to_string());
             format!(
-                "{guarantee}; trained on {}, {} steps, charge {}",
-                receipt.data, receipt.steps_taken, receipt.ledger_entry
+                "{guarantee}; trained on {}, planned for {} steps, charge {}",
+                receipt.data,
+                receipt.plan.parameters().steps,
+                receipt.ledger_entry
             )
         }
     }

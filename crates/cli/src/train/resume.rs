@@ -10,19 +10,27 @@ use train::private::Checkpoint;
 
 /// Go on with a run that was stopped or that crashed
 ///
-/// Nothing is charged again: the ledger must know the charge that the checkpoint names. Steps that were taken after the checkpoint are taken again with the
+/// An interrupted run has no model: after how many steps it was interrupted depends on how fast they were, and so on the data. It goes on to its end, or to a step that --stop-at
+/// names. Nothing is charged again: the ledger must know the charge that the checkpoint names. Steps that were taken after the checkpoint are taken again with the
 /// same batches and the same noise, so the model is the one that an uninterrupted run would have made.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   deniable train resume model.safetensors.checkpoint
+  deniable train resume model.safetensors.checkpoint --stop-at 2000
 
-Exit code: 0 when the model was written, 2 when the checkpoint cannot be used.")]
+A run that ends early promises what its whole plan promises, and its receipt says no more than that. Choose the step for a public reason, such as what was
+measured on public data; not because the run came so far.
+
+Exit code: 0 when the model was written, or the run kept after Ctrl-C; 2 when the checkpoint cannot be used.")]
 pub(super) struct Arguments {
     /// The checkpoint
     checkpoint: PathBuf,
     /// Where the model goes [default: where the run was to write it]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// End at this step, with a model; the checkpoint stays, and can go on [default: the last that is planned]
+    #[arg(long, value_name = "N")]
+    stop_at: Option<u64>,
     /// Print one object for a program to read
     #[arg(long)]
     json: bool,
@@ -50,7 +58,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         origin.out = absolute(out);
     }
     let run = Run {
-        begun: Begun::Resumed,
+        begun: Begun::Resumed {
+            stop_at: arguments.stop_at,
+        },
         described: &described,
         origin: &origin,
         checkpoint: &arguments.checkpoint,

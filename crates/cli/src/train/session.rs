@@ -6,6 +6,7 @@ use crate::account::figure;
 use crate::plot::{Figure, Scale};
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, significant};
 use device::Device;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,11 +27,33 @@ pub(super) struct Shown {
 }
 
 /// One look at public validation data.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Look {
     step: u64,
     epsilon: f64,
     measured: f64,
+}
+
+/// All looks of a run. They are at steps that the plan decides, and checkpoints hold them, so that what is told at the end does not depend on where a run was interrupted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Looks(Vec<Look>);
+
+impl Looks {
+    /// The name of their note.
+    const NOTE: &str = "deniable.looks";
+
+    /// Those that a checkpoint holds.
+    pub(super) fn of_notes(notes: &std::collections::BTreeMap<String, String>) -> Self {
+        let read = notes
+            .get(Self::NOTE)
+            .and_then(|text| serde_json::from_str(text).ok());
+        read.unwrap_or_default()
+    }
+
+    fn to_note(&self) -> String {
+        serde_json::to_string(self).expect("looks are plain data")
+    }
 }
 
 /// Refuses to begin a run where another is kept: its steps are paid for.
@@ -45,7 +68,7 @@ pub(super) fn check_free(checkpoint: &Path) -> Result<(), CliError> {
 }
 
 /// Where a run is kept, with what `resume` needs to know.
-pub(super) fn keeping(origin: &Origin, described: &Described, checkpoint: &Path) -> Keeping {
+pub(super) fn keeping(origin: &Origin, described: &Described, checkpoint: &Path, looks: &Looks) -> Keeping {
     let origin_note = serde_json::to_string(origin).expect("an origin is plain data");
     Keeping {
         path: checkpoint.to_owned(),
@@ -53,19 +76,25 @@ pub(super) fn keeping(origin: &Origin, described: &Described, checkpoint: &Path)
         notes: [
             (origin::NOTE.to_owned(), origin_note),
             (model_file::NOTE.to_owned(), described.to_note()),
+            (Looks::NOTE.to_owned(), looks.to_note()),
         ]
         .into(),
     }
 }
 
-/// Takes all steps that are left, then writes the model and tells about it. `measure` looks at public data; `measured` is what it measures.
+/// Takes all steps that are left, then writes the model and tells about it. `measure` looks at public data; `measured` is what it measures, and what it measured before.
+///
+/// # Privacy
+///
+/// Ctrl-C keeps the run and makes no model: after how many steps it came depends on how fast they were, and so on the data, and both a number of steps and weights would show it. The number is told to who sits at
+/// the terminal, as not private. What is published (the model, its receipt, what was measured) is of a step that the plan or --stop-at names; nothing more is written to the ledger.
 pub(super) fn finish<D, M, E>(
     mut trainer: Trainer<'_, D, M, E>,
     described: &Described,
     origin: &Origin,
     checkpoint: &Path,
     shown: Shown,
-    measured: &'static str,
+    (measured, mut looks): (&'static str, Looks),
     mut measure: impl FnMut(&mut M, &D::Buffer) -> Option<f64>,
 ) -> Result<(), CliError>
 where
@@ -73,7 +102,7 @@ where
     M: Model<D, Batch = E::Batch>,
     E: Examples,
 {
-    let steps = trainer.plan().parameters().steps;
+    let (steps, end) = (trainer.plan().parameters().steps, trainer.end());
     let epsilon_at = |trainer: &Trainer<'_, D, M, E>, step| -> Result<f64, CliError> {
         Ok(trainer.plan().epsilon_after(step).map_err(explained)?.to_f64_up())
     };
@@ -93,15 +122,9 @@ where
     trainer.note(model_file::NOTE, &described.to_note());
     let interrupt = Interrupt::listen();
     let bar = Progress::new("training", steps, shown.json || shown.quiet);
-    let mut looks: Vec<Look> = Vec::new();
     let (mut told, mut telling) = (Instant::now(), Duration::from_millis(50));
-    let mut stopped = false;
     let mut first = true;
-    loop {
-        if interrupt.was_pressed() {
-            stopped = true;
-            break;
-        }
+    while !interrupt.was_pressed() {
         let Some(progress) = trainer.step().map_err(explained)? else {
             break;
         };
@@ -109,7 +132,6 @@ where
             bar.advance(progress.step - 1);
         }
         bar.advance(1);
-        let every = |times: u64| progress.step % (steps / times).max(1) == 0 || progress.step == steps;
         if let Some(loss) = progress.not_private_loss {
             eprintln!(
                 "step {}: loss {} (NOT private)",
@@ -124,27 +146,37 @@ where
             bar.label(format!("training, ε so far {}", significant(epsilon, 3)));
             telling = told.elapsed();
         }
-        if every(LOOKS) {
-            looks.extend(look(&mut trainer, progress.step)?);
+        if progress.step % (steps / LOOKS).max(1) == 0 {
+            looks.0.extend(look(&mut trainer, progress.step)?);
+            trainer.note_for_checkpoints(Looks::NOTE, &looks.to_note());
         }
-        if progress.step % origin.every.max(1) == 0 && progress.step < steps {
+        if progress.step % origin.every.max(1) == 0 && progress.step < end {
             trainer.keep().map_err(explained)?;
         }
     }
     drop(bar);
-    if stopped {
-        // What is told is of the model that is written.
-        let step = trainer.steps_taken();
-        if step > 0 && looks.last().is_none_or(|last| last.step != step) {
-            looks.extend(look(&mut trainer, step)?);
-        }
+    // Also where the run was at its end already.
+    if trainer.steps_taken() == end && looks.0.last().is_none_or(|last| last.step != end) {
+        looks.0.extend(look(&mut trainer, end)?);
+        trainer.note_for_checkpoints(Looks::NOTE, &looks.to_note());
     }
-    // A run that stopped can go on; a model of what there is now is written all the same, and says how far it came.
     trainer.keep().map_err(explained)?;
+    if trainer.steps_taken() < end {
+        let interrupted = Interrupted {
+            checkpoint,
+            not_private_steps_taken: trainer.steps_taken(),
+            steps,
+        };
+        return terminal::print(&if shown.json {
+            format!("{}\n", interrupted.to_json())
+        } else {
+            interrupted.to_text()
+        });
+    }
     let saved = trainer.saved_model().map_err(explained)?;
     let (model, _) = trainer.model();
     saved.write(model.layout(), &origin.out).map_err(explained)?;
-    if !stopped {
+    if end == steps {
         // It holds the key of the noise and is of no more use.
         let _ = std::fs::remove_file(checkpoint);
     }
@@ -152,11 +184,11 @@ where
     let report = Report {
         out: origin.out.clone(),
         parameters: saved.parameters.len(),
-        steps: (receipt.steps_taken, steps),
+        steps: (end, steps),
         receipt,
-        stopped: stopped.then(|| checkpoint.to_owned()),
+        kept: (end < steps).then(|| checkpoint.to_owned()),
         measured,
-        looks,
+        looks: looks.0,
     };
     terminal::print(&if shown.json {
         format!("{}\n", report.to_json())
@@ -175,12 +207,45 @@ where
     }
 }
 
+/// A run that was interrupted: what its curator is told.
+struct Interrupted<'r> {
+    checkpoint: &'r Path,
+    not_private_steps_taken: u64,
+    steps: u64,
+}
+
+impl Interrupted<'_> {
+    fn to_text(&self) -> String {
+        let checkpoint = self.checkpoint.display();
+        format!(
+            "interrupted; no model was written\n\
+             go on     deniable train resume {checkpoint}\n\
+             or        deniable train resume {checkpoint} --stop-at N, for a model of step N\n\
+             {} of {} steps were taken (NOT private: how fast a run is depends on the data)\n",
+            self.not_private_steps_taken, self.steps
+        )
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "model": null,
+            "steps_planned": self.steps,
+            "finished": false,
+            "receipt": null,
+            "checkpoint": self.checkpoint.display().to_string(),
+            "not_private": { "steps_taken": self.not_private_steps_taken },
+        })
+    }
+}
+
 struct Report<'r> {
     out: PathBuf,
     parameters: usize,
+    /// The step at which the run was to end, and how many are planned.
     steps: (u64, u64),
     receipt: &'r train::private::ModelReceipt,
-    stopped: Option<PathBuf>,
+    /// Where the rest of the plan can go on.
+    kept: Option<PathBuf>,
     measured: &'static str,
     looks: Vec<Look>,
 }
@@ -201,13 +266,6 @@ impl Report<'_> {
             "charged   {guarantee} (charge {})",
             self.receipt.ledger_entry
         );
-        if self.steps.0 < self.steps.1 {
-            let _ = writeln!(
-                text,
-                "used      ε = {} by the steps that were taken; what was charged stays charged",
-                significant(self.receipt.epsilon_used.to_f64_up(), 4)
-            );
-        }
         let _ = writeln!(
             text,
             "noise     {} times the clip norm {}, batches of {} on average",
@@ -226,10 +284,10 @@ impl Report<'_> {
                 significant(last.measured, 4)
             );
         }
-        if let Some(checkpoint) = &self.stopped {
+        if let Some(checkpoint) = &self.kept {
             let _ = writeln!(
                 text,
-                "stopped   go on with: deniable train resume {}",
+                "stopped   as asked; what was charged stays charged, and goes on with: deniable train resume {}",
                 checkpoint.display()
             );
         }
@@ -242,7 +300,7 @@ impl Report<'_> {
             "parameters": self.parameters,
             "steps_taken": self.steps.0,
             "steps_planned": self.steps.1,
-            "finished": self.stopped.is_none(),
+            "finished": self.kept.is_none(),
             "receipt": self.receipt,
             "measured": self.measured,
             "validation": self.looks.iter().map(|look| json!({

@@ -11,7 +11,12 @@ use std::path::Path;
 /// The name under which a receipt is in a model's file.
 const RECEIPT: &str = "deniable.receipt";
 
-/// What a model was promised to keep, and what it used. Public, all of it.
+/// What a model was promised to keep. Public, all of it.
+///
+/// # Privacy
+///
+/// Nothing here depends on how many steps a run had taken when it was interrupted. How far a run comes in a time depends on how fast its steps are, and that on the data: on how long rows are, and how many a
+/// unit has. The plan was charged as a whole, and its guarantee holds for a model that was made by fewer of its steps, since that model is computed from what the first steps released.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelReceipt {
     /// The public name of the data.
@@ -22,11 +27,7 @@ pub struct ModelReceipt {
     pub epsilon: Epsilon,
     /// δ of it.
     pub delta: Delta,
-    /// ε of the steps that were taken.
-    pub epsilon_used: Epsilon,
-    /// How many were taken.
-    pub steps_taken: u64,
-    /// Everything that decided about privacy.
+    /// Everything that decided about privacy, the number of planned steps among it.
     pub plan: Plan,
     /// The place of the charge in its ledger.
     pub ledger_entry: u64,

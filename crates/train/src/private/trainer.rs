@@ -86,7 +86,7 @@ pub struct Progress {
 pub enum Ended {
     /// All planned steps were taken.
     Finished,
-    /// It was asked to stop. What was charged stays charged.
+    /// It was asked to stop. What was charged stays charged, and there is no model: the run can go on.
     Stopped,
 }
 
@@ -127,6 +127,8 @@ pub struct Trainer<'a, D: Device, M, E> {
     parameters: D::Buffer,
     optimizer: Optimizer<D>,
     clip: f64,
+    /// The step at which it ends: the last that is planned, or one that was named before it was reached.
+    end: u64,
     keeping: Option<Keeping>,
     notes: std::collections::BTreeMap<String, String>,
     since: (Instant, u64),
@@ -243,6 +245,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             parameters,
             work,
             clip: plan.parameters().clip.start(),
+            end: plan.parameters().steps,
             plan,
             recipe,
             run,
@@ -297,6 +300,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             parameters: upload(&parameters),
             work: task.work(&state.plan, &state.recipe),
             since: (Instant::now(), run.drawn()),
+            end: state.plan.parameters().steps,
             plan: state.plan,
             recipe: state.recipe,
             clip: state.clip,
@@ -312,7 +316,26 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         &self.plan
     }
 
-    /// How many steps were taken, in this process and before.
+    /// Ends the run at this step, which is public: it is named before it is reached, so it says nothing about how fast the run is. What is planned for later steps stays charged, and a
+    /// run that is kept can go on with them.
+    ///
+    /// # Errors
+    /// When the step was passed already, or is not planned.
+    pub fn end_at(&mut self, step: u64) -> Result<(), Error> {
+        let steps = self.plan.parameters().steps;
+        if step == 0 || step > steps || step < self.run.drawn() {
+            return Err(Error::NoSuchEnd { step, steps });
+        }
+        self.end = step;
+        Ok(())
+    }
+
+    /// The step at which it ends.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How many steps were taken, in this process and before. Where a run was interrupted, that depends on how fast it was, and is *not private*.
     pub fn steps_taken(&self) -> u64 {
         self.run.drawn()
     }
@@ -332,13 +355,13 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         self.notes.insert(name.to_owned(), text.to_owned());
     }
 
-    /// Takes one step; `None` when all planned steps were taken.
+    /// Takes one step; `None` when all were taken, as planned or up to [`Trainer::end_at`].
     ///
     /// # Errors
     /// When the process forked since the run began.
     pub fn step(&mut self) -> Result<Option<Progress>, Error> {
         let (number, steps) = (self.run.drawn(), self.plan.parameters().steps);
-        if number == steps {
+        if number >= self.end {
             return Ok(None);
         }
         let loss = private_sum(
@@ -402,15 +425,22 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
                 .keeping
                 .as_ref()
                 .is_some_and(|keeping| progress.step % keeping.every.max(1) == 0);
-            if due || progress.step == progress.steps {
+            if due || progress.step == self.end {
                 self.keep()?;
             }
         }
-        if self.run.drawn() == self.plan.parameters().steps {
+        if self.run.drawn() == self.end {
             return Ok(Ended::Finished);
         }
         self.keep()?;
         Ok(Ended::Stopped)
+    }
+
+    /// Words that go into checkpoints alone, from the next one on.
+    pub fn note_for_checkpoints(&mut self, name: &str, text: &str) {
+        if let Some(keeping) = &mut self.keeping {
+            keeping.notes.insert(name.to_owned(), text.to_owned());
+        }
     }
 
     /// Writes a checkpoint, where one is kept.
@@ -452,11 +482,19 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         notes
     }
 
-    /// The model as it is now, with its receipt.
+    /// The model at the end of the run, with its receipt.
+    ///
+    /// # Privacy
+    ///
+    /// There is none of a run that was interrupted elsewhere: after how many steps that was depends on how fast they were, and so on the data, and weights show it about as well as a number would. Of a run that
+    /// ends at a step named beforehand, the model is computed from that many noised sums, so it is post-processing of what the whole plan releases.
     ///
     /// # Errors
-    /// When the accountant cannot say what was used.
+    /// When the run is not at its end.
     pub fn saved_model(&self) -> Result<SavedModel, Error> {
+        if self.run.drawn() != self.end {
+            return Err(Error::Interrupted);
+        }
         let parameters = self.plan.parameters();
         let values = self.work.device.download(&self.parameters);
         Ok(SavedModel {
@@ -466,8 +504,6 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
                 unit: self.plan.unit(),
                 epsilon: self.plan.epsilon().clone(),
                 delta: parameters.delta.clone(),
-                epsilon_used: self.plan.epsilon_after(self.run.drawn())?,
-                steps_taken: self.run.drawn(),
                 plan: self.plan.clone(),
                 ledger_entry: self.run.receipt().number,
                 made_by: made_by(),
