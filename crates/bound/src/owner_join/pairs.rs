@@ -61,7 +61,7 @@ impl Pairs {
         // Of each row, whether it is among those of its owner that are joined, and whether it found a partner.
         let mut joined = vec![false; batch.num_rows()];
         let mut matched = vec![false; batch.num_rows()];
-        for row in 0..batch.num_rows() {
+        for (row, joined) in joined.iter_mut().enumerate() {
             if key.is_null(row) {
                 continue;
             }
@@ -75,7 +75,7 @@ impl Pairs {
                 continue;
             }
             self.taken += 1;
-            joined[row] = true;
+            *joined = true;
             if !self.right.seek(owner, self.oldest).await? {
                 continue;
             }

@@ -1,8 +1,9 @@
-//! L3 to L6, S1 and A3: what the SQL layer derives from a query and a catalog, what it answers, and what it refuses.
+//! L3 to L6, S1, S4 and A3: what the SQL layer derives from a query and a catalog, what it answers, and what it refuses.
 //!
 //! Nothing here is typed in: sensitivities and noise are read from what `deniable explain` would say, answers from what `deniable query`
 //! would give, on small tables in temporary folders.
 
+mod additivity;
 mod answers;
 mod data;
 mod sensitivities;
@@ -34,6 +35,11 @@ pub(super) const CLAIMS: &[Claim] = &[
         id: "S1",
         claim: "a sum without bounds has no finite sensitivity: refused; with bounds it is answered",
         run: sensitivities::unbounded,
+    },
+    Claim {
+        id: "S4",
+        claim: "the exact numbers before noise are additive: what one person adds is that person's own part",
+        run: additivity::additive,
     },
     Claim {
         id: "A3",

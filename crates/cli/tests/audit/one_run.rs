@@ -168,7 +168,11 @@ fn a_model_of_ours_is_judged_by_its_own_claim() {
     train("--text planted.txt --ledger other.ledger --out rows.safetensors");
     assert_refused(&folder.judge("--model rows.safetensors"), "each row of 20 tokens");
     // Neither is a model of another text judged by these secrets.
-    std::fs::copy(folder.path("notes.txt"), folder.path("elsewhere.txt")).expect("a copy");
+    let elsewhere = format!(
+        "{}one line more than the public text has\n",
+        folder.read("notes.txt")
+    );
+    std::fs::write(folder.path("elsewhere.txt"), elsewhere).expect("written");
     train("--text elsewhere.txt --each-line --out elsewhere.safetensors");
     assert_refused(
         &folder.judge("--model elsewhere.safetensors"),

@@ -113,6 +113,17 @@ pub(super) fn named(name: &str) -> Person {
     }])
 }
 
+/// A person with very many rows, all of them different.
+pub(super) fn crowd(rows: usize) -> Person {
+    let row = |place: usize| Row {
+        x: Some(place as f64),
+        y: Some(place as i64),
+        s: Some(format!("a text that differs in its number {place}")),
+        d: Some(0),
+    };
+    Person((0..rows).map(row).collect())
+}
+
 const CATALOG: &str = r#"
 name = "hunted"
 [unit]

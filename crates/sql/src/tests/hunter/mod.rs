@@ -289,6 +289,39 @@ fn the_hunter_finds_signed_zeros_in_a_join() {
     assert!(found.is_some_and(|found| found.contains("its parts together")));
 }
 
+/// One person with very many rows and distinct values, and little memory that no further attempt makes more.
+#[test]
+fn one_person_with_very_many_rows_decides_nothing() {
+    let crowd = data::crowd(20_000);
+    let people = [data::named("n1"), data::named("n2"), crowd];
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, people: &[(usize, &Person)]| {
+        let place = directory.path().join(name);
+        data::write(&place, people, Storage::ParquetWhole, &mut Seeded::new(1));
+        data::catalog(&place, Storage::ParquetWhole)
+    };
+    let all: Vec<(usize, &Person)> = people.iter().enumerate().collect();
+    let whole = write("whole", &all);
+    let parts = [write("part0", &all[..2]), write("part1", &all[2..])];
+    let reading = Reading {
+        threads: 2,
+        batch: 8192,
+        attempts: &[Some(32 << 20)],
+    };
+    let forty = vec!["SELECT u, x, s FROM t"; 40].join(" UNION ALL ");
+    for sql in [
+        "SELECT COUNT(*), SUM(n, contribution_bounds_per_row => (0, 2000)) FROM (SELECT u, COUNT(DISTINCT x) AS n, COUNT(DISTINCT s) AS k FROM t GROUP BY u) AS q WHERE k > 0",
+        "SELECT COUNT(DISTINCT x), COUNT(DISTINCT s), MEDIAN(x) FROM t",
+        "SELECT COUNT(*), SUM(a.x) FROM t a JOIN t b ON a.u = b.u AND a.x <= b.x",
+        "SELECT COUNT(*) FROM t a LEFT JOIN t b ON a.u = b.u AND a.x = b.x",
+        &format!(
+            "SELECT COUNT(*), SUM(n, contribution_bounds_per_row => (0, 2000)) FROM (SELECT u, COUNT(DISTINCT s || 'a') AS n FROM ({forty}) AS a GROUP BY u) AS q"
+        ),
+    ] {
+        assert_eq!(compare(sql, &whole, &parts, reading), Some(Ok(())), "{sql}");
+    }
+}
+
 /// The limit on text is per step, so that it starts anew in every subquery: one person fills all memory there is.
 #[test]
 fn the_hunter_finds_text_that_grows() {
