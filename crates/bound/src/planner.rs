@@ -3,7 +3,7 @@
 use super::choice::Digest;
 use super::exec::BoundExec;
 use super::node::{ContributionBound, Native};
-use super::owner_join::{JoinRule, OwnerJoinExec, OwnerJoinNode};
+use super::owner_join::{AnyOrderExec, JoinRule, OwnerJoinExec, OwnerJoinNode};
 use super::totals::Shape;
 use super::{Rule, key_columns, rules};
 use async_trait::async_trait;
@@ -170,9 +170,10 @@ fn owner_join(
         most_right: node.join.most_right,
         schema: Arc::clone(schema.inner()),
     };
+    let any_order = |input: &Arc<dyn ExecutionPlan>| Arc::new(AnyOrderExec::new(Arc::clone(input)));
     Ok(Arc::new(OwnerJoinExec::new(
-        Arc::clone(left),
-        Arc::clone(right),
+        any_order(left),
+        any_order(right),
         rule,
     )))
 }

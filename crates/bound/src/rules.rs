@@ -5,7 +5,7 @@
 //! the argument in one piece; the reasons below are its parts.
 
 use super::exec::BoundExec;
-use super::owner_join::OwnerJoinExec;
+use super::owner_join::{AnyOrderExec, OwnerJoinExec};
 use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
 use datafusion::common::{Result, plan_err};
 use datafusion::config::ConfigOptions;
@@ -117,6 +117,7 @@ fn is_allowed(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<ProjectionExec>()
         || plan.is::<FilterExec>()
         // The same rows in other places.
+        || plan.is::<AnyOrderExec>()
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<CooperativeExec>()
         || plan.is::<RepartitionExec>()

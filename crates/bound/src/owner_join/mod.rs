@@ -12,9 +12,11 @@
 //! One owner's rows of the right side are held in memory, at most `most_right` of them; the left side is streamed; the sorts before it go to disk.
 //! Audited by: `owners_meet_nobody_else` and the hunter of the crate `sql`.
 
+mod any_order;
 mod exec;
 mod pairs;
 
+pub(crate) use any_order::AnyOrderExec;
 pub(crate) use exec::{OwnerJoinExec, Rule as JoinRule};
 
 use datafusion::common::{Column, DFSchema, DFSchemaRef, JoinType, Result, internal_err, plan_err};
