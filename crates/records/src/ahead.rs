@@ -1,18 +1,15 @@
 //! Input of which one may look ahead.
 
-use crate::SPAN;
-use std::io::{BufRead, Result};
+use std::io::{BufRead, Result, Seek};
 
-/// How much is looked at in one step.
-const STEP: usize = 1 << 12;
+/// What records are read from: looking ahead means going on, and back again.
+pub(crate) trait Input: BufRead + Seek + Send {}
+
+impl<T: BufRead + Seek + Send> Input for T {}
 
 /// Bytes that are read one after the other, and looked at before they are read where a quote is open at the end of a line.
 pub(crate) struct Ahead<'a> {
-    input: Box<dyn BufRead + Send + 'a>,
-    /// Bytes that were looked at already. They come before those of `input`.
-    seen: Vec<u8>,
-    /// How many of these were read since.
-    read: usize,
+    input: Box<dyn Input + 'a>,
 }
 
 /// Where in a record that spans lines the search for its end is.
@@ -29,32 +26,22 @@ enum State {
 }
 
 impl<'a> Ahead<'a> {
-    pub(crate) fn new(input: impl BufRead + Send + 'a) -> Self {
+    pub(crate) fn new(input: impl BufRead + Seek + Send + 'a) -> Self {
         Self {
             input: Box::new(input),
-            seen: Vec::new(),
-            read: 0,
         }
     }
 
     /// The next bytes; none at the end.
     #[inline]
     pub(crate) fn fill(&mut self) -> Result<&[u8]> {
-        if self.read < self.seen.len() {
-            Ok(&self.seen[self.read..])
-        } else {
-            self.input.fill_buf()
-        }
+        self.input.fill_buf()
     }
 
     /// So many of the bytes that `fill` gave were read.
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
-        if self.read < self.seen.len() {
-            self.read += bytes;
-        } else {
-            self.input.consume(bytes);
-        }
+        self.input.consume(bytes);
     }
 
     /// Whether what comes next, from inside of quotes, is the rest of a well-formed record that has so many fields from here on, where that is known.
@@ -62,49 +49,48 @@ impl<'a> Ahead<'a> {
     /// No byte is scanned by more searches than a record has fields. Take two lines at whose ends a quote is open, and a search that passes through both. In
     /// the second line the quotes that the search sees stand in pairs, unless it leaves the field there. If they all stood in pairs, then a field that begins with
     /// some of them would also be closed by them, and no quote would be open at the end of that line. So every such line takes a further field.
+    /// Nothing is kept of what is looked at, so that a record may be as long as the file.
     pub(crate) fn closes(&mut self, delimiter: u8, fields: Option<usize>) -> Result<bool> {
-        let mut state = State::Quoted;
-        let mut found = 1;
-        let mut at = 0;
-        loop {
-            let Some(byte) = self.look(at)? else {
-                // The end of the file ends a line.
-                return Ok(!matches!(state, State::Quoted) && fields.is_none_or(|fields| fields == found));
-            };
-            let ends = byte == b'\n' || byte == b'\r';
-            state = match (state, byte) {
-                (State::Quoted, b'"') => State::Quote,
-                (State::Quoted, _) => State::Quoted,
-                (State::Start | State::Quote, b'"') => State::Quoted,
-                (State::Plain, b'"') => return Ok(false),
-                _ if ends => return Ok(fields.is_none_or(|fields| fields == found)),
-                _ if byte == delimiter => {
-                    found += 1;
-                    State::Start
-                }
-                (State::Quote, _) => return Ok(false),
-                (State::Start | State::Plain, _) => State::Plain,
-            };
-            at += 1;
-            if at > SPAN || fields.is_some_and(|fields| found > fields) {
-                return Ok(false);
-            }
-        }
+        let mut seen = 0;
+        let closes = self.search(delimiter, fields, &mut seen);
+        let back = i64::try_from(seen).map_err(std::io::Error::other)?;
+        self.input.seek_relative(-back)?;
+        closes
     }
 
-    /// The byte so many further on; `None` beyond the end.
-    fn look(&mut self, ahead: usize) -> Result<Option<u8>> {
-        while self.read + ahead >= self.seen.len() {
-            self.seen.drain(..self.read);
-            self.read = 0;
+    /// The search itself; `seen` is how many bytes it has passed.
+    fn search(&mut self, delimiter: u8, fields: Option<usize>, seen: &mut u64) -> Result<bool> {
+        let mut state = State::Quoted;
+        let mut found = 1;
+        let enough = |found: usize| fields.is_none_or(|fields| fields == found);
+        loop {
             let chunk = self.input.fill_buf()?;
             if chunk.is_empty() {
-                return Ok(None);
+                // The end of the file ends a line.
+                return Ok(!matches!(state, State::Quoted) && enough(found));
             }
-            let length = chunk.len().min(STEP);
-            self.seen.extend_from_slice(&chunk[..length]);
+            for &byte in chunk {
+                let ends = byte == b'\n' || byte == b'\r';
+                state = match (state, byte) {
+                    (State::Quoted, b'"') => State::Quote,
+                    (State::Quoted, _) => State::Quoted,
+                    (State::Start | State::Quote, b'"') => State::Quoted,
+                    (State::Plain, b'"') => return Ok(false),
+                    _ if ends => return Ok(enough(found)),
+                    _ if byte == delimiter => {
+                        found += 1;
+                        State::Start
+                    }
+                    (State::Quote, _) => return Ok(false),
+                    (State::Start | State::Plain, _) => State::Plain,
+                };
+                if fields.is_some_and(|fields| found > fields) {
+                    return Ok(false);
+                }
+            }
+            let length = chunk.len();
             self.input.consume(length);
+            *seen += length as u64;
         }
-        Ok(Some(self.seen[self.read + ahead]))
     }
 }

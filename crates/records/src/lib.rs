@@ -10,4 +10,4 @@ mod records;
 
 pub use columns::Columns;
 pub use record::{LONGEST, Record};
-pub use records::{Records, SPAN};
+pub use records::Records;

@@ -9,11 +9,11 @@
 //!   the delimiter is taken as it is, and so is a quote in the middle of a field.
 //! - A record ends with its line, unless it is a *well-formed* record with line breaks inside of quotes. It is well-formed if every quote in it opens
 //!   a field at its beginning, is doubled inside of quotes, or closes a field before a delimiter or the end of a line; if it has as many fields as the header,
-//!   where that number is known ([`Records::limit`]); and if it ends at most [`SPAN`] bytes after the first line break in it.
+//!   where that number is known ([`Records::limit`]). It may be as long as the file.
 //! - A quote that is open at the end of a record's line, where the record is not well-formed, is a character as any other: the field is read as one without quotes, to the
-//!   next delimiter. If the rest of the line is longer than [`LONGEST`] it is one field, which is absent.
+//!   next delimiter. If the rest of the line is longer than [`LONGEST`](crate::LONGEST) it is one field, which is absent.
 //! - Fields beyond the header's are dropped; fields that are missing at the end of a record are absent.
-//! - A field of more than [`LONGEST`] bytes, or that is not UTF-8, is absent.
+//! - A field of more than [`LONGEST`](crate::LONGEST) bytes, or that is not UTF-8, is absent.
 //!
 //! # One line spoils no other
 //! Claim: in a file whose records are well-formed and of one line each, but for one line that may hold anything, each record is a function of its own line.
@@ -27,16 +27,11 @@
 //! What remains: a line with an open quote takes in its neighbours up to a line with an odd number of quotes that closes it, if the result is well-formed. There are two such
 //! lines: one of a second malformed record, with a quote at the end of a field that has none at its beginning (`5"`); and one of a well-formed record with line
 //! breaks, whose text begins with a delimiter or a line break (quotes before that aside), so that its opening quote can be taken for a closing one. A file can be read
-//! either way then, and a correct one means the longer record. And a well-formed record that goes on for more than [`SPAN`] bytes is read line by line.
+//! either way then, and a correct one means the longer record.
 
+use crate::Record;
 use crate::ahead::Ahead;
-use crate::{LONGEST, Record};
-use std::io::{BufRead, Result};
-
-/// A record ends at most so many bytes after the first line break in it, or it ends with its line.
-///
-/// It is as large as memory easily allows, because lines of a text in quotes that is longer would count as records, of whomever they name.
-pub const SPAN: usize = 16 * LONGEST;
+use std::io::{BufRead, Result, Seek};
 
 /// Where in a record the reader is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,7 +60,7 @@ pub struct Records<'a> {
 
 impl<'a> Records<'a> {
     /// Of an input, from its beginning. A byte order mark is passed over.
-    pub fn new(mut input: impl BufRead + Send + 'a, delimiter: u8) -> Result<Self> {
+    pub fn new(mut input: impl BufRead + Seek + Send + 'a, delimiter: u8) -> Result<Self> {
         if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
