@@ -9,12 +9,13 @@
 //! - **Identifiers** (the columns that name a privacy unit, or the key that leads to one) are compared byte for byte, so that two people whose names only
 //!   look the same stay two. One that is longer than [`MOST_TEXT`] bytes is NULL: cutting it could make two people one.
 //!
-//! The limit on text is also what bounds the memory that one cell can take, whatever a query concatenates in however many steps.
+//! The limit on text is also what bounds the memory that one cell can take, whatever a query concatenates in however many steps. How many cells there are at once is bounded
+//! by [`MOST_TEXT_BYTES`]: the more columns of text a plan has, the fewer rows it handles at a time.
 
 use crate::Kind;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringViewArray, StringViewBuilder};
 use datafusion::arrow::buffer::NullBuffer;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -25,6 +26,20 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// No text over private rows has more bytes than this.
 pub const MOST_TEXT: usize = 4096;
+
+/// The texts of one batch of rows, or of one owner's rows that are held, take at most so much memory; the number of rows follows from the number of columns of text.
+pub const MOST_TEXT_BYTES: usize = 64 << 20;
+
+/// How many rows of so many columns of text are held at once.
+pub fn rows_of_texts(columns: usize) -> usize {
+    (MOST_TEXT_BYTES / MOST_TEXT / columns.max(1)).max(1)
+}
+
+/// The columns of a schema that hold text.
+pub fn texts_in(schema: &Schema) -> usize {
+    let is_text = |field: &&FieldRef| Kind::of(field.data_type()) == Some(Kind::Text);
+    schema.fields().iter().filter(is_text).count()
+}
 
 /// A computed value in canonical form: a float that is not finite is NULL.
 pub fn canonical(value: Expr, kind: Kind) -> Expr {
@@ -54,7 +69,7 @@ pub fn canonical_text(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         return Cow::Borrowed(&text[..text.floor_char_boundary(MOST_TEXT)]);
     }
-    // What lies beyond the limit cannot change what stays before it by more than the last few characters; the cut after normalisation decides.
+    // Normalised first and cut then: what is left is in normal form, since every part of a text in normal form is.
     let mut normal: String = text.nfc().collect();
     normal.truncate(normal.floor_char_boundary(MOST_TEXT));
     Cow::Owned(normal)

@@ -51,7 +51,8 @@ mod units;
 mod tests;
 
 pub use canonical::{
-    MOST_TEXT, canonical, canonical_float, canonical_identifier, canonical_text, canonical_within,
+    MOST_TEXT, MOST_TEXT_BYTES, canonical, canonical_float, canonical_identifier, canonical_text,
+    canonical_within, rows_of_texts, texts_in,
 };
 pub use choice::Secret;
 pub use distinct::{MOST_DISTINCT, count_distinct_within};

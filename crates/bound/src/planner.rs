@@ -1,5 +1,6 @@
 //! How the engine learns of the native operators.
 
+use super::canonical::{MOST_TEXT, rows_of_texts, texts_in};
 use super::choice::Digest;
 use super::exec::BoundExec;
 use super::node::{ContributionBound, Native};
@@ -150,6 +151,24 @@ impl ExtensionPlanner for BoundExtension {
     }
 }
 
+/// The texts of all pairs of one owner take at most so much, on disk.
+const MOST_PAIRED_BYTES: usize = 4 << 30;
+
+/// How many rows of one owner are joined: fewer where they hold many texts, so that those of the right side, which are held, take bounded memory, and the pairs of one owner, which
+/// may go to disk, a bounded part of it. Depends on the columns that the plan needs.
+fn most_joined((left, right): (u64, u64), held_texts: usize, joined_texts: usize) -> (u64, u64) {
+    let right = match held_texts {
+        0 => right,
+        texts => right.min(rows_of_texts(texts) as u64),
+    };
+    if left == u64::MAX {
+        // Each row of the left side has as many partners as are held: nothing multiplies.
+        return (left, right);
+    }
+    let pairs = (MOST_PAIRED_BYTES / MOST_TEXT / joined_texts.max(1)) as u64;
+    (left.min((pairs / right).max(1)), right)
+}
+
 fn owner_join(
     node: &OwnerJoinNode,
     inputs: &[Arc<dyn ExecutionPlan>],
@@ -160,14 +179,19 @@ fn owner_join(
     };
     let schema = node.joined_schema();
     let filter = node.join.filter.clone();
+    let (most_left, most_right) = most_joined(
+        (node.join.most_left, node.join.most_right),
+        texts_in(&right.schema()),
+        texts_in(schema.as_arrow()),
+    );
     let rule = JoinRule {
         keys: node.keys()?,
         filter: filter
             .map(|filter| session.create_physical_expr(filter, schema))
             .transpose()?,
         keep_left: node.join.keep_left,
-        most_left: node.join.most_left,
-        most_right: node.join.most_right,
+        most_left,
+        most_right,
         schema: Arc::clone(schema.inner()),
     };
     let any_order = |input: &Arc<dyn ExecutionPlan>| Arc::new(AnyOrderExec::new(Arc::clone(input)));

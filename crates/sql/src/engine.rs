@@ -9,14 +9,14 @@ use crate::publics::Publics;
 use crate::relation::{Rows, table_of, unplannable};
 use crate::steps::Steps;
 use crate::{Error, sources};
-use bound::{Bounding, Form, RowBounding, Secret, is_not_clustered, on_grid};
+use bound::{Bounding, Form, RowBounding, Secret, is_not_clustered, on_grid, rows_of_texts, texts_in};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
-use datafusion::common::Column;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::SessionContext;
 use std::collections::{BTreeMap, HashMap};
@@ -211,6 +211,17 @@ pub(crate) struct Prepared {
     keys: usize,
 }
 
+#[cfg(test)]
+impl Prepared {
+    /// How many rows each plan handles at once.
+    pub(crate) fn batch_sizes(&self) -> Vec<usize> {
+        let steps = std::iter::once(&self.totals).chain(self.single.iter().map(|(step, _)| step));
+        steps
+            .map(|step| step.context.session_config().batch_size())
+            .collect()
+    }
+}
+
 impl Asked {
     /// Binds the plans to data and has the engine plan their execution. Reads schemas, and no rows of private tables.
     ///
@@ -332,6 +343,52 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
     })
 }
 
+/// A step of a query has so many texts at once at most.
+const MOST_TEXTS: usize = 1024;
+
+/// The most texts that any step of a plan has of one row: those that it gives, and those that it computes on the way. What the texts of a batch take is bounded by how many rows it has.
+fn most_texts(plan: &LogicalPlan) -> Result<usize, Error> {
+    let mut most = 0;
+    let walked = plan.apply_with_subqueries(|node| {
+        let inputs: Vec<_> = node
+            .inputs()
+            .iter()
+            .map(|input| input.schema().as_ref().clone())
+            .collect();
+        let mut known = DFSchema::empty();
+        inputs.iter().for_each(|input| known.merge(input));
+        let computed = node
+            .expressions()
+            .iter()
+            .map(|expr| texts_of(expr, &known))
+            .sum::<usize>();
+        most = most.max(computed.max(texts_in(node.schema().as_arrow())));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.map_err(unplannable)?;
+    if most > MOST_TEXTS {
+        return Err(Error::refused(
+            format!(
+                "a step of this query handles {most} texts of each row, and at most {MOST_TEXTS} are allowed"
+            ),
+            "ask for fewer columns of text at once",
+        ));
+    }
+    Ok(most)
+}
+
+/// Whether an expression, or what an aggregate is computed of, is text.
+fn texts_of(expr: &Expr, known: &DFSchema) -> usize {
+    let is_text = |expr: &Expr| {
+        let data_type = expr.get_type(known);
+        usize::from(data_type.is_ok_and(|data_type| Kind::of(&data_type) == Some(Kind::Text)))
+    };
+    match expr.clone().unalias() {
+        Expr::AggregateFunction(call) => call.params.args.iter().map(is_text).sum(),
+        expr => is_text(&expr),
+    }
+}
+
 /// One plan over data, and what to do when it does not run to its end.
 ///
 /// Whether there is an answer must not depend on any one person. So rows that are not sorted as the catalog promises are read again in any order, and a plan that
@@ -350,10 +407,16 @@ impl Step {
         unsorted: Option<LogicalPlan>,
         session: &SessionContext,
     ) -> Result<Self, Error> {
-        let planned = session.state().create_physical_plan(&plan).await;
+        let mut state = session.state();
+        let needed = state.optimize(&plan).map_err(unplannable)?;
+        let texts = most_texts(&needed)?;
+        let rows = state.config().batch_size().min(rows_of_texts(texts));
+        *state.config_mut() = state.config().clone().with_batch_size(rows);
+        let planner = Arc::clone(state.query_planner());
+        let planned = planner.create_physical_plan(&needed, &state).await;
         Ok(Self {
             planned: planned.map_err(unplannable)?,
-            context: session.task_ctx(),
+            context: state.task_ctx(),
             plan,
             unsorted,
         })

@@ -1,15 +1,14 @@
 //! Joins of private tables, against a join that looks at one owner at a time.
 
-use crate::{OwnerJoin, session, to_relational};
+use crate::{OwnerJoin, session, session_with_all_rules, to_relational};
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, col};
-use datafusion::prelude::SessionConfig;
+use datafusion::prelude::{SessionConfig, SessionContext};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An owner, a number and whether the owner is nobody.
@@ -58,12 +57,8 @@ fn join(left: &[Row], right: &[Row], cut: usize, most: (u64, u64), keep_left: bo
     .unwrap()
 }
 
-/// What comes out, sorted; with the owner's name in place of its number checked on both sides.
-fn pairs(plan: LogicalPlan, batch_size: usize) -> Vec<Pair> {
-    let config = SessionConfig::new()
-        .with_target_partitions(2)
-        .with_batch_size(batch_size);
-    let session = session(config, Arc::new(RuntimeEnv::default()));
+/// What comes out, sorted; that the owner is the same on both sides is checked.
+fn pairs(plan: LogicalPlan, session: &SessionContext) -> Vec<Pair> {
     let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
     let batches = runtime.block_on(async {
         let frame = session.execute_logical_plan(plan).await.unwrap();
@@ -85,6 +80,13 @@ fn pairs(plan: LogicalPlan, batch_size: usize) -> Vec<Pair> {
     }
     pairs.sort_unstable();
     pairs
+}
+
+fn ours(batch_size: usize) -> SessionContext {
+    let config = SessionConfig::new()
+        .with_target_partitions(2)
+        .with_batch_size(batch_size);
+    session(config, Arc::new(RuntimeEnv::default()))
 }
 
 fn owned(rows: &[Row], owner: u8, most: u64) -> Vec<Option<i64>> {
@@ -140,51 +142,21 @@ proptest! {
         keep_left: bool,
         batch_size in 1usize..9,
     ) {
-        let found = pairs(join(&left, &right, cut, most, keep_left), batch_size);
+        let found = pairs(join(&left, &right, cut, most, keep_left), &ours(batch_size));
         prop_assert_eq!(&found, &expected(&left, &right, most, keep_left));
         // Additive over owners: together they give what each gives alone.
         let mut alone = Vec::new();
         for owner in 0..6 {
             let of = |rows: &[Row]| rows.iter().filter(|(whose, _)| *whose == Some(owner)).copied().collect::<Vec<_>>();
-            alone.extend(pairs(join(&of(&left), &of(&right), cut, most, keep_left), 10 - batch_size));
+            alone.extend(pairs(join(&of(&left), &of(&right), cut, most, keep_left), &ours(10 - batch_size)));
         }
         alone.sort_unstable();
         prop_assert_eq!(&found, &alone);
         // Built-in operators give the same. They are for a database; here the closed list of operators refuses some of their plans.
         let relational = to_relational(join(&left, &right, cut, most, keep_left)).unwrap();
-        prop_assert_eq!(&found, &with_all_rules(relational));
+        let stock = session_with_all_rules(SessionConfig::new(), Arc::new(RuntimeEnv::default()));
+        prop_assert_eq!(&found, &pairs(relational, &stock));
     }
-}
-
-fn with_all_rules(plan: LogicalPlan) -> Vec<Pair> {
-    let session = crate::session_with_all_rules(SessionConfig::new(), Arc::new(RuntimeEnv::default()));
-    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
-    let batches = runtime.block_on(async {
-        let frame = session.execute_logical_plan(plan).await.unwrap();
-        frame.collect().await.unwrap()
-    });
-    let mut counts: BTreeMap<Pair, usize> = BTreeMap::new();
-    for batch in batches {
-        let number = |place: usize, row: usize| {
-            let column = batch.column(place).as_primitive::<Int64Type>();
-            column.is_valid(row).then(|| column.value(row))
-        };
-        for row in 0..batch.num_rows() {
-            let name = batch
-                .column(1)
-                .as_string_view()
-                .value(row)
-                .trim_start_matches("owner")
-                .to_owned();
-            *counts
-                .entry((name.parse().unwrap(), number(0, row), number(2, row)))
-                .or_default() += 1;
-        }
-    }
-    counts
-        .into_iter()
-        .flat_map(|(pair, count)| std::iter::repeat_n(pair, count))
-        .collect()
 }
 
 /// The closed list refuses what the engine's own rules would do with a join of private tables.

@@ -365,11 +365,9 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
     selects.extend(&right.selects);
     let mut publics = left.publics.clone();
     publics.extend(right.publics.clone());
-    if most_left.saturating_mul(most_right) < u64::MAX {
-        story.push(format!(
-            "of one {whose} at most {most_left} rows are joined to at most {most_right}"
-        ));
-    }
+    story.push(format!(
+        "of one {whose} at most {most_left} rows are joined to at most {most_right}"
+    ));
     let joined = Rows {
         plan,
         columns,

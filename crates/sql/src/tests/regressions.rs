@@ -58,6 +58,45 @@ fn withstands(sql: &str, more: Unit) {
     assert_eq!(check(sql, catalogs, databases), Ok(()));
 }
 
+/// The more texts a query has of a row, the fewer rows are handled at once: otherwise a query could let one person's rows take any amount of memory.
+#[test]
+fn many_texts_of_a_row_mean_few_rows_at_once() {
+    let here = tempfile::tempdir().unwrap();
+    let units = ordinary();
+    let numbered: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
+    write(here.path(), &numbered, 7, 2);
+    let catalog = catalog(here.path(), "add_remove");
+    let rows = |texts: usize| -> Result<Vec<usize>, crate::Error> {
+        let of = |what: &dyn Fn(usize) -> String, between: &str| {
+            (0..texts).map(what).collect::<Vec<_>>().join(between)
+        };
+        let sql = format!(
+            "SELECT COUNT(*) FROM (SELECT u, {} FROM t GROUP BY u) AS q WHERE coalesce({}) > ''",
+            of(&|place| format!("MAX(g || '{place}') AS m{place}"), ", "),
+            of(&|place| format!("m{place}"), ", ")
+        );
+        let question = question(&sql, &catalog)?;
+        let engines = crate::engines::Engines::new(datafusion::prelude::SessionConfig::new());
+        super::movement::runtime().block_on(async {
+            let publics = crate::publics::Publics::default();
+            let aggregation = &question.split.aggregations[0];
+            let secret = bound::Secret::new("ab").unwrap();
+            let asked = crate::engine::ask(aggregation, crate::engine::form(&aggregation.rows), &secret)?;
+            Ok(asked.prepare(&publics, &engines, &catalog).await?.batch_sizes())
+        })
+    };
+    assert_eq!(rows(1).unwrap(), [8192]);
+    for texts in [10, 100] {
+        let rows = rows(texts).unwrap()[0];
+        assert!(
+            rows >= 1 && rows * texts * bound::MOST_TEXT <= bound::MOST_TEXT_BYTES,
+            "{rows}"
+        );
+    }
+    let refused = rows(1100).unwrap_err().to_string();
+    assert!(refused.contains("1024"), "{refused}");
+}
+
 /// Answers over the ordinary people and `more`, with ε = 10⁵.
 fn answers(sql: &str, more: Vec<Unit>) -> Vec<Vec<serde_json::Value>> {
     let here = tempfile::tempdir().unwrap();
