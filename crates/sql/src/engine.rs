@@ -343,6 +343,19 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
     })
 }
 
+/// A plan over data that the engine, or the closed list of operators, does not take. Of what is said about it the first line alone is told: the rest may print the plan,
+/// in which are the places of the curator's files.
+fn unexecutable(error: DataFusionError) -> Error {
+    let said = error.strip_backtrace();
+    Error::refused(
+        format!(
+            "the engine cannot execute this: {}",
+            said.lines().next().unwrap_or_default()
+        ),
+        "write it in a simpler way, for example with a subquery for each step; nothing was charged",
+    )
+}
+
 /// A step of a query has so many texts at once at most.
 const MOST_TEXTS: usize = 1024;
 
@@ -415,7 +428,7 @@ impl Step {
         let planner = Arc::clone(state.query_planner());
         let planned = planner.create_physical_plan(&needed, &state).await;
         Ok(Self {
-            planned: planned.map_err(unplannable)?,
+            planned: planned.map_err(unexecutable)?,
             context: state.task_ctx(),
             plan,
             unsorted,
