@@ -1,7 +1,7 @@
 //! What an analyst gets.
 
 use crate::Error;
-use crate::post::Finished;
+use crate::post::{Certainty, Finished};
 use crate::relation::unplannable;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
@@ -31,8 +31,18 @@ pub struct AnswerColumn {
     pub name: String,
     /// What its values are.
     pub kind: CellKind,
-    /// Whether its cells have intervals.
+    /// Whether its values depend on noise.
     pub noisy: bool,
+    /// Why there are no intervals around its noisy values, where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_interval: Option<String>,
+}
+
+impl AnswerColumn {
+    /// Whether its cells have intervals.
+    pub fn has_intervals(&self) -> bool {
+        self.noisy && self.no_interval.is_none()
+    }
 }
 
 /// What the values of a column are.
@@ -81,11 +91,18 @@ pub(crate) fn answer(
     cost: Cost,
     confidence: f64,
 ) -> Result<Answer, Error> {
-    let mut columns: Vec<AnswerColumn> = (0..finished.shown)
-        .map(|place| AnswerColumn {
-            name: finished.names[place].clone(),
+    let shown_columns = finished.columns.len();
+    let mut columns: Vec<AnswerColumn> = finished
+        .columns
+        .iter()
+        .map(|column| AnswerColumn {
+            name: column.name.clone(),
             kind: CellKind::Text,
-            noisy: finished.intervals[place].is_some(),
+            noisy: column.certainty != Certainty::Exact,
+            no_interval: match column.certainty {
+                Certainty::NoInterval(why) => Some(why.to_owned()),
+                _ => None,
+            },
         })
         .collect();
     let mut rows = Vec::new();
@@ -93,13 +110,13 @@ pub(crate) fn answer(
         for (place, column) in columns.iter_mut().enumerate() {
             column.kind = kind_of(batch.column(place).data_type());
         }
-        let shown = (0..finished.shown)
+        let shown = (0..shown_columns)
             .map(|place| values(batch.column(place)))
             .collect::<Result<Vec<_>, Error>>()?;
         let ends = finished
-            .intervals
+            .columns
             .iter()
-            .map(|ends| {
+            .map(|column| {
                 let end = |at: usize| -> Vec<Option<f64>> {
                     let array = batch.column(at).as_primitive_opt::<Float64Type>();
                     array.map_or_else(
@@ -112,12 +129,15 @@ pub(crate) fn answer(
                         },
                     )
                 };
-                ends.map(|(low, high)| (end(low), end(high)))
+                match column.certainty {
+                    Certainty::Interval { low, high } => Some((end(low), end(high))),
+                    Certainty::Exact | Certainty::NoInterval(_) => None,
+                }
             })
             .collect::<Vec<_>>();
         for row in 0..batch.num_rows() {
             rows.push(
-                (0..finished.shown)
+                (0..shown_columns)
                     .map(|place| {
                         let (low, high) = match &ends[place] {
                             Some((low, high)) => (low[row], high[row]),
@@ -226,7 +246,7 @@ impl Answer {
             };
             fields.push(Field::new(&column.name, array.data_type().clone(), true));
             arrays.push(array);
-            if column.noisy {
+            if column.has_intervals() {
                 for (end, pick) in [
                     ("low", Cell::low as fn(&Cell) -> Option<f64>),
                     ("high", Cell::high),

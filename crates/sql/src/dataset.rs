@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Cost, answer};
 use crate::catalog::{Catalog, LedgerPlace};
+use crate::description::describe;
 use crate::engine::{ask as plan_of, form, measure};
 use crate::engines::Engines;
 use crate::estimate::{CONFIDENCE, estimates};
@@ -150,6 +151,14 @@ impl Dataset {
         let session = self.engines().first()?;
         self.runtime
             .block_on(examples::read_texts(&self.catalog, &session, table, column))
+    }
+
+    /// Answers SHOW TABLES and DESCRIBE from the catalog, which is public: nothing is read and nothing charged. `None` for any other question.
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn describe(&self, sql: &str) -> Result<Option<Answer>, Error> {
+        describe(sql, &self.catalog)
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::aggregation::{Aggregation, Shape};
 use crate::catalog::Catalog;
 use crate::dialect::SelectOptions;
+use crate::grouping_sets::{GroupingSets, part_of};
 use crate::relation::{is_private, operator, rows, unplannable};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
@@ -84,6 +85,9 @@ impl Split {
         }
         match plan {
             LogicalPlan::Aggregate(aggregate) if rows_below(&aggregate.input, catalog) => {
+                if let Some(sets) = GroupingSets::of(aggregate)? {
+                    return self.grouping_sets(&sets, selects, catalog);
+                }
                 let rows = rows(&aggregate.input, catalog)?;
                 self.released(plan, || {
                     Aggregation::new(
@@ -139,6 +143,39 @@ impl Split {
                 "use SELECT with filters, joins, GROUP BY, HAVING, ORDER BY and LIMIT",
             )),
         }
+    }
+
+    /// Each set of keys is a release of its own, for an equal part of what the SELECT states.
+    fn grouping_sets(
+        &mut self,
+        sets: &GroupingSets<'_>,
+        selects: &[SelectOptions],
+        catalog: &Catalog,
+    ) -> Result<LogicalPlan, Error> {
+        let mut released = Vec::new();
+        for set in 0..sets.len() {
+            let Some(plain) = sets.plain(set)? else {
+                released.push(None);
+                continue;
+            };
+            let rows = rows(&plain.input, catalog)?;
+            let aggregation = || {
+                let mut made = Aggregation::new(
+                    rows,
+                    &plain.group_expr,
+                    &plain.aggr_expr,
+                    &plain.schema,
+                    selects,
+                    catalog,
+                )?;
+                made.options = part_of(&made.options, sets.len())?;
+                Ok(made)
+            };
+            released.push(Some(
+                self.released(&LogicalPlan::Aggregate(plain.clone()), aggregation)?,
+            ));
+        }
+        sets.united(released)
     }
 
     /// An expression over released results may contain whole queries.

@@ -15,6 +15,7 @@ mod aggregation;
 mod answer;
 pub mod catalog;
 mod dataset;
+mod description;
 mod dialect;
 mod engine;
 mod engines;
@@ -26,6 +27,8 @@ mod expression;
 mod facts;
 mod frontier;
 mod group_name;
+mod grouping_sets;
+mod mistakes;
 #[cfg(test)]
 mod mutants;
 mod planner;

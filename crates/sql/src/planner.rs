@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Table};
 use crate::dialect::{self, Read, SelectOptions};
 use crate::relation::unplannable;
-use crate::{Error, Kind};
+use crate::{Error, Kind, mistakes};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::datasource::empty::EmptyTable;
@@ -73,13 +73,7 @@ impl Planner {
         let Read { query, selects } = dialect::read(sql)?;
         let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
         let planned = self.session.state().statement_to_plan(statement).await;
-        let plan = planned.map_err(|error| Error::Syntax {
-            what: error.strip_backtrace(),
-            hint: format!(
-                "the tables are {}; their columns are in the catalog",
-                catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
-            ),
-        })?;
+        let plan = planned.map_err(|error| mistakes::explained(&error, catalog))?;
         Ok(Planned { plan, selects })
     }
 }

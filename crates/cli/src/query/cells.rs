@@ -23,7 +23,7 @@ pub(super) fn table(answer: &Answer) -> DynamicTable {
         } else {
             Heading::left(&column.name)
         });
-        if column.noisy {
+        if column.has_intervals() {
             headings.push(Heading::right("±"));
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn table(answer: &Answer) -> DynamicTable {
         for (column, cell) in answer.columns.iter().zip(row) {
             let (value, off) = shown(cell, column.kind);
             cells.push(value);
-            if column.noisy {
+            if column.has_intervals() {
                 cells.push(off);
             }
         }

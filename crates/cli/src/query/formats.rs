@@ -12,7 +12,7 @@ pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
     let mut header = Vec::new();
     for column in &answer.columns {
         header.push(column.name.clone());
-        if column.noisy {
+        if column.has_intervals() {
             header.push(format!("{}_low", column.name));
             header.push(format!("{}_high", column.name));
         }
@@ -26,7 +26,7 @@ pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             });
-            if column.noisy {
+            if column.has_intervals() {
                 let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
                 fields.extend([end(cell.low), end(cell.high)]);
             }
@@ -44,8 +44,7 @@ pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
 }
 
 /// One object with everything.
-pub(super) fn json(answered: &Answered) -> Value {
-    let answer = &answered.answer;
+pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
     let rows: Vec<Value> = answer
         .rows
         .iter()
@@ -53,7 +52,7 @@ pub(super) fn json(answered: &Answered) -> Value {
             let cells = answer.columns.iter().zip(row).map(|(column, cell)| {
                 let mut told = Map::new();
                 told.insert("value".to_owned(), cell.value.clone());
-                if column.noisy {
+                if column.has_intervals() {
                     told.insert("low".to_owned(), json!(cell.low));
                     told.insert("high".to_owned(), json!(cell.high));
                 }
@@ -62,17 +61,20 @@ pub(super) fn json(answered: &Answered) -> Value {
             Value::Object(cells.collect())
         })
         .collect();
-    json!({
+    let mut object = json!({
         "columns": answer.columns,
         "rows": rows,
         "confidence": answer.confidence,
         "cost": answer.cost,
-        "repeated": answered.repeated,
-        "left": {
+    });
+    if let Some(answered) = answered {
+        object["repeated"] = json!(answered.repeated);
+        object["left"] = json!({
             "epsilon": answered.left.epsilon,
             "dataset": answered.left.dataset,
             "share": answered.left.share,
-        },
-        "notes": answer.notes,
-    })
+        });
+    }
+    object["notes"] = json!(answer.notes);
+    object
 }

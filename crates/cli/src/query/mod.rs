@@ -8,7 +8,7 @@ use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments};
 use crate::outputs;
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, ValueEnum};
-use sql::{Answered, Stage};
+use sql::{Answer, Answered, Stage};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -23,6 +23,9 @@ Examples:
     deniable query --file visits.sql --format csv --output visits.csv
     echo \"SELECT COUNT(*) FROM people\" | deniable query - --json
     deniable query --file visits.sql --format parquet --output visits.parquet
+  What there is to ask about: the catalog is public, so this is free
+    deniable query \"SHOW TABLES\"
+    deniable query \"DESCRIBE people\"
 
 What a query costs depends on the query and the catalog, never on the data: `deniable explain` tells it beforehand.
 The cost is written down for good before the data is read. Whatever happens then (Ctrl-C, a crash, a full disk), what was
@@ -100,6 +103,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             &[("--output", output)],
         )?;
     }
+    if let Some(answer) = dataset.describe(&ask.sql).map_err(explained)? {
+        return finish(&written(&answer, None, format)?, arguments);
+    }
     let answered = {
         let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
         let mut watch = |stage| match stage {
@@ -109,29 +115,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         };
         dataset.query_watched(&ask, &mut watch).map_err(explained)?
     };
-    let written = written(&answered, format)?;
-    match &arguments.output {
-        Some(path) => terminal::write_file_atomically(path, &written)?,
-        None => terminal::print_bytes(&written)?,
-    }
-    if !arguments.quiet {
-        // The object has it all.
-        if format != Format::Json {
-            eprint!("{}", summary::text(&answered, &ask.analyst));
-        }
-        if let Some(path) = &arguments.output {
-            eprintln!("wrote {}", path.display());
-        }
+    let written = written(&answered.answer, Some(&answered), format)?;
+    finish(&written, arguments)?;
+    // The object has it all.
+    if !arguments.quiet && format != Format::Json {
+        eprint!("{}", summary::text(&answered, &ask.analyst));
     }
     Ok(())
 }
 
-fn written(answered: &Answered, format: Format) -> Result<Vec<u8>, CliError> {
-    let answer = &answered.answer;
+/// Shows or writes what was answered.
+fn finish(written: &[u8], arguments: &Arguments) -> Result<(), CliError> {
+    match &arguments.output {
+        Some(path) => {
+            terminal::write_file_atomically(path, written)?;
+            if !arguments.quiet {
+                eprintln!("wrote {}", path.display());
+            }
+            Ok(())
+        }
+        None => terminal::print_bytes(written),
+    }
+}
+
+/// An answer in a format; what was asked of the ledger is part of the object, where there is something.
+fn written(answer: &Answer, answered: Option<&Answered>, format: Format) -> Result<Vec<u8>, CliError> {
     match format {
         Format::Table => Ok(cells::table(answer).to_string().into_bytes()),
         Format::Csv => formats::csv(answer),
-        Format::Json => Ok(format!("{}\n", formats::json(answered)).into_bytes()),
+        Format::Json => Ok(format!("{}\n", formats::json(answer, answered)).into_bytes()),
         Format::Parquet => {
             let mut bytes = Vec::new();
             answer.write_parquet(&mut bytes).map_err(explained)?;

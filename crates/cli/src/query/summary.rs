@@ -30,11 +30,19 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
             left.epsilon
         ),
     };
-    if answer.columns.iter().any(|column| column.noisy) {
+    if answer.columns.iter().any(|column| column.has_intervals()) {
         text += &format!(
             "±: each interval holds the truth with {} % confidence, as far as noise goes\n",
             (answer.confidence * 1000.0).round() / 10.0
         );
+    }
+    for column in &answer.columns {
+        if let Some(why) = &column.no_interval {
+            text += &format!(
+                "no ±: {} is noisy, and has no interval because {why}\n",
+                column.name
+            );
+        }
     }
     for note in &answer.notes {
         text += &format!("note: {note}\n");

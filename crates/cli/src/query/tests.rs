@@ -10,6 +10,7 @@ fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
         name: name.to_owned(),
         kind,
         noisy,
+        no_interval: None,
     }
 }
 
@@ -134,7 +135,8 @@ fn csv_is_quoted_and_otherwise_left_as_it_is() {
 
 #[test]
 fn a_program_gets_everything() {
-    let told = formats::json(&answered(false, Some("0.25")));
+    let answered = answered(false, Some("0.25"));
+    let told = formats::json(&answered.answer, Some(&answered));
     let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,

@@ -69,7 +69,7 @@ fn none_of(clauses: &[(bool, &str, &str)]) -> Result<(), Error> {
 
 const LEAVE_OUT: &str = "leave it out";
 const AS_LIMIT: &str = "write LIMIT … OFFSET … after ORDER BY";
-const ROLLED_UP: &str = "ask one query for each set of groups";
+const ROLLED_UP: &str = "write GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), (a), ()); each set of groups is a release of its own";
 
 fn check_query(query: &Query) -> Result<(), Error> {
     let Query {

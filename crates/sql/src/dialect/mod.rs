@@ -120,6 +120,29 @@ fn read_here(sql: &str) -> Result<Read, Error> {
     }
 }
 
+/// The text without comments, for what is read word by word.
+pub(crate) fn without_comments(sql: &str) -> String {
+    let Ok(tokens) = Tokenizer::new(&GenericDialect, sql).tokenize() else {
+        return sql.to_owned();
+    };
+    let is_comment = |token: &Token| {
+        use datafusion::sql::sqlparser::tokenizer::Whitespace;
+        matches!(
+            token,
+            Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_))
+        )
+    };
+    let mut text = String::new();
+    for token in tokens {
+        if is_comment(&token) {
+            text.push(' ');
+        } else {
+            text.push_str(&token.to_string());
+        }
+    }
+    text
+}
+
 /// Looks at the first word, which tells statements apart before the parser is confused by those it does not know.
 fn only_a_query(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     let mut words = tokens.iter().map(|token| &token.token);
@@ -164,7 +187,7 @@ fn nothing() -> Error {
 fn no_query(what: &str) -> Error {
     Error::refused(
         format!("Deniable answers queries and does nothing else, and {what} is none"),
-        "write SELECT …, or WITH … SELECT …",
+        "write SELECT …, or WITH … SELECT …; SHOW TABLES and DESCRIBE name tell what there is",
     )
 }
 

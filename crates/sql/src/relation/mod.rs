@@ -145,10 +145,7 @@ pub(crate) fn table_of<'a>(catalog: &'a Catalog, name: &TableReference) -> Optio
 
 /// What the engine says when it builds a plan depends on the plan alone; it should not happen.
 pub(crate) fn unplannable(error: datafusion::error::DataFusionError) -> Error {
-    Error::refused(
-        format!("the engine cannot plan this: {}", error.strip_backtrace()),
-        "write it in a simpler way, for example with a subquery for each step",
-    )
+    crate::mistakes::unplannable(&error)
 }
 
 /// Reads a plan over private tables.

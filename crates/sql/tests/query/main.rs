@@ -3,6 +3,8 @@
 mod afterwards;
 mod answers;
 mod budgets;
+mod grouping;
 mod harness;
 mod intervals;
 mod refusals;
+mod words;
