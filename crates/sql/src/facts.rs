@@ -61,6 +61,10 @@ pub struct Facts {
     pub nullable: bool,
     /// Whether all rows of one unit have the same value, so that it is a property of the unit.
     pub of_unit: bool,
+    /// Whether PostgreSQL would call this number `numeric`: divided it has a fraction even where it is whole, and its halves are rounded away from zero.
+    pub numeric: bool,
+    /// Whether PostgreSQL would call this integer a `double precision`, as `floor` gives it: divided it has a fraction too.
+    pub double: bool,
 }
 
 impl Facts {
@@ -72,6 +76,8 @@ impl Facts {
             values: None,
             nullable: true,
             of_unit: false,
+            numeric: false,
+            double: false,
         }
     }
 }

@@ -8,8 +8,9 @@ use crate::expression::Typed;
 use crate::facts::{Kind, Range};
 use crate::relation::{Rows, unplannable};
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Expr, cast, lit, when};
+use datafusion::logical_expr::{Expr, Operator, cast, lit, when};
 
 /// How an aggregate's answer is made of statistics, by their places.
 #[derive(Clone, Debug, PartialEq)]
@@ -240,6 +241,12 @@ impl Request<'_> {
     fn range(&self, typed: &Typed, stated: Stated, what: &str) -> Result<Range, Error> {
         check_number(typed, what)?;
         stated.per_row.or(typed.facts.range).ok_or_else(|| {
+            if divides(&typed.expr) {
+                return Error::refused(
+                    format!("{what} of a quotient whose divisor may come close to zero is unbounded: one person could move it by any amount"),
+                    "state its bounds: AVG(a / b, contribution_bounds_per_row => (low, high)), or clamp it: AVG(LEAST(GREATEST(a / b, low), high)), or declare `bounds` of the divisor in the catalog that leave zero out",
+                );
+            }
             Error::refused(
                 format!("{what} of a column without bounds is unbounded: one person could move it by any amount"),
                 "declare `bounds` of the column in the catalog, or contribution_bounds_per_row => (low, high), or clamp it with LEAST and GREATEST",
@@ -434,6 +441,12 @@ fn check_number(typed: &Typed, what: &str) -> Result<(), Error> {
         format!("{what} of {} is not understood", typed.facts.kind),
         "use it on a number; EXTRACT makes numbers of dates",
     ))
+}
+
+/// Whether floats are divided anywhere in an expression. Of integers the divisor is at least one in size, so their quotients have bounds where the dividend has.
+fn divides(expr: &Expr) -> bool {
+    let divides = |part: &Expr| Ok(matches!(part, Expr::BinaryExpr(binary) if binary.op == Operator::Divide));
+    expr.exists(divides).unwrap_or(false)
 }
 
 /// 1 where a condition holds, else NULL.

@@ -3,10 +3,12 @@
 use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::dialect::{GroupSelection, SelectOptions};
-use crate::expression::Typed;
+use crate::expression::{Scope, Typed, together};
 use crate::facts::Value;
 use crate::relation::Rows;
 use accounting::Neighbors;
+use datafusion::common::Column;
+use std::collections::HashSet;
 
 /// More groups than this are not listed: they are selected instead.
 const MOST_LISTED: usize = 100_000;
@@ -39,7 +41,7 @@ impl Groups {
         options: &SelectOptions,
         catalog: &Catalog,
     ) -> Result<Self, Error> {
-        let listed = listed(keys);
+        let listed = listed(keys, &rows.scope());
         let selection = match (options.group_selection_strategy, listed) {
             (Some(GroupSelection::LaplaceThreshold), _) if !keys.is_empty() => Selection::Threshold,
             (Some(GroupSelection::PublicGroups), None) => {
@@ -102,26 +104,75 @@ impl Groups {
     }
 }
 
-/// Every combination of the keys' public values; `None` if a key has none or there are too many.
-fn listed(keys: &[Typed]) -> Option<Vec<Vec<Value>>> {
-    let mut all: Vec<Vec<Value>> = vec![Vec::new()];
-    for key in keys {
-        let mut values = key.enumerable()?;
-        if key.facts.nullable {
-            values.push(Value::Null);
-        }
-        if all.len().checked_mul(values.len())? > MOST_LISTED {
+/// Every combination of the keys' public values; `None` if a key has none or there are too many. Keys of the same columns only have the combinations that a row can have.
+fn listed(keys: &[Typed], scope: &Scope) -> Option<Vec<Vec<Value>>> {
+    let mut all: Vec<Vec<Value>> = vec![vec![Value::Null; keys.len()]];
+    for places in of_same_columns(keys) {
+        let here: Vec<&Typed> = places.iter().map(|place| &keys[*place]).collect();
+        let combinations = match here.as_slice() {
+            [key] => alone(key)?,
+            _ => together(&here, scope).or_else(|| apart(&here))?,
+        };
+        if all.len().checked_mul(combinations.len())? > MOST_LISTED {
             return None;
         }
         all = all
             .iter()
             .flat_map(|front| {
-                values.iter().map(move |value| {
-                    let mut combination = front.clone();
-                    combination.push(value.clone());
-                    combination
+                combinations.iter().map(|combination| {
+                    let mut group = front.clone();
+                    for (place, value) in places.iter().zip(combination) {
+                        group[*place] = value.clone();
+                    }
+                    group
                 })
             })
+            .collect();
+    }
+    Some(all)
+}
+
+/// The places of keys, those together that share a column, directly or through others.
+fn of_same_columns(keys: &[Typed]) -> Vec<Vec<usize>> {
+    let mut sets: Vec<(Vec<usize>, HashSet<Column>)> = Vec::new();
+    for (place, key) in keys.iter().enumerate() {
+        let mut places = vec![place];
+        let mut columns: HashSet<Column> = key.expr.column_refs().into_iter().cloned().collect();
+        sets.retain(|(others, theirs)| {
+            let apart = columns.is_disjoint(theirs);
+            if !apart {
+                places.extend(others);
+                columns.extend(theirs.iter().cloned());
+            }
+            apart
+        });
+        places.sort_unstable();
+        sets.push((places, columns));
+    }
+    sets.sort_by_key(|(places, _)| places[0]);
+    sets.into_iter().map(|(places, _)| places).collect()
+}
+
+/// A key's public values, and NULL if it may be that.
+fn alone(key: &Typed) -> Option<Vec<Vec<Value>>> {
+    let mut values = key.enumerable()?;
+    if key.facts.nullable {
+        values.push(Value::Null);
+    }
+    Some(values.into_iter().map(|value| vec![value]).collect())
+}
+
+/// The product of the keys' public values.
+fn apart(keys: &[&Typed]) -> Option<Vec<Vec<Value>>> {
+    let mut all: Vec<Vec<Value>> = vec![Vec::new()];
+    for key in keys {
+        let values = alone(key)?;
+        if all.len().checked_mul(values.len())? > MOST_LISTED {
+            return None;
+        }
+        all = all
+            .iter()
+            .flat_map(|front| values.iter().map(|value| [front.as_slice(), value].concat()))
             .collect();
     }
     Some(all)

@@ -112,10 +112,15 @@ impl Aggregation {
         }
         let shape = schema
             .iter()
-            .map(|(qualifier, field)| Shape {
+            .enumerate()
+            .map(|(place, (qualifier, field))| Shape {
                 qualifier: qualifier.cloned(),
                 name: field.name().clone(),
-                data_type: field.data_type().clone(),
+                // The planner may give a key a type that cannot hold all of its values, and two groups would look alike.
+                data_type: match keys.get(place) {
+                    Some(key) => key.facts.kind.data_type(),
+                    None => field.data_type().clone(),
+                },
             })
             .collect();
         Ok(Self {

@@ -141,7 +141,8 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
             "APPROX_QUANTILES gives many values, and here is room for one",
             "take one of them with [OFFSET(i)], or select the call alone to get a column for each",
         )),
-        "mod" => Ok(remainder(function)),
+        "mod" => Ok(of_two(function, BinaryOperator::Modulo)),
+        "div" => Ok(of_two(function, BinaryOperator::Divide).map(whole_part)),
         "countif" => {
             conditional_count(function);
             bound(function, name).map(|()| None)
@@ -170,8 +171,13 @@ fn list(function: &mut Function) -> Option<&mut FunctionArgumentList> {
     }
 }
 
-/// `MOD(a, b)` is `a % b`.
-fn remainder(function: &mut Function) -> Option<Expr> {
+/// `DIV(a, b)` is `trunc(a / b)`.
+fn whole_part(quotient: Expr) -> Expr {
+    Expr::Function(call("trunc", vec![quotient]))
+}
+
+/// `MOD(a, b)` is `a % b`, and so on.
+fn of_two(function: &mut Function, operator: BinaryOperator) -> Option<Expr> {
     let arguments = list(function)?;
     let [
         FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
@@ -183,7 +189,7 @@ fn remainder(function: &mut Function) -> Option<Expr> {
     let nested = |expression: &Expr| Box::new(Expr::Nested(Box::new(expression.clone())));
     Some(Expr::Nested(Box::new(Expr::BinaryOp {
         left: nested(left),
-        op: BinaryOperator::Modulo,
+        op: operator,
         right: nested(right),
     })))
 }

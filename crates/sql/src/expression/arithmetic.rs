@@ -1,14 +1,14 @@
 //! + - * / % and the sign.
 
 use super::bounds::{Arithmetic, Bounds};
-use super::draft::{Draft, binary, call, float, integer};
-use super::{casts, dates};
+use super::draft::{Draft, binary, call, float};
+use super::{casts, dates, integers};
 use crate::{Error, Kind};
 use datafusion::common::ScalarValue;
 use datafusion::functions::core::nullif;
 use datafusion::logical_expr::Operator;
 
-/// Integers with bounds below this cannot wrap around: it is a little less than 2^63.
+/// Integers with bounds below this fit in 64 bits: it is a little less than 2^63.
 const INTEGERS: f64 = 9.2e18;
 
 /// The bounds of integers that fit in 32 bits.
@@ -34,9 +34,10 @@ pub(super) fn operate(left: Draft, operator: Operator, right: Draft) -> Result<D
 pub(super) fn negate(operand: Draft) -> Result<Draft, Error> {
     match operand.literal {
         Some(ScalarValue::Int64(Some(value))) if value != i64::MIN => Ok(Draft::int(-value)),
-        Some(ScalarValue::Float64(Some(value))) => {
-            Ok(Draft::constant(Kind::Float, ScalarValue::Float64(Some(-value))))
-        }
+        Some(ScalarValue::Float64(Some(value))) => Ok(Draft {
+            numeric: operand.numeric,
+            ..Draft::constant(Kind::Float, ScalarValue::Float64(Some(-value)))
+        }),
         // The engine's own sign fails on the smallest integer when that is a constant.
         _ => operate(Draft::int(0), Operator::Minus, operand),
     }
@@ -73,7 +74,7 @@ fn numbers(left: Draft, operator: Operator, right: Draft) -> Result<(Draft, Draf
     ))
 }
 
-/// Sums, differences and products: integers where they fit, floats elsewhere.
+/// Sums, differences and products.
 fn ring(left: Draft, operator: Operator, right: Draft) -> Result<Draft, Error> {
     let combine = |left: Bounds, right: Bounds, arithmetic| match operator {
         Operator::Plus => left.add(right, arithmetic),
@@ -85,75 +86,107 @@ fn ring(left: Draft, operator: Operator, right: Draft) -> Result<Draft, Error> {
             true => SMALL,
             false => draft.bounds,
         };
-        if combine(assured(&left), assured(&right), Arithmetic::Integer).within(INTEGERS) {
-            let bounds = combine(left.bounds, right.bounds, Arithmetic::Integer);
-            let expr = binary(left.expr.clone(), operator, right.expr.clone());
-            return Ok(Draft::above(expr, Kind::Int, &[&left, &right]).with_bounds(bounds));
-        }
+        let fits = combine(assured(&left), assured(&right), Arithmetic::Integer).within(INTEGERS);
+        let bounds = combine(left.bounds, right.bounds, Arithmetic::Integer);
+        let result = whole(&left, operator, &right).with_bounds(bounds);
+        return Ok(if fits { result } else { result.with_nulls() });
     }
-    let (left, right) = (casts::to(left, Kind::Float)?, casts::to(right, Kind::Float)?);
-    let bounds = combine(left.bounds, right.bounds, Arithmetic::Float);
-    let expr = binary(left.expr.clone(), operator, right.expr.clone());
-    let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
+    let result = |left: Draft, right: Draft| {
+        let bounds = combine(left.bounds, right.bounds, Arithmetic::Float);
+        let expr = binary(left.expr.clone(), operator, right.expr.clone());
+        let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
+        Draft {
+            integral: left.integral && right.integral,
+            ..result.computed(&[&left, &right])
+        }
+    };
+    as_floats(left, right, result)
+}
+
+/// An operator on two integers, which gives an integer.
+fn whole(left: &Draft, operator: Operator, right: &Draft) -> Draft {
+    let expr = integers::operate(left.expr.clone(), operator, right.expr.clone());
+    Draft::above(expr, Kind::Int, &[left, right]).typed_as(&[left, right])
+}
+
+/// An operator on two floats, of which PostgreSQL's type follows from what was written.
+fn as_floats(left: Draft, right: Draft, apply: impl Fn(Draft, Draft) -> Draft) -> Result<Draft, Error> {
+    let typed = Draft::null(Kind::Float).typed_as(&[&left, &right]);
+    let result = apply(casts::to(left, Kind::Float)?, casts::to(right, Kind::Float)?);
     Ok(Draft {
-        integral: left.integral && right.integral,
-        ..result.computed(&[&left, &right])
+        numeric: typed.numeric,
+        ..result
     })
 }
 
-/// Float division; NULL where the divisor is zero.
+/// Division: of integers without a fraction. NULL where the divisor is zero.
 fn divide(left: Draft, right: Draft) -> Result<Draft, Error> {
-    let left = casts::to(left, Kind::Float)?;
-    // A quotient by infinity is finite, so an overflow must not get here.
-    let right = casts::to(right, Kind::Float)?.settled();
-    let bounds = left.bounds.divide(right.bounds);
-    let right = nonzero(right);
-    let expr = binary(left.expr.clone(), Operator::Divide, right.expr.clone());
-    let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
-    Ok(result.computed(&[&left, &right]))
+    if left.is_integer() && right.is_integer() {
+        let bounds = left.bounds.divide(right.bounds, true, Arithmetic::Integer);
+        // The smallest integer divided by −1 does not fit; a divisor that cannot be −1, or a dividend that has bounds, rules that out.
+        let safe = right
+            .int_literal()
+            .is_some_and(|divisor| divisor != 0 && divisor != -1)
+            || (left.bounds.low > -INTEGERS && never_zero(&right));
+        let result = whole(&left, Operator::Divide, &right).with_bounds(bounds);
+        let result = if safe { result } else { result.with_nulls() };
+        return Ok(Draft {
+            small: left.small,
+            ..result
+        });
+    }
+    as_floats(left, right, |left, right| {
+        // A quotient by infinity is finite, so an overflow must not get here.
+        let right = right.settled();
+        let bounds = left
+            .bounds
+            .divide(right.bounds, right.integral, Arithmetic::Float);
+        let right = nonzero(right);
+        let expr = binary(left.expr.clone(), Operator::Divide, right.expr.clone());
+        let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
+        result.computed(&[&left, &right])
+    })
 }
 
 /// The remainder, with the sign of the dividend; NULL where the divisor is zero.
 fn remainder(left: Draft, right: Draft) -> Result<Draft, Error> {
-    let whole = left.kind == Kind::Int && right.kind == Kind::Int;
-    let (left, right) = match whole {
-        true => (left, right),
-        false => (
-            casts::to(left, Kind::Float)?,
-            casts::to(right, Kind::Float)?.settled(),
-        ),
-    };
-    let mut bounds = left.bounds.remainder(right.bounds);
-    if whole {
+    let bounds = left.bounds.remainder(right.bounds);
+    if left.kind == Kind::Int && right.kind == Kind::Int {
         // It is smaller than the divisor, and both are whole.
         let largest = (right.bounds.absolute().high - 1.0).max(0.0);
-        bounds = Bounds::new(bounds.low.max(-largest), bounds.high.min(largest));
+        let bounds = Bounds::new(bounds.low.max(-largest), bounds.high.min(largest));
+        let small = right.small || left.small;
+        let result = whole(&left, Operator::Modulo, &right).with_bounds(bounds);
+        let result = if never_zero(&right) {
+            result
+        } else {
+            result.with_nulls()
+        };
+        return Ok(Draft { small, ..result });
     }
-    let small = right.small || left.small;
-    let right = nonzero(right);
-    let expr = binary(left.expr.clone(), Operator::Modulo, right.expr.clone());
-    let kind = if whole { Kind::Int } else { Kind::Float };
-    let result = Draft::above(expr, kind, &[&left, &right]).with_bounds(bounds);
-    Ok(match whole {
-        true => Draft { small, ..result },
-        false => Draft {
+    as_floats(left, right, |left, right| {
+        let right = nonzero(right.settled());
+        let expr = binary(left.expr.clone(), Operator::Modulo, right.expr.clone());
+        let result = Draft::above(expr, Kind::Float, &[&left, &right]).with_bounds(bounds);
+        Draft {
             integral: left.integral && right.integral,
             ..result.partly_defined()
-        },
+        }
     })
 }
 
-/// NULL where it is zero.
+/// Whether zero is not among the numbers that it can be.
+fn never_zero(draft: &Draft) -> bool {
+    draft.bounds.low > 0.0 || draft.bounds.high < 0.0
+}
+
+/// A float that is NULL where it is zero.
 pub(super) fn nonzero(draft: Draft) -> Draft {
     if draft.number_literal().is_some_and(|value| value != 0.0) {
         return draft;
     }
-    let zero = match draft.kind {
-        Kind::Int => integer(0),
-        _ => float(0.0),
-    };
     Draft {
-        expr: call(nullif(), vec![draft.expr, zero]),
+        expr: call(nullif(), vec![draft.expr, float(0.0)]),
         nullable: true,
         weight: draft.weight.saturating_add(2),
         literal: None,

@@ -119,23 +119,39 @@ impl Bounds {
         bounds.unwrap_or(Self::UNKNOWN)
     }
 
-    /// Float division. Nothing is known when the divisor may be zero.
-    pub(super) fn divide(self, other: Self) -> Self {
-        if other.low <= 0.0 && other.high >= 0.0 {
+    /// Division, where zero divided by is NULL. Whole divisors are then at least one in size; of others that may come close to zero nothing is known.
+    pub(super) fn divide(self, other: Self, whole_divisor: bool, arithmetic: Arithmetic) -> Self {
+        let parts = if other.low > 0.0 || other.high < 0.0 {
+            vec![other]
+        } else if whole_divisor {
+            let above = (other.high >= 1.0).then_some((1.0, other.high));
+            let below = (other.low <= -1.0).then_some((other.low, -1.0));
+            let ends = above.into_iter().chain(below);
+            ends.map(|(low, high)| Self::new(low, high)).collect()
+        } else {
             return Self::UNKNOWN;
+        };
+        if parts.is_empty() {
+            // Zero is all that the divisor can be, so there is never a result.
+            return Self::new(0.0, 0.0);
         }
-        let corners = [
-            self.low / other.low,
-            self.low / other.high,
-            self.high / other.low,
-            self.high / other.high,
-        ];
-        if corners.iter().any(|corner| corner.is_nan()) {
-            return Self::UNKNOWN;
+        let mut hull: Option<Self> = None;
+        for part in parts {
+            for dividend in [self.low, self.high] {
+                for divisor in [part.low, part.high] {
+                    let (quotient, error) = quotient(dividend, divisor);
+                    let corner = match arithmetic {
+                        // A whole quotient is cut towards zero, which never falls either.
+                        Arithmetic::Integer => {
+                            outwards(quotient, error, quotient, error, arithmetic).rising(f64::trunc)
+                        }
+                        Arithmetic::Float => Self::new(quotient, quotient),
+                    };
+                    hull = Some(hull.map_or(corner, |hull| hull.hull(corner)));
+                }
+            }
         }
-        let low = corners.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = corners.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Self::new(low, high)
+        hull.unwrap_or(Self::UNKNOWN)
     }
 
     /// A remainder has the sign of the dividend, and is smaller than the divisor and no larger than the dividend.
@@ -192,6 +208,15 @@ fn sum(left: f64, right: f64) -> (f64, f64) {
     }
     let other = rounded - left;
     (rounded, (left - (rounded - other)) + (right - other))
+}
+
+/// The rounded quotient, and the sign of what rounding lost. NaN, which means that nothing is known, for an unknown dividend and an unknown divisor.
+fn quotient(left: f64, right: f64) -> (f64, f64) {
+    let rounded = left / right;
+    if !rounded.is_finite() || !right.is_finite() {
+        return (rounded, 0.0);
+    }
+    (rounded, (-rounded).mul_add(right, left) * right.signum())
 }
 
 /// The rounded product, and what rounding lost. Zero times the unknown is zero.

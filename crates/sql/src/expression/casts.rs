@@ -1,8 +1,8 @@
 //! From one kind to another: what is asked for, and what mixing kinds needs.
 
 use super::bounds::Bounds;
-use super::dates;
 use super::draft::{Draft, binary, cast, integer, try_cast};
+use super::{dates, integers};
 use crate::{Error, Kind};
 use bound::MOST_TEXT;
 use datafusion::arrow::datatypes::DataType;
@@ -36,6 +36,15 @@ pub(super) fn target(data_type: &DataType) -> Result<Kind, Error> {
     }
 }
 
+/// A cast as the query writes it. Its result is of the type that it names, whatever PostgreSQL called its operand.
+pub(super) fn written(draft: Draft, data_type: &DataType) -> Result<Draft, Error> {
+    Ok(Draft {
+        numeric: false,
+        double: false,
+        ..to(draft, target(data_type)?)?
+    })
+}
+
 /// `CAST`: NULL for what cannot be read. A constant that cannot be read is refused.
 pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
     if draft.untyped {
@@ -46,7 +55,13 @@ pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
     }
     allowed(draft.kind, kind)?;
     if let Some(value) = &draft.literal {
-        return constant(value, kind);
+        return match (value, kind) {
+            (ScalarValue::Float64(Some(value)), Kind::Int) => {
+                let nearest = draft.halves().integer(*value);
+                nearest.map(Draft::int).ok_or_else(|| unreadable(kind))
+            }
+            _ => constant(value, kind),
+        };
     }
     let data_type = kind.data_type();
     let above = |expr, draft: &Draft| Draft::above(expr, kind, &[draft]);
@@ -67,10 +82,11 @@ pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
         // keeps them in order. Of casts that may fail it believes nothing.
         (Kind::Bool | Kind::Int, Kind::Text) => above(try_cast(draft.expr.clone(), data_type), &draft),
         (Kind::Int, Kind::Bool) => above(binary(draft.expr.clone(), Operator::NotEq, integer(0)), &draft),
-        // What does not fit, NaN and infinity are NULL.
+        // The nearest integer. What does not fit, NaN and infinity are NULL.
         (Kind::Float, Kind::Int) => {
-            let bounds = draft.bounds.rising(f64::trunc);
-            above(try_cast(draft.expr.clone(), data_type), &draft)
+            let halves = draft.halves();
+            let bounds = draft.bounds.rising(|end| halves.round(end));
+            above(integers::nearest(draft.expr.clone(), halves), &draft)
                 .with_bounds(bounds)
                 .with_nulls()
         }
@@ -157,10 +173,17 @@ pub(super) fn unify(drafts: Vec<Draft>) -> Result<(Kind, Vec<Draft>), Error> {
         });
     }
     let kind = common.unwrap_or(Kind::Text);
+    let typed = Draft::null(kind).typed_as(&drafts.iter().collect::<Vec<_>>());
     let drafts = drafts
         .into_iter()
-        .map(|draft| convert(draft.settled(), kind))
-        .collect::<Result<_, _>>()?;
+        .map(|draft| {
+            Ok(Draft {
+                numeric: typed.numeric,
+                double: typed.double,
+                ..convert(draft.settled(), kind)?
+            })
+        })
+        .collect::<Result<_, Error>>()?;
     Ok((kind, drafts))
 }
 

@@ -50,6 +50,7 @@ pub(super) fn case(
     let mut result = one_of(expr, kind, &branches);
     for test in tests {
         result.of_unit &= test.of_unit;
+        result.parts.extend(test.parts.iter().cloned());
         result.weight = result.weight.saturating_add(test.weight);
     }
     result.nullable = !exhaustive || branches.iter().any(|branch| branch.nullable);
@@ -95,6 +96,8 @@ pub(super) fn nullif(mut call_: Call) -> Result<Draft, Error> {
         values: first.values.clone(),
         integral: first.integral,
         small: first.small,
+        numeric: first.numeric,
+        double: first.double,
         nullable: true,
         ..result
     })
@@ -157,6 +160,6 @@ fn one_of(expr: Expr, kind: Kind, branches: &[Draft]) -> Draft {
         values: all.map(Arc::from),
         integral: branches.iter().all(|branch| branch.integral),
         small: branches.iter().all(|branch| branch.small),
-        ..result
+        ..result.typed_as(&parts)
     }
 }

@@ -82,9 +82,15 @@ pub(super) fn part(mut call_: Call) -> Result<Draft, Error> {
     let arguments = vec![text(name), moment.expr.clone()];
     let expr = call(date_part(), arguments);
     if *name == "epoch" {
-        return Ok(Draft::above(expr, Kind::Float, &[&moment]).partly_defined());
+        return Ok(Draft {
+            numeric: true,
+            ..Draft::above(expr, Kind::Float, &[&moment]).partly_defined()
+        });
     }
-    let part = Draft::above(cast(expr, DataType::Int64), Kind::Int, &[&moment]);
+    let part = Draft {
+        numeric: true,
+        ..Draft::above(cast(expr, DataType::Int64), Kind::Int, &[&moment])
+    };
     let Some((low, high)) = *range else {
         return Ok(Draft { small: true, ..part });
     };

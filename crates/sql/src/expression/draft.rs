@@ -1,7 +1,8 @@
 //! A part of an expression that was taken, with everything known of it.
 
 use super::bounds::Bounds;
-use super::values;
+use super::integers::Halves;
+use super::values::{self, Part};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use crate::{Error, Facts, Kind, Value};
@@ -31,12 +32,18 @@ pub(super) struct Draft {
     pub(super) integral: bool,
     /// An integer that fits in 32 bits whatever the data are.
     pub(super) small: bool,
+    /// A number that PostgreSQL would call `numeric`, see [`Facts::numeric`].
+    pub(super) numeric: bool,
+    /// An integer that PostgreSQL would call a `double precision`, see [`Facts::double`].
+    pub(super) double: bool,
     /// A float that was computed and is not canonical yet.
     pub(super) loose: bool,
     /// Such a float that may be undefined, and then will be NULL, although its columns lie in their ranges.
     pub(super) undefined: bool,
     /// The number of nodes, counting what the engine's simplifier will write several times.
     pub(super) weight: u64,
+    /// Parts of it that have few public values, where its columns have not.
+    pub(super) parts: Vec<Arc<Part>>,
     /// The constant that it is.
     pub(super) literal: Option<ScalarValue>,
     /// A NULL that nobody gave a kind.
@@ -55,11 +62,14 @@ impl Draft {
             of_unit: parts.iter().all(|part| part.of_unit),
             integral: kind == Kind::Int,
             small: false,
+            numeric: false,
+            double: false,
             loose: false,
             undefined: false,
             weight: parts
                 .iter()
                 .fold(1, |sum: u64, part| sum.saturating_add(part.weight)),
+            parts: together(parts),
             literal: None,
             untyped: false,
         }
@@ -79,6 +89,8 @@ impl Draft {
             values: facts.values.clone(),
             nullable: facts.nullable,
             of_unit: facts.of_unit,
+            numeric: facts.numeric,
+            double: facts.double,
             ..Self::above(expr, facts.kind, &[])
         }
     }
@@ -227,6 +239,28 @@ impl Draft {
         self
     }
 
+    /// As PostgreSQL types a number made of these: `double precision` if one of them is, else `numeric` if one of them is.
+    pub(super) fn typed_as(mut self, parts: &[&Self]) -> Self {
+        let double = |part: &&Self| part.double || (part.kind == Kind::Float && !part.numeric);
+        let double = parts.iter().any(|part| double(part));
+        self.double = double && self.kind == Kind::Int;
+        self.numeric = !double && self.kind.is_number() && parts.iter().any(|part| part.numeric);
+        self
+    }
+
+    /// Whether PostgreSQL divides it without a fraction.
+    pub(super) fn is_integer(&self) -> bool {
+        self.kind == Kind::Int && !self.numeric && !self.double
+    }
+
+    /// Where its halves go when it is rounded.
+    pub(super) fn halves(&self) -> Halves {
+        match self.numeric {
+            true => Halves::Away,
+            false => Halves::Even,
+        }
+    }
+
     /// Refuses what would be too much work.
     pub(super) fn checked(self) -> Result<Self, Error> {
         if self.weight > WEIGHT {
@@ -249,8 +283,21 @@ impl Draft {
             values,
             nullable: self.nullable,
             of_unit: self.of_unit,
+            numeric: self.numeric,
+            double: self.double,
         }
     }
+}
+
+/// What is remembered of several parts, each once.
+fn together(drafts: &[&Draft]) -> Vec<Arc<Part>> {
+    let mut all: Vec<Arc<Part>> = Vec::new();
+    for part in drafts.iter().flat_map(|draft| &draft.parts) {
+        if !all.iter().any(|other| Arc::ptr_eq(other, part)) {
+            all.push(part.clone());
+        }
+    }
+    all
 }
 
 /// Joins parts pairwise, so that many of them do not make a deep tree. There is at least one.

@@ -60,7 +60,7 @@ pub(super) const FUNCTIONS: [Function; 39] = [
     function("floor", "the largest whole number that is not more", math::floor),
     function(
         "round",
-        "the nearest whole number, or round(x, places); halves go away from zero",
+        "the nearest whole number, or round(x, places); halves go away from zero, and in columns of floats without places to the even neighbour",
         math::round,
     ),
     function("trunc", "the whole part, or trunc(x, places)", math::truncate),
@@ -184,9 +184,12 @@ pub(super) const FUNCTIONS: [Function; 39] = [
 const OPERATORS: [(&str, &str); 14] = [
     (
         "+ - *",
-        "an integer where the ranges show that it fits, else a float; NULL beyond the largest float",
+        "an integer if both sides are, else a float; NULL beyond 64 bits and beyond the largest float",
     ),
-    ("/", "float division; NULL by zero"),
+    (
+        "/",
+        "of integers cut towards zero, else with a fraction; NULL by zero; div(a, b) is cut in any case",
+    ),
     (
         "%",
         "the remainder with the sign of the dividend; NULL by zero; also written mod(a, b)",
@@ -206,7 +209,7 @@ const OPERATORS: [(&str, &str); 14] = [
     ("CASE", "both forms"),
     (
         "CAST, TRY_CAST, ::",
-        "between BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE and TIMESTAMP; NULL for what cannot be read",
+        "between BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE and TIMESTAMP; NULL for what cannot be read; floats become the nearest integer",
     ),
 ];
 

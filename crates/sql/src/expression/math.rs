@@ -4,7 +4,7 @@ use super::arithmetic::{nonzero, operate};
 use super::bounds::Bounds;
 use super::draft::{Draft, binary, call, float, integer, try_cast};
 use super::functions::Call;
-use super::{casts, choice, logic};
+use super::{casts, choice, integers, logic};
 use crate::{Error, Kind, Value};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -18,6 +18,9 @@ const PLACES: i64 = 15;
 
 /// How many buckets there may be.
 const BUCKETS: i64 = 100_000;
+
+/// Integers of at most this size have an absolute value that fits.
+const SAFE: f64 = 9.2e18;
 
 /// How far results of functions without a last certain bit may stray, relatively.
 const UNCERTAIN: f64 = 1e-12;
@@ -52,31 +55,38 @@ pub(super) fn absolute(mut call_: Call) -> Result<Draft, Error> {
         return Ok(Draft {
             integral,
             loose: operand.loose,
-            ..result.with_bounds(bounds)
+            ..result.with_bounds(bounds).typed_as(&[&operand])
         });
     }
     // The smallest integer has no absolute value.
     let inner = call(nullif(), vec![operand.expr.clone(), integer(i64::MIN)]);
     let result = Draft::above(call(math::abs(), vec![inner]), Kind::Int, &[&operand]);
+    // Within its range an integer has one.
+    let nullable = operand.nullable || !operand.bounds.within(SAFE);
     Ok(Draft {
         small,
-        ..result.with_bounds(bounds).with_nulls()
+        nullable,
+        ..result.with_bounds(bounds).typed_as(&[&operand])
     })
 }
 
-/// A function that gives whole floats and never falls. Integers are whole already.
-fn whole(mut call_: Call, function: Arc<ScalarUDF>, on_bounds: fn(f64) -> f64) -> Result<Draft, Error> {
+/// A function that gives whole floats and never falls. Integers are whole already, but PostgreSQL makes floats of them, so they are divided with a fraction from here on.
+fn whole(
+    mut call_: Call,
+    function: impl FnOnce(&Draft) -> Expr,
+    on_bounds: impl Fn(f64) -> f64,
+) -> Result<Draft, Error> {
     let [operand] = call_.take()?;
     let operand = number(operand, call_.name)?;
     if operand.kind == Kind::Int {
-        return Ok(operand);
+        return Ok(Draft {
+            double: !operand.numeric,
+            literal: None,
+            ..operand
+        });
     }
     let operand = operand.settled();
-    let result = Draft::above(
-        call(function, vec![operand.expr.clone()]),
-        Kind::Float,
-        &[&operand],
-    );
+    let result = Draft::above(function(&operand), Kind::Float, &[&operand]).typed_as(&[&operand]);
     // Numbers between −1 and 0 are rounded to a negative zero.
     Ok(Draft {
         integral: true,
@@ -87,35 +97,56 @@ fn whole(mut call_: Call, function: Arc<ScalarUDF>, on_bounds: fn(f64) -> f64) -
 }
 
 pub(super) fn ceiling(call_: Call) -> Result<Draft, Error> {
-    whole(call_, math::ceil(), f64::ceil)
+    whole(
+        call_,
+        |operand| call(math::ceil(), vec![operand.expr.clone()]),
+        f64::ceil,
+    )
 }
 
 pub(super) fn floor(call_: Call) -> Result<Draft, Error> {
-    whole(call_, math::floor(), f64::floor)
+    whole(
+        call_,
+        |operand| call(math::floor(), vec![operand.expr.clone()]),
+        f64::floor,
+    )
 }
 
-/// `round(x)` and `round(x, places)`; halves go away from zero.
+/// `round(x)` and `round(x, places)`. Halves go away from zero where PostgreSQL has a `numeric`, and to the even neighbour where it has a `double precision`, of which
+/// it rounds to no places but 0.
 pub(super) fn round(call_: Call) -> Result<Draft, Error> {
-    let places = |places: i64| ScalarValue::Int32(i32::try_from(places).ok());
-    cut(call_, math::round(), f64::round, places)
+    if call_.arguments.len() != 1 {
+        let places = |places: i64| ScalarValue::Int32(i32::try_from(places).ok());
+        return cut(call_, math::round(), true, places);
+    }
+    let halves = call_.arguments[0].halves();
+    whole(
+        call_,
+        |operand| integers::rounded(operand.expr.clone(), halves),
+        |end| halves.round(end),
+    )
 }
 
 /// `trunc(x)` and `trunc(x, places)`, towards zero.
 pub(super) fn truncate(call_: Call) -> Result<Draft, Error> {
-    cut(call_, math::trunc(), f64::trunc, |places| {
-        ScalarValue::Int64(Some(places))
-    })
+    if call_.arguments.len() != 1 {
+        return cut(call_, math::trunc(), false, |places| {
+            ScalarValue::Int64(Some(places))
+        });
+    }
+    whole(
+        call_,
+        |operand| call(math::trunc(), vec![operand.expr.clone()]),
+        f64::trunc,
+    )
 }
 
 fn cut(
     mut call_: Call,
     function: Arc<ScalarUDF>,
-    on_bounds: fn(f64) -> f64,
+    to_nearest: bool,
     argument: fn(i64) -> ScalarValue,
 ) -> Result<Draft, Error> {
-    if call_.arguments.len() == 1 {
-        return whole(call_, function, on_bounds);
-    }
     let [operand, places] = call_.take()?;
     let operand = number(operand, call_.name)?;
     let places = places
@@ -130,16 +161,32 @@ fn cut(
                 "write for example round(x, 2)",
             )
         })?;
-    if operand.kind == Kind::Int && places >= 0 {
-        return Ok(operand);
-    }
-    let operand = casts::to(operand, Kind::Float)?.settled();
-    let arguments = vec![operand.expr.clone(), Expr::Literal(argument(places), None)];
     let step = 10f64.powi(-(places as i32));
+    if operand.kind == Kind::Int {
+        let typed = Draft {
+            numeric: true,
+            double: false,
+            literal: None,
+            ..operand.clone()
+        };
+        if places >= 0 {
+            return Ok(typed);
+        }
+        // Without a detour over floats, which would not hit every half.
+        let multiples = integers::multiple(operand.expr.clone(), 10i64.pow(-places as u32), to_nearest);
+        let bounds = operand.bounds.widened(UNCERTAIN, step);
+        let result = Draft::above(multiples, Kind::Int, &[&operand]).with_bounds(bounds);
+        let fits = operand.small || operand.bounds.within(1e18);
+        let result = result.typed_as(&[&typed]);
+        return Ok(if fits { result } else { result.with_nulls() });
+    }
+    let operand = operand.settled();
+    let arguments = vec![operand.expr.clone(), Expr::Literal(argument(places), None)];
     let bounds = operand.bounds.widened(UNCERTAIN, step);
     let result = Draft::above(call(function, arguments), Kind::Float, &[&operand]).with_bounds(bounds);
     Ok(Draft {
         integral: places <= 0,
+        numeric: true,
         ..result.computed(&[&operand])
     })
 }
@@ -148,7 +195,7 @@ fn cut(
 pub(super) fn sign(mut call_: Call) -> Result<Draft, Error> {
     let [operand] = call_.take()?;
     let operand = number(operand, call_.name)?;
-    let kind = operand.kind;
+    let (kind, numeric) = (operand.kind, operand.numeric);
     let operand = casts::to(operand, Kind::Float)?.settled();
     let expr = call(math::signum(), vec![operand.expr.clone()]);
     let expr = match kind {
@@ -159,6 +206,8 @@ pub(super) fn sign(mut call_: Call) -> Result<Draft, Error> {
     Ok(Draft {
         integral: true,
         small: kind == Kind::Int,
+        numeric,
+        double: kind == Kind::Int && !numeric,
         ..result.with_bounds(Bounds::new(-1.0, 1.0))
     })
 }

@@ -7,13 +7,15 @@
 //!
 //! What the words mean here:
 //!
-//! - **Integers** are 64 bits wide and **floats** too, whatever width a cast names. `+`, `-` and `*` of integers give an integer where the
-//!   declared ranges show that it fits (and wrap around in rows that break their range), and a float elsewhere. `/` always gives a float.
-//! - **Undefined is NULL**: division and remainder by zero, logarithms and roots of negative numbers, casts that fail, and sums or products
-//!   beyond the largest float.
+//! - **Numbers** mean what they mean in PostgreSQL. Integers are 64 bits wide and floats too, whatever width a cast names. `+`, `-`, `*`, `/` and `%` of
+//!   integers give integers: `/` cuts towards zero, and `%` has the sign of the dividend. As soon as one side is a float, so is the result.
+//!   PostgreSQL's `numeric` (constants with a point, and what `EXTRACT`, `floor` and `round` give) is a number here of which [`Facts::numeric`] says so: it is divided with a
+//!   fraction, and its halves are rounded away from zero, where those of other floats go to the even neighbour.
+//! - **Undefined is NULL**: where PostgreSQL raises an error, the result is NULL. That is so for division and remainder by zero, logarithms and roots of negative
+//!   numbers, casts that fail, integers beyond 64 bits and floats beyond the largest, in every row, whether it keeps to its declared range or not.
 //! - **Values are canonical** (`bound::canonical`), in columns and computed alike: there is one zero, floats are finite, and text is in Unicode normal form C and of
 //!   at most 4,096 bytes. So whatever compares two rows agrees on which values are equal, and no cell grows beyond a public limit.
-//! - **Casts** give NULL for what they cannot read; floats are cut towards zero. A constant that cannot be read is refused instead.
+//! - **Casts** give NULL for what they cannot read; floats become the nearest integer. A constant that cannot be read is refused instead.
 //! - **Dates and timestamps** have no time zone. Turned into text, moved by an interval, or cut from timestamp to date, they are NULL outside the years 1 to 9999;
 //!   `date_trunc` is NULL outside the years 1700 to 2261.
 //! - **Text** is compared by its bytes. Positions, lengths, patterns and delimiters are constants.
@@ -23,7 +25,7 @@
 //! declares none; the tests name each case.
 //!
 //! Ranges follow by interval arithmetic: if every column lies in its range, so does the result. Public values follow too: for a `CASE` of constants, and,
-//! when an expression uses a single column whose values are public, by computing it on all of them.
+//! when there are few combinations of values that an expression can meet, by computing it on all of them (`values`).
 
 mod arithmetic;
 mod bounds;
@@ -32,6 +34,7 @@ mod choice;
 mod dates;
 mod draft;
 mod functions;
+mod integers;
 mod logic;
 mod math;
 mod reader;
@@ -45,6 +48,7 @@ mod tests;
 
 pub use functions::allowed_functions;
 pub(crate) use scope::Scope;
+pub(crate) use values::together;
 
 use crate::{Error, Facts, Value};
 use datafusion::logical_expr::Expr;

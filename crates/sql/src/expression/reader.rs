@@ -3,7 +3,7 @@
 use super::draft::{Draft, binary};
 use super::functions;
 use super::scope::Scope;
-use super::{arithmetic, casts, choice, dates, draft, logic, refuse};
+use super::{arithmetic, casts, choice, dates, draft, logic, refuse, values};
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::ScalarValue;
@@ -61,12 +61,13 @@ impl Reader<'_> {
                 logic::like(operand, pattern, like)
             }
             Expr::Case(_) => inner.case(expr),
-            Expr::Cast(cast) => casts::to(inner.read(&cast.expr)?, casts::target(cast.field.data_type())?),
-            Expr::TryCast(cast) => casts::to(inner.read(&cast.expr)?, casts::target(cast.field.data_type())?),
+            Expr::Cast(cast) => casts::written(inner.read(&cast.expr)?, cast.field.data_type()),
+            Expr::TryCast(cast) => casts::written(inner.read(&cast.expr)?, cast.field.data_type()),
             Expr::ScalarFunction(call) => functions::read(call.name(), inner.all(&call.args)?),
             other => Err(refuse::expression(other)),
         }?
         .checked()
+        .map(|draft| values::noted(draft, self.scope))
     }
 
     fn all(self, exprs: &[Expr]) -> Result<Vec<Draft>, Error> {
@@ -200,7 +201,11 @@ fn literal(value: &ScalarValue) -> Result<Draft, Error> {
     if value.is_null() {
         return Ok(Draft::null(kind));
     }
-    casts::constant(value, kind)
+    // Constants with a point or an exponent are `numeric`, and so are integers that are too large for one.
+    Ok(Draft {
+        numeric: kind == Kind::Float,
+        ..casts::constant(value, kind)?
+    })
 }
 
 /// The interval that an expression is, if it is one. The planner makes intervals of no other type.

@@ -60,10 +60,10 @@ pub(super) fn operator(operator: Operator) -> Error {
         | Operator::ILikeMatch
         | Operator::NotLikeMatch
         | Operator::NotILikeMatch => "use LIKE or ILIKE with a constant pattern",
-        Operator::IntegerDivide => "write floor(a / b)",
+        Operator::IntegerDivide => "write a / b, which is cut towards zero for integers, or div(a, b)",
+        Operator::BitwiseXor => "write power(a, b)",
         Operator::BitwiseAnd
         | Operator::BitwiseOr
-        | Operator::BitwiseXor
         | Operator::BitwiseShiftLeft
         | Operator::BitwiseShiftRight => "use %, floor and / on numbers",
         _ => "the operators are + - * / % = <> < <= > >= || AND OR NOT LIKE ILIKE IN BETWEEN IS",

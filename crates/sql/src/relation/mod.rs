@@ -434,6 +434,11 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
                 facts.values = None;
             }
             facts.nullable |= other.nullable;
+            facts.numeric = match facts.kind {
+                Kind::Int => facts.numeric || other.numeric,
+                _ => facts.numeric && other.numeric,
+            };
+            facts.double |= other.double;
         }
         facts.of_unit = false;
         columns.push((qualifier.clone(), name.clone(), facts));

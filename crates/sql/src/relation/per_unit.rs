@@ -188,7 +188,11 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
             if func.name() == "avg" {
                 let average = total / cast(super::bare(&count), Kind::Float.data_type());
                 let average = canonical(average, Kind::Float);
-                return Ok((measures, average, known(Kind::Float, Some(range), true)));
+                let facts = Facts {
+                    numeric: value.facts.kind == Kind::Int || value.facts.numeric,
+                    ..known(Kind::Float, Some(range), true)
+                };
+                return Ok((measures, average, facts));
             }
             let range = input.rows_per_unit.and_then(|most| {
                 let most = most as f64;

@@ -2,6 +2,7 @@
 
 mod afterwards;
 mod answers;
+mod arithmetic;
 mod budgets;
 mod grouping;
 mod harness;

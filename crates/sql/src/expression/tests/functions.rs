@@ -53,7 +53,7 @@ fn functions_of_floats() {
         ("abs(g)", &["2.5", "0.0", "2.25", "1e308", "NULL"]),
         ("ceil(g)", &["-2.0", "0.0", "3.0", "1e308", "NULL"]),
         ("floor(g)", &["-3.0", "0.0", "2.0", "1e308", "NULL"]),
-        ("round(g)", &["-3.0", "0.0", "2.0", "1e308", "NULL"]),
+        ("round(g)", &["-2.0", "0.0", "2.0", "1e308", "NULL"]),
         ("round(g, 1)", &["-2.5", "0.0", "2.3", "NULL", "NULL"]),
         ("round(g, -1)", &["0.0", "0.0", "0.0", "1e308", "NULL"]),
         ("trunc(g)", &["-2.0", "0.0", "2.0", "1e308", "NULL"]),
@@ -112,29 +112,31 @@ fn functions_of_floats() {
 #[test]
 fn functions_of_integers() {
     let values = integers(&[-7, 0, 5, i64::MIN]);
-    let table: [(&str, &[&str]); 13] = [
+    let table: [(&str, &[&str]); 21] = [
         ("abs(j)", &["7", "0", "5", "NULL", "NULL"]),
         ("floor(j)", &["-7", "0", "5", "-9223372036854775808", "NULL"]),
-        (
-            "round(j, -1)",
-            &["-10.0", "0.0", "10.0", "-9.223372036854776e18", "NULL"],
-        ),
+        ("round(j, -1)", &["-10", "0", "10", "NULL", "NULL"]),
+        ("trunc(j, -1)", &["0", "0", "0", "-9223372036854775800", "NULL"]),
         ("sign(j)", &["-1", "0", "1", "-1", "NULL"]),
-        ("j / 2", &["-3.5", "0.0", "2.5", "-4.611686018427388e18", "NULL"]),
+        ("j / 2", &["-3", "0", "2", "-4611686018427387904", "NULL"]),
+        ("j / -1", &["7", "0", "-5", "NULL", "NULL"]),
+        ("10 / j", &["-1", "NULL", "2", "0", "NULL"]),
         (
-            "10 / j",
-            &[
-                "-1.4285714285714286",
-                "NULL",
-                "2.0",
-                "-1.0842021724855044e-18",
-                "NULL",
-            ],
+            "j / 2.0",
+            &["-3.5", "0.0", "2.5", "-4.611686018427388e18", "NULL"],
         ),
+        (
+            "floor(j) / 2",
+            &["-3.5", "0.0", "2.5", "-4.611686018427388e18", "NULL"],
+        ),
+        ("div(j, 2)", &["-3", "0", "2", "-4611686018427387904", "NULL"]),
+        ("-j", &["7", "0", "-5", "NULL", "NULL"]),
         ("j % 3", &["-1", "0", "2", "-2", "NULL"]),
         ("mod(10, j)", &["3", "NULL", "0", "10", "NULL"]),
         ("j % -1", &["0", "0", "0", "0", "NULL"]),
-        ("j + 1", &["-6.0", "1.0", "6.0", "-9.223372036854776e18", "NULL"]),
+        ("j + 1", &["-6", "1", "6", "-9223372036854775807", "NULL"]),
+        ("j - 1", &["-8", "-1", "4", "NULL", "NULL"]),
+        ("j * j", &["49", "0", "25", "NULL", "NULL"]),
         (
             "nullif(j, 5)",
             &["-7", "0", "NULL", "-9223372036854775808", "NULL"],
@@ -146,15 +148,57 @@ fn functions_of_integers() {
         ),
     ];
     check("j", &values, &table);
-    // In their range integers stay integers; out of it they wrap around, and nothing fails.
+    // In a range and out of it, what does not fit is NULL, and nothing fails.
     check(
         "i",
         &integers(&[3, i64::MAX]),
         &[
-            ("i + 1", &["4", "-9223372036854775808", "NULL"]),
-            ("i * 2", &["6", "-2", "NULL"]),
+            ("i + 1", &["4", "NULL", "NULL"]),
+            ("i * 2", &["6", "NULL", "NULL"]),
         ],
     );
+}
+
+/// What PostgreSQL says, and NULL where it raises an error.
+#[test]
+fn constants_are_numbers_of_postgresql() {
+    let context = engine(&alone("j", &integers(&[1]).slice(0, 1)));
+    for (sql, expected) in [
+        ("1 / 2", "0"),
+        ("-7 / 2", "-3"),
+        ("7 / -2", "-3"),
+        ("-7 % 2", "-1"),
+        ("7 % -2", "1"),
+        ("mod(-7, 2)", "-1"),
+        ("div(-7, 2)", "-3"),
+        ("5 / 0", "NULL"),
+        ("5 % 0", "NULL"),
+        ("1 / 2.0", "0.5"),
+        ("1::float / 2", "0.5"),
+        ("CAST(1 AS DOUBLE PRECISION) / 2", "0.5"),
+        ("7 / 2 * 2", "6"),
+        ("2.5::int", "3"),
+        ("-2.5::int", "-3"),
+        ("3.5::int", "4"),
+        ("CAST(2.5::float AS INT)", "2"),
+        ("CAST(3.5::float AS INT)", "4"),
+        ("round(2.5)", "3.0"),
+        ("round(2.5::float)", "2.0"),
+        ("round(5 / 2.0)", "3.0"),
+        ("round(15, -1)", "20"),
+        ("floor(7) / 2", "3.5"),
+        ("floor(-3.5)", "-4.0"),
+        ("EXTRACT(YEAR FROM DATE '1985-02-03') / 10", "198.5"),
+        ("CAST(EXTRACT(YEAR FROM DATE '1985-02-03') AS INT) / 10", "198"),
+        ("9223372036854775807 + 1", "NULL"),
+        ("9223372036854775807 * 2 IS NULL", "true"),
+        ("CASE WHEN TRUE THEN 7 ELSE 0.5 END / 2", "3.5"),
+        ("coalesce(NULL, 7) / 2", "3"),
+        ("power(7, 2) / 2", "24.5"),
+        ("25 BETWEEN 50 / 2 AND 51 / 2", "true"),
+    ] {
+        assert_eq!(shown(&context, sql), [expected], "{sql}");
+    }
 }
 
 #[test]
@@ -341,7 +385,7 @@ fn casts_give_null_for_what_they_cannot_read() {
         "g",
         &values,
         &[
-            ("CAST(g AS INT)", &["-1", "NULL", "NULL", "NULL"]),
+            ("CAST(g AS INT)", &["-2", "NULL", "NULL", "NULL"]),
             ("CAST(g * 1 AS VARCHAR)", &["-1.9", "1e19", "NULL", "NULL"]),
         ],
     );

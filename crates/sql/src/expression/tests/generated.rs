@@ -208,16 +208,15 @@ impl Tape<'_> {
                 "CAST(NULL AS BIGINT)",
             ]),
             2..=5 => {
-                // Only what stays an integer: the other columns have no range.
-                let operator = self.pick(&["+", "-", "*"]);
-                let leaves = ["i", "u", "k", "7", "(-3)", "EXTRACT(YEAR FROM d)", "length(s)"];
-                format!("({} {operator} {})", self.pick(&leaves), self.pick(&leaves))
+                let operator = self.pick(&["+", "-", "*", "%"]);
+                let sides = [0, 1].map(|_| self.expression(Kind::Int));
+                format!("({} {operator} {})", sides[0], sides[1])
             }
-            6 | 7 => format!(
-                "({} % {})",
-                self.expression(Kind::Int),
-                self.expression(Kind::Int)
-            ),
+            6 | 7 => {
+                // A cast makes an integer of what PostgreSQL divides with a fraction.
+                let sides = [0, 1].map(|_| self.expression(Kind::Int));
+                format!("(CAST({} AS BIGINT) / CAST({} AS BIGINT))", sides[0], sides[1])
+            }
             8 => format!("CAST({} AS BIGINT)", self.number()),
             9 => format!("CAST({} AS INT)", self.read_text()),
             10 => format!("CAST({} AS BIGINT)", self.bool()),
@@ -257,7 +256,11 @@ impl Tape<'_> {
                 let bounds = self.pick(&["0, 1, 3", "-5.5, 1e6, 100", "-1e308, 0, 1", "0, 5e-324, 2"]);
                 format!("width_bucket({}, {bounds})", self.number())
             }
-            19 => format!("round({}, 2)", self.expression(Kind::Int)),
+            19 => {
+                let function = self.pick(&["round", "trunc"]);
+                let places = self.pick(&["2", "-1", "-15"]);
+                format!("{function}({}, {places})", self.expression(Kind::Int))
+            }
             choice => self.same(Kind::Int, choice),
         }
     }
@@ -278,7 +281,8 @@ impl Tape<'_> {
                 let operator = self.pick(&["+", "-", "*"]);
                 format!("({} {operator} {})", self.expression(Kind::Float), self.number())
             }
-            6 | 7 => format!("({} / {})", self.number(), self.number()),
+            6 => format!("({} / {})", self.number(), self.expression(Kind::Float)),
+            7 => format!("({} / {})", self.expression(Kind::Float), self.number()),
             8 => format!("({} % {})", self.expression(Kind::Float), self.number()),
             9 => format!("(- {})", self.expression(Kind::Float)),
             10 => {
@@ -306,7 +310,7 @@ impl Tape<'_> {
             16 => format!("CAST({} AS DOUBLE)", self.expression(Kind::Int)),
             17 => format!("EXTRACT(EPOCH FROM {})", self.temporal()),
             18 => format!("log({}, {})", self.number(), self.number()),
-            19 => format!("(j * j + {})", self.expression(Kind::Int)),
+            19 => format!("(floor({}) / 3)", self.expression(Kind::Int)),
             choice => self.same(Kind::Float, choice),
         }
     }

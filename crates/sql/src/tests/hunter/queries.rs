@@ -30,6 +30,9 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT COUNT(DISTINCT s), COUNT(DISTINCT x), MEDIAN(x) FROM t",
     "SELECT s, COUNT(*), COUNT(DISTINCT x), AVG(x) FROM t GROUP BY s",
     "SELECT x, COUNT(*) FROM (SELECT DISTINCT u, x FROM t) AS q GROUP BY x",
+    // Integers that are divided, also by zero, and that overflow.
+    "SELECT CAST(y AS BIGINT) / 10 AS d, COUNT(*), SUM(CAST(x AS BIGINT) % CAST(y AS BIGINT), contribution_bounds_per_row => (-5, 9)) FROM t GROUP BY 1",
+    "SELECT COUNT(*) FROM t WHERE 7 / CAST(y AS BIGINT) = 0 OR CAST(y AS BIGINT) * CAST(y AS BIGINT) IS NULL",
     "SELECT COUNT(*), SUM(m, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, MAX(x) AS m, MIN(-x) AS l, MAX(s) AS z FROM t GROUP BY u) AS q WHERE z < 'b' OR l < 0",
     GROWING,
 ];
@@ -235,12 +238,22 @@ impl Grammar<'_> {
 
     fn integer(&mut self, tables: &[&str], depth: usize) -> String {
         let table = self.pick(tables);
-        match self.seeded.below(if depth == 0 { 3 } else { 7 }) {
+        match self.seeded.below(if depth == 0 { 3 } else { 9 }) {
             0 => self.seeded.pick(INTEGERS).to_string(),
             1 | 2 => format!("CAST({table}.y AS BIGINT)"),
             3 => format!("CAST({} AS BIGINT)", self.float(tables, depth - 1)),
             4 => format!("character_length({})", self.text(tables, depth - 1)),
             5 => format!("(CAST({table}.y AS BIGINT) % 3)"),
+            6 => {
+                let operator = *self.seeded.pick(&["/", "%"]);
+                let (one, other) = (self.integer(tables, depth - 1), self.integer(tables, depth - 1));
+                format!("({one} {operator} {other})")
+            }
+            7 => {
+                let operator = *self.seeded.pick(&["+", "-", "*"]);
+                let (one, other) = (self.integer(tables, depth - 1), self.integer(tables, depth - 1));
+                format!("CAST({one} {operator} {other} AS BIGINT)")
+            }
             _ => format!("EXTRACT(year FROM {table}.d)"),
         }
     }
