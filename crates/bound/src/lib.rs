@@ -59,7 +59,7 @@ pub use distinct::{MOST_DISTINCT, count_distinct_within};
 pub use grid::on_grid;
 pub use kind::Kind;
 pub use node::to_relational;
-pub use owner_join::OwnerJoin;
+pub use owner_join::{Meeting, OwnerJoin};
 pub use planner::{session, session_with_all_rules};
 pub use rows::RowBounding;
 pub use runs::is_not_clustered;

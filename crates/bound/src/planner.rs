@@ -187,11 +187,12 @@ fn owner_join(
     let rule = JoinRule {
         keys: node.keys()?,
         filter: filter
-            .map(|filter| session.create_physical_expr(filter, schema))
+            .map(|filter| session.create_physical_expr(filter, node.pair_schema()))
             .transpose()?,
-        keep_left: node.join.keep_left,
+        meeting: node.join.meeting.clone(),
         most_left,
         most_right,
+        pairs: Arc::clone(node.pair_schema().inner()),
         schema: Arc::clone(schema.inner()),
     };
     let any_order = |input: &Arc<dyn ExecutionPlan>| Arc::new(AnyOrderExec::new(Arc::clone(input)));

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::aggregation::{Aggregation, Shape};
 use crate::catalog::Catalog;
 use crate::dialect::SelectOptions;
-use crate::relation::{is_private, operator, rows, unplannable};
+use crate::relation::{attached, is_private, operator, rows, unplannable};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -85,15 +85,10 @@ impl Split {
         match plan {
             LogicalPlan::Aggregate(aggregate) if rows_below(&aggregate.input, catalog) => {
                 let rows = rows(&aggregate.input, catalog)?;
+                let (rows, keys) = attached(rows, aggregate.group_expr.clone(), catalog)?;
+                let (rows, aggregates) = attached(rows, aggregate.aggr_expr.clone(), catalog)?;
                 self.released(plan, || {
-                    Aggregation::new(
-                        rows,
-                        &aggregate.group_expr,
-                        &aggregate.aggr_expr,
-                        &aggregate.schema,
-                        selects,
-                        catalog,
-                    )
+                    Aggregation::new(rows, &keys, &aggregates, &aggregate.schema, selects, catalog)
                 })
             }
             // SELECT DISTINCT is GROUP BY everything.

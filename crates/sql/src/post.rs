@@ -179,7 +179,7 @@ pub(crate) async fn finish(
         batches,
         shown,
         intervals,
-        names,
+        names: crate::dialect::as_written(names),
     })
 }
 

@@ -173,13 +173,18 @@ fn additive(whole: &[(Vector, bool)], parts: &[Vec<(Vector, bool)>]) -> Result<(
     Ok(())
 }
 
+/// The query of a case.
+fn question_of(seeded: &mut Seeded) -> String {
+    match seeded.once_in(4) {
+        true => seeded.pick(queries::KNOWN).to_string(),
+        false => queries::query(&mut seeded),
+    }
+}
+
 /// One case: what it was, and whether it holds; `None` where the query is refused.
 fn case(seed: u64) -> Option<Result<(), String>> {
     let mut seeded = Seeded::new(seed);
-    let sql = match seeded.once_in(4) {
-        true => seeded.pick(queries::KNOWN).to_string(),
-        false => queries::query(&mut seeded),
-    };
+    let sql = question_of(&mut seeded);
     let people: Vec<Person> = (0..8 + seeded.below(17))
         .map(|_| data::person(&mut seeded))
         .collect();
@@ -301,7 +306,9 @@ fn the_hunter_finds_pruning_by_statistics() {
 
 #[test]
 fn the_hunter_finds_signed_zeros_in_a_join() {
-    let (_, found) = with(Mutant::SignedZero, || hunt(0..400));
+    // The engine's own merges do not do what subqueries over public rows become.
+    let merged = |seed: &u64| !question_of(&mut Seeded::new(*seed)).contains("FROM p");
+    let (_, found) = with(Mutant::SignedZero, || hunt((0..400).filter(merged)));
     assert!(found.is_some_and(|found| found.contains("its parts together")));
 }
 
