@@ -25,8 +25,8 @@ pub(super) fn expression(expr: &Expr) -> Error {
             "write the value into the query",
         ),
         Expr::WindowFunction(_) => (
-            "window functions look at rows of other people",
-            "aggregate with GROUP BY; window functions may be used on the results of a private query",
+            "window functions stand where the rows of one person cannot be told",
+            "write the window in a subquery, with PARTITION BY the privacy unit; or use it on the results of a private query",
         ),
         Expr::AggregateFunction(_) => (
             "an aggregate cannot stand inside an expression of rows",

@@ -8,6 +8,7 @@ mod comma;
 mod join;
 mod per_unit;
 mod subquery;
+mod window;
 
 pub(crate) use subquery::{ONE_ROW, attached};
 
@@ -192,10 +193,7 @@ pub(crate) fn rows(plan: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error>
             "LIMIT over private rows is refused: which rows stay depends on everybody's, so one person could move all of them",
             "limit the result of an aggregate instead, or filter by a condition on each row",
         )),
-        LogicalPlan::Window(_) => Err(Error::refused(
-            "window functions over private rows are refused: one person's row changes the windows of others",
-            "aggregate first and use the window over the result, or group by the privacy unit in a subquery",
-        )),
+        LogicalPlan::Window(window) => window::windowed(window, catalog),
         other => Err(Error::refused(
             format!(
                 "{} over private rows is refused: nobody proved what it does to one person's rows",

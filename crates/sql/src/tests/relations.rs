@@ -546,3 +546,66 @@ fn rows_of_several_tables_together() {
         "public rows have no owner",
     );
 }
+
+#[test]
+fn windows_over_one_persons_rows() {
+    let of = |sql| (sql, None);
+    agree(&[
+        of(
+            "SELECT COUNT(*), SUM(q.year) FROM (SELECT person, year, ROW_NUMBER() OVER (PARTITION BY person ORDER BY year, cost, n, ward) AS k FROM visits) q WHERE q.k <= 2",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY person ORDER BY year DESC) AS r, DENSE_RANK() OVER (PARTITION BY person ORDER BY year DESC) AS d FROM visits) q WHERE q.r > 2 AND q.d = 2",
+        ),
+        of(
+            "SELECT COUNT(*), COUNT(q.before) FROM (SELECT person, year, LAG(year) OVER (PARTITION BY person ORDER BY year) AS before, LEAD(year, 2) OVER (PARTITION BY person ORDER BY year) AS after FROM visits) q WHERE q.before < q.year OR q.after = q.year",
+        ),
+        (
+            "SELECT COUNT(q.s), SUM(q.s, contribution_bounds_per_row => (-1000, 1000)) FROM (SELECT person, SUM(cost) OVER (PARTITION BY person ORDER BY year) AS s FROM visits) q",
+            Some(
+                "SELECT COUNT(q.s), SUM(q.s) FROM (SELECT person, SUM(cost) OVER (PARTITION BY person ORDER BY year) AS s FROM visits) q",
+            ),
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, n, SUM(n) OVER (PARTITION BY person ORDER BY year, n, cost, ward ROWS UNBOUNDED PRECEDING) AS s FROM visits) q WHERE q.s > 4",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, n, AVG(n) OVER (PARTITION BY person ORDER BY year, n, cost, ward ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS a FROM visits) q WHERE q.a >= 2",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, cost, MIN(cost) OVER (PARTITION BY person) AS least, MAX(cost) OVER (PARTITION BY person, year) AS most FROM visits) q WHERE q.cost = q.least OR q.cost = q.most",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, n, MAX(n) OVER (PARTITION BY person ORDER BY year, n, cost, ward ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) AS m FROM visits) q WHERE q.m > q.n",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, COUNT(*) OVER (PARTITION BY person) AS k, COUNT(cost) OVER (PARTITION BY person ORDER BY year) AS c FROM visits) q WHERE q.k > 4 AND q.c < 3",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT person, ward, FIRST_VALUE(ward) OVER (PARTITION BY person ORDER BY year, ward, n, cost) AS f, LAST_VALUE(year) OVER (PARTITION BY person ORDER BY year) AS l FROM visits) q WHERE q.f = q.ward AND q.l > 2000",
+        ),
+        of(
+            "SELECT COUNT(*) FROM (SELECT v.person, p.sex, ROW_NUMBER() OVER (PARTITION BY p.person ORDER BY v.cost, v.year, v.n, v.ward) AS k FROM visits v, people p WHERE v.person = p.person) q WHERE q.k = 3 AND q.sex = 'f'",
+        ),
+    ]);
+    refused(
+        "SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (ORDER BY cost) AS k FROM visits) q WHERE k < 3",
+        "partitioned by the person",
+    );
+    refused(
+        "SELECT COUNT(*) FROM (SELECT person, SUM(n) OVER (PARTITION BY ward) AS k FROM visits) q WHERE k < 3",
+        "partitioned by the person",
+    );
+    refused(
+        "SELECT COUNT(*) FROM (SELECT person, SUM(n) OVER (PARTITION BY person + 0) AS k FROM visits) q WHERE k < 3",
+        "partitioned by the person",
+    );
+    refused(
+        "SELECT COUNT(*) FROM (SELECT person, NTILE(4) OVER (PARTITION BY person ORDER BY n) AS k FROM visits) q WHERE k < 3",
+        "ntile",
+    );
+    refused(
+        "SELECT COUNT(*) FROM (SELECT person, SUM(n) OVER (PARTITION BY person ORDER BY year RANGE 1 PRECEDING) AS k FROM visits) q WHERE k < 3",
+        "frame",
+    );
+}

@@ -38,6 +38,10 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT COUNT(*) FROM t WHERE s IN (SELECT s || 'é' FROM p) OR x NOT IN (SELECT x FROM p WHERE p.s < t.s)",
     "SELECT COUNT(*), SUM(y, contribution_bounds_per_row => (-5, 9)) FROM t WHERE (SELECT MAX(b.x) FROM t b WHERE b.u = t.u AND b.s = t.s) > x",
     "SELECT COUNT(*) FROM t WHERE u IN (SELECT u FROM t GROUP BY u HAVING COUNT(DISTINCT s) > 1)",
+    // Windows over one person's rows, with ties.
+    "SELECT COUNT(*), SUM(x) FROM (SELECT u, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY d) AS k FROM t) AS q WHERE k = 1",
+    "SELECT COUNT(*), SUM(r, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, SUM(x) OVER (PARTITION BY u ORDER BY s ROWS 2 PRECEDING) AS r FROM t) AS q",
+    "SELECT COUNT(*), COUNT(DISTINCT z) FROM (SELECT u, x, LAG(s) OVER (PARTITION BY u, y ORDER BY d DESC) AS z, RANK() OVER (PARTITION BY u ORDER BY x) AS k FROM t) AS q WHERE k > 1 AND x <> 0",
     GROWING,
 ];
 
@@ -100,7 +104,7 @@ impl Grammar<'_> {
             return (format!("t AS {alias}"), alias);
         }
         let inner = depth - 1;
-        let text = match self.seeded.below(9) {
+        let text = match self.seeded.below(11) {
             0 => {
                 let (from, table) = self.relation(inner);
                 let columns = self.columns(&[&table], &table);
@@ -112,6 +116,17 @@ impl Grammar<'_> {
                 let columns = self.columns(&[&table], &table);
                 let condition = self.condition_with_subquery(&table, inner);
                 format!("SELECT {columns} FROM {from} WHERE {condition}")
+            }
+            9 | 10 => {
+                let (from, table) = self.relation(inner);
+                let columns: Vec<String> = ["x", "y", "s"]
+                    .into_iter()
+                    .map(|column| self.window(&table, column))
+                    .collect();
+                format!(
+                    "SELECT {table}.u AS u, {}, {table}.d AS d FROM {from}",
+                    columns.join(", ")
+                )
             }
             8 => {
                 let (left, a) = self.relation(inner.min(1));
@@ -248,6 +263,43 @@ impl Grammar<'_> {
             true => found,
             false => format!("({found} OR {})", self.condition(&[table], 1)),
         }
+    }
+
+    /// A column computed of a window over one person's rows.
+    fn window(&mut self, table: &str, column: &str) -> String {
+        let key = *self.seeded.pick(&["d", "s", "x"]);
+        let down = *self.seeded.pick(&["", " DESC", " NULLS FIRST"]);
+        let more = match self.seeded.once_in(3) {
+            true => format!(", {table}.{}", self.seeded.pick(&["s", "d"])),
+            false => String::new(),
+        };
+        let frame = *self.seeded.pick(&[
+            "",
+            " ROWS 1 PRECEDING",
+            " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+        ]);
+        let over =
+            |frame: &str| format!("OVER (PARTITION BY {table}.u{more} ORDER BY {table}.{key}{down}{frame})");
+        let (with_frame, without) = (over(frame), over(""));
+        let function = match (column, self.seeded.below(4)) {
+            (_, 0) => return format!("{table}.{column} AS {column}"),
+            ("y", 1) => format!("ROW_NUMBER() {without}"),
+            ("y", 2) => format!("DENSE_RANK() {without}"),
+            ("y", _) => format!("COUNT({table}.s) {with_frame}"),
+            (_, 1) => format!(
+                "{}({table}.{column}) {without}",
+                self.seeded.pick(&["LAG", "LEAD"])
+            ),
+            (_, 2) => format!(
+                "{}({table}.{column}) {with_frame}",
+                self.seeded.pick(&["MIN", "MAX"])
+            ),
+            (_, _) => format!(
+                "{}({table}.{column}) {with_frame}",
+                self.seeded.pick(&["FIRST_VALUE", "LAST_VALUE"])
+            ),
+        };
+        format!("{function} AS {column}")
     }
 
     fn pick<'a>(&mut self, tables: &[&'a str]) -> &'a str {
