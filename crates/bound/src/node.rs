@@ -1,10 +1,11 @@
 //! The bounding step as one node of a logical plan.
 
 use super::owner_join::OwnerJoinNode;
+use super::owner_window::OwnerWindowNode;
 use super::totals::totals_schema;
 use super::{Rule, relational};
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_err};
+use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_err, not_impl_err};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use std::cmp::Ordering;
 use std::fmt::Formatter;
@@ -75,6 +76,9 @@ pub fn to_relational(plan: LogicalPlan) -> Result<LogicalPlan> {
         let node = extension.node.as_any();
         if let Some(node) = node.downcast_ref::<ContributionBound>() {
             return Ok(Transformed::yes(node.relational()?));
+        }
+        if node.is::<OwnerWindowNode>() {
+            return not_impl_err!("windows over private rows have no form of built-in operators alone");
         }
         match node.downcast_ref::<OwnerJoinNode>() {
             Some(node) => Ok(Transformed::yes(node.join.relational()?)),

@@ -5,6 +5,7 @@ use super::choice::Digest;
 use super::exec::BoundExec;
 use super::node::{ContributionBound, Native};
 use super::owner_join::{AnyOrderExec, JoinRule, OwnerJoinExec, OwnerJoinNode};
+use super::owner_window::{OwnerWindowExec, OwnerWindowNode};
 use super::totals::Shape;
 use super::{Rule, key_columns, rules};
 use async_trait::async_trait;
@@ -128,6 +129,15 @@ impl ExtensionPlanner for BoundExtension {
         if let Some(node) = node.as_any().downcast_ref::<OwnerJoinNode>() {
             return owner_join(node, inputs, session).map(Some);
         }
+        if let (Some(node), [input]) = (node.as_any().downcast_ref::<OwnerWindowNode>(), inputs) {
+            // One owner's rows are held: fewer where they hold many texts.
+            let most = match texts_in(&input.schema()) {
+                0 => node.window.most,
+                texts => node.window.most.min(rows_of_texts(texts) as u64),
+            };
+            let any_order = Arc::new(AnyOrderExec::new(Arc::clone(input)));
+            return Ok(Some(Arc::new(OwnerWindowExec::new(any_order, node.rule(most)?))));
+        }
         let Some(node) = node.as_any().downcast_ref::<ContributionBound>() else {
             return Ok(None);
         };
@@ -187,11 +197,12 @@ fn owner_join(
     let rule = JoinRule {
         keys: node.keys()?,
         filter: filter
-            .map(|filter| session.create_physical_expr(filter, schema))
+            .map(|filter| session.create_physical_expr(filter, node.pair_schema()))
             .transpose()?,
-        keep_left: node.join.keep_left,
+        meeting: node.join.meeting.clone(),
         most_left,
         most_right,
+        pairs: Arc::clone(node.pair_schema().inner()),
         schema: Arc::clone(schema.inner()),
     };
     let any_order = |input: &Arc<dyn ExecutionPlan>| Arc::new(AnyOrderExec::new(Arc::clone(input)));

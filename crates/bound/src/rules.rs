@@ -6,6 +6,7 @@
 
 use super::exec::BoundExec;
 use super::owner_join::{AnyOrderExec, OwnerJoinExec};
+use super::owner_window::OwnerWindowExec;
 use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
 use datafusion::common::{Result, plan_err};
 use datafusion::config::ConfigOptions;
@@ -129,7 +130,9 @@ fn is_allowed(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<AggregateExec>()
         || plan.is::<BoundedWindowAggExec>()
         || plan.is::<BoundExec>()
-        || plan.is::<OwnerJoinExec>();
+        || plan.is::<OwnerJoinExec>()
+        // Partitioned by owner, whatever the query says.
+        || plan.is::<OwnerWindowExec>();
     if plain {
         return true;
     }

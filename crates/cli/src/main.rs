@@ -20,6 +20,7 @@ mod terminal;
 mod train;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 
 /// Differential privacy you can check: anyone in the data can plausibly deny being in it.
 #[derive(Parser)]
@@ -68,7 +69,7 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::try_parse_from(std::env::args_os().map(not_an_option)) {
         Ok(arguments) => arguments,
         Err(error) => return refused(&error),
     };
@@ -84,6 +85,22 @@ fn main() -> std::process::ExitCode {
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     })
+}
+
+/// A query may begin with a comment, and a comment with two dashes. No option has a blank after them, so such an argument is told apart by a line break before it.
+fn not_an_option(argument: OsString) -> OsString {
+    let is_comment = argument.to_str().is_some_and(|text| {
+        text.strip_prefix("--")
+            .is_some_and(|rest| rest.starts_with(char::is_whitespace))
+    });
+    match is_comment {
+        true => {
+            let mut query = OsString::from("\n");
+            query.push(argument);
+            query
+        }
+        false => argument,
+    }
 }
 
 /// Help and version go to standard output and are a success. What cannot be understood is bad input like any other: an error, a hint,

@@ -5,7 +5,7 @@ use crate::aggregation::{Aggregation, Shape};
 use crate::catalog::Catalog;
 use crate::dialect::SelectOptions;
 use crate::grouping_sets::{GroupingSets, part_of};
-use crate::relation::{is_private, operator, rows, unplannable};
+use crate::relation::{attached, is_private, operator, rows, unplannable};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -89,15 +89,10 @@ impl Split {
                     return self.grouping_sets(&sets, selects, catalog);
                 }
                 let rows = rows(&aggregate.input, catalog)?;
+                let (rows, keys) = attached(rows, aggregate.group_expr.clone(), catalog)?;
+                let (rows, aggregates) = attached(rows, aggregate.aggr_expr.clone(), catalog)?;
                 self.released(plan, || {
-                    Aggregation::new(
-                        rows,
-                        &aggregate.group_expr,
-                        &aggregate.aggr_expr,
-                        &aggregate.schema,
-                        selects,
-                        catalog,
-                    )
+                    Aggregation::new(rows, &keys, &aggregates, &aggregate.schema, selects, catalog)
                 })
             }
             // SELECT DISTINCT is GROUP BY everything.
@@ -159,15 +154,10 @@ impl Split {
                 continue;
             };
             let rows = rows(&plain.input, catalog)?;
+            let (rows, keys) = attached(rows, plain.group_expr.clone(), catalog)?;
+            let (rows, aggregates) = attached(rows, plain.aggr_expr.clone(), catalog)?;
             let aggregation = || {
-                let mut made = Aggregation::new(
-                    rows,
-                    &plain.group_expr,
-                    &plain.aggr_expr,
-                    &plain.schema,
-                    selects,
-                    catalog,
-                )?;
+                let mut made = Aggregation::new(rows, &keys, &aggregates, &plain.schema, selects, catalog)?;
                 made.options = part_of(&made.options, sets.len())?;
                 Ok(made)
             };

@@ -11,6 +11,8 @@ pub(crate) enum Mutant {
     SignedZero,
     /// Texts grow without a limit.
     TextGrowth,
+    /// ROW_NUMBER counts rows that are equal in the query's order as they come.
+    WindowTies,
 }
 
 thread_local! {

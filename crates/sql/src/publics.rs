@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::engine::over_data;
 use crate::facts::Kind;
 use crate::frontier::{Split, column_name, reads_rows};
-use crate::relation::{PublicSide, unplannable};
+use crate::relation::{ONE_ROW, PublicSide, unplannable};
 use bound::canonical;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
@@ -58,7 +58,7 @@ impl Publics {
             let mut repetitions = 1u64;
             for side in &aggregation.rows.publics {
                 let rows = publics.add(side, session, catalog).await?;
-                if side.key.is_none() {
+                if side.repeats {
                     repetitions = repetitions.saturating_mul(rows.max(1));
                 }
             }
@@ -209,6 +209,12 @@ fn check_key(key: &[String], side: &Side) -> Result<(), Error> {
         .all(|row| seen.insert(rows.row(row)))
     {
         return Ok(());
+    }
+    if key == [ONE_ROW] {
+        return Err(Error::refused(
+            "a subquery that stands for one value has more than one row",
+            "aggregate it, for example with MAX(…), or add a condition that leaves one row; nothing was charged",
+        ));
     }
     Err(Error::refused(
         format!(

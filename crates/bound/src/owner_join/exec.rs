@@ -1,5 +1,6 @@
 //! The operator: two inputs, each sorted by owner, in one pass.
 
+use super::Meeting;
 use super::pairs::Pairs;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -31,10 +32,12 @@ pub(crate) struct Rule {
     pub(crate) keys: (usize, usize),
     /// What has to hold of a pair.
     pub(crate) filter: Option<Arc<dyn PhysicalExpr>>,
-    pub(crate) keep_left: bool,
+    pub(crate) meeting: Meeting,
     pub(crate) most_left: u64,
     pub(crate) most_right: u64,
     /// The columns of both sides.
+    pub(crate) pairs: SchemaRef,
+    /// What comes out.
     pub(crate) schema: SchemaRef,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # Privacy
 //! Claim: the rows that come out for an owner are a function of that owner's rows on both sides, as multisets, and there are at most
-//! `most_left · most_right` of them (`most_left` more for a left join).
+//! `most_left · most_right` of them (`most_left` more for a left join, and `most_left` in all where it is only asked which rows find a partner).
 //! Proof: both sides are sorted by the key and then by all their other columns. Of each key the first `most` rows of each side are taken: equal rows
 //! are interchangeable, so which values are taken is a function of the multiset of that key's rows. Pairs are formed inside one key, and the filter looks
 //! at one pair. Keys are compared by their bytes in the engine's row format, in which canonical values ([`super::canonical`]) are equal exactly when
@@ -19,6 +19,7 @@ mod pairs;
 pub(crate) use any_order::AnyOrderExec;
 pub(crate) use exec::{OwnerJoinExec, Rule as JoinRule};
 
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, JoinType, Result, internal_err, plan_err};
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::utils::expr_to_columns;
@@ -31,6 +32,17 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt::Formatter;
 use std::sync::Arc;
+
+/// What becomes of two sides whose rows meet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Meeting {
+    /// A row for each pair.
+    Pairs,
+    /// The same, and a row of the left side that finds no partner stays, with NULLs: a left join.
+    PairsAndRest,
+    /// Each row of the left side once, with a further column of this name: whether it found a partner.
+    Whether(String),
+}
 
 /// A join of two private tables on the column that names the owner, or the key that leads to one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +57,8 @@ pub struct OwnerJoin {
     pub right_key: Column,
     /// What else has to hold of a pair of rows.
     pub filter: Option<Expr>,
-    /// Whether a row of the left side that finds no partner stays, with NULLs: a left join.
-    pub keep_left: bool,
+    /// What becomes of them.
+    pub meeting: Meeting,
     /// Of one owner at most so many rows of the left side are joined.
     pub most_left: u64,
     /// Likewise of the right side.
@@ -60,12 +72,13 @@ impl OwnerJoin {
         Ok(LogicalPlan::Extension(Extension { node }))
     }
 
-    fn join_type(&self) -> JoinType {
-        if self.keep_left {
-            JoinType::Left
-        } else {
-            JoinType::Inner
-        }
+    /// The columns of a pair of rows, which the filter looks at.
+    fn of_pairs(&self) -> Result<DFSchema> {
+        let kind = match self.meeting {
+            Meeting::PairsAndRest => JoinType::Left,
+            Meeting::Pairs | Meeting::Whether(_) => JoinType::Inner,
+        };
+        build_join_schema(self.left.schema(), self.right.schema(), &kind)
     }
 
     /// The same with built-in operators alone.
@@ -89,11 +102,21 @@ impl OwnerJoin {
         };
         let right = cut(&self.right, &self.right_key, self.most_right)?;
         let keys = (vec![self.left_key.clone()], vec![self.right_key.clone()]);
+        let kind = match self.meeting {
+            Meeting::Pairs => JoinType::Inner,
+            Meeting::PairsAndRest => JoinType::Left,
+            Meeting::Whether(_) => JoinType::LeftMark,
+        };
         // Rows of nobody meet nobody, and do not stay either.
-        LogicalPlanBuilder::from(cut(&self.left, &self.left_key, self.most_left)?)
+        let joined = LogicalPlanBuilder::from(cut(&self.left, &self.left_key, self.most_left)?)
             .filter(Expr::Column(self.left_key.clone()).is_not_null())?
-            .join(right, self.join_type(), keys, self.filter.clone())?
-            .build()
+            .join(right, kind, keys, self.filter.clone())?;
+        let Meeting::Whether(name) = &self.meeting else {
+            return joined.build();
+        };
+        let mut columns: Vec<Expr> = joined.schema().columns().into_iter().map(Expr::Column).collect();
+        let found = columns.pop().map(|found| found.alias(name));
+        joined.project(columns.into_iter().chain(found))?.build()
     }
 }
 
@@ -106,6 +129,7 @@ fn ascending(column: Column) -> SortExpr {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct OwnerJoinNode {
     pub(crate) join: OwnerJoin,
+    pairs: DFSchemaRef,
     schema: DFSchemaRef,
 }
 
@@ -125,11 +149,19 @@ impl OwnerJoinNode {
                 );
             }
         }
-        let schema = build_join_schema(left, right, &join.join_type())?;
-        Ok(Self {
-            schema: Arc::new(schema),
-            join,
-        })
+        let pairs = Arc::new(join.of_pairs()?);
+        let schema = match &join.meeting {
+            Meeting::Whether(name) => {
+                let found = Arc::new(Field::new(name, DataType::Boolean, false));
+                let columns = left
+                    .iter()
+                    .map(|(table, field)| (table.cloned(), Arc::clone(field)));
+                let columns = columns.chain([(None, found)]).collect();
+                Arc::new(DFSchema::new_with_metadata(columns, left.metadata().clone())?)
+            }
+            _ => Arc::clone(&pairs),
+        };
+        Ok(Self { join, pairs, schema })
     }
 
     /// The places of the two keys in their inputs.
@@ -143,6 +175,11 @@ impl OwnerJoinNode {
 
     pub(crate) fn joined_schema(&self) -> &DFSchemaRef {
         &self.schema
+    }
+
+    /// The columns of a pair of rows.
+    pub(crate) fn pair_schema(&self) -> &DFSchemaRef {
+        &self.pairs
     }
 }
 
@@ -204,9 +241,14 @@ impl UserDefinedLogicalNodeCore for OwnerJoinNode {
         if let Some(filter) = &self.join.filter {
             expr_to_columns(filter, &mut read).ok()?;
         }
-        let mut needed: Vec<usize> = output.to_vec();
+        // Whether a partner was found is no column of either side.
+        let of_sides = match self.join.meeting {
+            Meeting::Whether(_) => width,
+            _ => usize::MAX,
+        };
+        let mut needed: Vec<usize> = output.iter().copied().filter(|place| *place < of_sides).collect();
         for column in &read {
-            needed.push(self.schema.maybe_index_of_column(column)?);
+            needed.push(self.pairs.maybe_index_of_column(column)?);
         }
         let (left, right) = self.keys().ok()?;
         needed.extend([left, width + right]);

@@ -1,5 +1,6 @@
 //! Pairs of rows of one owner.
 
+use super::Meeting;
 use super::exec::{ORDER, Rule};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
@@ -94,8 +95,10 @@ impl Pairs {
         if !self.send_pairs(batch, &mut matched, output).await? {
             return Ok(false);
         }
-        if !self.rule.keep_left {
-            return Ok(true);
+        match self.rule.meeting {
+            Meeting::Pairs => return Ok(true),
+            Meeting::PairsAndRest => {}
+            Meeting::Whether(_) => return self.send_whether(batch, joined, matched, output).await,
         }
         let lonely =
             (0..batch.num_rows() as u32).filter(|row| joined[*row as usize] && !matched[*row as usize]);
@@ -104,7 +107,7 @@ impl Pairs {
             return Ok(true);
         }
         let right = |rows: usize| {
-            let fields = &self.rule.schema.fields()[batch.num_columns()..];
+            let fields = &self.rule.pairs.fields()[batch.num_columns()..];
             let nulls = fields.iter().map(|field| new_null_array(field.data_type(), rows));
             nulls.collect::<Vec<ArrayRef>>()
         };
@@ -125,7 +128,12 @@ impl Pairs {
         }
         self.oldest = None;
         let rows = std::mem::take(&mut self.waiting_left);
-        let right = self.right.gather(&std::mem::take(&mut self.waiting_right))?;
+        let partners = std::mem::take(&mut self.waiting_right);
+        if self.rule.filter.is_none() && matches!(self.rule.meeting, Meeting::Whether(_)) {
+            rows.iter().for_each(|row| matched[*row as usize] = true);
+            return Ok(true);
+        }
+        let right = self.right.gather(&partners)?;
         let mut pairs = self.gather(batch, rows.clone(), right)?;
         match &self.rule.filter {
             None => rows.iter().for_each(|row| matched[*row as usize] = true),
@@ -141,7 +149,10 @@ impl Pairs {
                 pairs = filter_record_batch(&pairs, &kept)?;
             }
         }
-        Ok(pairs.num_rows() == 0 || output.send(Ok(pairs)).await.is_ok())
+        if pairs.num_rows() == 0 || matches!(self.rule.meeting, Meeting::Whether(_)) {
+            return Ok(true);
+        }
+        Ok(output.send(Ok(pairs)).await.is_ok())
     }
 
     /// Rows of the left side beside columns of the right one.
@@ -153,8 +164,23 @@ impl Pairs {
         }
         columns.extend(right);
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let schema = Arc::clone(&self.rule.schema);
+        let schema = Arc::clone(&self.rule.pairs);
         Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+    }
+
+    /// Sends the rows of the left side that are joined, each once, and whether it found a partner.
+    async fn send_whether(
+        &mut self,
+        batch: &RecordBatch,
+        joined: Vec<bool>,
+        matched: Vec<bool>,
+        output: &Sender<Result<RecordBatch>>,
+    ) -> Result<bool> {
+        let mut columns = batch.columns().to_vec();
+        columns.push(Arc::new(BooleanArray::from(matched)));
+        let rows = RecordBatch::try_new(Arc::clone(&self.rule.schema), columns)?;
+        let rows = filter_record_batch(&rows, &BooleanArray::from(joined))?;
+        Ok(rows.num_rows() == 0 || output.send(Ok(rows)).await.is_ok())
     }
 }
 

@@ -133,7 +133,7 @@ async fn joined(directory: &Path, context: SessionContext, ours: bool) -> Result
                 left_key: key("a"),
                 right_key: key("b"),
                 filter: None,
-                keep_left: false,
+                meeting: crate::Meeting::Pairs,
                 most_left: 1000,
                 most_right: 1000,
             };

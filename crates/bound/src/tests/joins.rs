@@ -1,6 +1,6 @@
 //! Joins of private tables, against a join that looks at one owner at a time.
 
-use crate::{OwnerJoin, session, session_with_all_rules, to_relational};
+use crate::{Meeting, OwnerJoin, session, session_with_all_rules, to_relational};
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use datafusion::common::{Column, TableReference};
@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// An owner, a number and whether the owner is nobody.
 type Row = (Option<u8>, Option<i64>);
-/// A row of the result: the owner, and the numbers of both sides. A row of the right side that is not there has no number.
+/// A row of the result: the owner, and the numbers of both sides. A row of the right side that is not there has no number; where it is only asked whether there is a
+/// partner, 1 says so.
 type Pair = (u8, Option<i64>, Option<i64>);
 
 fn owner(number: u8) -> String {
@@ -41,7 +42,7 @@ fn table(name: &str, rows: &[Row], cut: usize) -> LogicalPlan {
         .unwrap()
 }
 
-fn join(left: &[Row], right: &[Row], cut: usize, most: (u64, u64), keep_left: bool) -> LogicalPlan {
+fn join(left: &[Row], right: &[Row], cut: usize, most: (u64, u64), meeting: &Meeting) -> LogicalPlan {
     let column = |table: &str, name: &str| Column::new(Some(TableReference::bare(table)), name);
     OwnerJoin {
         left: table("a", left, cut),
@@ -49,7 +50,7 @@ fn join(left: &[Row], right: &[Row], cut: usize, most: (u64, u64), keep_left: bo
         left_key: column("a", "u"),
         right_key: column("b", "u"),
         filter: Some(col("a.n").lt(col("b.n") + col("a.n") * col("a.n"))),
-        keep_left,
+        meeting: meeting.clone(),
         most_left: most.0,
         most_right: most.1,
     }
@@ -73,6 +74,11 @@ fn pairs(plan: LogicalPlan, session: &SessionContext) -> Vec<Pair> {
         for row in 0..batch.num_rows() {
             let owners = batch.column(1).as_string_view();
             let name = owners.value(row).trim_start_matches("owner");
+            if let Some(found) = batch.column(2).as_boolean_opt() {
+                let found = Some(i64::from(found.value(row)));
+                pairs.push((name.parse().unwrap(), number(0, row), found));
+                continue;
+            }
             let other = batch.column(3).as_string_view();
             assert!(other.is_null(row) || other.value(row) == owners.value(row));
             pairs.push((name.parse().unwrap(), number(0, row), number(2, row)));
@@ -102,7 +108,7 @@ fn owned(rows: &[Row], owner: u8, most: u64) -> Vec<Option<i64>> {
 }
 
 /// The definition, one owner at a time.
-fn expected(left: &[Row], right: &[Row], most: (u64, u64), keep_left: bool) -> Vec<Pair> {
+fn expected(left: &[Row], right: &[Row], most: (u64, u64), meeting: &Meeting) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for owner in 0..=u8::MAX {
         let partners = owned(right, owner, most.1);
@@ -113,10 +119,11 @@ fn expected(left: &[Row], right: &[Row], most: (u64, u64), keep_left: bool) -> V
                 .filter(meets)
                 .map(|other| (owner, one, *other))
                 .collect();
-            if found.is_empty() && keep_left {
-                pairs.push((owner, one, None));
+            match meeting {
+                Meeting::Whether(_) => pairs.push((owner, one, Some(i64::from(!found.is_empty())))),
+                Meeting::PairsAndRest if found.is_empty() => pairs.push((owner, one, None)),
+                _ => pairs.extend(found),
             }
-            pairs.extend(found);
         }
     }
     pairs.sort_unstable();
@@ -139,21 +146,21 @@ proptest! {
         (left, right) in (rows(), rows()),
         cut in 0usize..40,
         most in (prop::sample::select(&[1, 2, 3, u64::MAX][..]), prop::sample::select(&[1, 2, 5, u64::MAX][..])),
-        keep_left: bool,
+        meeting in prop::sample::select(vec![Meeting::Pairs, Meeting::PairsAndRest, Meeting::Whether("found".to_owned())]),
         batch_size in 1usize..9,
     ) {
-        let found = pairs(join(&left, &right, cut, most, keep_left), &ours(batch_size));
-        prop_assert_eq!(&found, &expected(&left, &right, most, keep_left));
+        let found = pairs(join(&left, &right, cut, most, &meeting), &ours(batch_size));
+        prop_assert_eq!(&found, &expected(&left, &right, most, &meeting));
         // Additive over owners: together they give what each gives alone.
         let mut alone = Vec::new();
         for owner in 0..6 {
             let of = |rows: &[Row]| rows.iter().filter(|(whose, _)| *whose == Some(owner)).copied().collect::<Vec<_>>();
-            alone.extend(pairs(join(&of(&left), &of(&right), cut, most, keep_left), &ours(10 - batch_size)));
+            alone.extend(pairs(join(&of(&left), &of(&right), cut, most, &meeting), &ours(10 - batch_size)));
         }
         alone.sort_unstable();
         prop_assert_eq!(&found, &alone);
         // Built-in operators give the same. They are for a database; here the closed list of operators refuses some of their plans.
-        let relational = to_relational(join(&left, &right, cut, most, keep_left)).unwrap();
+        let relational = to_relational(join(&left, &right, cut, most, &meeting)).unwrap();
         let stock = session_with_all_rules(SessionConfig::new(), Arc::new(RuntimeEnv::default()));
         prop_assert_eq!(&found, &pairs(relational, &stock));
     }
@@ -163,7 +170,7 @@ proptest! {
 #[test]
 fn operators_that_are_not_on_the_list_are_refused() {
     let rows = [(Some(1), Some(1))];
-    let relational = to_relational(join(&rows, &rows, 1, (u64::MAX, u64::MAX), false)).unwrap();
+    let relational = to_relational(join(&rows, &rows, 1, (u64::MAX, u64::MAX), &Meeting::Pairs)).unwrap();
     let limited = LogicalPlanBuilder::from(table("a", &rows, 1))
         .limit(0, Some(1))
         .and_then(LogicalPlanBuilder::build)

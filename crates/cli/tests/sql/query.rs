@@ -7,6 +7,21 @@ use std::process::Stdio;
 const BY_CITY: &str = "SELECT city, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY city ORDER BY city";
 
 #[test]
+fn a_query_may_begin_with_a_comment() {
+    let folder = Folder::new();
+    let plain = folder.stdout(&["query", "--quiet", "SELECT COUNT(*) AS n FROM people"]);
+    for query in [
+        "-- how many\nSELECT COUNT(*) AS n FROM people",
+        "/* how many */ SELECT COUNT(*) AS n FROM people;",
+    ] {
+        // The same question is not asked twice.
+        assert_eq!(folder.stdout(&["query", "--quiet", query]), plain, "{query}");
+    }
+    let mistyped = folder.run(&["query", "--epsilno", "1", "SELECT COUNT(*) AS n FROM people"]);
+    assert!(stderr(&mistyped).contains("--epsilno"), "{}", stderr(&mistyped));
+}
+
+#[test]
 fn a_table_for_people() {
     let folder = Folder::new();
     let output = folder.run(&["query", BY_CITY]);

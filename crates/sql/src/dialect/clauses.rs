@@ -77,7 +77,8 @@ fn check_query(query: &Query) -> Result<(), Error> {
         body,
         order_by,
         limit_clause,
-        fetch,
+        // Read as a limit: see `spelling`.
+        fetch: _,
         locks,
         for_clause,
         settings,
@@ -121,7 +122,6 @@ fn check_query(query: &Query) -> Result<(), Error> {
             "FORMAT",
             "leave it out; `deniable query --format` says how an answer is written",
         ),
-        (fetch.is_some(), "FETCH", AS_LIMIT),
         (limit_by, "LIMIT … BY", AS_LIMIT),
     ])
 }

@@ -26,12 +26,14 @@ mod depth;
 mod markers;
 mod options;
 mod rewrite;
+mod spelling;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use markers::{PER_GROUP, PER_ROW, QUANTILE, SELECT, WIDTH_BUCKET, marker_functions};
 pub(crate) use options::{GroupSelection, SelectOptions};
+pub(crate) use spelling::as_written;
 
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{Query, Statement};

@@ -3,7 +3,7 @@
 use super::depth::{RELATIONS, too_many_relations};
 use super::markers::SELECT;
 use super::options::{Clause, SelectOptions};
-use super::{calls, clauses};
+use super::{calls, clauses, spelling};
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Distinct, Expr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr,
@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 pub(super) fn rewrite(query: &mut Query, marked: Vec<Clause>) -> Result<Vec<SelectOptions>, Error> {
     only_selects(&query.body)?;
     clauses::check(query)?;
+    spelling::tell_columns_apart(&mut query.body);
     let (places, options): (Vec<_>, Vec<_>) = marked
         .into_iter()
         .map(|clause| (clause.select, clause.options))
@@ -173,6 +174,10 @@ impl VisitorMut for Walk {
         ControlFlow::Break(changes_data())
     }
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        flow(spelling::fetch_as_limit(query))
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         flow(self.enter(select))
     }
@@ -182,6 +187,10 @@ impl VisitorMut for Walk {
     }
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<Error> {
-        flow(without_time_zone(expression).and_then(|()| calls::rewrite(expression)))
+        flow(
+            without_time_zone(expression)
+                .and_then(|()| spelling::lists(expression))
+                .and_then(|()| calls::rewrite(expression)),
+        )
     }
 }

@@ -9,24 +9,24 @@ use datafusion::logical_expr::{Expr, Operator};
 pub(super) fn expression(expr: &Expr) -> Error {
     let (what, hint) = match expr {
         Expr::ScalarSubquery(_) => (
-            "a subquery as a value mixes rows of many people into each row",
-            "join the tables on the privacy unit, or ask the inner query first and use its answer as a constant",
+            "a subquery as a value stands where its rows cannot be told apart by their owners",
+            "put it into WHERE or after SELECT, tied to the privacy unit; or ask the inner query first and use its answer as a constant",
         ),
         Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => (
-            "EXISTS, IN (SELECT …), ANY and ALL look at rows of other people",
-            "join the tables on the privacy unit, or list the values: IN ('a', 'b')",
+            "EXISTS, IN (SELECT …), ANY and ALL stand where their rows cannot be told apart by their owners",
+            "put it into WHERE, tied to the privacy unit; or list the values: IN ('a', 'b')",
         ),
         Expr::OuterReferenceColumn(..) => (
-            "a column of an outer query cannot be used inside a subquery",
-            "join the tables on the privacy unit",
+            "a column of an outer query is used where a subquery cannot use it",
+            "use it in the WHERE of the subquery, tied to the privacy unit; or join the tables on the privacy unit",
         ),
         Expr::Placeholder(_) => (
             "the query has a placeholder without a value",
             "write the value into the query",
         ),
         Expr::WindowFunction(_) => (
-            "window functions look at rows of other people",
-            "aggregate with GROUP BY; window functions may be used on the results of a private query",
+            "window functions stand where the rows of one person cannot be told",
+            "write the window in a subquery, with PARTITION BY the privacy unit; or use it on the results of a private query",
         ),
         Expr::AggregateFunction(_) => (
             "an aggregate cannot stand inside an expression of rows",

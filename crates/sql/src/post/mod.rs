@@ -14,7 +14,7 @@ use crate::estimate::Estimate;
 use crate::facts::Value;
 use crate::frontier::{RELEASED, column_name, reads_rows};
 use crate::relation::unplannable;
-use crate::{Error, sources};
+use crate::{Error, dialect, sources};
 use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -176,10 +176,11 @@ pub(crate) async fn finish(
     let extended = extend(&over_releases, &mut Names::default())?;
     let schema = extended.plan.schema().clone();
     let place = |column: &Column| schema.maybe_index_of_column(column);
-    let shown = over_releases.schema().fields().iter().zip(&extended.columns);
+    let names = over_releases.schema().fields().iter().map(|field| field.name().clone());
+    let shown = dialect::as_written(names.collect()).into_iter().zip(&extended.columns);
     let columns = shown
-        .map(|(field, known)| Shown {
-            name: field.name().clone(),
+        .map(|(name, known)| Shown {
+            name,
             certainty: match known {
                 Known::Exact => Certainty::Exact,
                 Known::Within(ends) => match (place(&ends.columns[0]), place(&ends.columns[1])) {

@@ -7,13 +7,13 @@ use crate::expression::{Scope, accept};
 use crate::facts::{Facts, Kind};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
-use bound::OwnerJoin;
+use bound::{Meeting, OwnerJoin};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator};
 
-type Columns = Vec<(Option<TableReference>, String, Facts)>;
+pub(super) type Columns = Vec<(Option<TableReference>, String, Facts)>;
 
 /// A join of private tables makes at most so many pairs of one owner's rows.
 const MOST_PAIRS: u64 = 1_000_000;
@@ -31,7 +31,7 @@ pub(super) fn joined(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
 }
 
 /// All conditions of a join as one list.
-fn conditions(join: &Join) -> Vec<Expr> {
+pub(super) fn conditions(join: &Join) -> Vec<Expr> {
     let pairs = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
     let filter = join
         .filter
@@ -128,6 +128,7 @@ fn with_public(
     };
     joined.publics.push(PublicSide {
         plan: public.clone(),
+        repeats: key.is_none(),
         key,
     });
     joined.story.push(if unique {
@@ -139,7 +140,7 @@ fn with_public(
 }
 
 /// Whether a plan reads columns of a query around it. A subquery inside of it that does is taken for one as well: nobody needs it.
-fn depends_on_outside(plan: &LogicalPlan) -> bool {
+pub(super) fn depends_on_outside(plan: &LogicalPlan) -> bool {
     let mut found = false;
     let walked = plan.apply_with_subqueries(|node| {
         found |= matches!(node, LogicalPlan::Subquery(subquery) if !subquery.outer_ref_columns.is_empty());
@@ -184,7 +185,7 @@ fn in_order_of(join: &Join, mut rows: Rows) -> Result<Rows, Error> {
 }
 
 /// What is known of a public plan's columns: the catalog's facts where it is a table, possibly renamed; else the kind alone.
-fn public_columns(plan: &LogicalPlan, catalog: &Catalog) -> Columns {
+pub(super) fn public_columns(plan: &LogicalPlan, catalog: &Catalog) -> Columns {
     let declared = declared(plan, catalog);
     plan.schema()
         .iter()
@@ -216,7 +217,7 @@ fn declared(plan: &LogicalPlan, catalog: &Catalog) -> Option<Vec<Facts>> {
 }
 
 /// A key of a public plan that is among these columns: at most one row agrees with given values in it.
-fn key_among(plan: &LogicalPlan, columns: &[String], catalog: &Catalog) -> Option<Vec<String>> {
+pub(super) fn key_among(plan: &LogicalPlan, columns: &[String], catalog: &Catalog) -> Option<Vec<String>> {
     match plan {
         LogicalPlan::TableScan(scan) => {
             let (_, table) = table_of(catalog, &scan.table_name)?;
@@ -231,7 +232,7 @@ fn key_among(plan: &LogicalPlan, columns: &[String], catalog: &Catalog) -> Optio
 }
 
 /// The two sides of an equality.
-fn equality(expr: &Expr) -> Option<(&Expr, &Expr)> {
+pub(super) fn equality(expr: &Expr) -> Option<(&Expr, &Expr)> {
     match expr {
         Expr::BinaryExpr(binary) if binary.op == Operator::Eq => Some((&binary.left, &binary.right)),
         _ => None,
@@ -342,7 +343,11 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         left_key: one.1,
         right_key: other.1,
         filter: conjunction(accepted),
-        keep_left,
+        meeting: if keep_left {
+            Meeting::PairsAndRest
+        } else {
+            Meeting::Pairs
+        },
         most_left: one.2,
         most_right: other.2,
     }
@@ -387,7 +392,7 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
 
 /// How many rows of one owner are joined, of each side. Pairs of one owner are counted by a public number, whatever that owner's rows are; what is known
 /// of the sides says how it is divided between them.
-fn most_joined(left: &Rows, right: &Rows, keep_left: bool) -> (u64, u64) {
+pub(super) fn most_joined(left: &Rows, right: &Rows, keep_left: bool) -> (u64, u64) {
     // A left join holds the right side's rows of one owner in memory, however many of the left side there are.
     let held = if keep_left { MOST_HELD } else { u64::MAX };
     let least = MOST_PAIRS.isqrt();
@@ -404,7 +409,7 @@ fn most_joined(left: &Rows, right: &Rows, keep_left: bool) -> (u64, u64) {
 }
 
 /// The column of a plan that has this name.
-fn column_named(plan: &LogicalPlan, name: &str) -> Column {
+pub(super) fn column_named(plan: &LogicalPlan, name: &str) -> Column {
     let found = plan.schema().iter().find(|(_, field)| field.name() == name);
     let (qualifier, field) = found.expect("it was just named");
     Column::new(qualifier.cloned(), field.name().clone())
@@ -447,7 +452,7 @@ pub(super) fn through(
         left_key: Column::new(Some(name.clone()), column),
         right_key: Column::new(Some(TableReference::bare(ALIAS)), key),
         filter: None,
-        keep_left: false,
+        meeting: Meeting::Pairs,
         most_left: u64::MAX,
         // The catalog says that the key is unique.
         most_right: 1,

@@ -4,17 +4,24 @@
 //! it carries what the catalog and the query tell: which columns name the unit, how many rows one unit has, and the [`Facts`] of each column.
 //! The owner of a row travels in a hidden column, so a projection cannot lose it.
 
+mod comma;
 mod join;
 mod per_unit;
+mod subquery;
+mod window;
+
+pub(crate) use subquery::{ONE_ROW, attached};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits, Owner, Table};
 use crate::expression::{Scope, Typed, accept};
-use crate::facts::{Facts, Kind};
-use datafusion::common::{Column, ScalarValue, TableReference};
+use crate::facts::{Facts, Kind, Value};
+use datafusion::common::{Column, ExprSchema, ScalarValue, TableReference};
 use datafusion::logical_expr::{
-    Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, TableScan, Union, col,
+    Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, TableScan, Union,
+    cast, col,
 };
+use std::sync::Arc;
 
 /// The hidden column that names a row's owner.
 pub(crate) const UNIT: &str = "__deniable_unit";
@@ -58,6 +65,8 @@ pub(crate) struct PublicSide {
     pub(crate) plan: LogicalPlan,
     /// Columns that the join matches and in which no two rows may agree; `None` where a private row may find any number of partners.
     pub(crate) key: Option<Vec<String>>,
+    /// Whether a private row becomes as many rows as it finds partners.
+    pub(crate) repeats: bool,
 }
 
 impl Rows {
@@ -95,6 +104,18 @@ impl Rows {
     /// The hidden owner, as an expression.
     pub(crate) fn unit_expr(&self) -> Expr {
         Expr::Column(self.unit_column())
+    }
+
+    /// The same rows with the first columns alone.
+    fn narrowed(mut self, width: usize) -> Result<Self, Error> {
+        if self.columns.len() > width {
+            self.columns.truncate(width);
+            self.plan = LogicalPlanBuilder::from(self.plan.clone())
+                .project(self.all())
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(unplannable)?;
+        }
+        Ok(self)
     }
 
     /// All columns and the hidden one, as expressions.
@@ -169,10 +190,7 @@ pub(crate) fn rows(plan: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error>
             "LIMIT over private rows is refused: which rows stay depends on everybody's, so one person could move all of them",
             "limit the result of an aggregate instead, or filter by a condition on each row",
         )),
-        LogicalPlan::Window(_) => Err(Error::refused(
-            "window functions over private rows are refused: one person's row changes the windows of others",
-            "aggregate first and use the window over the result, or group by the privacy unit in a subquery",
-        )),
+        LogicalPlan::Window(window) => window::windowed(window, catalog),
         other => Err(Error::refused(
             format!(
                 "{} over private rows is refused: nobody proved what it does to one person's rows",
@@ -289,14 +307,17 @@ fn aliased(alias: &SubqueryAlias, catalog: &Catalog) -> Result<Rows, Error> {
 }
 
 fn filtered(filter: &Filter, catalog: &Catalog) -> Result<Rows, Error> {
-    let mut rows = rows(&filter.input, catalog)?;
+    let (input, conjuncts) = comma::understood(filter, catalog)?;
+    let mut rows = rows(&input, catalog)?;
     let mut kept = Vec::new();
-    for conjunct in datafusion::logical_expr::utils::split_conjunction(&filter.predicate) {
-        match select_marker(conjunct) {
+    for conjunct in conjuncts {
+        match select_marker(&conjunct) {
             Some(select) => rows.selects.push(select),
-            None => kept.push(conjunct.clone()),
+            None => kept.push(conjunct),
         }
     }
+    let width = rows.columns.len();
+    let (mut rows, kept) = subquery::attached_to_filter(rows, kept, catalog)?;
     let Some(predicate) = datafusion::logical_expr::utils::conjunction(kept) else {
         return Ok(rows);
     };
@@ -317,7 +338,7 @@ fn filtered(filter: &Filter, catalog: &Catalog) -> Result<Rows, Error> {
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
     rows.whole = false;
-    Ok(rows)
+    rows.narrowed(width)
 }
 
 /// The place of the SELECT's options, if this is the marker that the reader of the dialect left.
@@ -335,10 +356,11 @@ fn select_marker(expr: &Expr) -> Option<usize> {
 
 fn projected(projection: &Projection, catalog: &Catalog) -> Result<Rows, Error> {
     let rows = rows(&projection.input, catalog)?;
+    let (rows, written) = attached(rows, projection.expr.clone(), catalog)?;
     let mut columns = Vec::new();
     let mut unit_columns = Vec::new();
     let mut exprs = Vec::new();
-    for (expr, (qualifier, field)) in projection.expr.iter().zip(projection.schema.iter()) {
+    for (expr, (qualifier, field)) in written.iter().zip(projection.schema.iter()) {
         let typed = rows.accept(expr)?;
         let name = (qualifier.cloned(), field.name().clone());
         if rows.names_unit(expr) {
@@ -413,26 +435,40 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
             "declare `unit` for these tables in the catalog",
         ));
     }
+    let owners: Vec<_> = parts
+        .iter()
+        .map(|part| part.plan.schema().field_from_column(&part.unit_column()))
+        .map(|field| field.map(|field| field.data_type().clone()).map_err(unplannable))
+        .collect::<Result<_, _>>()?;
+    if owners.iter().any(|kind| *kind != owners[0]) {
+        return Err(Error::refused(
+            "the columns that name the privacy unit are not of one kind in all tables of a UNION",
+            "declare the same kind for them in the catalog",
+        ));
+    }
     let mut columns: Vec<(Option<TableReference>, String, Facts)> = Vec::new();
     for (place, (qualifier, name)) in names.iter().enumerate() {
+        let kinds = || parts.iter().map(|part| part.columns[place].2.kind);
         let mut facts = parts[0].columns[place].2.clone();
-        for part in &parts[1..] {
-            let other = &part.columns[place].2;
-            if other.kind != facts.kind {
+        if !kinds().all(|kind| kind == facts.kind) {
+            if let Some(other) = kinds().find(|kind| !kind.is_number() || !facts.kind.is_number()) {
                 return Err(Error::refused(
                     format!(
                         "the sides of a UNION differ in column {}: {} and {}",
                         place + 1,
                         facts.kind,
-                        other.kind
+                        kinds().find(|kind| *kind != facts.kind).unwrap_or(other)
                     ),
                     "CAST one of them",
                 ));
             }
+            facts.kind = Kind::Float;
+            facts.values = None;
+        }
+        for part in &parts[1..] {
+            let other = &part.columns[place].2;
             facts.range = facts.range.zip(other.range).map(|(a, b)| a.hull(b));
-            if facts.values != other.values {
-                facts.values = None;
-            }
+            facts.values = either(facts.values.take(), &other.values);
             facts.nullable |= other.nullable;
             facts.numeric = match facts.kind {
                 Kind::Int => facts.numeric || other.numeric,
@@ -446,16 +482,15 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
     let mut plan: Option<LogicalPlan> = None;
     let mut unit_columns: Option<Vec<usize>> = None;
     for part in &parts {
-        let exprs: Vec<Expr> = part
-            .columns
-            .iter()
-            .zip(&names)
-            .map(|((qualifier, name, _), (to, as_name))| {
-                Expr::Column(Column::new(qualifier.clone(), name.clone()))
-                    .alias_qualified(to.clone(), as_name.clone())
-            })
-            .chain([part.unit_expr().alias(UNIT)])
-            .collect();
+        let mut exprs: Vec<Expr> = Vec::new();
+        for ((qualifier, name, own), (to, as_name, all)) in part.columns.iter().zip(&columns) {
+            let mut column = Expr::Column(Column::new(qualifier.clone(), name.clone()));
+            if own.kind != all.kind {
+                column = part.accept(&cast(column, all.kind.data_type()))?.expr.unalias();
+            }
+            exprs.push(column.alias_qualified(to.clone(), as_name.clone()));
+        }
+        exprs.push(part.unit_expr().alias(UNIT));
         let side = LogicalPlanBuilder::from(part.plan.clone())
             .project(exprs)
             .and_then(LogicalPlanBuilder::build)
@@ -520,6 +555,20 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
         selects: parts.iter().flat_map(|part| part.selects.clone()).collect(),
         story: parts.iter().flat_map(|part| part.story.clone()).collect(),
     })
+}
+
+/// All values that one of two columns can take, where those of both are known and few.
+fn either(one: Option<Arc<[Value]>>, other: &Option<Arc<[Value]>>) -> Option<Arc<[Value]>> {
+    const MOST: usize = 1000;
+    let (one, other) = (one?, other.as_ref()?);
+    if one == *other {
+        return Some(one);
+    }
+    if one.len().saturating_add(other.len()) > MOST {
+        return None;
+    }
+    let more = other.iter().filter(|value| !one.contains(value));
+    Some(one.iter().chain(more).cloned().collect())
 }
 
 /// The smaller of two limits, where both are stated.

@@ -1,6 +1,6 @@
 //! Aggregates inside one unit: `GROUP BY` with the unit among the keys. Their rows still have an owner.
 
-use super::{Name, Rows, UNIT, rows, unplannable};
+use super::{Name, Rows, UNIT, attached, rows, unplannable};
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::expression::Typed;
@@ -18,8 +18,10 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlanBuilder, cast, lit, t
 /// change. So floats are summed as integers on a grid, and the list of functions is closed.
 pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Rows, Error> {
     let input = rows(&aggregate.input, catalog)?;
+    let (input, group_expr) = attached(input, aggregate.group_expr.clone(), catalog)?;
+    let (input, aggr_expr) = attached(input, aggregate.aggr_expr.clone(), catalog)?;
     let whose = &catalog.unit.whose;
-    if !input.has_unit || !aggregate.group_expr.iter().any(|expr| input.names_unit(expr)) {
+    if !input.has_unit || !group_expr.iter().any(|expr| input.names_unit(expr)) {
         return Err(Error::refused(
             format!("an aggregate over an aggregate is private only if the inner one groups by the {whose}"),
             format!("add the column that names the {whose} to the inner GROUP BY, or aggregate once"),
@@ -34,7 +36,7 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
     let mut unit_columns = Vec::new();
     let mut keys = Vec::new();
     let mut one_each = true;
-    for (place, expr) in aggregate.group_expr.iter().enumerate() {
+    for (place, expr) in group_expr.iter().enumerate() {
         let key = input.accept(expr)?;
         if input.names_unit(expr) {
             unit_columns.push(names[place].clone());
@@ -46,8 +48,8 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
     keys.push(input.unit_expr().alias(UNIT));
     let mut measures = Vec::new();
     let mut results = Vec::new();
-    for (place, expr) in aggregate.aggr_expr.iter().enumerate() {
-        let name = &names[aggregate.group_expr.len() + place];
+    for (place, expr) in aggr_expr.iter().enumerate() {
+        let name = &names[group_expr.len() + place];
         let (measure, result, facts) = inner(expr, &input, place)?;
         measures.extend(measure);
         results.push(result.alias_qualified(name.0.clone(), name.1.clone()));
@@ -60,7 +62,7 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
             },
         ));
     }
-    let shown = aggregate.group_expr.iter().enumerate().map(|(place, _)| {
+    let shown = group_expr.iter().enumerate().map(|(place, _)| {
         let (qualifier, name) = &names[place];
         super::bare(&format!("__key{place}")).alias_qualified(qualifier.clone(), name.clone())
     });

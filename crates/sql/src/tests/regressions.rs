@@ -332,7 +332,7 @@ fn what_is_not_understood_is_refused() {
         "SELECT string_agg(g, ',') FROM t",
         "SELECT SUM(DISTINCT x) FROM t",
         "SELECT COUNT(*) FROM t WHERE x > (SELECT AVG(x) FROM t)",
-        "SELECT COUNT(*) FROM t WHERE u IN (SELECT u FROM own)",
+        "SELECT COUNT(*) FROM t WHERE u IN (SELECT x FROM own)",
         "SELECT COUNT(*) FROM t WHERE random() < 0.5",
         "SELECT COUNT(*) FROM t WHERE now() > day",
         "SELECT first_value(x) FROM t",

@@ -35,7 +35,7 @@ fn what_would_be_ignored_is_refused() {
         ("SELECT COUNT(*) FROM t FOR JSON AUTO", "FOR XML, FOR JSON"),
         ("SELECT COUNT(*) FROM t SETTINGS max_threads = 1", "SETTINGS"),
         ("SELECT COUNT(*) FROM t FORMAT JSON", "FORMAT"),
-        ("SELECT x FROM t FETCH FIRST 3 ROWS ONLY", "FETCH"),
+        ("SELECT x FROM t FETCH FIRST 3 ROWS WITH TIES", "FETCH"),
         ("SELECT x FROM t LIMIT 3 BY x", "LIMIT … BY"),
         ("SELECT TOP 3 x FROM t", "TOP"),
         ("SELECT COUNT(*) FROM t PREWHERE x > 1 WHERE y > 1", "PREWHERE"),

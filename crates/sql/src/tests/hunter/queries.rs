@@ -34,6 +34,17 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT CAST(y AS BIGINT) / 10 AS d, COUNT(*), SUM(CAST(x AS BIGINT) % CAST(y AS BIGINT), contribution_bounds_per_row => (-5, 9)) FROM t GROUP BY 1",
     "SELECT COUNT(*) FROM t WHERE 7 / CAST(y AS BIGINT) = 0 OR CAST(y AS BIGINT) * CAST(y AS BIGINT) IS NULL",
     "SELECT COUNT(*), SUM(m, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, MAX(x) AS m, MIN(-x) AS l, MAX(s) AS z FROM t GROUP BY u) AS q WHERE z < 'b' OR l < 0",
+    // Joins with commas, and subqueries in conditions and as values.
+    "SELECT COUNT(*), SUM(a.x) FROM t a, t b, p WHERE a.u = b.u AND p.y = a.y AND b.x * 0 = a.x * 0",
+    "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.u = t.u AND b.x = -t.x AND b.s <> t.s)",
+    "SELECT COUNT(*), SUM(x) FROM t WHERE x * 0 NOT IN (SELECT b.x FROM t b WHERE b.u = t.u AND b.y >= t.y)",
+    "SELECT COUNT(*) FROM t WHERE s IN (SELECT s || 'é' FROM p) OR x NOT IN (SELECT x FROM p WHERE p.s < t.s)",
+    "SELECT COUNT(*), SUM(y, contribution_bounds_per_row => (-5, 9)) FROM t WHERE (SELECT MAX(b.x) FROM t b WHERE b.u = t.u AND b.s = t.s) > x",
+    "SELECT COUNT(*) FROM t WHERE u IN (SELECT u FROM t GROUP BY u HAVING COUNT(DISTINCT s) > 1)",
+    // Windows over one person's rows, with ties.
+    "SELECT COUNT(*), SUM(x) FROM (SELECT u, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY d) AS k FROM t) AS q WHERE k = 1",
+    "SELECT COUNT(*), SUM(r, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, SUM(x) OVER (PARTITION BY u ORDER BY s ROWS 2 PRECEDING) AS r FROM t) AS q",
+    "SELECT COUNT(*), COUNT(DISTINCT z) FROM (SELECT u, x, LAG(s) OVER (PARTITION BY u, y ORDER BY d DESC) AS z, RANK() OVER (PARTITION BY u ORDER BY x) AS k FROM t) AS q WHERE k > 1 AND x <> 0",
     GROWING,
 ];
 
@@ -96,12 +107,39 @@ impl Grammar<'_> {
             return (format!("t AS {alias}"), alias);
         }
         let inner = depth - 1;
-        let text = match self.seeded.below(7) {
-            0 | 1 => {
+        let text = match self.seeded.below(11) {
+            0 => {
                 let (from, table) = self.relation(inner);
                 let columns = self.columns(&[&table], &table);
                 let condition = self.condition(&[&table], 2);
                 format!("SELECT {columns} FROM {from} WHERE {condition}")
+            }
+            1 | 7 => {
+                let (from, table) = self.relation(inner);
+                let columns = self.columns(&[&table], &table);
+                let condition = self.condition_with_subquery(&table, inner);
+                format!("SELECT {columns} FROM {from} WHERE {condition}")
+            }
+            9 | 10 => {
+                let (from, table) = self.relation(inner);
+                let columns: Vec<String> = ["x", "y", "s"]
+                    .into_iter()
+                    .map(|column| self.window(&table, column))
+                    .collect();
+                format!(
+                    "SELECT {table}.u AS u, {}, {table}.d AS d FROM {from}",
+                    columns.join(", ")
+                )
+            }
+            8 => {
+                let (left, a) = self.relation(inner.min(1));
+                let (right, b) = self.relation(inner);
+                let public = self.alias();
+                let columns = self.columns(&[&a, &b, &public], &a);
+                let (condition, other) = (self.condition(&[&a, &b], 1), self.condition(&[&b, &public], 1));
+                format!(
+                    "SELECT {columns} FROM {left}, p AS {public}, {right} WHERE {condition} AND {b}.u = {a}.u AND {other}"
+                )
             }
             2 | 3 => {
                 let (left, a) = self.relation(inner.min(1));
@@ -177,6 +215,94 @@ impl Grammar<'_> {
         );
         let d = self.pick(tables);
         format!("{owner}.u AS u, {x} AS x, {y} AS y, {s} AS s, {d}.d AS d")
+    }
+
+    /// A condition on a row of a table that has a subquery in it, over the same person's rows or over public ones.
+    fn condition_with_subquery(&mut self, table: &str, depth: usize) -> String {
+        let not = *self.seeded.pick(&["", "NOT "]);
+        let found = match self.seeded.below(6) {
+            0 => {
+                let (from, inner) = self.relation(depth.min(1));
+                let condition = self.condition(&[table, &inner], 1);
+                format!("{not}EXISTS (SELECT 1 FROM {from} WHERE {inner}.u = {table}.u AND {condition})")
+            }
+            1 => {
+                let (from, inner) = self.relation(depth.min(1));
+                let condition = self.condition(&[&inner], 1);
+                format!("{table}.u {not}IN (SELECT {inner}.u FROM {from} WHERE {condition})")
+            }
+            2 => {
+                let (from, inner) = self.relation(depth.min(1));
+                let (one, other) = (self.float(&[table], 1), self.float(&[&inner], 1));
+                let op = *self.seeded.pick(&["= ANY", "<> ALL", "< ANY", ">= ALL"]);
+                format!("{one} {op} (SELECT {other} FROM {from} WHERE {inner}.u = {table}.u)")
+            }
+            3 => {
+                let (from, inner) = self.relation(depth.min(1));
+                let value = self.float(&[&inner], 1);
+                let aggregate = *self.seeded.pick(&["MAX", "MIN", "COUNT"]);
+                let more = *self.seeded.pick(&["", "s", "d", "x"]);
+                let tied = match more {
+                    "" => String::new(),
+                    column => format!(" AND {inner}.{column} = {table}.{column}"),
+                };
+                let compared = self.float(&[table], 1);
+                format!(
+                    "(SELECT {aggregate}({value}) FROM {from} WHERE {inner}.u = {table}.u{tied}) >= {compared}"
+                )
+            }
+            4 => {
+                let (one, public) = (self.text(&[table], 1), self.alias());
+                let member = self.text(&[&public], 1);
+                format!("({one} {not}IN (SELECT {member} FROM p AS {public})) IS NOT FALSE")
+            }
+            _ => {
+                let public = self.alias();
+                let condition = self.condition(&[table, &public], 1);
+                format!("{not}EXISTS (SELECT 1 FROM p AS {public} WHERE {condition})")
+            }
+        };
+        match self.seeded.once_in(2) {
+            true => found,
+            false => format!("({found} OR {})", self.condition(&[table], 1)),
+        }
+    }
+
+    /// A column computed of a window over one person's rows.
+    fn window(&mut self, table: &str, column: &str) -> String {
+        let key = *self.seeded.pick(&["d", "s", "x"]);
+        let down = *self.seeded.pick(&["", " DESC", " NULLS FIRST"]);
+        let more = match self.seeded.once_in(3) {
+            true => format!(", {table}.{}", self.seeded.pick(&["s", "d"])),
+            false => String::new(),
+        };
+        let frame = *self.seeded.pick(&[
+            "",
+            " ROWS 1 PRECEDING",
+            " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+        ]);
+        let over =
+            |frame: &str| format!("OVER (PARTITION BY {table}.u{more} ORDER BY {table}.{key}{down}{frame})");
+        let (with_frame, without) = (over(frame), over(""));
+        let function = match (column, self.seeded.below(4)) {
+            (_, 0) => return format!("{table}.{column} AS {column}"),
+            ("y", 1) => format!("ROW_NUMBER() {without}"),
+            ("y", 2) => format!("DENSE_RANK() {without}"),
+            ("y", _) => format!("COUNT({table}.s) {with_frame}"),
+            (_, 1) => format!(
+                "{}({table}.{column}) {without}",
+                self.seeded.pick(&["LAG", "LEAD"])
+            ),
+            (_, 2) => format!(
+                "{}({table}.{column}) {with_frame}",
+                self.seeded.pick(&["MIN", "MAX"])
+            ),
+            (_, _) => format!(
+                "{}({table}.{column}) {with_frame}",
+                self.seeded.pick(&["FIRST_VALUE", "LAST_VALUE"])
+            ),
+        };
+        format!("{function} AS {column}")
     }
 
     fn pick<'a>(&mut self, tables: &[&'a str]) -> &'a str {

@@ -1,0 +1,194 @@
+//! Other ways to write what the engine's planner knows by one: FETCH FIRST, lists after ANY and ALL, and columns of the same name.
+
+use super::RESERVED;
+use crate::Error;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Fetch, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Value,
+};
+
+/// How long the list after ANY or ALL may be where it is not the same as IN.
+const COMPARED: usize = 100;
+
+/// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
+pub(super) fn fetch_as_limit(query: &mut Query) -> Result<(), Error> {
+    let Some(Fetch {
+        with_ties,
+        percent,
+        quantity,
+    }) = query.fetch.take()
+    else {
+        return Ok(());
+    };
+    let unread = |what: &str| {
+        Err(Error::refused(
+            format!("{what} is not read"),
+            "write LIMIT … OFFSET … after ORDER BY, or FETCH FIRST … ROWS ONLY",
+        ))
+    };
+    if with_ties || percent {
+        return unread("FETCH with TIES or PERCENT");
+    }
+    let rows = Some(quantity.unwrap_or_else(|| super::calls::number("1")));
+    query.limit_clause = Some(match query.limit_clause.take() {
+        None => LimitClause::LimitOffset {
+            limit: rows,
+            offset: None,
+            limit_by: Vec::new(),
+        },
+        Some(LimitClause::LimitOffset {
+            limit: None,
+            offset,
+            limit_by,
+        }) => LimitClause::LimitOffset {
+            limit: rows,
+            offset,
+            limit_by,
+        },
+        Some(_) => return unread("LIMIT together with FETCH"),
+    });
+    Ok(())
+}
+
+/// `x = ANY (ARRAY[a, b])` is `x IN (a, b)`, `x <> ALL (ARRAY[a, b])` is `x NOT IN (a, b)`, and other comparisons are written one by one.
+pub(super) fn lists(expression: &mut Expr) -> Result<(), Error> {
+    let (left, op, right, any) = match expression {
+        Expr::AnyOp {
+            left,
+            compare_op,
+            right,
+            is_some: _,
+        } => (left, compare_op, right, true),
+        Expr::AllOp {
+            left,
+            compare_op,
+            right,
+        } => (left, compare_op, right, false),
+        _ => return Ok(()),
+    };
+    if matches!(right.as_ref(), Expr::Subquery(_)) {
+        return Ok(());
+    }
+    let Some(members) = members(right) else {
+        return Err(Error::refused(
+            "ANY and ALL compare with a list or with a subquery, and this is neither",
+            "write x = ANY (ARRAY['a', 'b']), or x IN ('a', 'b')",
+        ));
+    };
+    let nested = |expression: Expr| Box::new(Expr::Nested(Box::new(expression)));
+    let operand = || nested(left.as_ref().clone());
+    *expression = match (op, any) {
+        // Of no members none is equal, and all are.
+        _ if members.is_empty() => Expr::Value(Value::Boolean(!any).into()),
+        (BinaryOperator::Eq, true) => Expr::InList {
+            expr: operand(),
+            list: members,
+            negated: false,
+        },
+        (BinaryOperator::NotEq, false) => Expr::InList {
+            expr: operand(),
+            list: members,
+            negated: true,
+        },
+        _ if members.len() > COMPARED => {
+            return Err(Error::refused(
+                format!("the list after ANY or ALL has more than {COMPARED} members"),
+                "put the values into a public table and compare with a subquery over it",
+            ));
+        }
+        (op, any) => {
+            let one = |member: Expr| Expr::BinaryOp {
+                left: operand(),
+                op: op.clone(),
+                right: nested(member),
+            };
+            let chained = members.into_iter().map(one).reduce(|left, right| Expr::BinaryOp {
+                left: Box::new(left),
+                op: if any {
+                    BinaryOperator::Or
+                } else {
+                    BinaryOperator::And
+                },
+                right: Box::new(right),
+            });
+            Expr::Nested(Box::new(chained.ok_or_else(super::nothing)?))
+        }
+    };
+    Ok(())
+}
+
+/// The members of `ARRAY[…]`, whatever it is cast to.
+fn members(expression: &Expr) -> Option<Vec<Expr>> {
+    match expression {
+        Expr::Array(array) => Some(array.elem.clone()),
+        Expr::Nested(inner) => members(inner),
+        Expr::Cast { expr, .. } => members(expr),
+        _ => None,
+    }
+}
+
+/// Two columns of a result may have the same name, and the engine's planner wants them to differ: the later one is told by the place of the first, until the
+/// answer is written ([`as_written`]).
+pub(super) fn tell_columns_apart(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => tell_apart(select),
+        SetExpr::Query(query) => tell_columns_apart(&mut query.body),
+        SetExpr::SetOperation { left, right, .. } => {
+            tell_columns_apart(left);
+            tell_columns_apart(right);
+        }
+        _ => {}
+    }
+}
+
+fn tell_apart(select: &mut Select) {
+    let mut seen: Vec<String> = Vec::new();
+    for item in &mut select.projection {
+        let (expression, name) = match item {
+            SelectItem::UnnamedExpr(Expr::Identifier(column)) => {
+                (Expr::Identifier(column.clone()), spelled(column))
+            }
+            // `a.x` and `b.x` are two columns, which the planner tells apart by their tables; `a.x` twice is not.
+            SelectItem::UnnamedExpr(expression) => {
+                (expression.clone(), expression.to_string().to_lowercase())
+            }
+            SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), spelled(alias)),
+            // How many columns these are is not known here.
+            _ => return,
+        };
+        if let Some(first) = seen.iter().position(|other| *other == name) {
+            *item = SelectItem::ExprWithAlias {
+                expr: expression,
+                alias: Ident::with_quote('"', format!("{AGAIN}{first}_{}", seen.len())),
+            };
+        }
+        seen.push(name);
+    }
+}
+
+/// The beginning of the name of a column that is called as an earlier one.
+const AGAIN: &str = "__deniable_again_";
+
+fn spelled(name: &Ident) -> String {
+    match name.quote_style {
+        None => name.value.to_lowercase(),
+        Some(_) => name.value.clone(),
+    }
+}
+
+/// The names of a result's columns, as the query wrote them.
+pub(crate) fn as_written(names: Vec<String>) -> Vec<String> {
+    debug_assert!(AGAIN.starts_with(RESERVED));
+    let first = |name: &String| -> Option<usize> {
+        let (place, _) = name.strip_prefix(AGAIN)?.split_once('_')?;
+        place.parse().ok()
+    };
+    names
+        .iter()
+        .map(|name| {
+            first(name)
+                .and_then(|place| names.get(place))
+                .unwrap_or(name)
+                .clone()
+        })
+        .collect()
+}
