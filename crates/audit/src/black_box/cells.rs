@@ -55,8 +55,8 @@ impl Partition {
     }
 
     /// Neighbouring cells of the same label in one: what a test needs to know, in fewer questions. Labels of the merged cells come with it.
-    pub(super) fn merged(self, labels: &[u8]) -> (Self, Vec<u8>) {
-        fn ends<C>(cuts: Vec<C>, labels: &[u8]) -> Vec<C> {
+    pub(super) fn merged<L: PartialEq + Clone>(self, labels: &[L]) -> (Self, Vec<L>) {
+        fn ends<C, L: PartialEq>(cuts: Vec<C>, labels: &[L]) -> Vec<C> {
             let changes = labels.windows(2).map(|pair| pair[0] != pair[1]);
             cuts.into_iter()
                 .zip(changes)
@@ -78,6 +78,14 @@ impl Partition {
         (partition, merged)
     }
 
+    /// Whether half-lines of cells mean something.
+    pub(super) fn is_ordered(&self) -> bool {
+        match self {
+            Self::Keys { view, .. } => view.is_ordered(),
+            Self::Score { .. } => true,
+        }
+    }
+
     /// The cells along the order of keys and against it, where they have one; what is absent and what is a word comes last in both, as it has no
     /// place among numbers.
     pub(super) fn orders(&self) -> Vec<Vec<usize>> {
@@ -93,7 +101,7 @@ impl Partition {
     pub(super) fn in_order(&self) -> Option<(Vec<usize>, Vec<usize>)> {
         let cells = 0..self.size();
         match self {
-            Self::Keys { view, .. } if !view.is_ordered() => None,
+            Self::Keys { .. } if !self.is_ordered() => None,
             Self::Keys { cuts, .. } => {
                 let absent = cuts.partition_point(|cut| *cut == ABSENT);
                 let is_number = |cell: &usize| {

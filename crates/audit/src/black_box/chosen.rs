@@ -7,9 +7,13 @@
 //! limit on θ is a lower limit on ε: ln(θ/(1−θ)) = ln(p/q). One limit on one coin is tighter than two limits on p and q, by half of
 //! the draws. For δ > 0 there is no such coin, and p and q are bounded each.
 //!
-//! What the test says holds together with probability at least `confidence`: half of the error goes to the limit on θ, the other half in equal
+//! What the test says holds together with probability at least `confidence`: half of the error goes to limits on θ, the other half in equal
 //! parts to the limits on p and q of every event of a nested family around the chosen one, which gives a bound for every δ
-//! ([`Witness::epsilon_at`]). The event, the family, the pair and the likely side are fixed before the first draw of the test, so nothing else is owed.
+//! ([`Witness::epsilon_at`]). The event, its rivals, the family, the pair and the likely side are fixed before the first draw of the test, so nothing else is owed.
+//!
+//! The chosen event has rivals, which looked nearly as good. Each of them is a coin of its own, and each limit on a θ has its own part of that half: the chosen one
+//! [`PART_OF_CHOSEN`] and the rivals the rest in equal parts. By the union bound all of these limits hold together but for that half, so the largest may be told, and
+//! the event that has it, although the test itself says which one that is.
 //!
 //! With [`Chosen::test`] the number of draws is fixed beforehand and limits are Clopper and Pearson's; with [`Chosen::test_until`] they hold at
 //! all moments (see [`super::sequential`]), and the caller may stop whenever the evidence, or the patience, suffices. [`Chosen::test_unless`] has both.
@@ -18,7 +22,7 @@ use super::cells::Partition;
 use super::race::Winner;
 use super::sequential::{Guess, lower_limit_always, upper_limit_always};
 use super::shortcut::Shortcut;
-use super::subject::{Accounts, Pair, Subject, Teller, run};
+use super::subject::{Pair, Subject, Teller, run};
 use super::tell::{Cells, describe};
 use super::{Side, Verdict, epsilon_bound};
 use crate::binomial::{lower_limit, upper_limit};
@@ -31,16 +35,29 @@ pub struct Chosen {
     partition: Partition,
     /// The smallest member of the nested family that each cell is in; cells in none have the number of members. Cells that no member tells apart are one.
     member: Vec<u8>,
-    /// Which member of the family is the chosen event.
-    main: usize,
+    /// The chosen event and its rivals. Which of them each cell is in: one bit each.
+    contenders: Vec<Contender>,
+    within: Vec<u8>,
     /// What the draws that chose it counted for each member: on the likely side and on the other.
     guesses: Vec<[u64; 2]>,
     drawn: [u64; 2],
-    shortcut: Shortcut<u8>,
-    told: String,
+    shortcut: Shortcut<(u8, u8)>,
     expected: f64,
     confidence: f64,
 }
+
+/// An event whose coin is bounded.
+#[derive(Clone, Debug)]
+struct Contender {
+    told: String,
+    /// Its part of the error of all coins.
+    part: f64,
+    /// What the draws that judged it counted: on the likely side and on the other.
+    guess: [u64; 2],
+}
+
+/// The chosen event's part of the error of all coins, where it has rivals.
+const PART_OF_CHOSEN: f64 = 0.6;
 
 /// One event of the family, and what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,6 +136,7 @@ impl Chosen {
             rows,
             partition,
             choice,
+            rivals,
             tally,
         } = winner;
         let drawn = tally.drawn;
@@ -136,10 +154,6 @@ impl Chosen {
         }
         lengths.sort_unstable();
         lengths.dedup();
-        let main = lengths
-            .iter()
-            .position(|length| *length == choice.length)
-            .unwrap_or(0);
         let mut member = vec![lengths.len() as u8; partition.size()];
         let mut guesses = vec![[0u64; 2]; lengths.len()];
         for (position, cell) in choice.order.iter().enumerate() {
@@ -150,23 +164,43 @@ impl Chosen {
                 guess[1] += tally.hits[*cell][other];
             }
         }
-        let shortcut = Shortcut::new(
-            rows.iter()
-                .map(|row| (row.as_slice(), member[partition.cell(row)])),
-        );
-        let cells = Cells {
-            chosen: member.iter().map(|member| usize::from(*member) <= main).collect(),
-            seen: tally.hits.iter().map(|hits| hits[0] + hits[1] > 0).collect(),
+        let mut within = vec![0u8; partition.size()];
+        let mut contenders = Vec::new();
+        let parts = if rivals.is_empty() { 1.0 } else { PART_OF_CHOSEN };
+        let rest = (1.0 - parts) / rivals.len().max(1) as f64;
+        for (number, contender) in [&choice].into_iter().chain(&rivals).enumerate() {
+            let mut guess = [0u64; 2];
+            let mut cells = Cells {
+                chosen: vec![false; partition.size()],
+                seen: tally.hits.iter().map(|hits| hits[0] + hits[1] > 0).collect(),
+            };
+            for cell in &contender.order[..contender.length] {
+                within[*cell] |= 1 << number;
+                cells.chosen[*cell] = true;
+                guess[0] += tally.hits[*cell][likely];
+                guess[1] += tally.hits[*cell][other];
+            }
+            contenders.push(Contender {
+                told: describe(&partition, &cells, &rows, teller),
+                part: if number == 0 { parts } else { rest },
+                guess,
+            });
+        }
+        let decided = |row: &Vec<f64>| {
+            let cell = partition.cell(row);
+            (member[cell], within[cell])
         };
-        let told = describe(&partition, &cells, &rows, teller);
-        let (partition, member) = partition.merged(&member);
+        let shortcut = Shortcut::new(rows.iter().map(|row| (row.as_slice(), decided(row))));
+        let labels: Vec<(u8, u8)> = member.into_iter().zip(within).collect();
+        let (partition, labels) = partition.merged(&labels);
+        let (member, within) = labels.into_iter().unzip();
         Self {
             pair,
             likely: choice.likely,
-            told,
             partition,
             member,
-            main,
+            contenders,
+            within,
             guesses,
             shortcut,
             drawn: [drawn[likely], drawn[other]],
@@ -180,9 +214,9 @@ impl Chosen {
         self.pair
     }
 
-    /// The event, for a person to read.
+    /// The event, for a person to read. A rival may turn out to show more.
     pub fn event(&self) -> &str {
-        &self.told
+        &self.contenders[0].told
     }
 
     /// The bound on ε that the draws which chose the event lead one to expect. It proves nothing.
@@ -197,8 +231,8 @@ impl Chosen {
 
     /// Tests on so many draws, decided before the first: exact limits of Clopper and Pearson.
     pub fn test<S: Subject>(&self, workers: &mut [S], draws: u64) -> Result<Witness, S::Error> {
-        let (hits, drawn) = self.count(workers, draws)?;
-        Ok(self.witness(&hits, drawn, Moment::Planned, 1.0 - self.confidence))
+        let total = self.count(workers, draws)?;
+        Ok(self.witness(&total, Moment::Planned, 1.0 - self.confidence))
     }
 
     /// Tests on so many draws, decided before the first, unless `stop` says so earlier, for whatever reason.
@@ -216,7 +250,7 @@ impl Chosen {
         let failure = 1.0 - self.confidence;
         let part = (draws / QUESTIONS).max(FEWEST_BETWEEN).next_multiple_of(64);
         let full = 1.0 - AT_ONCE - EARLY.iter().map(|(_, share)| share).sum::<f64>();
-        let mut total = Total::new(self.guesses.len());
+        let mut total = self.nothing();
         let (mut made, mut reached) = (0, None);
         for (place, share) in EARLY.into_iter().chain([(1.0, full)]) {
             let planned = if place < 1.0 {
@@ -226,15 +260,15 @@ impl Chosen {
             };
             while made < planned && !stop() {
                 let next = part.min(planned - made);
-                total.add(self.count(workers, next)?);
+                total.add(&self.count(workers, next)?);
                 made += next;
             }
             if made < planned {
                 break;
             }
-            reached = Some(self.witness(&total.hits, total.drawn, Moment::Planned, share * failure));
+            reached = Some(self.witness(&total, Moment::Planned, share * failure));
         }
-        let at_once = || self.witness(&total.hits, total.drawn, Moment::Any, AT_ONCE * failure);
+        let at_once = || self.witness(&total, Moment::Any, AT_ONCE * failure);
         Ok(reached.unwrap_or_else(at_once))
     }
 
@@ -245,10 +279,10 @@ impl Chosen {
         round: u64,
         mut enough: impl FnMut(&Witness) -> bool,
     ) -> Result<Witness, S::Error> {
-        let mut total = Total::new(self.guesses.len());
+        let mut total = self.nothing();
         loop {
-            total.add(self.count(workers, round)?);
-            let witness = self.witness(&total.hits, total.drawn, Moment::Any, 1.0 - self.confidence);
+            total.add(&self.count(workers, round)?);
+            let witness = self.witness(&total, Moment::Any, 1.0 - self.confidence);
             // Limits are proved for fewer than 2³² draws.
             if enough(&witness) || total.drawn[0] + total.drawn[1] > u64::from(u32::MAX) / 2 {
                 return Ok(witness);
@@ -256,37 +290,60 @@ impl Chosen {
         }
     }
 
-    /// Hits of each member of the family, and draws: on the likely side and on the other.
-    fn count<S: Subject>(&self, workers: &mut [S], draws: u64) -> Accounts<[u64; 2], S::Error> {
-        let empty = || vec![[0u64; 2]; self.guesses.len() + 1];
-        let (accounts, drawn) = run(workers, self.pair, draws, empty, |hits, side, row| {
-            let member = self
-                .shortcut
-                .decided(row)
-                .unwrap_or_else(|| self.member[self.partition.cell(row)]);
-            hits[usize::from(member)][side] += 1;
-        })?;
-        let (likely, other) = (self.likely.index(), self.likely.other().index());
-        let mut sums = vec![[0u64; 2]; self.guesses.len()];
-        for (member, sum) in sums.iter_mut().enumerate() {
-            // Members are nested: each holds all smaller ones.
-            for hits in accounts.iter().flat_map(|account| &account[..=member]) {
-                sum[0] += hits[likely];
-                sum[1] += hits[other];
-            }
+    fn nothing(&self) -> Total {
+        Total {
+            hits: vec![[0; 2]; self.guesses.len()],
+            contenders: vec![[0; 2]; self.contenders.len()],
+            drawn: [0; 2],
         }
-        Ok((sums, [drawn[likely], drawn[other]]))
     }
 
-    fn witness(&self, hits: &[[u64; 2]], drawn: [u64; 2], moment: Moment, failure: f64) -> Witness {
-        let [likely, unlikely] = hits[self.main];
-        let coin = match moment {
-            Moment::Any => {
-                let guess = Guess::from_counts(self.guesses[self.main][0], self.guesses[self.main][1]);
-                lower_limit_always(likely, unlikely, guess, failure / 2.0)
-            }
-            Moment::Planned => lower_limit(likely, likely + unlikely, failure / 2.0),
+    fn count<S: Subject>(&self, workers: &mut [S], draws: u64) -> Result<Total, S::Error> {
+        // A place for each member of the family and each set of contenders.
+        let sets = 1 << self.contenders.len();
+        let empty = || vec![[0u64; 2]; (self.guesses.len() + 1) * sets];
+        let (accounts, drawn) = run(workers, self.pair, draws, empty, |hits, side, row| {
+            let (member, within) = self.shortcut.decided(row).unwrap_or_else(|| {
+                let cell = self.partition.cell(row);
+                (self.member[cell], self.within[cell])
+            });
+            hits[usize::from(member) * sets + usize::from(within)][side] += 1;
+        })?;
+        let (likely, other) = (self.likely.index(), self.likely.other().index());
+        let mut total = self.nothing();
+        total.drawn = [drawn[likely], drawn[other]];
+        for (place, hits) in accounts.iter().flat_map(|account| account.iter().enumerate()) {
+            let add = |sum: &mut [u64; 2]| *sum = [sum[0] + hits[likely], sum[1] + hits[other]];
+            // Members are nested: each holds all smaller ones.
+            total.hits.iter_mut().skip(place / sets).for_each(add);
+            let within = place % sets;
+            let contenders = total.contenders.iter_mut().enumerate();
+            contenders
+                .filter(|(number, _)| within >> number & 1 == 1)
+                .for_each(|(_, sum)| add(sum));
+        }
+        Ok(total)
+    }
+
+    fn witness(&self, total: &Total, moment: Moment, failure: f64) -> Witness {
+        let Total { hits, drawn, .. } = total;
+        let bound = |(contender, [likely, unlikely]): (&Contender, &[u64; 2])| {
+            let failure = contender.part * failure / 2.0;
+            let coin = match moment {
+                Moment::Any => {
+                    let guess = Guess::from_counts(contender.guess[0], contender.guess[1]);
+                    lower_limit_always(*likely, *unlikely, guess, failure)
+                }
+                Moment::Planned => lower_limit(*likely, likely + unlikely, failure),
+            };
+            epsilon_bound(coin, 1.0 - coin, 0.0)
         };
+        let bounds: Vec<f64> = self.contenders.iter().zip(&total.contenders).map(bound).collect();
+        // Of equals the first, which is the chosen one.
+        let best = (0..bounds.len()).fold(
+            0,
+            |best, next| if bounds[next] > bounds[best] { next } else { best },
+        );
         let share = failure / 4.0 / hits.len() as f64;
         let family = hits.iter().zip(&self.guesses).map(|(hits, guess)| {
             let guess =
@@ -305,10 +362,10 @@ impl Chosen {
         Witness {
             pair: self.pair,
             likely: self.likely,
-            event: self.told.clone(),
-            draws: drawn,
-            hits: [likely, unlikely],
-            epsilon_lower: epsilon_bound(coin, 1.0 - coin, 0.0),
+            event: self.contenders[best].told.clone(),
+            draws: *drawn,
+            hits: total.contenders[best],
+            epsilon_lower: bounds[best],
             confidence: self.confidence,
             anytime: moment == Moment::Any,
             family: family.collect(),
@@ -316,22 +373,19 @@ impl Chosen {
     }
 }
 
-/// Hits of each member of the family and draws, over several runs.
+/// Hits of each member of the family and of each contender, and draws: on the likely side and on the other.
 struct Total {
     hits: Vec<[u64; 2]>,
+    contenders: Vec<[u64; 2]>,
     drawn: [u64; 2],
 }
 
 impl Total {
-    fn new(members: usize) -> Self {
-        Self {
-            hits: vec![[0; 2]; members],
-            drawn: [0; 2],
-        }
-    }
-
-    fn add(&mut self, (hits, drawn): (Vec<[u64; 2]>, [u64; 2])) {
-        for (sum, part) in self.hits.iter_mut().zip(&hits).chain([(&mut self.drawn, &drawn)]) {
+    fn add(&mut self, more: &Self) {
+        let hits = self.hits.iter_mut().zip(&more.hits);
+        let contenders = self.contenders.iter_mut().zip(&more.contenders);
+        let drawn = [(&mut self.drawn, &more.drawn)];
+        for (sum, part) in hits.chain(contenders).chain(drawn) {
             sum[0] += part[0];
             sum[1] += part[1];
         }

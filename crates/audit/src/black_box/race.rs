@@ -1,7 +1,14 @@
-//! Ways to look at pairs race each other: all of them on few draws, the better ones on more, the best on most.
+//! Ways to look at pairs race each other: all of them on many draws, the better ones on more, the best on most.
 //!
 //! What a pair gives away and what shows it are searched for together. A rare event of one pair has to be seen often enough before it can
 //! be told from the common events of all others, and most ways to look at most pairs are hopeless soon.
+//!
+//! # What luck may do
+//!
+//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While ways to look are dropped, each
+//! is held to a lower confidence bound of what its best event is worth in a test ([`best_choices`]), on all draws so far: common events of no great worth have
+//! narrow bounds, so a rare event that is worth more passes them as soon as draws suffice to know it, and no lucky one does. Then the few ways to look that are left
+//! name candidates, with more and with less caution, and draws that had no part in any choice judge them. The best is tested, and with it its rivals ([`Winner`]).
 
 use super::cells::Partition;
 use super::hunt::Hunt;
@@ -24,13 +31,13 @@ pub(super) struct Entry {
 struct Arm {
     recipe: Recipe,
     partition: Partition,
-    /// What the last round counted, and what all before it did.
-    present: Tally,
-    past: Tally,
-    /// What they chose, for the next round to judge.
-    choices: Vec<Choice>,
-    /// The best of what was chosen before, as the last round judged it.
-    best: Option<Choice>,
+    /// What all rounds together counted.
+    folds: [Tally; 2],
+    /// The bound that the test of its best event can be expected to give.
+    value: f64,
+    /// What it sends into the last rounds, and what these counted.
+    candidates: Vec<Choice>,
+    judging: Tally,
 }
 
 /// The winner of a race.
@@ -39,23 +46,32 @@ pub(super) struct Winner {
     pub(super) rows: Vec<Vec<f64>>,
     pub(super) partition: Partition,
     pub(super) choice: Choice,
-    /// What was counted last.
+    /// The next best of the same way to look. Which of them is best a test knows better than the draws before it.
+    pub(super) rivals: Vec<Choice>,
+    /// What was counted on this way to look.
     pub(super) tally: Tally,
 }
 
 /// Rows kept to learn from.
 const MOST_ROWS: u64 = 1 << 19;
-/// Each round keeps one of so many.
-const KEEPS: usize = 3;
-/// The winner's event is decided on so many parts of the draws, where a round has two or three.
-const DECISION: u64 = 5;
-/// When no more than these are left, their scores are learned anew from more rows.
-const FINAL: usize = 8;
+/// Of so many draws a tenth is learned from, and of those above a smaller part.
+const FEW: u64 = 1 << 20;
+/// The rounds: how many ways to look each leaves, and its parts of the draws. The first has most: it decides between all ways to look, and nothing
+/// that it drops comes back. Before the last scores are learned anew from more rows.
+const ROUNDS: [(usize, u64); 3] = [(24, 5), (6, 2), (6, 1)];
+/// The rounds that judge candidates, likewise: the fewer are left, the more draws each has.
+const JUDGING: [(usize, u64); 3] = [(3, 2), (2, 2), (1, 2)];
+/// Standard errors that counts are moved against an event before ways to look are compared, before candidates are named, and before these are judged.
+const COMPARING: f64 = 2.5;
+const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
+const DECIDING: f64 = 1.0;
+/// Rivals of the winner that are tested with it.
+pub(super) const RIVALS: usize = 2;
 
 /// Runs the race on `hunt.choosing` draws.
 pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -> Result<Winner, S::Error> {
-    let learning = (hunt.choosing / 20).min(MOST_ROWS / 2);
-    let more_learning = (hunt.choosing / 10).min(MOST_ROWS);
+    let learning = part_to_learn(hunt.choosing).min(MOST_ROWS / 2);
+    let more_learning = part_to_learn(hunt.choosing).min(MOST_ROWS);
     let mut entries = Vec::new();
     for pair in pairs {
         let share = (learning / pairs.len() as u64).max(1);
@@ -63,69 +79,56 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
             Recipe::all(rows, hunt.lens)
         })?);
     }
-    let stages = stages(entries.iter().map(|entry| entry.arms.len()).sum());
-    let racing = hunt.choosing.saturating_sub(learning + 2 * more_learning);
-    let parts: u64 = DECISION + stages.iter().map(|stage| stage.parts).sum::<u64>();
-    for stage in &stages {
-        if stage.relearn {
-            let share = (more_learning / entries.len() as u64).max(1);
+    let racing = hunt.choosing.saturating_sub(learning + more_learning);
+    let parts: u64 = ROUNDS.iter().chain(&JUDGING).map(|(_, part)| part).sum();
+    for (round, (keep, part)) in ROUNDS.into_iter().enumerate() {
+        if round + 1 == ROUNDS.len() {
+            let share = (more_learning / entries.len().max(1) as u64).max(1);
             for entry in &mut entries {
                 entry.relearn(workers, share)?;
             }
         }
-        let share = racing * stage.parts / parts / entries.len() as u64;
+        let share = racing * part / parts / entries.len().max(1) as u64;
         for entry in &mut entries {
-            entry.run(hunt, workers, share, false)?;
+            entry.run(hunt, workers, share)?;
         }
-        keep_best(&mut entries, stage.keep);
+        keep_best(&mut entries, keep);
     }
-    let Some(mut entry) = entries.pop() else {
+    entries.iter_mut().for_each(|entry| entry.name_candidates(hunt));
+    for (keep, part) in JUDGING {
+        let share = racing * part / parts / entries.len().max(1) as u64;
+        for entry in &mut entries {
+            entry.judge(hunt, workers, share)?;
+        }
+        keep_best(&mut entries, keep);
+    }
+    let winner = entries
+        .pop()
+        .and_then(|mut entry| entry.arms.pop().map(|arm| (entry, arm)));
+    let Some((entry, arm)) = winner else {
         return Err(Error::NoFeatures.into());
     };
-    // Now one pair has all the rows.
-    entry.relearn(workers, more_learning)?;
-    entry.run(hunt, workers, racing * DECISION / parts, true)?;
-    let winner = entry
-        .arms
-        .pop()
-        .and_then(|arm| Some((arm.best?, arm.partition, arm.present)));
-    let Some((choice, partition, tally)) = winner else {
+    let mut candidates = arm.candidates.into_iter();
+    let Some(choice) = candidates.next() else {
         return Err(Error::NoFeatures.into());
     };
     Ok(Winner {
+        rivals: candidates
+            .filter(|rival| rival.likely == choice.likely)
+            .take(RIVALS)
+            .collect(),
         choice,
         pair: entry.pair,
         rows: entry.rows,
-        partition,
-        tally,
+        partition: arm.partition,
+        // The test guesses from what judged, and not from what chose.
+        tally: arm.judging,
     })
 }
 
-/// A round of the race.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stage {
-    /// How many ways to look it leaves.
-    keep: usize,
-    /// Whether scores are learned anew before it.
-    relearn: bool,
-    /// Its part of the draws.
-    parts: u64,
-}
-
-fn stages(mut arms: usize) -> Vec<Stage> {
-    let mut stages: Vec<Stage> = Vec::new();
-    while stages.is_empty() || arms > 1 {
-        let relearn = arms <= FINAL && !stages.iter().any(|stage| stage.relearn);
-        // A new beginning has to rank and to choose before it can judge.
-        let parts = if relearn || stages.is_empty() { 3 } else { 2 };
-        arms = arms.div_ceil(KEEPS);
-        stages.push(Stage {
-            keep: arms,
-            relearn,
-            parts,
-        });
-    }
-    stages
+/// A row to learn from costs as much as many draws that are counted; where draws are few, they are nothing without it.
+fn part_to_learn(draws: u64) -> u64 {
+    (draws / 10).min(FEW / 10 + draws / 64)
 }
 
 /// Keeps the best, whatever their pair; of equally good ones the last, which is the simplest.
@@ -137,7 +140,7 @@ fn keep_best(entries: &mut Vec<Entry>, keep: usize) {
                 .arms
                 .iter()
                 .enumerate()
-                .map(|(at, arm)| (arm.value(), place, at)),
+                .map(|(at, arm)| (arm.value, place, at)),
         );
     }
     order.sort_by(|left, right| {
@@ -170,6 +173,7 @@ impl Entry {
             .into_iter()
             .map(|recipe| Arm::new(recipe, &rows, &first))
             .collect();
+        let arms = without_repeats(arms, &rows);
         let known = known(&rows);
         Ok(Self {
             pair,
@@ -194,73 +198,103 @@ impl Entry {
         Ok(())
     }
 
-    /// One round on so many draws. They judge what earlier ones chose, and these had other ones rank the cells: a partition of many cells, or a rare
-    /// event, that was lucky once is not lucky again. Nor is it held against a rare event that it is rare; that will show.
-    fn run<S: Subject>(
+    /// One round on so many draws.
+    fn run<S: Subject>(&mut self, hunt: &Hunt, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+        for fold in 0..2 {
+            for (arm, tally) in self.count(workers, draws / 2)? {
+                arm.folds[fold].add(&tally);
+            }
+        }
+        for arm in &mut self.arms {
+            let [best] = best_choices(hunt, &arm.partition, &arm.folds, [COMPARING]);
+            arm.value = best.value;
+        }
+        Ok(())
+    }
+
+    /// From here on draws choose nothing any more.
+    fn name_candidates(&mut self, hunt: &Hunt) {
+        for arm in &mut self.arms {
+            for candidate in best_choices(hunt, &arm.partition, &arm.folds, NAMING) {
+                if !arm.candidates.iter().any(|other| other.is_same(&candidate)) {
+                    arm.candidates.push(candidate);
+                }
+            }
+        }
+    }
+
+    /// So many more draws judge the candidates: the best of each way to look comes first.
+    fn judge<S: Subject>(&mut self, hunt: &Hunt, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+        for (arm, tally) in self.count(workers, draws)? {
+            arm.judging.add(&tally);
+            for candidate in &mut arm.candidates {
+                candidate.value = candidate.judged(hunt, &arm.judging, DECIDING);
+            }
+            arm.candidates
+                .sort_by(|left, right| right.value.total_cmp(&left.value));
+            arm.value = arm
+                .candidates
+                .first()
+                .map_or(f64::NEG_INFINITY, |best| best.value);
+        }
+        Ok(())
+    }
+
+    /// Counts so many draws on every way to look.
+    fn count<S: Subject>(
         &mut self,
-        hunt: &Hunt,
         workers: &mut [S],
         draws: u64,
-        last: bool,
-    ) -> Result<(), S::Error> {
-        let mut fresh = draws;
-        if self.arms.iter().any(|arm| arm.choices.is_empty()) {
-            for _ in 0..2 {
-                self.count(workers, draws / 3)?;
-            }
-            fresh = draws - 2 * (draws / 3);
-            self.choose(hunt);
-        }
-        self.count(workers, fresh)?;
-        for arm in &mut self.arms {
-            arm.choices
-                .iter_mut()
-                .for_each(|choice| choice.judge(hunt, &arm.present, last));
-            let judged = std::mem::take(&mut arm.choices).into_iter();
-            arm.best = judged.max_by(|left, right| left.value.total_cmp(&right.value));
-        }
-        self.choose(hunt);
-        Ok(())
-    }
-
-    fn choose(&mut self, hunt: &Hunt) {
-        for arm in &mut self.arms {
-            arm.choices = best_choices(hunt, &arm.partition, &arm.past, &arm.present);
-        }
-    }
-
-    /// What was present is past, and what is drawn now is present.
-    fn count<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+    ) -> Result<impl Iterator<Item = (&mut Arm, Tally)>, S::Error> {
         let partitions: Vec<&Partition> = self.arms.iter().map(|arm| &arm.partition).collect();
         let tallies = count(workers, self, draws, &partitions)?;
-        for (arm, tally) in self.arms.iter_mut().zip(tallies) {
-            let before = std::mem::replace(&mut arm.present, tally);
-            arm.past.hits.resize(arm.present.hits.len(), [0; 2]);
-            if !before.hits.is_empty() {
-                arm.past.add(&before);
-            }
-        }
-        Ok(())
+        Ok(self.arms.iter_mut().zip(tallies))
     }
 }
 
 impl Arm {
     fn new(recipe: Recipe, rows: &[Vec<f64>], first: &[bool]) -> Self {
+        let partition = recipe.partition(rows, first);
         Self {
-            partition: recipe.partition(rows, first),
+            folds: [(); 2].map(|()| Tally::of(partition.size())),
+            judging: Tally::of(partition.size()),
+            partition,
             recipe,
-            present: Tally::default(),
-            past: Tally::default(),
-            choices: Vec::new(),
-            best: None,
+            value: f64::NEG_INFINITY,
+            candidates: Vec::new(),
         }
     }
+}
 
-    fn value(&self) -> f64 {
-        self.best
-            .as_ref()
-            .map_or(f64::NEG_INFINITY, |choice| choice.value)
+/// Ways to look that tell the same rows apart choose the same events, and each costs as much as any: one of them is left, one with an order if there is such a one, and
+/// the simplest, which is the last. One that tells nothing apart is left only if there is no other.
+fn without_repeats(arms: Vec<Arm>, rows: &[Vec<f64>]) -> Vec<Arm> {
+    let mut kept: Vec<(Vec<u16>, Arm)> = Vec::new();
+    for arm in arms {
+        // The cell of each row, cells numbered as they appear.
+        let mut numbers = vec![u16::MAX; arm.partition.size()];
+        let mut next = 0;
+        let cells: Vec<u16> = rows
+            .iter()
+            .map(|row| {
+                let number = &mut numbers[arm.partition.cell(row)];
+                if *number == u16::MAX {
+                    *number = next;
+                    next += 1;
+                }
+                *number
+            })
+            .collect();
+        match kept.iter_mut().find(|(others, _)| *others == cells) {
+            Some((_, other)) if other.partition.is_ordered() && !arm.partition.is_ordered() => {}
+            Some((_, other)) => *other = arm,
+            None => kept.push((cells, arm)),
+        }
     }
+    if kept.len() > 1 {
+        kept.retain(|(cells, _)| cells.iter().any(|cell| *cell > 0));
+    }
+    kept.into_iter().map(|(_, arm)| arm).collect()
 }
 
 /// The number of the first row that is the same as one.
@@ -331,20 +365,31 @@ fn count<S: Subject>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::view::View;
     use super::*;
 
     #[test]
-    fn a_race_ends_with_one_and_learns_anew_once() {
-        for arms in [1, 2, 8, 9, 176, 400] {
-            let stages = stages(arms);
-            assert_eq!(stages.last().map(|stage| stage.keep), Some(1), "{arms}");
-            assert!(
-                stages.windows(2).all(|pair| pair[1].keep < pair[0].keep),
-                "{arms}"
-            );
-            assert_eq!(stages.iter().filter(|stage| stage.relearn).count(), 1, "{arms}");
-        }
-        let first = |arms| (stages(arms)[0].keep, stages(arms)[0].relearn);
-        assert_eq!((first(8), first(30)), ((3, true), (10, false)));
+    fn ways_to_look_that_tell_the_same_apart_are_one() {
+        let rows: Vec<Vec<f64>> = (0..4000).map(|i| vec![0.0; 1 + i % 3]).collect();
+        let first = vec![true; rows.len()];
+        let arms = |views: &[View]| -> Vec<Arm> {
+            let recipes = views.iter().map(|view| Recipe::Keys(*view));
+            recipes.map(|recipe| Arm::new(recipe, &rows, &first)).collect()
+        };
+        let left = |views: &[View]| -> Vec<Recipe> {
+            let left = without_repeats(arms(views), &rows);
+            left.into_iter().map(|arm| arm.recipe).collect()
+        };
+        // The whole row is its length here, the sum and the first entry say nothing, and the second entry is there or not.
+        let views = [
+            View::Whole,
+            View::Length,
+            View::Equalities,
+            View::Sum,
+            View::Value(0),
+            View::Value(1),
+        ];
+        assert_eq!(left(&views), [View::Length, View::Value(1)].map(Recipe::Keys));
+        assert_eq!(left(&[View::Sum, View::Value(0)]), [Recipe::Keys(View::Value(0))]);
     }
 }

@@ -33,13 +33,6 @@ impl Tally {
 /// A set of more cells than these is hard to understand, and must be better than a simple event by this part.
 const SIMPLE: usize = 4;
 const PRICE_OF_MANY: f64 = 0.01;
-/// Standard errors that counts are moved against us before they are carried to the size of the test. Of hundreds of events the one that looks best is a lucky
-/// one, the luckier the rarer it is. With much caution no rare event is chosen, with little a lucky one is, so several are chosen, and other draws judge them.
-const CHOOSING: [f64; 3] = [1.0, 1.5, 2.5];
-/// And of those that were judged the best is a lucky one again. Early on that does no harm.
-const JUDGING: f64 = 0.75;
-const DECIDING: f64 = 1.25;
-
 /// An order of cells, and how many of them from its beginning make the event.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
@@ -53,14 +46,23 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Draws that had no part in the choice say what bound the test can be expected to give.
-    pub(super) fn judge(&mut self, hunt: &Hunt, tally: &Tally, last: bool) {
-        let caution = if last { DECIDING } else { JUDGING };
+    /// What these draws say that the test can be expected to give, when their counts are moved so many standard errors against the event.
+    pub(super) fn judged(&self, hunt: &Hunt, tally: &Tally, caution: f64) -> f64 {
         let (side, other) = (self.likely.index(), self.likely.other().index());
         let cells = || self.order[..self.length].iter().map(|cell| tally.hits[*cell]);
         let hits = [side, other].map(|side| cells().map(|hits| hits[side]).sum());
         let drawn = [side, other].map(|side| tally.drawn[side]);
-        self.value = self.priced(expected_bound(hunt, hits, drawn, caution));
+        self.priced(expected_bound(hunt, hits, drawn, caution))
+    }
+
+    /// Whether the two hold the same cells.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let cells = |choice: &Self| {
+            let mut cells = choice.order[..choice.length].to_vec();
+            cells.sort_unstable();
+            cells
+        };
+        self.likely == other.likely && self.length == other.length && cells(self) == cells(other)
     }
 
     /// Half-lines are preferred where little is lost by it: they are simple, and say why.
@@ -73,47 +75,40 @@ impl Choice {
     }
 }
 
-/// The best events of a partition, with more and with less caution. Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the
-/// best events begin such an order) and, where keys have an order, along it and against it. The past ranks cells and the present says how many; an order
-/// that was there before the past needs no ranking, so both say how many.
-pub(super) fn best_choices(hunt: &Hunt, partition: &Partition, past: &Tally, present: &Tally) -> Vec<Choice> {
-    let mut best = Vec::from(choices(hunt, partition, past, present));
-    best.dedup_by(|left, right| {
-        left.length == right.length && left.likely == right.likely && left.order == right.order
-    });
-    best
-}
-
-fn choices(hunt: &Hunt, partition: &Partition, past: &Tally, present: &Tally) -> [Choice; CHOOSING.len()] {
-    let natural: Vec<usize> = (0..present.hits.len()).collect();
-    let mut both = past.clone();
-    both.add(present);
+/// The best event of a partition at each of some cautions: the standard errors that counts are moved against an event before they are carried to the size of the
+/// test. Of thousands of events the one that looks best is a lucky one, the luckier the rarer it is; a lower confidence bound is what luck does not reach.
+///
+/// Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the best events begin such an order) and, where keys have an order, along it and against
+/// it. Orders that the draws had no part in are measured on all draws. Those by ratio are made on one fold and measured on the other, and the other way round: a cell
+/// that is first because it was lucky is not lucky again.
+pub(super) fn best_choices<const N: usize>(
+    hunt: &Hunt,
+    partition: &Partition,
+    folds: &[Tally; 2],
+    cautions: [f64; N],
+) -> [Choice; N] {
+    let mut both = folds[0].clone();
+    both.add(&folds[1]);
+    let natural: Vec<usize> = (0..both.hits.len()).collect();
     let nothing = Choice {
-        order: natural.clone(),
         length: natural.len(),
+        order: natural.clone(),
         likely: Side::First,
         value: f64::NEG_INFINITY,
         is_set: false,
     };
-    let mut best = CHOOSING.map(|_| nothing.clone());
+    let mut best = cautions.map(|_| nothing.clone());
     for likely in [Side::First, Side::Second] {
-        let (side, other) = (likely.index(), likely.other().index());
-        // A cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once says little.
-        let ratio = |cell: &usize| {
-            let [hits, others] = [side, other].map(|side| past.hits[*cell][side] as f64 + 0.5);
-            (hits / others).ln() - (1.0 / hits + 1.0 / others).sqrt()
-        };
-        let mut orders = Vec::new();
+        let sides = [likely.index(), likely.other().index()];
+        let mut orders: Vec<(bool, Vec<usize>, &Tally)> = Vec::new();
         // A learned score is a ratio already, and a better one than that of single cells.
         if matches!(partition, Partition::Keys { .. }) {
-            let mut by_ratio: Vec<(f64, usize)> = natural.iter().map(|cell| (ratio(cell), *cell)).collect();
-            by_ratio.sort_by(|left, right| right.0.total_cmp(&left.0));
-            orders.push((true, by_ratio.into_iter().map(|(_, cell)| cell).collect()));
+            orders.push((true, by_ratio(&folds[0], sides), &folds[1]));
+            orders.push((true, by_ratio(&folds[1], sides), &folds[0]));
         }
-        orders.extend(partition.orders().into_iter().map(|order| (false, order)));
-        for (is_set, order) in orders {
-            let tally = if is_set { present } else { &both };
-            let lengths = best_lengths(hunt, &order, tally, [side, other]);
+        orders.extend(partition.orders().into_iter().map(|order| (false, order, &both)));
+        for (is_set, order, tally) in orders {
+            let lengths = best_lengths(hunt, &order, tally, sides, cautions);
             for ((length, value), best) in lengths.into_iter().zip(&mut best) {
                 let mut choice = Choice {
                     order: Vec::new(),
@@ -134,15 +129,27 @@ fn choices(hunt: &Hunt, partition: &Partition, past: &Tally, present: &Tally) ->
     best
 }
 
+/// Cells by a cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once says little.
+fn by_ratio(tally: &Tally, sides: [usize; 2]) -> Vec<usize> {
+    let ratio = |cell: &[u64; 2]| {
+        let [hits, others] = sides.map(|side| cell[side] as f64 + 0.5);
+        (hits / others).ln() - (1.0 / hits + 1.0 / others).sqrt()
+    };
+    let mut ratios: Vec<(f64, usize)> = tally.hits.iter().map(ratio).zip(0..).collect();
+    ratios.sort_by(|left, right| right.0.total_cmp(&left.0));
+    ratios.into_iter().map(|(_, cell)| cell).collect()
+}
+
 /// For each caution how many cells from the beginning of an order make the best event, and how good it looks.
-fn best_lengths(
+fn best_lengths<const N: usize>(
     hunt: &Hunt,
     order: &[usize],
     tally: &Tally,
     sides: [usize; 2],
-) -> [(usize, f64); CHOOSING.len()] {
+    cautions: [f64; N],
+) -> [(usize, f64); N] {
     let drawn = sides.map(|side| tally.drawn[side]);
-    let mut best = [(order.len(), f64::NEG_INFINITY); CHOOSING.len()];
+    let mut best = [(order.len(), f64::NEG_INFINITY); N];
     let mut hits = [0; 2];
     for (position, cell) in order.iter().enumerate() {
         let more = sides.map(|side| tally.hits[*cell][side]);
@@ -150,7 +157,7 @@ fn best_lengths(
             continue;
         }
         hits = [hits[0] + more[0], hits[1] + more[1]];
-        for (best, caution) in best.iter_mut().zip(CHOOSING) {
+        for (best, caution) in best.iter_mut().zip(cautions) {
             let expected = expected_bound(hunt, hits, drawn, caution);
             if expected > best.1 {
                 *best = (position + 1, expected);
@@ -245,7 +252,11 @@ mod tests {
             drawn: [10_000; 2],
         };
         let partition = Partition::of_keys(super::super::view::View::Length, vec![]);
-        let length = |testing| best_choices(&hunt(testing), &partition, &tally, &tally)[0].length;
+        let length = |testing| {
+            let folds = [tally.clone(), tally.clone()];
+            let [choice] = best_choices(&hunt(testing), &partition, &folds, [1.0]);
+            choice.length
+        };
         assert_eq!((length(20_000), length(1_000_000_000)), (2, 1));
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn describe(
                 rows,
                 teller,
             };
-            let name = view.name(teller);
+            let name = view.name(rows, teller);
             let Some((numbers, others)) = partition.in_order() else {
                 return format!("{name} in {{{}}}", few(keys.set(cells), ", "));
             };

@@ -37,12 +37,23 @@ pub(super) enum View {
     Equalities,
     /// All entries at once.
     Whole,
+    /// The first so many entries; every number that is no symbol is one and the same.
+    Prefix(usize, Symbols),
+    /// This entry, where those before it are a given prefix.
+    After(usize, i64, Symbols),
     LowestBit(usize),
     SizeAndLowestBit(usize),
     LowBits(usize),
     /// The lowest set bit of all entries together.
     LowestBits,
 }
+
+/// The entries that answers are made of (above, below, yes, no), as bits; others are measurements.
+pub(super) type Symbols = [u64; MOST_SYMBOLS];
+const MOST_SYMBOLS: usize = 4;
+/// Prefixes that an entry is looked at after, for each entry and in all.
+const MOST_PREFIXES: usize = 2;
+const MOST_AFTER: usize = 12;
 
 /// The key of an entry that is not there.
 pub(super) const ABSENT: i64 = i64::MIN;
@@ -61,6 +72,12 @@ impl View {
         let mut views = Vec::new();
         if lens != Lens::Bits {
             // First, because of equally good events the last is told.
+            let common = if longest > 1 {
+                common_entries(rows)
+            } else {
+                Vec::new()
+            };
+            views.extend(sequential(rows, longest, &common));
             views.push(View::Whole);
             views.extend((0..longest).map(View::Value));
             if longest > 1 {
@@ -72,7 +89,7 @@ impl View {
                     View::Order,
                     View::Equalities,
                 ]);
-                for common in common_entries(rows) {
+                for common in common {
                     views.extend([View::Occurrences(common), View::FirstOccurrence(common)]);
                 }
             }
@@ -106,6 +123,7 @@ impl View {
             View::Order
                 | View::Equalities
                 | View::Whole
+                | View::Prefix(..)
                 | View::LowestBit(_)
                 | View::SizeAndLowestBit(_)
                 | View::LowBits(_)
@@ -146,6 +164,11 @@ impl View {
             View::Whole => row
                 .iter()
                 .fold(row.len() as i64, |hash, value| mix(hash, value.to_bits() as i64)),
+            View::Prefix(places, symbols) => prefix(row, places, &symbols),
+            View::After(j, before, symbols) if row.len() > j && prefix(row, j, &symbols) == before => {
+                ordered_bits(row[j])
+            }
+            View::After(..) => ABSENT,
             View::LowestBit(j) => entry(j, lowest_bit_exponent),
             View::SizeAndLowestBit(j) => entry(j, |value| {
                 ((value.to_bits() >> 52) as i64) << 16 | (lowest_bit_exponent(value) + (1 << 14))
@@ -157,8 +180,8 @@ impl View {
         }
     }
 
-    /// What it is, for a person.
-    pub(super) fn name(self, teller: &Teller<'_>) -> String {
+    /// What it is, for a person. `rows` lend an example where it needs one.
+    pub(super) fn name(self, rows: &[Vec<f64>], teller: &Teller<'_>) -> String {
         let entry = teller.entry;
         match self {
             View::Value(j) => entry(j),
@@ -174,6 +197,12 @@ impl View {
             View::Order => "order of the values".to_string(),
             View::Equalities => "which values are equal".to_string(),
             View::Whole => "output".to_string(),
+            View::Prefix(places, _) => format!("first {places} values"),
+            View::After(j, _, symbols) => {
+                let example = rows.iter().find(|row| self.key(row) != ABSENT);
+                let before = example.map(|row| beginning(&row[..j], &symbols, teller));
+                format!("{} after {}", entry(j), before.unwrap_or_default())
+            }
             View::LowestBit(j) => format!("lowest set bit of {}", entry(j)),
             View::SizeAndLowestBit(j) => format!("size and lowest set bit of {}", entry(j)),
             View::LowBits(j) => format!("low 8 bits of {}", entry(j)),
@@ -189,9 +218,12 @@ impl View {
         };
         match self {
             _ if key == ABSENT => "nothing".to_string(),
-            View::Value(_) | View::Difference(_) | View::Sum | View::Largest | View::Smallest => {
-                teller.value(from_ordered(key))
-            }
+            View::Value(_)
+            | View::Difference(_)
+            | View::Sum
+            | View::Largest
+            | View::Smallest
+            | View::After(..) => teller.value(from_ordered(key)),
             View::WhereLargest | View::WhereSmallest | View::FirstOccurrence(_) => (key + 1).to_string(),
             View::Length | View::Occurrences(_) | View::LowBits(_) => key.to_string(),
             View::LowestBit(_) => lowest_bit_words(key),
@@ -199,6 +231,10 @@ impl View {
             View::Order | View::Equalities => example.map_or_else(
                 || "another".to_string(),
                 |example| format!("as in {}", row(example)),
+            ),
+            View::Prefix(places, symbols) => example.map_or_else(
+                || "another".to_string(),
+                |row| beginning(&row[..row.len().min(places)], &symbols, teller),
             ),
             View::Whole | View::LowestBits => example.map_or_else(|| "another".to_string(), row),
         }
@@ -210,9 +246,67 @@ fn same(left: f64, right: f64) -> bool {
     left == right || left.to_bits() == right.to_bits()
 }
 
+/// How a mechanism that answers one query after the other can be looked at: each beginning of its answers, and each number after the most common beginnings of
+/// answers before it. Where it stops, and how the last number compares, are among these.
+fn sequential(rows: &[Vec<f64>], longest: usize, common: &[f64]) -> Vec<View> {
+    let Some(first) = common.first() else {
+        return Vec::new();
+    };
+    let mut symbols = [first.to_bits(); MOST_SYMBOLS];
+    symbols
+        .iter_mut()
+        .zip(common)
+        .for_each(|(symbol, value)| *symbol = value.to_bits());
+    let mut views: Vec<View> = (2..=longest)
+        .map(|places| View::Prefix(places, symbols))
+        .collect();
+    let mut counts: BTreeMap<(usize, i64), usize> = BTreeMap::new();
+    for row in rows.iter().take(10_000) {
+        for j in 1..row.len().min(longest) {
+            if !symbols.contains(&row[j].to_bits()) {
+                *counts.entry((j, prefix(row, j, &symbols))).or_default() += 1;
+            }
+        }
+    }
+    let mut after: Vec<(usize, usize, i64)> = counts
+        .into_iter()
+        .map(|((j, before), count)| (count, j, before))
+        .collect();
+    after.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    let mut seen = [0; MOST_ENTRIES];
+    after.retain(|(_, j, _)| {
+        seen[*j] += 1;
+        seen[*j] <= MOST_PREFIXES
+    });
+    let after = after.into_iter().take(MOST_AFTER);
+    views.extend(after.map(|(_, j, before)| View::After(j, before, symbols)));
+    views
+}
+
+/// The first entries in words.
+fn beginning(entries: &[f64], symbols: &Symbols, teller: &Teller<'_>) -> String {
+    let told = |value: &f64| {
+        if symbols.contains(&value.to_bits()) {
+            teller.value(*value)
+        } else {
+            "a number".to_string()
+        }
+    };
+    let each: Vec<String> = entries.iter().map(told).collect();
+    format!("({})", each.join(" "))
+}
+
+/// The first so many entries as one key.
+fn prefix(row: &[f64], places: usize, symbols: &Symbols) -> i64 {
+    let entries = &row[..row.len().min(places)];
+    entries.iter().fold(entries.len() as i64, |hash, value| {
+        let bits = value.to_bits();
+        mix(hash, if symbols.contains(&bits) { bits as i64 } else { 1 })
+    })
+}
+
 /// Entries that make up a good part of all: symbols rather than measurements.
 fn common_entries(rows: &[Vec<f64>]) -> Vec<f64> {
-    const MOST: usize = 4;
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     let mut all = 0;
     for value in rows.iter().take(10_000).flatten() {
@@ -223,7 +317,7 @@ fn common_entries(rows: &[Vec<f64>]) -> Vec<f64> {
     common.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     common
         .iter()
-        .take(MOST)
+        .take(MOST_SYMBOLS)
         .map(|(bits, _)| f64::from_bits(*bits))
         .collect()
 }
@@ -278,6 +372,51 @@ mod tests {
         for value in [-3.5, 0.0, 1e300, f64::INFINITY] {
             assert_eq!(from_ordered(ordered_bits(value)), value);
         }
+    }
+
+    /// Answers one after the other, a number where one is above and the end: beginnings are told apart, and the number after each.
+    #[test]
+    fn beginnings_of_answers_are_looked_at() {
+        let below = word(b"below");
+        let rows: Vec<Vec<f64>> = (0..300)
+            .map(|i| {
+                let number = f64::from(i) / 8.0 + 0.0625;
+                [vec![below; (i % 3) as usize], vec![number, below, number]].concat()
+            })
+            .collect();
+        let views = View::of(&rows, Lens::Values);
+        let prefix = |places: usize, row: &[f64]| {
+            let view = views
+                .iter()
+                .find(|view| matches!(view, View::Prefix(p, _) if *p == places));
+            view.expect("a beginning").key(row)
+        };
+        assert_eq!(prefix(2, &[below, 1.5]), prefix(2, &[below, 2.5, below]));
+        assert_ne!(prefix(2, &[below, 1.5]), prefix(2, &[1.5, below]));
+        assert_ne!(prefix(3, &[below, 1.5]), prefix(3, &[below, 1.5, below]));
+        let teller = Teller {
+            entry: &|j| format!("answer {}", j + 1),
+            text: &|_| Some("below".to_string()),
+        };
+        let after = |row: &[f64]| -> Vec<(String, i64)> {
+            let views = views.iter().filter(|view| matches!(view, View::After(..)));
+            views
+                .map(|view| (view.name(&rows, &teller), view.key(row)))
+                .collect()
+        };
+        let told = after(&[below, 3.5, below, 3.5]);
+        let there = |(_, key): &&(String, i64)| *key != ABSENT;
+        let names: Vec<&str> = told.iter().filter(there).map(|(name, _)| name.as_str()).collect();
+        assert!(names.contains(&"answer 2 after (“below”)"), "{told:?}");
+        assert!(
+            names.contains(&"answer 4 after (“below” a number “below”)"),
+            "{told:?}"
+        );
+        assert!(
+            after(&[3.5, below, 3.5])
+                .iter()
+                .all(|(name, key)| { (*key == ABSENT) != (name == "answer 3 after (a number “below”)") })
+        );
     }
 
     #[test]

@@ -54,9 +54,12 @@ pub struct Outcome {
 const FEW: u64 = 1 << 20;
 /// Where they are many, a test has so many times more draws.
 const MANY_TIMES: u64 = 5;
-/// Draws of a first rehearsal, and the part of an allowance for a second.
+/// And so many times more are what events are chosen for: a draw of a test is cheaper than one that chooses, and an event that is a little too rare costs less than one
+/// that is too common.
+const CHOSEN_FOR: u64 = 10;
+/// Draws of a first rehearsal, and the parts of an allowance for longer ones.
 const REHEARSING: u64 = 1 << 16;
-const REHEARSAL: f64 = 0.02;
+const REHEARSALS: [f64; 2] = [0.01, 0.03];
 /// The part of an allowance for choosing, as rehearsals foretell it. Long races are cheaper by the draw than short ones, so this is more than it takes.
 const CHOOSING: f64 = 0.3;
 /// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its limits are wider.
@@ -95,7 +98,7 @@ impl Plan {
             testing: if choosing < FEW {
                 choosing
             } else {
-                MANY_TIMES * choosing
+                CHOSEN_FOR * choosing
             },
             delta: 0.0,
             confidence: self.confidence,
@@ -144,7 +147,8 @@ impl Plan {
 }
 
 impl Allowance<'_> {
-    /// The seconds that one more draw takes: of a short run and a longer one, what the longer takes more.
+    /// The seconds that one more draw takes: of two runs, each longer than the one before, what the longest takes more. What a run learns first costs as much
+    /// whether it is long or not, once it is long enough; a short one would foretell too much.
     fn rehearse(&self, run: &mut dyn FnMut(u64) -> Result<(), Error>) -> Result<f64, Error> {
         let mut time = |draws: u64| -> Result<f64, Error> {
             let before = (self.clock)();
@@ -152,11 +156,18 @@ impl Allowance<'_> {
             // A clock has its own steps, and nothing is free.
             Ok(((self.clock)() - before).max(1e-6))
         };
-        let short = time(REHEARSING)?;
-        let times = (REHEARSAL * self.seconds / short).clamp(2.0, 64.0) as u64;
-        let long = time(times * REHEARSING)?;
-        let each = (long - short) / ((times - 1) * REHEARSING) as f64;
-        // If something else made the short run long, the average of the longer one is a better guess than a difference.
-        Ok(each.max(0.2 * long / (times * REHEARSING) as f64))
+        let (mut draws, mut took) = (REHEARSING, time(REHEARSING)?);
+        let mut each = took / draws as f64;
+        for part in REHEARSALS {
+            let times = (part * self.seconds / took).clamp(2.0, 128.0) as u64;
+            let (more, longer) = (times * draws, time(times * draws)?);
+            // If something else made the shorter run long, the average of the longer one is a better guess than a difference.
+            each = ((longer - took) / (more - draws) as f64).max(0.2 * longer / more as f64);
+            if longer > part * self.seconds {
+                break;
+            }
+            (draws, took) = (more, longer);
+        }
+        Ok(each)
     }
 }
