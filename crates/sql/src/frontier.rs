@@ -5,7 +5,8 @@ use crate::aggregation::{Aggregation, Shape};
 use crate::catalog::Catalog;
 use crate::dialect::SelectOptions;
 use crate::relation::{is_private, operator, rows, unplannable};
-use datafusion::arrow::datatypes::{Field, Schema};
+use crate::same::Marks;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, TableReference};
@@ -26,8 +27,8 @@ pub(crate) struct Split {
     pub(crate) aggregations: Vec<Aggregation>,
     /// What is done with the answers: reads tables `__deniable_release_0` and so on, and public ones.
     pub(crate) post: LogicalPlan,
-    /// The plan of each aggregation as the query wrote it, so that the same is asked once.
-    written: Vec<LogicalPlan>,
+    /// What each aggregation releases, so that the same is asked once.
+    pub(crate) marks: Vec<Marks>,
 }
 
 /// Splits a plan.
@@ -58,7 +59,7 @@ pub(crate) fn split(
     let mut split = Split {
         aggregations: Vec::new(),
         post: plan.clone(),
-        written: Vec::new(),
+        marks: Vec::new(),
     };
     split.post = split.public(plan, selects, catalog)?;
     // Whatever the walk did not see, nothing after the noise reads private rows.
@@ -85,16 +86,15 @@ impl Split {
         match plan {
             LogicalPlan::Aggregate(aggregate) if rows_below(&aggregate.input, catalog) => {
                 let rows = rows(&aggregate.input, catalog)?;
-                self.released(plan, || {
-                    Aggregation::new(
-                        rows,
-                        &aggregate.group_expr,
-                        &aggregate.aggr_expr,
-                        &aggregate.schema,
-                        selects,
-                        catalog,
-                    )
-                })
+                let aggregation = Aggregation::new(
+                    rows,
+                    &aggregate.group_expr,
+                    &aggregate.aggr_expr,
+                    &aggregate.schema,
+                    selects,
+                    catalog,
+                )?;
+                self.released(aggregation, &aggregate.input, catalog)
             }
             // SELECT DISTINCT is GROUP BY everything.
             LogicalPlan::Distinct(Distinct::All(input)) if rows_below(input, catalog) => {
@@ -104,9 +104,8 @@ impl Split {
                     .iter()
                     .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
                     .collect();
-                self.released(plan, || {
-                    Aggregation::new(rows, &keys, &[], plan.schema(), selects, catalog)
-                })
+                let aggregation = Aggregation::new(rows, &keys, &[], plan.schema(), selects, catalog)?;
+                self.released(aggregation, input, catalog)
             }
             LogicalPlan::Projection(_)
             | LogicalPlan::Filter(_)
@@ -183,21 +182,34 @@ impl Split {
         }
     }
 
-    /// A stand-in for an aggregation's result, with the same columns.
+    /// A stand-in for an aggregation's result, with the same columns. The same aggregation under other names is released once.
     fn released(
         &mut self,
-        written: &LogicalPlan,
-        aggregation: impl FnOnce() -> Result<Aggregation, Error>,
+        aggregation: Aggregation,
+        rows: &LogicalPlan,
+        catalog: &Catalog,
     ) -> Result<LogicalPlan, Error> {
-        let place = match self.written.iter().position(|other| other == written) {
-            Some(place) => place,
-            None => {
-                self.aggregations.push(aggregation()?);
-                self.written.push(written.clone());
-                self.written.len() - 1
-            }
+        let marks = Marks::of(&aggregation, rows, catalog).map_err(unplannable)?;
+        let types = |one: &Aggregation| -> Vec<DataType> {
+            one.shape.iter().map(|column| column.data_type.clone()).collect()
         };
-        stand_in(place, &self.aggregations[place].shape)
+        let same = |place: &usize| {
+            let other: &Aggregation = &self.aggregations[*place];
+            self.marks[*place].same_in_order(&marks)
+                && other.outputs == aggregation.outputs
+                && other.options == aggregation.options
+                && other.groups.per_unit == aggregation.groups.per_unit
+                && other.groups.selection == aggregation.groups.selection
+                && types(other) == types(&aggregation)
+        };
+        let shape = aggregation.shape.clone();
+        let found = (0..self.marks.len()).find(same);
+        let place = found.unwrap_or(self.marks.len());
+        if found.is_none() {
+            self.aggregations.push(aggregation);
+            self.marks.push(marks);
+        }
+        stand_in(place, &shape)
     }
 }
 

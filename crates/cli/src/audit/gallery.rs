@@ -28,7 +28,7 @@ use std::time::Instant;
 
 A minute is enough for 95 % of nearly any finite ε here (of sparse vector 6 for about 93). The same seed and draws give the same result.
 
-Exit code: 0 when every verdict is right, 1 when one is wrong.")]
+Exit code: 0 when every verdict is right, 4 when one is wrong.")]
 pub(super) struct Arguments {
     /// Only these (a part of a name will do)
     #[arg(value_name = "NAME")]

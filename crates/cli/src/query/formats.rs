@@ -68,6 +68,7 @@ pub(super) fn json(answered: &Answered) -> Value {
         "confidence": answer.confidence,
         "cost": answer.cost,
         "repeated": answered.repeated,
+        "resumed": answered.resumed,
         "left": {
             "epsilon": answered.left.epsilon,
             "dataset": answered.left.dataset,

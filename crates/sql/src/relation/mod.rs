@@ -324,7 +324,7 @@ fn filtered(filter: &Filter, catalog: &Catalog) -> Result<Rows, Error> {
 }
 
 /// The place of the SELECT's options, if this is the marker that the reader of the dialect left.
-fn select_marker(expr: &Expr) -> Option<usize> {
+pub(crate) fn select_marker(expr: &Expr) -> Option<usize> {
     let Expr::ScalarFunction(call) = expr else {
         return None;
     };

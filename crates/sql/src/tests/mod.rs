@@ -5,3 +5,4 @@ mod hunter;
 mod movement;
 mod neighbours;
 mod regressions;
+mod same;
