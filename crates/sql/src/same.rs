@@ -170,13 +170,8 @@ impl Reading<'_> {
             }
             LogicalPlan::Filter(filter) => {
                 let mut input = self.relation(&filter.input)?;
-                for conjunct in parts_of(&filter.predicate, Operator::And) {
-                    // Where the options of a SELECT are found is no condition.
-                    if select_marker(conjunct).is_none() {
-                        let condition = self.expression(conjunct, &input)?;
-                        input.conditions.insert(condition);
-                    }
-                }
+                let conditions = self.links(&filter.predicate, Operator::And, &input)?;
+                input.conditions.extend(conditions);
                 input
             }
             LogicalPlan::Distinct(Distinct::All(input)) => {
@@ -262,9 +257,7 @@ impl Reading<'_> {
             ));
         }
         if let Some(filter) = &join.filter {
-            for conjunct in parts_of(filter, Operator::And) {
-                conditions.insert(self.expression(conjunct, &both)?);
-            }
+            conditions.extend(self.links(filter, Operator::And, &both)?);
         }
         let base = Parts::of("join")
             .debug(join.join_type)
@@ -331,12 +324,7 @@ impl Reading<'_> {
                 .text(&value.to_string())
                 .end(),
             Expr::BinaryExpr(BinaryExpr { op, .. }) if matches!(op, Operator::And | Operator::Or) => {
-                let parts = parts_of(expr, *op).into_iter().map(of);
-                let parts: BTreeSet<Mark> = parts.collect::<Result<_, _>>()?;
-                match parts.first() {
-                    Some(only) if parts.len() == 1 => *only,
-                    _ => Parts::of("logic").debug(op).marks(parts).end(),
-                }
+                self.logic(expr, *op, rows)?
             }
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
                 let (left, right) = (of(left)?, of(right)?);
@@ -352,27 +340,9 @@ impl Reading<'_> {
                     op => binary(*op, left, right),
                 }
             }
-            Expr::Between(Between {
-                expr,
-                negated,
-                low,
-                high,
-            }) => {
-                let (value, low, high) = (of(expr)?, of(low)?, of(high)?);
-                let (op, two) = if *negated {
-                    let outside = [
-                        binary(Operator::Lt, value, low),
-                        binary(Operator::Lt, high, value),
-                    ];
-                    (Operator::Or, outside)
-                } else {
-                    let inside = [
-                        binary(Operator::LtEq, low, value),
-                        binary(Operator::LtEq, value, high),
-                    ];
-                    (Operator::And, inside)
-                };
-                Parts::of("logic").debug(op).marks(BTreeSet::from(two)).end()
+            Expr::Between(Between { negated, .. }) => {
+                let op = if *negated { Operator::Or } else { Operator::And };
+                self.logic(expr, op, rows)?
             }
             Expr::InList(InList { expr, list, negated }) => {
                 let values = list.iter().map(of);
@@ -398,6 +368,53 @@ impl Reading<'_> {
             }
             other => self.as_written_above(other, rows)?,
         })
+    }
+
+    /// A chain of AND, or of OR.
+    fn logic(&self, expr: &Expr, op: Operator, rows: &Relation) -> Result<Mark, DataFusionError> {
+        let links = self.links(expr, op, rows)?;
+        Ok(match links.first() {
+            Some(only) if links.len() == 1 => *only,
+            _ => Parts::of("logic").debug(op).marks(links).end(),
+        })
+    }
+
+    /// The links of a chain of AND, or of OR, of which BETWEEN and NOT BETWEEN are two.
+    fn links(&self, expr: &Expr, op: Operator, rows: &Relation) -> Result<BTreeSet<Mark>, DataFusionError> {
+        let mut links = BTreeSet::new();
+        for part in parts_of(expr, op) {
+            match part {
+                Expr::Between(Between {
+                    expr,
+                    negated,
+                    low,
+                    high,
+                }) if (op == Operator::Or) == *negated => {
+                    let [value, low, high] = [
+                        self.expression(expr, rows)?,
+                        self.expression(low, rows)?,
+                        self.expression(high, rows)?,
+                    ];
+                    links.extend(if *negated {
+                        [
+                            binary(Operator::Lt, value, low),
+                            binary(Operator::Lt, high, value),
+                        ]
+                    } else {
+                        [
+                            binary(Operator::LtEq, low, value),
+                            binary(Operator::LtEq, value, high),
+                        ]
+                    });
+                }
+                // Where the options of a SELECT are found is no condition.
+                marker if select_marker(marker).is_some() => {}
+                other => {
+                    links.insert(self.expression(other, rows)?);
+                }
+            }
+        }
+        Ok(links)
     }
 
     /// An expression that no rule is about: itself as it is written, and what its parts compute.

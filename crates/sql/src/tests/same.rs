@@ -139,7 +139,7 @@ fn questions_that_differ_are_told_apart() {
 #[test]
 fn what_the_catalog_says_is_part_of_a_question_as_far_as_it_matters() {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let sql = "SELECT g, SUM(x) FROM t GROUP BY g";
+    let sql = "SELECT SUM(x) FROM t";
     let first = catalog(here.path(), "add_remove");
     let digest = |catalog: &crate::Catalog| question(sql, catalog).unwrap().digest(catalog);
     assert_eq!(digest(&first), digest(&catalog(there.path(), "add_remove")));
