@@ -1,6 +1,6 @@
 //! What `query`, `explain` and `budget` share: which catalog is meant, who asks, and what is asked.
 
-use crate::terminal::{CliError, Progress, explained, fail};
+use crate::terminal::{CliError, Progress, exit_code, explained, fail};
 use accounting::{Delta, Epsilon};
 use clap::Args;
 use ledger::Analyst;
@@ -179,6 +179,38 @@ fn read(input: impl Read, name: &str) -> Result<String, CliError> {
         .read_to_end(&mut bytes)
         .map_err(|cause| cannot(format!("cannot read {name}: {}", cause.kind())))?;
     String::from_utf8(bytes).map_err(|_| cannot(format!("{name} is not text")))
+}
+
+/// Why a question has no answer, with the exit code of its kind.
+pub(crate) fn unanswered(error: sql::Error) -> CliError {
+    use mechanism::Error::Refused;
+    match error {
+        sql::Error::OverBudget(over) => CliError::bad_input(over.what)
+            .with_hint(over.hint)
+            .with_code(exit_code::REFUSED)
+            .with_detail("cost", over.cost)
+            .with_detail("left_epsilon", over.left.to_string())
+            .with_detail("fits_epsilon", over.fits.map(|fits| fits.to_string())),
+        sql::Error::Ledger(error) => of_the_ledger(error),
+        sql::Error::Mechanism(Refused(_)) => explained(error).with_code(exit_code::REFUSED),
+        sql::Error::Engine { .. } => explained(error).with_code(exit_code::INTERNAL),
+        other => explained(other),
+    }
+}
+
+/// Why a ledger takes nothing, with the exit code of its kind: what it refuses is no mistake in the input.
+pub(crate) fn of_the_ledger(error: ledger::Error) -> CliError {
+    use ledger::Error::{Broken, NoShare, Rewound, Snapshot, Vanished};
+    let refuses = matches!(
+        error,
+        Broken { .. } | NoShare { .. } | Rewound { .. } | Snapshot { .. } | Vanished { .. }
+    );
+    let told = explained(error);
+    if refuses {
+        told.with_code(exit_code::REFUSED)
+    } else {
+        told
+    }
 }
 
 /// Significant digits of ε and δ that people read.

@@ -5,6 +5,7 @@ mod attack;
 mod audit;
 mod budget;
 mod compute;
+mod data;
 mod dataset;
 mod described;
 mod explain;
@@ -37,6 +38,7 @@ Examples:
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
   deniable budget                       who spent what, and what is left
+  deniable data release                 the data is new: declare another version of it
   deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable account --help               what do all these releases cost together?
   deniable attack reconstruct table     seven people from a census table: what a release gives away
@@ -50,7 +52,9 @@ Examples:
   deniable survey randomize --help      collect answers that anyone can deny
 
 Results go to standard output, everything about the run to standard error; --json prints results for programs.
-Exit codes: 0 done, 1 a check ran and failed, 2 the input cannot be used.";
+Exit codes: 0 done, 1 something went wrong inside, 2 the input cannot be used, 3 the budget or its ledger refuses,
+4 a check ran and failed, 130 interrupted. With --json an error is one object on standard output:
+{\"error\": {\"kind\": …, \"exit_code\": …, \"message\": …, \"hint\": …}}.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -58,6 +62,7 @@ enum Command {
     Attack(attack::Arguments),
     Audit(audit::Arguments),
     Budget(budget::Arguments),
+    Data(data::Arguments),
     Explain(explain::Arguments),
     Init(init::Arguments),
     Query(query::Arguments),
@@ -69,22 +74,37 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let as_json = terminal::asks_for_json(&words);
     let arguments = match Arguments::try_parse_from(std::env::args_os().map(not_an_option)) {
         Ok(arguments) => arguments,
-        Err(error) => return refused(&error),
+        Err(error) => return refused(&error, as_json),
     };
-    terminal::exit(match arguments.command {
+    // The panic itself was told on standard error.
+    let outcome = std::panic::catch_unwind(|| run(arguments.command)).unwrap_or_else(|_| {
+        Err(terminal::CliError::bad_input("this is a defect of Deniable")
+            .with_hint("please report it with the words above")
+            .with_code(terminal::exit_code::INTERNAL))
+    });
+    terminal::exit(outcome, as_json)
+}
+
+fn run(command: Command) -> Result<(), terminal::CliError> {
+    match command {
         Command::Account(arguments) => account::run(&arguments),
         Command::Attack(arguments) => attack::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Budget(arguments) => budget::run(&arguments),
+        Command::Data(arguments) => data::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
-    })
+    }
 }
 
 /// A query may begin with a comment, and a comment with two dashes. No option has a blank after them, so such an argument is told apart by a line break before it.
@@ -105,11 +125,19 @@ fn not_an_option(argument: OsString) -> OsString {
 
 /// Help and version go to standard output and are a success. What cannot be understood is bad input like any other: an error, a hint,
 /// exit code 2.
-fn refused(error: &clap::Error) -> std::process::ExitCode {
+fn refused(error: &clap::Error, as_json: bool) -> std::process::ExitCode {
+    const HINT: &str = "add --help to the command to see what it takes, with examples";
+    if error.use_stderr() && as_json {
+        let said = error.to_string();
+        let what = said.lines().next().unwrap_or_default();
+        let what = what.strip_prefix("error: ").unwrap_or(what);
+        let told = terminal::CliError::bad_input(what).with_hint(HINT);
+        return terminal::exit(Err(told), true);
+    }
     // A closed pipe is all that can go wrong here, and then nobody reads.
     let _ = error.print();
     if error.use_stderr() {
-        eprintln!("hint: add --help to the command to see what it takes, with examples");
+        eprintln!("hint: {HINT}");
     }
     std::process::ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

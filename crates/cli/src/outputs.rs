@@ -8,8 +8,8 @@ use sql::catalog::Source;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What SQLite keeps beside a ledger.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// What is kept beside a ledger: by SQLite, and of it.
+const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", ".head", ".fingerprints"];
 
 /// What files of a directory that is a table end in.
 const ENDINGS: [&str; 3] = ["csv", "tsv", "parquet"];

@@ -17,10 +17,30 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The exit code of a check that ran and failed.
-const CHECK_FAILED: u8 = 1;
-/// The exit code of a command that could not run as asked.
-const BAD_INPUT: u8 = 2;
+/// The exit codes, all of them; 0 is done.
+pub(crate) mod exit_code {
+    /// Something went wrong in the program or the machine.
+    pub(crate) const INTERNAL: u8 = 1;
+    /// The command could not run as asked.
+    pub(crate) const BAD_INPUT: u8 = 2;
+    /// The budget or its ledger does not allow it.
+    pub(crate) const REFUSED: u8 = 3;
+    /// A check ran and failed.
+    pub(crate) const CHECK_FAILED: u8 = 4;
+    /// Somebody pressed Ctrl-C.
+    pub(crate) const INTERRUPTED: u8 = 130;
+
+    /// What programs call them.
+    pub(crate) fn kind(code: u8) -> &'static str {
+        match code {
+            INTERNAL => "internal",
+            REFUSED => "refused",
+            CHECK_FAILED => "check_failed",
+            INTERRUPTED => "interrupted",
+            _ => "bad_input",
+        }
+    }
+}
 
 /// Why a command stops, in the words the person at the terminal reads. It never holds a data value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +49,10 @@ pub(crate) struct CliError {
     pub(crate) message: String,
     /// What to do about it.
     pub(crate) hint: Option<String>,
-    /// The exit code: 1 for a check that failed, 2 for input that cannot be used.
+    /// The exit code: see [`exit_code`].
     pub(crate) code: u8,
+    /// What a program may want to know besides, by name.
+    pub(crate) details: serde_json::Map<String, serde_json::Value>,
 }
 
 impl CliError {
@@ -39,17 +61,36 @@ impl CliError {
         Self {
             message: message.into(),
             hint: None,
-            code: BAD_INPUT,
+            code: exit_code::BAD_INPUT,
+            details: serde_json::Map::new(),
         }
     }
 
-    /// A check that ran to its end and failed (exit code 1).
+    /// A check that ran to its end and failed (exit code 4).
     pub(crate) fn check_failed(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hint: None,
-            code: CHECK_FAILED,
-        }
+        Self::bad_input(message).with_code(exit_code::CHECK_FAILED)
+    }
+
+    /// The same error with another exit code.
+    pub(crate) fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
+    /// The same error, and one more thing for programs.
+    pub(crate) fn with_detail(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// One object for a program to read.
+    pub(crate) fn json(&self) -> String {
+        let mut error = serde_json::Map::new();
+        error.insert("kind".to_owned(), exit_code::kind(self.code).into());
+        error.insert("exit_code".to_owned(), self.code.into());
+        error.insert("message".to_owned(), self.message.clone().into());
+        error.insert("hint".to_owned(), self.hint.clone().into());
+        error.extend(self.details.clone());
+        serde_json::json!({ "error": error }).to_string()
     }
 
     /// The same error, with what to do about it.
@@ -85,16 +126,37 @@ pub(crate) fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Resul
     Err(CliError::bad_input(what).with_hint(hint))
 }
 
-/// Ends `main`: says on standard error what went wrong, if anything did, and turns it into the exit code.
-pub(crate) fn exit(outcome: Result<(), CliError>) -> ExitCode {
+/// Ends `main`: says what went wrong, if anything did, and turns it into the exit code. People read it on standard error; a program that asked for JSON finds one object where
+/// it looks for the result.
+pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody is left to be told when standard error itself is closed; the exit code still says it.
-            let _ = writeln!(std::io::stderr(), "{error}");
+            tell(&error, as_json);
             ExitCode::from(error.code)
         }
     }
+}
+
+/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says it.
+pub(crate) fn tell(error: &CliError, as_json: bool) {
+    let _ = if as_json {
+        writeln!(std::io::stdout(), "{}", error.json())
+    } else {
+        writeln!(std::io::stderr(), "{error}")
+    };
+}
+
+/// Whether the command line asks for JSON, told from its words, because an error must be told also when they are not understood.
+pub(crate) fn asks_for_json(words: &[String]) -> bool {
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .take_while(|word| *word != "--")
+        .collect();
+    words.contains(&"--json")
+        || words.contains(&"--format=json")
+        || words.windows(2).any(|two| two == ["--format", "json"])
 }
 
 /// Writes `text` to standard output. A reader that has seen enough, such as `head`, is no error.
@@ -234,17 +296,35 @@ mod tests {
         assert_eq!(error.code, 2);
         let failed = CliError::check_failed("3 of 20 claims do not hold");
         assert_eq!(failed.to_string(), "error: 3 of 20 claims do not hold");
-        assert_eq!(failed.code, 1);
+        assert_eq!(failed.code, 4);
     }
 
     #[test]
     fn the_exit_code_is_the_errors() {
-        let shown = |outcome| format!("{:?}", exit(outcome));
+        let shown = |outcome| format!("{:?}", exit(outcome, false));
         assert_eq!(shown(Ok(())), format!("{:?}", ExitCode::SUCCESS));
         assert_eq!(
             shown(Err(CliError::check_failed("expected in this test"))),
-            format!("{:?}", ExitCode::from(1))
+            format!("{:?}", ExitCode::from(4))
         );
+    }
+
+    #[test]
+    fn a_program_reads_an_object() {
+        let refused = CliError::bad_input("too much")
+            .with_hint("ask for less")
+            .with_code(exit_code::REFUSED)
+            .with_detail("left", "0.2");
+        let read: serde_json::Value = serde_json::from_str(&refused.json()).unwrap();
+        assert_eq!(
+            read,
+            serde_json::json!({ "error": {
+                "kind": "refused", "exit_code": 3, "message": "too much", "hint": "ask for less", "left": "0.2",
+            } })
+        );
+        let asks = |line: &str| asks_for_json(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert!(asks("query --json x") && asks("query x --format json") && asks("query --format=json x"));
+        assert!(!asks("query x --format csv") && !asks("query -- --json"));
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
     for words in [ledger, "budget verify --ledger notes.txt.ledger"] {
         let output = deniable(here, words);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{words}: {errors}");
+        assert_eq!(output.status.code(), Some(4), "{words}: {errors}");
         assert!(output.stdout.is_empty() && errors.contains("hint:"), "{errors}");
     }
     // What is no ledger is refused, and so are two ledgers at once.

@@ -54,11 +54,19 @@ pub enum Error {
     },
     /// Entries that this process saw, or that the kept sums are about, are gone.
     #[error(
-        "the ledger went back: entry {number} was there and is not any more\nhint: release nothing; what was charged since would be forgotten. Restore the newest copy, or let the database recover fully, and start again"
+        "the ledger went back: entry {number} was there and is not any more\nhint: release nothing; what was charged since would be forgotten. Restore the newest copy, or let the database recover fully, and start again. Where that copy is lost for good, the curator takes the older one as it is with `deniable budget accept-restored`"
     )]
     Rewound {
         /// The entry that is missing or was replaced.
         number: u64,
+    },
+    /// There is no ledger where there was one.
+    #[error(
+        "the ledger is gone: there was one here, with {entries} entries, and what was spent by then is not known any more\nhint: release nothing; restore the ledger. Where it is lost for good and the curator takes the loss upon them, `deniable budget accept-restored --new-ledger` lets a new one begin with nothing spent"
+    )]
+    Vanished {
+        /// How many entries it had when it was last seen.
+        entries: u64,
     },
     /// An analyst without a name.
     #[error(

@@ -9,7 +9,7 @@ use accounting::{Event, Guarantee, PrivacyUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries that are read at once.
-const PAGE: u32 = 1000;
+const PAGE: u32 = 100;
 
 /// One charge of a ledger.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,19 +199,77 @@ fn walk(
     backend: &mut dyn Backend,
     mut visit: impl FnMut(&Record, Kind) -> Result<(), Error>,
 ) -> Result<Option<Head>, Error> {
-    let mut head: Option<Head> = None;
+    walk_after(backend, None, |record, kind| visit(record, kind).map(|()| true))
+}
+
+/// Every entry after this one, each checked against the one before it, until `visit` has seen enough. The last one that was seen.
+fn walk_after(
+    backend: &mut dyn Backend,
+    start: Option<Head>,
+    mut visit: impl FnMut(&Record, Kind) -> Result<bool, Error>,
+) -> Result<Option<Head>, Error> {
+    let mut head = start;
     loop {
         let after = head.as_ref().map_or(0, |head| head.number);
         let page = backend.entries_after(after, PAGE)?;
         for record in &page {
             record.check_after(head.as_ref())?;
-            visit(record, record.kind()?)?;
+            let more = visit(record, record.kind()?)?;
             head = Some(record.head());
+            if !more {
+                return Ok(head);
+            }
         }
         if page.len() < PAGE as usize {
             return Ok(head);
         }
     }
+}
+
+/// How many entries before the last verified one are looked at once more when a ledger is opened, and how many bytes of them.
+const LOOK_BACK: u64 = 4096;
+const LOOK_BACK_BYTES: usize = 64 << 20;
+
+/// The chain from the entry that was verified last to its end: that entry is still there, and each link after it holds. Costs as much as was appended since.
+pub(crate) fn check_since(backend: &mut dyn Backend, verified: &Head) -> Result<Head, Error> {
+    let number = verified.number;
+    let rewound = || Error::Rewound { number };
+    let there = backend.entry(number)?.ok_or_else(rewound)?;
+    if there.hash != verified.hash {
+        return Err(rewound());
+    }
+    there.check_itself()?;
+    let end = walk_after(backend, Some(verified.clone()), |_, _| Ok(true))?;
+    end.ok_or_else(no_entries)
+}
+
+/// The same, and older entries once more: all of them in a short ledger, else a stretch of them that differs from time to time. So an entry in the middle that
+/// somebody changed is found by the next who opens a ledger of up to some thousand entries, and by one of the next otherwise; [`verify`] reads all of it.
+pub(crate) fn check_opened(
+    backend: &mut dyn Backend,
+    verified: Option<&Head>,
+    chance: u64,
+) -> Result<Head, Error> {
+    let Some(verified) = verified else {
+        return walk(backend, |_, _| Ok(()))?.ok_or_else(no_entries);
+    };
+    let end = check_since(backend, verified)?;
+    let last = verified.number;
+    let start = match last.checked_sub(LOOK_BACK) {
+        None | Some(0) => None,
+        Some(latest) => match chance % (latest + 1) {
+            0 => None,
+            number => backend.entry(number)?.map(|record| record.head()),
+        },
+    };
+    let mut bytes = 0;
+    let mut seen = 0;
+    walk_after(backend, start, |record, _| {
+        bytes += record.body.len() + record.purpose.len();
+        seen += 1;
+        Ok(record.number < last && seen < LOOK_BACK && bytes < LOOK_BACK_BYTES)
+    })?;
+    Ok(end)
 }
 
 /// Every charge, the oldest first.

@@ -32,11 +32,12 @@
 //! # What the chain of hashes shows, and what it does not
 //!
 //! Each entry carries the hash of the one before it, so an entry that is changed, removed from the middle or added there is found by
-//! [`Store::verify`]. Whoever owns the database can do more: cut off the newest entries together with the kept sums, or write the whole
-//! chain anew. No hash in the same file shows that. To notice it, keep [`Store::head`] somewhere else, in a mail, on paper, in another
-//! system, and compare later with [`Store::entry_hash`]: as long as that entry has that hash, everything up to it is what it was. A
-//! process that keeps a `Store` open does so by itself, and refuses to go on when entries that it saw are gone. A deleted file is a new
-//! ledger; guard it like the data.
+//! [`Store::verify`]. Whoever owns the database can do more: cut off the newest entries together with the kept sums, put an older copy in its place,
+//! delete it, or write the whole chain anew. No hash in the same file shows that, so the last verified entry is kept in a file beside it (`LEDGER.head`). Every charge
+//! begins there, in its own transaction: that entry must still be there, and each link after it must hold, or nothing is charged. A ledger that is gone while
+//! its head is there is not begun anew without a word, and one that a verification found wrong is not charged until one finds it right.
+//! Who can write to both can forge both: keep [`Store::head`] somewhere else as well, in a mail, on paper, in another system, and compare later with
+//! [`Store::entry_hash`]: as long as that entry has that hash, everything up to it is what it was.
 //!
 //! With PostgreSQL, the user that charges needs SELECT and INSERT on `deniable_entries` and SELECT, INSERT and UPDATE on
 //! `deniable_snapshot`, and should not own them. A standby that takes over must have every commit: use synchronous replication.
@@ -69,7 +70,9 @@ mod analyst;
 mod backend;
 mod chain;
 mod error;
+mod forecast;
 mod gate;
+mod head_file;
 mod history;
 mod left;
 mod place;
@@ -82,9 +85,10 @@ mod writing;
 pub use analyst::Analyst;
 pub use chain::Head;
 pub use error::Error;
+pub use forecast::Forecast;
 pub use history::{Entry, StoredAnswer, Verified};
 pub use left::Left;
 pub use place::Place;
 pub use rules::Rules;
 pub use session::Session;
-pub use store::Store;
+pub use store::{Accepted, Store};

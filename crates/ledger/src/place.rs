@@ -1,5 +1,6 @@
 //! Where a ledger is.
 
+use crate::head_file::beside;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -24,6 +25,13 @@ pub enum Place {
     /// The ledger lives in the first schema of the connection's search path; another schema is another ledger. The connection is not
     /// encrypted: keep it on loopback, a private network, or a tunnel.
     Postgres(String),
+    /// The same, and the file on this machine that keeps the last entry that this machine verified, so that entries that vanish are missed.
+    PostgresKeepingHead {
+        /// The address.
+        address: String,
+        /// The file.
+        head: PathBuf,
+    },
 }
 
 impl Place {
@@ -35,13 +43,24 @@ impl Place {
             Self::File(text.into())
         }
     }
+
+    /// The file that keeps the last verified entry: beside a file, and where it is stated for a database.
+    pub fn head_file(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => Some(beside(path, ".head")),
+            Self::Postgres(_) => None,
+            Self::PostgresKeepingHead { head, .. } => Some(head.clone()),
+        }
+    }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(formatter, "{}", path.display()),
-            Self::Postgres(_) => formatter.write_str("a PostgreSQL database"),
+            Self::Postgres(_) | Self::PostgresKeepingHead { .. } => {
+                formatter.write_str("a PostgreSQL database")
+            }
         }
     }
 }
@@ -50,7 +69,7 @@ impl fmt::Debug for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(formatter, "File({path:?})"),
-            Self::Postgres(_) => formatter.write_str("Postgres(..)"),
+            Self::Postgres(_) | Self::PostgresKeepingHead { .. } => formatter.write_str("Postgres(..)"),
         }
     }
 }

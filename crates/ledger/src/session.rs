@@ -1,5 +1,6 @@
 //! One question of one analyst, as a mechanism sees the ledger.
 
+use crate::writing::in_one_line;
 use crate::{Analyst, Error, Store};
 use accounting::{Budget, Promise};
 use mechanism::{Charge, Ledger, Receipt, Refusal};
@@ -10,6 +11,8 @@ pub struct Session<'a> {
     store: &'a mut Store,
     analyst: Analyst,
     question: String,
+    /// Whether a charge without a saved answer is used before a new one is made.
+    resumes: bool,
 }
 
 impl<'a> Session<'a> {
@@ -20,12 +23,28 @@ impl<'a> Session<'a> {
             store,
             analyst,
             question: question.to_owned(),
+            resumes: false,
         })
+    }
+
+    /// See [`Store::resumable_session`].
+    pub(crate) fn resuming(self) -> Self {
+        Self {
+            resumes: true,
+            ..self
+        }
     }
 }
 
 impl Ledger for Session<'_> {
     fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal> {
+        if self.resumes {
+            let found = self.store.unanswered(&self.analyst, &self.question, &charge);
+            let found = found.map_err(|error| Refusal::NotRecorded(in_one_line(&error)))?;
+            if let Some(number) = found {
+                return Ok(Receipt { number, charge });
+            }
+        }
         self.store.charge(self.analyst.name(), &self.question, charge)
     }
 

@@ -1,17 +1,21 @@
 //! The ledger itself.
 
 use crate::analyst::normalised;
-use crate::backend::{self, Access, Backend};
-use crate::chain::{AnswerBody, Content, Head, Kind, Record, RulesBody};
+use crate::backend::{Access, Backend};
+use crate::chain::{AnswerBody, ChargeBody, Content, Head, Kind, Record, RulesBody};
+use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
-use crate::writing::{append, body_of, check_text, in_one_line, json, make, now};
-use crate::{Analyst, Entry, Error, Left, Place, Rules, Session, StoredAnswer, Verified};
+use crate::writing::{append, body_of, check_text, in_one_line, json, now};
+use crate::{Analyst, Entry, Error, Forecast, Left, Rules, Session, StoredAnswer, Verified};
 use accounting::{Epsilon, Event};
 use mechanism::{Charge, Receipt, Refusal};
 use std::fmt;
 
+mod opening;
 #[cfg(test)]
 mod tests;
+
+pub use opening::Accepted;
 
 /// The name of no analyst.
 const NOBODY: &str = "";
@@ -30,6 +34,8 @@ pub struct Store {
     seen: Head,
     /// The sums after it, if they are known.
     current: Option<Current>,
+    /// Where the last verified entry is kept.
+    head_file: Option<HeadFile>,
 }
 
 impl fmt::Debug for Store {
@@ -39,90 +45,6 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens a ledger that keeps these rules, or makes it.
-    ///
-    /// # Errors
-    /// When it keeps other rules, or cannot be used.
-    pub fn open(place: &Place, rules: &Rules) -> Result<Self, Error> {
-        rules.check_names()?;
-        let rules = rules.normalised();
-        let mut store = match Self::open_with(place, true)? {
-            Opened::Ledger(store) => *store,
-            Opened::Empty(mut backend) => {
-                rules.check()?;
-                make(&mut *backend, &rules)?;
-                Self::read(backend)?
-            }
-            Opened::Nothing => return Err(not_made()),
-        };
-        store.demanded = Some(rules);
-        store.check_rules(&store.rules)?;
-        Ok(store)
-    }
-
-    /// Opens a ledger whatever its rules are; `None` when there is none.
-    ///
-    /// # Errors
-    /// When it cannot be used.
-    pub fn open_existing(place: &Place) -> Result<Option<Self>, Error> {
-        Ok(match Self::open_with(place, false)? {
-            Opened::Ledger(store) => Some(*store),
-            Opened::Empty(_) | Opened::Nothing => None,
-        })
-    }
-
-    /// Opens a ledger and changes its rules to these, or makes it.
-    ///
-    /// Everything that was ever charged counts under the new rules. When that is more than they allow, nothing more is admitted.
-    ///
-    /// # Errors
-    /// When these are no rules, the chain is broken, or the ledger cannot be used.
-    pub fn adopt(place: &Place, rules: &Rules) -> Result<Self, Error> {
-        rules.check()?;
-        let rules = rules.normalised();
-        let mut store = match Self::open_with(place, true)? {
-            Opened::Ledger(store) => *store,
-            Opened::Empty(_) | Opened::Nothing => return Self::open(place, &rules),
-        };
-        store.backend.begin(Access::Write)?;
-        let changed = store.change_rules(&rules);
-        store.finish(changed)?;
-        store.demanded = Some(rules);
-        store.refresh(NOBODY)?;
-        Ok(store)
-    }
-
-    fn open_with(place: &Place, make: bool) -> Result<Opened, Error> {
-        let Some(mut backend) = backend::connect(place, make)? else {
-            return Ok(Opened::Nothing);
-        };
-        backend.begin(Access::Read)?;
-        let exists = backend.exists();
-        backend.rollback();
-        Ok(if exists? {
-            Opened::Ledger(Box::new(Self::read(backend)?))
-        } else {
-            Opened::Empty(backend)
-        })
-    }
-
-    fn read(mut backend: Box<dyn Backend>) -> Result<Self, Error> {
-        backend.begin(Access::Read)?;
-        let current = (|| {
-            let last = backend.last()?.ok_or_else(history::no_entries)?;
-            history::load(&mut *backend, &last, NOBODY)
-        })();
-        backend.rollback();
-        let current = current?;
-        Ok(Self {
-            backend,
-            demanded: None,
-            rules: current.tally.rules().clone(),
-            seen: current.head.clone(),
-            current: Some(current),
-        })
-    }
-
     /// Charges what is about to run to the budget and to the analyst's share, for good. `question` is a digest by which the answer can be
     /// found again.
     ///
@@ -137,8 +59,14 @@ impl Store {
         for text in [analyst, question, &charge.purpose] {
             check_text(text).map_err(refused)?;
         }
+        let kept = self.kept().map_err(refused)?;
         self.backend.begin(Access::Write).map_err(refused)?;
-        let appended = match self.admit(analyst, question, &charge, body) {
+        let checked = self.check_kept(kept.as_ref());
+        let admitted = match checked {
+            Ok(()) => self.admit(analyst, question, &charge, body),
+            Err(error) => Err(error),
+        };
+        let appended = match admitted {
             Ok(Ok(appended)) => Ok(appended),
             Ok(Err(refusal)) => {
                 self.backend.rollback();
@@ -207,7 +135,35 @@ impl Store {
         self.seen = current.head.clone();
         self.rules = current.tally.rules().clone();
         self.current = Some(current);
+        if let Some(file) = &self.head_file {
+            // Only now, so that it never leads. Where it cannot be written it lags, and what it lags behind is checked by the next who charges.
+            let _ = file.write(&Kept {
+                head: self.seen.clone(),
+                wrong: None,
+            });
+        }
         Ok(self.seen.number)
+    }
+
+    /// What is kept beside the ledger. Read before a transaction begins, so that it cannot be about an entry that the transaction does not see.
+    fn kept(&self) -> Result<Option<Kept>, Error> {
+        match &self.head_file {
+            Some(file) => file.read(),
+            None => Ok(None),
+        }
+    }
+
+    /// Inside a transaction: the head that is kept beside the ledger, perhaps by another process, is there.
+    fn check_kept(&mut self, kept: Option<&Kept>) -> Result<(), Error> {
+        check_marked(kept)?;
+        let Some(Kept { head, .. }) = kept else {
+            return Ok(());
+        };
+        let there = self.backend.entry(head.number)?;
+        if there.is_none_or(|record| record.hash != head.hash) {
+            return Err(Error::Rewound { number: head.number });
+        }
+        Ok(())
     }
 
     /// Whether `event` would be admitted now. Nothing is spent.
@@ -222,6 +178,17 @@ impl Store {
             .current
             .as_ref()
             .is_some_and(|current| current.tally.fits(analyst, event)))
+    }
+
+    /// How many more charges like this one fit, up to `most`. Nothing is spent.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn forecast(&mut self, analyst: &str, event: &Event, most: u64) -> Result<Forecast, Error> {
+        let analyst = Analyst::named(analyst)?;
+        self.refresh(analyst.name())?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        Ok(Forecast::of(&current.tally, analyst.name(), event, most))
     }
 
     /// The largest ε of one further release by this analyst.
@@ -270,6 +237,57 @@ impl Store {
     /// When the rules list who may spend and this analyst is not listed, or when the ledger cannot be used.
     pub fn session(&mut self, analyst: &str, question: &str) -> Result<Session<'_>, Error> {
         Session::open(self, analyst, question)
+    }
+
+    /// The same for a question whose answer is saved before anybody sees it: where this analyst was charged for the very same before and no answer was saved,
+    /// because the run was interrupted, that charge is used, and nothing is charged again.
+    ///
+    /// # Privacy
+    /// Claim: everything that is ever shown is paid for.
+    /// Proof: whoever opens such a session shows nothing but what [`Store::record_answer`] has saved, or what it found saved. A charge without a saved answer has therefore
+    /// shown nothing, and running again under it is the first release of what it paid for: the same event, for the same question. Two who finish the same
+    /// charge at the same time each draw, but one answer is saved, in a transaction that refuses a second; the other one is thrown away unseen, and the saved one shown. Which one is
+    /// saved depends on who was first, not on what was drawn.
+    /// A run that fails shows that it failed. It may be repeated, and shows the same again; that is no part of any charge, now as before, and says nothing about one unit because
+    /// no single unit decides whether a run succeeds.
+    ///
+    /// # Errors
+    /// As [`Store::session`].
+    pub fn resumable_session(&mut self, analyst: &str, question: &str) -> Result<Session<'_>, Error> {
+        Session::open(self, analyst, question).map(Session::resuming)
+    }
+
+    /// The newest charge of exactly this to this analyst for this question, if no answer was saved for it.
+    pub(crate) fn unanswered(
+        &mut self,
+        analyst: &Analyst,
+        question: &str,
+        charge: &Charge,
+    ) -> Result<Option<u64>, Error> {
+        let kept = self.kept()?;
+        self.backend.begin(Access::Read)?;
+        let found = (|| {
+            self.check_kept(kept.as_ref())?;
+            self.load(analyst.name())?;
+            let mut answered = std::collections::BTreeSet::new();
+            for answer in self.backend.answers(question, u32::MAX)? {
+                answered.insert(answer.body::<AnswerBody>()?.charge);
+            }
+            for record in self.backend.charges(question, u32::MAX)? {
+                record.check_itself()?;
+                let ChargeBody { event, guarantee } = record.body()?;
+                if normalised(&record.analyst) == analyst.name()
+                    && event == charge.event
+                    && guarantee == charge.guarantee
+                    && !answered.contains(&record.number)
+                {
+                    return Ok(Some(record.number));
+                }
+            }
+            Ok(None)
+        })();
+        self.backend.rollback();
+        found
     }
 
     /// Keeps the answer that an earlier charge paid for.
@@ -375,11 +393,32 @@ impl Store {
     /// # Errors
     /// The first thing that is wrong: an entry, the kept sums, or an entry that was seen and is gone.
     pub fn verify(&mut self) -> Result<Verified, Error> {
-        let verified = self.reading(history::verify)?;
+        let kept = self.kept()?;
         self.backend.begin(Access::Read)?;
-        let checked = self.check_seen(&verified.head);
+        let verified = (|| {
+            let verified = history::verify(&mut *self.backend)?;
+            if let Some(Kept { head, .. }) = &kept {
+                self.check_kept(Some(&Kept {
+                    head: head.clone(),
+                    wrong: None,
+                }))?;
+            }
+            self.check_seen(&verified.head)?;
+            Ok(verified)
+        })();
         self.backend.rollback();
-        checked.map(|()| verified)
+        if let (Some(file), Some(kept)) = (&self.head_file, kept) {
+            let wrong = match &verified {
+                Ok(_) => None,
+                Err(Error::Broken { number, .. } | Error::Rewound { number }) => Some(*number),
+                Err(_) => kept.wrong,
+            };
+            // From now on nothing is charged, or it is again; where that cannot be written, whoever charges still checks what they can.
+            if wrong != kept.wrong {
+                let _ = file.write(&Kept { wrong, ..kept });
+            }
+        }
+        verified
     }
 
     /// The last entry.
@@ -442,14 +481,13 @@ impl Store {
         Ok(())
     }
 
-    /// Inside a transaction: the newest entry that was seen must still be there.
+    /// Inside a transaction: the newest entry that was seen must still be there, and what was appended since must follow it link by link.
     fn check_seen(&mut self, head: &Head) -> Result<(), Error> {
-        let number = self.seen.number;
-        if *head != self.seen {
-            let there = self.backend.entry(number)?;
-            if there.is_none_or(|record| record.hash != self.seen.hash) {
-                return Err(Error::Rewound { number });
-            }
+        if *head != self.seen && history::check_since(&mut *self.backend, &self.seen)? != *head {
+            return Err(Error::broken(
+                head.number,
+                "it is not the last entry of the chain",
+            ));
         }
         Ok(())
     }
@@ -488,14 +526,13 @@ impl Store {
     }
 }
 
-/// What is at a place.
-enum Opened {
-    Ledger(Box<Store>),
-    /// A database without a ledger.
-    Empty(Box<dyn Backend>),
-    Nothing,
-}
-
-fn not_made() -> Error {
-    Error::unusable("it could not be made", "check that you may write there")
+/// Whether a verification found it wrong, and none found it right since.
+fn check_marked(kept: Option<&Kept>) -> Result<(), Error> {
+    match kept.and_then(|kept| kept.wrong) {
+        Some(number) => Err(Error::broken(
+            number,
+            "a verification found it so; once it is mended, `deniable budget verify` must find everything right",
+        )),
+        None => Ok(()),
+    }
 }

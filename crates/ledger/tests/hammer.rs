@@ -193,7 +193,7 @@ impl Drop for Children {
 fn hammer(fresh: &Fresh, currency: &str, processes: u64, lasting: Duration) {
     let place = match fresh.place() {
         Place::File(path) => path.to_str().unwrap().to_owned(),
-        Place::Postgres(address) => address.clone(),
+        Place::Postgres(address) | Place::PostgresKeepingHead { address, .. } => address.clone(),
     };
     let rules = rules(currency);
     let (sender, told): (_, Receiver<(u64, String)>) = channel();

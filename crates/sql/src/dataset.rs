@@ -11,14 +11,16 @@ use crate::explain::{Explanation, explain};
 use crate::planner::Planner;
 use crate::publics::Publics;
 use crate::question::{Ask, Question};
-use crate::release::release;
+use crate::release::{Released, release};
+use crate::saved::Saved;
 use crate::{Error, post};
 use accounting::{Budget, Delta, Promise};
 use bound::Secret;
+use datafusion::arrow::array::RecordBatch;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use exact::ratio;
 use ledger::{Place, Rules, Store};
-use mechanism::Account;
+use mechanism::{Account, Refusal};
 use noise::{Entropy, OsEntropy};
 use std::sync::OnceLock;
 use tokio::runtime::Runtime;
@@ -44,10 +46,23 @@ impl std::fmt::Debug for Dataset {
 pub struct Answered {
     /// The answer.
     pub answer: Answer,
-    /// Whether it had been given before, so that it cost nothing now.
+    /// Whether the same was released before, so that it cost nothing now.
     pub repeated: bool,
+    /// Whether an earlier charge paid for it, whose run was interrupted before its answer was saved.
+    pub resumed: bool,
     /// What may still be spent by who asked, as an ε of one further release.
     pub left: ledger::Left,
+}
+
+/// What paid for an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It was released before.
+    Saved,
+    /// An earlier charge without an answer.
+    Resumed,
+    /// A new charge.
+    Charged,
 }
 
 /// How far a question has come.
@@ -92,7 +107,11 @@ impl Dataset {
     pub fn place(&self) -> Place {
         match &self.catalog.budget.ledger {
             LedgerPlace::File(path) => Place::File(path.clone()),
-            LedgerPlace::Postgres(connection) => Place::Postgres(connection.clone()),
+            // The tables of the database can be written by whoever can write the ledger in them; this file cannot.
+            LedgerPlace::Postgres(connection) => Place::PostgresKeepingHead {
+                address: connection.clone(),
+                head: self.catalog.directory.join("deniable.ledger.head"),
+            },
         }
     }
 
@@ -122,7 +141,7 @@ impl Dataset {
         Ok(Store::open(&self.place(), &self.rules()?)?)
     }
 
-    fn understand(&self, ask: &Ask) -> Result<Question, Error> {
+    pub(crate) fn understand(&self, ask: &Ask) -> Result<Question, Error> {
         let planner = match self.planner.get() {
             Some(planner) => planner,
             None => {
@@ -193,30 +212,77 @@ impl Dataset {
         store: &mut Store,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Answered, Error> {
-        let digest = question.digest(&self.catalog)?;
-        if let Some(stored) = store.stored_answer(&digest)?
-            && let Ok(answer) = serde_json::from_str::<Answer>(&stored.answer)
-        {
-            let left = store.left(&ask.analyst)?;
-            return Ok(Answered {
-                answer,
-                repeated: true,
-                left,
-            });
+        let digest = question.digest(&self.catalog);
+        if let Some(answer) = self.saved_answer(question, &digest, store)? {
+            return self.told(answer, Origin::Saved, ask, store);
         }
-        let answer = {
-            let session = store.session(&ask.analyst, &digest)?;
+        let before = store.head()?.number;
+        let (answer, saved) = {
+            let session = store.resumable_session(&ask.analyst, &digest)?;
             let mut account = Account::open(session)?;
-            self.answer(question, &mut account, watch)?
+            match self.answer(question, &mut account, watch) {
+                Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
+                    drop(account);
+                    return Err(self.over_budget(ask, question, store, refusal));
+                }
+                other => other?,
+            }
         };
-        let text = serde_json::to_string(&answer).expect("an answer is plain data");
-        store.record_answer(answer.cost.charge, &digest, &ask.analyst, &text)?;
-        let left = store.left(&ask.analyst)?;
+        let number = answer.cost.charge;
+        let origin = if number <= before {
+            Origin::Resumed
+        } else {
+            Origin::Charged
+        };
+        let text = serde_json::to_string(&saved).expect("an answer is plain data");
+        // Nothing is shown before it is saved: see `Store::resumable_session`.
+        match store.record_answer(number, &digest, &ask.analyst, &text) {
+            Ok(()) => self.told(answer, origin, ask, store),
+            // Somebody finished the same charge first. Theirs is the answer, and this one was never there.
+            Err(ledger::Error::NotAnswerable { .. }) => match self.saved_answer(question, &digest, store)? {
+                Some(answer) => self.told(answer, Origin::Saved, ask, store),
+                None => Err(ledger::Error::NotAnswerable {
+                    number,
+                    what: "it was answered meanwhile, with what cannot be read".to_owned(),
+                }
+                .into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn told(&self, answer: Answer, origin: Origin, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
         Ok(Answered {
             answer,
-            repeated: false,
-            left,
+            repeated: origin == Origin::Saved,
+            resumed: origin == Origin::Resumed,
+            left: store.left(&ask.analyst)?,
         })
+    }
+
+    /// The answer from what was released before for the same question; `None` when nothing was, or it cannot be read.
+    fn saved_answer(
+        &self,
+        question: &Question,
+        digest: &str,
+        store: &mut Store,
+    ) -> Result<Option<Answer>, Error> {
+        let Some(stored) = store.stored_answer(digest)? else {
+            return Ok(None);
+        };
+        let Ok(saved) = serde_json::from_str::<Saved>(&stored.answer) else {
+            return Ok(None);
+        };
+        if saved.written == question.as_written()?.hexadecimal() {
+            return Ok(Some(saved.answer));
+        }
+        let Some(releases) = saved.released(&question.pieces(&self.catalog)) else {
+            return Ok(None);
+        };
+        let session = self.engines().public()?;
+        let tables = self.tables(question, &releases)?;
+        self.shown(question, tables, &session, saved.cost().clone())
+            .map(Some)
     }
 
     /// Charges, measures, draws.
@@ -225,7 +291,7 @@ impl Dataset {
         question: &Question,
         account: &mut Account<L>,
         watch: &mut dyn FnMut(Stage),
-    ) -> Result<Answer, Error> {
+    ) -> Result<(Answer, Saved), Error> {
         let engines = self.engines();
         let session = engines.public()?;
         // Whatever can be refused is refused before the charge.
@@ -243,7 +309,7 @@ impl Dataset {
         }
         let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
-        let mut tables = Vec::new();
+        let mut releases = Vec::new();
         for (place, (aggregation, prepared)) in question.split.aggregations.iter().zip(prepared).enumerate() {
             let price = &question.prices[place];
             let measured = self
@@ -251,7 +317,7 @@ impl Dataset {
                 .block_on(measure(prepared, &aggregation.statistics, engines))?;
             let first = question.first(place);
             let unit = &self.catalog.unit;
-            let released = release(
+            releases.push(release(
                 aggregation,
                 price,
                 measured,
@@ -259,24 +325,9 @@ impl Dataset {
                 &mut reservation,
                 first,
                 unit,
-            )?;
-            let outputs: Vec<_> = aggregation
-                .outputs
-                .iter()
-                .map(|output| estimates(aggregation, price, &released, output))
-                .collect();
-            tables.push(post::table(aggregation, &released.groups, &outputs)?);
+            )?);
         }
         watch(Stage::Measured);
-        let mut notes = question.notes(&self.catalog);
-        let finishing = post::finish(&question.split.post, tables.clone(), &session, &self.catalog);
-        let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
-            // What was paid for is not lost because an outer query stumbled over it, by dividing by zero for instance.
-            notes.push(
-                "the rest of the query failed on the released values; these are the released values themselves".to_owned(),
-            );
-            post::unfinished(&question.split.aggregations[0], &tables[0])
-        });
         let receipt = reservation.receipt();
         let promise = receipt.charge.guarantee.promise();
         let (epsilon, delta) = match promise {
@@ -290,6 +341,46 @@ impl Dataset {
             delta,
             charge: receipt.number,
         };
+        let tables = self.tables(question, &releases)?;
+        let answer = self.shown(question, tables, &session, cost)?;
+        let pieces = question.pieces(&self.catalog);
+        let saved = Saved::new(question.as_written()?, answer.clone(), &pieces, &releases);
+        Ok((answer, saved))
+    }
+
+    /// The released tables that the rest of the query reads.
+    fn tables(&self, question: &Question, releases: &[Released]) -> Result<Vec<RecordBatch>, Error> {
+        let parts = question.split.aggregations.iter().zip(&question.prices);
+        parts
+            .zip(releases)
+            .map(|((aggregation, price), released)| {
+                let outputs: Vec<_> = aggregation
+                    .outputs
+                    .iter()
+                    .map(|output| estimates(aggregation, price, released, output))
+                    .collect();
+                post::table(aggregation, &released.groups, &outputs)
+            })
+            .collect()
+    }
+
+    /// The rest of the query over released tables: post-processing.
+    fn shown(
+        &self,
+        question: &Question,
+        tables: Vec<RecordBatch>,
+        session: &SessionContext,
+        cost: Cost,
+    ) -> Result<Answer, Error> {
+        let mut notes = question.notes(&self.catalog);
+        let finishing = post::finish(&question.split.post, tables.clone(), session, &self.catalog);
+        let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
+            // What was paid for is not lost because an outer query stumbled over it, by dividing by zero for instance.
+            notes.push(
+                "the rest of the query failed on the released values; these are the released values themselves".to_owned(),
+            );
+            post::unfinished(&question.split.aggregations[0], &tables[0])
+        });
         answer(&finished, notes, cost, CONFIDENCE)
     }
 

@@ -31,6 +31,9 @@ pub enum Error {
     /// The ledger said no, or could not be reached.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// The budget does not allow this question.
+    #[error("{}\nhint: {}", .0.what, .0.hint)]
+    OverBudget(Box<OverBudget>),
     /// A mechanism cannot be built.
     #[error(transparent)]
     Mechanism(#[from] mechanism::Error),
@@ -57,6 +60,21 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
+}
+
+/// What was asked for, what is left, and what would fit. Told from parameters and earlier charges alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverBudget {
+    /// In words.
+    pub what: String,
+    /// What to do, in words.
+    pub hint: String,
+    /// What the question costs.
+    pub cost: String,
+    /// The largest ε of one further release of any kind.
+    pub left: accounting::Epsilon,
+    /// The largest ε with which the same question fits now; `None` when none does.
+    pub fits: Option<accounting::Epsilon>,
 }
 
 impl Error {

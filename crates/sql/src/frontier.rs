@@ -5,13 +5,14 @@ use crate::aggregation::{Aggregation, Shape};
 use crate::catalog::Catalog;
 use crate::dialect::SelectOptions;
 use crate::grouping_sets::{GroupingSets, part_of};
-use crate::relation::{attached, is_private, operator, rows, unplannable};
-use datafusion::arrow::datatypes::{Field, Schema};
+use crate::relation::{attached, contains_subquery, is_private, operator, rows, unplannable};
+use crate::same::Marks;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, TableReference};
+use datafusion::common::{Column, Spans, TableReference};
 use datafusion::datasource::empty::EmptyTable;
-use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Aggregate, Distinct, Expr, LogicalPlan, LogicalPlanBuilder, Subquery};
 use std::sync::Arc;
 
 /// Released tables are called this and a number.
@@ -27,8 +28,8 @@ pub(crate) struct Split {
     pub(crate) aggregations: Vec<Aggregation>,
     /// What is done with the answers: reads tables `__deniable_release_0` and so on, and public ones.
     pub(crate) post: LogicalPlan,
-    /// The plan of each aggregation as the query wrote it, so that the same is asked once.
-    written: Vec<LogicalPlan>,
+    /// What each aggregation releases, so that the same is asked once.
+    pub(crate) marks: Vec<Marks>,
 }
 
 /// Splits a plan.
@@ -59,7 +60,7 @@ pub(crate) fn split(
     let mut split = Split {
         aggregations: Vec::new(),
         post: plan.clone(),
-        written: Vec::new(),
+        marks: Vec::new(),
     };
     split.post = split.public(plan, selects, catalog)?;
     // Whatever the walk did not see, nothing after the noise reads private rows.
@@ -88,12 +89,8 @@ impl Split {
                 if let Some(sets) = GroupingSets::of(aggregate)? {
                     return self.grouping_sets(&sets, selects, catalog);
                 }
-                let rows = rows(&aggregate.input, catalog)?;
-                let (rows, keys) = attached(rows, aggregate.group_expr.clone(), catalog)?;
-                let (rows, aggregates) = attached(rows, aggregate.aggr_expr.clone(), catalog)?;
-                self.released(plan, || {
-                    Aggregation::new(rows, &keys, &aggregates, &aggregate.schema, selects, catalog)
-                })
+                let aggregation = aggregation(aggregate, selects, catalog)?;
+                self.released(aggregation, &asked_of(aggregate), catalog)
             }
             // SELECT DISTINCT is GROUP BY everything.
             LogicalPlan::Distinct(Distinct::All(input)) if rows_below(input, catalog) => {
@@ -103,9 +100,8 @@ impl Split {
                     .iter()
                     .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
                     .collect();
-                self.released(plan, || {
-                    Aggregation::new(rows, &keys, &[], plan.schema(), selects, catalog)
-                })
+                let aggregation = Aggregation::new(rows, &keys, &[], plan.schema(), selects, catalog)?;
+                self.released(aggregation, input, catalog)
             }
             LogicalPlan::Projection(_)
             | LogicalPlan::Filter(_)
@@ -153,17 +149,9 @@ impl Split {
                 released.push(None);
                 continue;
             };
-            let rows = rows(&plain.input, catalog)?;
-            let (rows, keys) = attached(rows, plain.group_expr.clone(), catalog)?;
-            let (rows, aggregates) = attached(rows, plain.aggr_expr.clone(), catalog)?;
-            let aggregation = || {
-                let mut made = Aggregation::new(rows, &keys, &aggregates, &plain.schema, selects, catalog)?;
-                made.options = part_of(&made.options, sets.len())?;
-                Ok(made)
-            };
-            released.push(Some(
-                self.released(&LogicalPlan::Aggregate(plain.clone()), aggregation)?,
-            ));
+            let mut made = aggregation(&plain, selects, catalog)?;
+            made.options = part_of(&made.options, sets.len())?;
+            released.push(Some(self.released(made, &asked_of(&plain), catalog)?));
         }
         sets.united(released)
     }
@@ -210,22 +198,61 @@ impl Split {
         }
     }
 
-    /// A stand-in for an aggregation's result, with the same columns.
+    /// A stand-in for an aggregation's result, with the same columns. The same aggregation under other names is released once.
     fn released(
         &mut self,
-        written: &LogicalPlan,
-        aggregation: impl FnOnce() -> Result<Aggregation, Error>,
+        aggregation: Aggregation,
+        rows: &LogicalPlan,
+        catalog: &Catalog,
     ) -> Result<LogicalPlan, Error> {
-        let place = match self.written.iter().position(|other| other == written) {
-            Some(place) => place,
-            None => {
-                self.aggregations.push(aggregation()?);
-                self.written.push(written.clone());
-                self.written.len() - 1
-            }
+        let marks = Marks::of(&aggregation, rows, catalog).map_err(unplannable)?;
+        let types = |one: &Aggregation| -> Vec<DataType> {
+            one.shape.iter().map(|column| column.data_type.clone()).collect()
         };
-        stand_in(place, &self.aggregations[place].shape)
+        let same = |place: &usize| {
+            let other: &Aggregation = &self.aggregations[*place];
+            self.marks[*place].same_in_order(&marks)
+                && other.outputs == aggregation.outputs
+                && other.options == aggregation.options
+                && other.groups.per_unit == aggregation.groups.per_unit
+                && other.groups.selection == aggregation.groups.selection
+                && types(other) == types(&aggregation)
+        };
+        let shape = aggregation.shape.clone();
+        let found = (0..self.marks.len()).find(same);
+        let place = found.unwrap_or(self.marks.len());
+        if found.is_none() {
+            self.aggregations.push(aggregation);
+            self.marks.push(marks);
+        }
+        stand_in(place, &shape)
     }
+}
+
+/// A GROUP BY of private rows.
+fn aggregation(
+    aggregate: &Aggregate,
+    selects: &[SelectOptions],
+    catalog: &Catalog,
+) -> Result<Aggregation, Error> {
+    let rows = rows(&aggregate.input, catalog)?;
+    let (rows, keys) = attached(rows, aggregate.group_expr.clone(), catalog)?;
+    let (rows, aggregates) = attached(rows, aggregate.aggr_expr.clone(), catalog)?;
+    Aggregation::new(rows, &keys, &aggregates, &aggregate.schema, selects, catalog)
+}
+
+/// What tells one GROUP BY from others beside its statistics: its rows. Where subqueries stand in its keys or aggregates, statistics name columns that were attached
+/// for them, and these names tell nothing apart: then it is the whole of it, as it is written.
+fn asked_of(aggregate: &Aggregate) -> LogicalPlan {
+    let mut exprs = aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
+    if !exprs.any(contains_subquery) {
+        return aggregate.input.as_ref().clone();
+    }
+    LogicalPlan::Subquery(Subquery {
+        subquery: Arc::new(LogicalPlan::Aggregate(aggregate.clone())),
+        outer_ref_columns: Vec::new(),
+        spans: Spans::new(),
+    })
 }
 
 /// Whether a plan reads a table that is neither public nor released, in subqueries of its expressions too.

@@ -5,15 +5,13 @@ use crate::catalog::Catalog;
 use crate::frontier::{self, Split};
 use crate::planner::{Planned, Planner};
 use crate::price::{Price, price};
-use crate::relation::{table_of, unplannable};
-use crate::{Error, sources};
+use crate::relation::unplannable;
+use crate::saved::Piece;
+use crate::{Error, same};
 use accounting::{Delta, Epsilon};
-use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{LogicalPlan, lit};
+use datafusion::logical_expr::LogicalPlan;
 use exact::Rational;
 use mechanism::{Charge, Stated};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// What is asked, by whom, and for how much.
@@ -59,7 +57,7 @@ impl Question {
     pub(crate) async fn new(ask: &Ask, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
         let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
         let split = frontier::split(&plan, &selects, catalog)?;
-        let (prices, delta) = prices(&split.aggregations, ask, catalog)?;
+        let (prices, delta) = prices(&split.aggregations, ask, None, catalog)?;
         Ok(Self {
             written: plan,
             split,
@@ -79,6 +77,37 @@ impl Question {
         )?)
     }
 
+    /// What it would cost for another ε. Where every SELECT states its own, none takes more than this.
+    pub(crate) fn for_epsilon(
+        &self,
+        ask: &Ask,
+        epsilon: &Epsilon,
+        catalog: &Catalog,
+    ) -> Result<Charge, Error> {
+        let ask = Ask {
+            epsilon: Some(epsilon.clone()),
+            ..ask.clone()
+        };
+        let most = self.states_its_price().then_some(epsilon);
+        let (prices, delta) = prices(&self.split.aggregations, &ask, most, catalog)?;
+        let mechanisms: Vec<&dyn Stated> = prices
+            .iter()
+            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
+            .collect();
+        Ok(Charge::for_all(
+            &mechanisms,
+            &catalog.unit,
+            &delta,
+            &self.purpose,
+        )?)
+    }
+
+    /// Whether every SELECT of it says what it may cost.
+    pub(crate) fn states_its_price(&self) -> bool {
+        let mut parts = self.split.aggregations.iter();
+        parts.all(|aggregation| aggregation.options.epsilon.is_some())
+    }
+
     /// The mechanisms, in the order of the reservation.
     pub(crate) fn mechanisms(&self) -> Vec<&dyn Stated> {
         self.prices
@@ -95,50 +124,30 @@ impl Question {
             .sum()
     }
 
-    /// The declared tables that it reads, also those through which it reaches owners.
-    pub(crate) fn tables(&self, catalog: &Catalog) -> BTreeSet<String> {
-        let mut tables = BTreeSet::new();
-        let read = self
-            .split
-            .aggregations
-            .iter()
-            .map(|aggregation| &aggregation.rows.plan);
-        for plan in read.chain([&self.written]) {
-            let _ = plan.apply_with_subqueries(|node| {
-                if let LogicalPlan::TableScan(scan) = node
-                    && let Some((name, _)) = table_of(catalog, &scan.table_name)
-                {
-                    tables.insert(name.to_owned());
-                }
-                Ok(TreeNodeRecursion::Continue)
-            });
-        }
-        tables
+    /// What its parts release, in the order of the aggregations.
+    pub(crate) fn pieces(&self, catalog: &Catalog) -> Vec<Piece<'_>> {
+        let parts = self.split.aggregations.iter().zip(&self.split.marks);
+        parts
+            .zip(&self.prices)
+            .map(|((aggregation, marks), price)| Piece {
+                aggregation,
+                price,
+                marks,
+                mark: marks.release(aggregation, price, catalog),
+            })
+            .collect()
     }
 
-    /// What makes two questions the same: the plan, the price, the catalog and the state of the data. Not who asks.
-    pub(crate) fn digest(&self, catalog: &Catalog) -> Result<String, Error> {
-        let mut hasher = Sha256::new();
-        let mut add = |part: &str| {
-            hasher.update((part.len() as u64).to_be_bytes());
-            hasher.update(part.as_bytes());
-        };
-        add(&catalog.digest);
-        for name in self.tables(catalog) {
-            add(&name);
-            add(&sources::version(&catalog.tables[&name])?);
-        }
-        spell(&self.written, &mut add)?;
-        for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
-            add(&format!("{:?}", aggregation.options));
-            add(&price.epsilon.to_string());
-            add(&price.delta.to_string());
-        }
-        Ok(hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect())
+    /// What makes two questions the same: what they release, of which version of the data, and for how much. Not who asks, not how it is written, and not
+    /// what is done with what is released.
+    pub(crate) fn digest(&self, catalog: &Catalog) -> String {
+        let pieces = self.pieces(catalog);
+        same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal()
+    }
+
+    /// The question as it is written, to the letter, but for white space.
+    pub(crate) fn as_written(&self) -> Result<same::Mark, Error> {
+        same::as_written(&self.written).map_err(unplannable)
     }
 
     /// What the intervals do not cover, for people.
@@ -177,32 +186,6 @@ impl Question {
     }
 }
 
-/// Spells a plan so that no two plans are spelled alike. What the engine prints of a plan is for people: it cuts long lists, and does not
-/// escape texts. So operators and expressions are told one by one, each part with its length before it (`add` sees to that), and expressions
-/// from their leaves up, as in a postfix notation: what was told already stands as NULL in what is told next. So each part is told once,
-/// however deep it lies.
-fn spell(plan: &LogicalPlan, add: &mut impl FnMut(&str)) -> Result<(), Error> {
-    let told = plan.apply_with_subqueries(|node| {
-        let expressions = node.expressions();
-        add(&node.display().to_string());
-        add(&format!("{} {}", node.inputs().len(), expressions.len()));
-        for expression in expressions {
-            expression.transform_up(|part| {
-                let mut below = 0u64;
-                part.apply_children(|_| {
-                    below += 1;
-                    Ok(TreeNodeRecursion::Continue)
-                })?;
-                add(&format!("{} {below}", part.variant_name()));
-                add(&part.to_string());
-                Ok(Transformed::yes(lit(ScalarValue::Null)))
-            })?;
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    told.map(|_| ()).map_err(unplannable)
-}
-
 fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<String> {
     let many = aggregation.rows.rows_per_unit != Some(1);
     match measure {
@@ -225,8 +208,13 @@ fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<
     }
 }
 
-/// The price of each aggregation, and the δ of all.
-fn prices(aggregations: &[Aggregation], ask: &Ask, catalog: &Catalog) -> Result<(Vec<Price>, Delta), Error> {
+/// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`.
+fn prices(
+    aggregations: &[Aggregation],
+    ask: &Ask,
+    most: Option<&Epsilon>,
+    catalog: &Catalog,
+) -> Result<(Vec<Price>, Delta), Error> {
     let silent = aggregations
         .iter()
         .filter(|one| one.options.epsilon.is_none())
@@ -248,7 +236,13 @@ fn prices(aggregations: &[Aggregation], ask: &Ask, catalog: &Catalog) -> Result<
     let mut total = Delta::ZERO;
     for aggregation in aggregations {
         let epsilon = match (&aggregation.options.epsilon, &default_epsilon) {
-            (Some(stated), _) => Epsilon::parse(stated)?,
+            (Some(stated), _) => {
+                let stated = Epsilon::parse(stated)?;
+                match most {
+                    Some(most) => stated.min(most.clone()),
+                    None => stated,
+                }
+            }
             (None, Some(default)) => Epsilon::rounded_down(&(default.as_rational() * &part))?,
             (None, None) => {
                 return Err(Error::refused(

@@ -69,7 +69,7 @@ Examples:
 
 The rewritten forms are the conditions in another order, AND TRUE, a dummy condition, an equivalent CASE and a double negation. Of --json,
 `error` is how far the mean of the answers is from the truth in the end, on average over the runs, and `at_least` what the ε of all that was
-answered demands of the count for which it is worst. Exit code 1 if differencing is right more often than ε allows, beyond what chance
+answered demands of the count for which it is worst. Exit code 4 if differencing is right more often than ε allows, beyond what chance
 explains (1e-9), or if the ledger does not stop the questions.";
 
 /// What is asked, checked.

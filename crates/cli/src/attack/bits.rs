@@ -23,7 +23,7 @@ use serde_json::{Value, json};
   deniable attack bits --epsilon 0.1         wider noise gives less away, and still far too much
   deniable attack bits --plot bits.svg       which answers give themselves away
 
-Exit code: 0 when none of Deniable's answers gives the truth away, 1 when one does.")]
+Exit code: 0 when none of Deniable's answers gives the truth away, 4 when one does.")]
 pub(super) struct Arguments {
     /// The ε that both claim; noise has scale 1/ε
     #[arg(long, value_name = "E", default_value = "1")]

@@ -65,7 +65,7 @@ Examples:
 In a file of means, frequency is how common the attribute is in the population. With --epsilon, the means of the file are taken to have
 been released with that noise.
 
-Exit code: 0 when success stays within what (ε, δ) allows, 1 when it does not.";
+Exit code: 0 when success stays within what (ε, δ) allows, 4 when it does not.";
 
 /// More trials than anybody waits for.
 const TRIALS: std::ops::RangeInclusive<u64> = 20..=100_000_000;

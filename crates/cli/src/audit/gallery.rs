@@ -31,7 +31,7 @@ use std::path::PathBuf;
 
 Seconds are those of all threads together, so that a busy machine makes an audit slower and not weaker. The same seed and draws give the same result.
 
-Exit code: 0 when every verdict is right, 1 when one is wrong.")]
+Exit code: 0 when every verdict is right, 4 when one is wrong.")]
 pub(super) struct Arguments {
     /// Only these (a part of a name will do)
     #[arg(value_name = "NAME")]

@@ -54,7 +54,7 @@ const FALSE_ALARM: f64 = 1e-9;
   deniable audit self --seed 7 --html audit.html  the same draws as last time, as a page
 
 Ctrl-C prints what was found so far; a second one ends at once.
-Exit code: 0 when every verdict is right, 1 when one is wrong or missing.")]
+Exit code: 0 when every verdict is right, 4 when one is wrong or missing.")]
 pub(super) struct Arguments {
     /// Mechanisms to audit, by the names that the gate prints [default: all]
     #[arg(long, value_name = "NAME")]

@@ -43,7 +43,7 @@ use number::Number;
   deniable audit gallery
   deniable audit self
 
-Exit code: 0 when nothing is refuted, 1 when a claim is refuted, 2 when the question cannot be answered.")]
+Exit code: 0 when nothing is refuted, 4 when a claim is refuted, 2 when the question cannot be answered.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -61,7 +61,7 @@ enum Command {
     Itself(gate::Arguments),
 }
 
-/// Runs the command. A refuted claim is an error with exit code 1, after its report has been printed.
+/// Runs the command. A refuted claim is an error with exit code 4, after its report has been printed.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         Command::Exact(arguments) => verify::run(arguments),
@@ -137,7 +137,7 @@ fn check_delta(name: &str, delta: Option<&Number>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The error that ends a command after its report: exit code 1.
+/// The error that ends a command after its report: exit code 4.
 fn refuted(claim: &Claim) -> CliError {
     CliError::check_failed(format!("the claim {} is refuted", claim_words(claim)))
 }

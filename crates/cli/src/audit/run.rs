@@ -100,7 +100,7 @@ Examples:
   deniable audit run --claim-epsilon 1 --until refuted,600 --pairs neighbours.tsv -- ./mine
   deniable audit run --input-first 0 --input-second 1 --look values -- ./float-mechanism
 
-Exit code: 0 when nothing is refuted, 1 when the claim is refuted, 2 when the program cannot
+Exit code: 0 when nothing is refuted, 4 when the claim is refuted, 2 when the program cannot
 be audited.";
 
 /// So many draws are kept in memory.

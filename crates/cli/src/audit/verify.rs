@@ -55,7 +55,7 @@ Examples:
     deniable audit exact --mechanism randomized-response --gamma 1/4 --claim-epsilon 1.1
     deniable audit exact --file mechanism.toml --claim-epsilon 1 --claim-delta 1e-6 --json
 
-Exit code: 0 when the claim is proved or none is made, 1 when it is refuted, 2 when the
+Exit code: 0 when the claim is proved or none is made, 4 when it is refuted, 2 when the
 question cannot be answered.";
 
 static LONG_EXAMPLES: std::sync::LazyLock<String> =

@@ -13,7 +13,7 @@ mod spent;
 use crate::account::figure as account_figure;
 use crate::dataset::{AnalystArguments, CatalogArguments};
 use crate::outputs;
-use crate::terminal::{self, CliError, explained, fail};
+use crate::terminal::{self, CliError, exit_code, explained, fail};
 use clap::{Args, Subcommand};
 use ledger::{Head, Place, Store};
 use serde_json::json;
@@ -28,12 +28,14 @@ Examples:
     deniable budget --catalog clinic.toml --plot spending.svg
   The ledger of a text that a model was trained on, which has no catalog
     deniable budget --ledger notes.txt.ledger
-  Is the ledger what was written? Exit code 1 if not
+  Is the ledger what was written? Exit code 4 if not
     deniable budget verify
     deniable budget verify --ledger notes.txt.ledger
     deniable budget verify --head \"12 9f86d081884c7d65…\"
   The catalog's budget was changed on purpose: let it hold from now on
     deniable budget adopt
+  A backup of the ledger was restored, and newer entries are lost for good
+    deniable budget accept-restored
 
 Everybody shares one budget. What was charged stays charged, answered or not; a repeated question is free.
 Sums of ε are what each charge promises alone, added up. What is in force is the filter of the ledger, which counts less than that
@@ -71,7 +73,7 @@ struct Which {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check every entry of the ledger and every sum; exit code 1 if anything is wrong
+    /// Check every entry of the ledger and every sum; exit code 4 if anything is wrong
     Verify {
         #[command(flatten)]
         which: Which,
@@ -87,6 +89,14 @@ enum Command {
         #[command(flatten)]
         catalog: CatalogArguments,
     },
+    /// Take the ledger as it is, after an older copy was restored: what newer entries charged is forgotten
+    AcceptRestored {
+        #[command(flatten)]
+        which: Which,
+        /// There is no copy: let a new ledger begin with nothing spent
+        #[arg(long)]
+        new_ledger: bool,
+    },
 }
 
 /// Runs the command.
@@ -94,14 +104,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         None => show(arguments),
         Some(Command::Verify { which, head, json }) => {
-            let place = match &which.ledger {
-                Some(path) => Place::File(path.clone()),
-                None => which.catalog.open(*json)?.place(),
-            };
-            verify(&place, head.as_deref(), *json)
+            verify(&place_of(which, *json)?, head.as_deref(), *json)
+        }
+        Some(Command::AcceptRestored { which, new_ledger }) => {
+            accept_restored(&place_of(which, false)?, *new_ledger)
         }
         Some(Command::Adopt { catalog }) => adopt(&catalog.open(false)?),
     }
+}
+
+fn place_of(which: &Which, quiet: bool) -> Result<Place, CliError> {
+    Ok(match &which.ledger {
+        Some(path) => Place::File(path.clone()),
+        None => which.catalog.open(quiet)?.place(),
+    })
+}
+
+fn accept_restored(place: &Place, new_ledger: bool) -> Result<(), CliError> {
+    let accepted = Store::accept_restored(place, new_ledger).map_err(broken)?;
+    let lost = accepted.lost;
+    terminal::print(&match &accepted.head {
+        Some(head) => format!("the ledger is whole, and is taken as it is\n  head  {head}\n"),
+        None => "there is no ledger; the next question begins a new one, with nothing spent\n".to_owned(),
+    })?;
+    if lost > 0 {
+        eprintln!(
+            "{lost} entries are gone for good. What they charged was released and is not counted any more: together with it, more may be known than the budget says"
+        );
+    }
+    Ok(())
 }
 
 fn show(arguments: &Arguments) -> Result<(), CliError> {
@@ -138,7 +169,14 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
 
 fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliError> {
     let kept = head.map(kept_head).transpose()?;
-    let mut store = Store::open_existing(place).map_err(broken)?.ok_or_else(missing)?;
+    let Some(mut store) = Store::open_existing(place).map_err(broken)? else {
+        return Err(if place.head_file().is_some_and(|head| head.exists()) {
+            CliError::check_failed("the ledger is gone: what is kept beside it says that there was one")
+                .with_hint("release nothing; restore it, or see `deniable budget accept-restored --help`")
+        } else {
+            missing()
+        });
+    };
     let verified = store.verify().map_err(broken)?;
     if let Some(kept) = &kept {
         let there = store.entry_hash(kept.number).map_err(broken)?;
@@ -198,14 +236,14 @@ fn kept_head(text: &str) -> Result<Head, CliError> {
 fn broken(error: ledger::Error) -> CliError {
     let failed = matches!(
         error,
-        ledger::Error::Broken { .. } | ledger::Error::Snapshot { .. } | ledger::Error::Rewound { .. }
+        ledger::Error::Broken { .. }
+            | ledger::Error::Snapshot { .. }
+            | ledger::Error::Rewound { .. }
+            | ledger::Error::Vanished { .. }
     );
     let told = explained(error);
     if failed {
-        CliError {
-            code: CliError::check_failed("").code,
-            ..told
-        }
+        told.with_code(exit_code::CHECK_FAILED)
     } else {
         told
     }

@@ -139,7 +139,7 @@ fn a_broken_ledger_is_a_failed_check() {
         number: 3,
         what: "its hash is not the hash of what it says".to_owned(),
     });
-    assert_eq!(error.code, 1);
+    assert_eq!(error.code, 4);
     assert!(error.message.contains("entry 3") && error.hint.is_some());
     let unusable = broken(ledger::Error::Unusable {
         what: "it is locked".to_owned(),

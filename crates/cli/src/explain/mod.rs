@@ -3,7 +3,7 @@
 mod report;
 mod search;
 
-use crate::dataset::{AskArguments, CatalogArguments};
+use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
 use crate::terminal::{self, CliError, explained, fail};
 use clap::Args;
 use search::Wanted;
@@ -22,7 +22,7 @@ Examples:
   What the engine will be asked to do
     deniable explain --verbose \"SELECT COUNT(*) FROM visits\"
 
-Nothing is spent and no data is read: everything told here follows from the query and the catalog.
+Nothing is spent and no data is read: everything told here follows from the query, the catalog and what was charged before.
 The expected error is the mean distance between the answer and the truth of the data within its bounds. Where it depends on
 how many rows a group has, it is told for --group-size rows. An error in per cent is a part of the largest value that such a
 group can have.";
@@ -35,6 +35,8 @@ pub(crate) struct Arguments {
     ask: AskArguments,
     #[command(flatten)]
     catalog: CatalogArguments,
+    #[command(flatten)]
+    analyst: AnalystArguments,
     /// How many rows a group is taken to have
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     group_size: u64,
@@ -51,15 +53,20 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let mut ask = arguments.ask.ask(String::new())?;
+    let mut ask = arguments.ask.ask(arguments.analyst.name())?;
     let dataset = arguments.catalog.open(arguments.json)?;
     let found = match arguments.error {
         None => None,
         Some(wanted) => Some(cheapest(&dataset, &mut ask, wanted, arguments.group_size)?),
     };
-    let explanation = dataset.explain(&ask, arguments.group_size).map_err(explained)?;
+    let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
+    // A ledger that cannot be read is no reason not to explain.
+    let forecast = dataset.forecast(&ask).map_err(unanswered);
     if arguments.json {
         let mut told = json!(explanation);
+        if let Some(told) = told.as_object_mut() {
+            told.insert("forecast".to_owned(), json!(forecast.as_ref().ok()));
+        }
         if let (Some(found), Some(told)) = (&found, told.as_object_mut()) {
             told.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
             told.insert("epsilon".to_owned(), json!(found.epsilon));
@@ -69,6 +76,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut text = report::text(&explanation, arguments.verbose);
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, arguments.group_size));
+    }
+    match &forecast {
+        Ok(forecast) => text += &report::forecast(forecast),
+        Err(error) => eprintln!("what is left cannot be told: {}", error.message),
     }
     terminal::print(&text)
 }

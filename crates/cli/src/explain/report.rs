@@ -4,7 +4,7 @@ use super::Explanation;
 use super::search::{Found, Wanted};
 use crate::dataset::readable;
 use crate::terminal::{Column, Table, significant};
-use sql::{Part, StatisticLine};
+use sql::{Forecast, Part, StatisticLine};
 
 /// Significant digits of an error: it is an expectation, not a measurement.
 const DIGITS: usize = 3;
@@ -121,6 +121,21 @@ pub(super) fn found(found: &Found, group_size: u64) -> String {
          (--group-size); ask with: deniable query --epsilon {} …\n",
         found.epsilon, found.epsilon
     )
+}
+
+/// How far the budget goes.
+pub(super) fn forecast(forecast: &Forecast) -> String {
+    let left = format!("left: ε = {} for one further release", forecast.left);
+    if forecast.free {
+        return format!("{left}; this question was answered before, so it is free\n");
+    }
+    match (forecast.more, forecast.at_least, &forecast.fits) {
+        (0, _, Some(fits)) => format!("{left}; this question does not fit, with --epsilon {fits} it would\n"),
+        (0, _, None) => format!("{left}; this question does not fit\n"),
+        (more, true, _) => format!("{left}; more than {} questions like this one fit\n", more - 1),
+        (1, false, _) => format!("{left}; one question like this one fits\n"),
+        (more, false, _) => format!("{left}; {more} questions like this one fit\n"),
+    }
 }
 
 /// A bound or sensitivity: exact where it is short.

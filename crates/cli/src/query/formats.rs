@@ -69,6 +69,7 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
     });
     if let Some(answered) = answered {
         object["repeated"] = json!(answered.repeated);
+        object["resumed"] = json!(answered.resumed);
         object["left"] = json!({
             "epsilon": answered.left.epsilon,
             "dataset": answered.left.dataset,

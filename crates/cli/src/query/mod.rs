@@ -2,14 +2,16 @@
 
 mod cells;
 mod formats;
+mod interruption;
 mod summary;
 
-use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments};
+use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
 use crate::outputs;
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, ValueEnum};
 use sql::{Answer, Answered, Stage};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +31,8 @@ Examples:
 
 What a query costs depends on the query and the catalog, never on the data: `deniable explain` tells it beforehand.
 The cost is written down for good before the data is read. Whatever happens then (Ctrl-C, a crash, a full disk), what was
-charged stays charged; and once answered, the same question is answered again for nothing, for everybody.
+charged stays charged, and asking again finishes the question under the same charge. Once answered, the same question is answered
+again for nothing, for everybody: however it is written, and whatever is done with its results (ORDER BY, HAVING, arithmetic).
 
 A column of noisy numbers has its interval beside it, which holds the truth with 95 % confidence: half of its width after ±, or
 both ends. It is about the noise; what clamping and dropped groups may add is told below the table. ∅ is NULL.
@@ -108,12 +111,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let answered = {
         let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
+        let charged = interruption::listen(format == Format::Json);
         let mut watch = |stage| match stage {
             Stage::Understood => progress.label("charging"),
-            Stage::Charged => progress.label("charged; reading the data"),
+            Stage::Charged => {
+                charged.store(true, Ordering::SeqCst);
+                progress.label("charged; reading the data");
+            }
             Stage::Measured => progress.label("adding noise"),
         };
-        dataset.query_watched(&ask, &mut watch).map_err(explained)?
+        let answered = dataset.query_watched(&ask, &mut watch).map_err(unanswered)?;
+        charged.store(false, Ordering::SeqCst);
+        answered
     };
     let written = written(&answered.answer, Some(&answered), format)?;
     finish(&written, arguments)?;

@@ -13,6 +13,11 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
             "free: this was answered before, for {guarantee} (charge {}); nothing was charged now\n",
             cost.charge
         )
+    } else if answered.resumed {
+        format!(
+            "cost: {guarantee}, charged before (charge {}): this finishes the run that was interrupted, and nothing was charged now\n",
+            cost.charge
+        )
     } else {
         format!(
             "cost: {guarantee} (charge {}); the same question again is free\n",

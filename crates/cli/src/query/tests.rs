@@ -63,6 +63,7 @@ fn answered(repeated: bool, share: Option<&str>) -> Answered {
     Answered {
         answer: answer(),
         repeated,
+        resumed: false,
         left: ledger::Left {
             epsilon: epsilon(share.unwrap_or("9.5")),
             dataset: epsilon("9.5"),

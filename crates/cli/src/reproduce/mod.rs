@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 /// Run the claims of the theory, each expected against measured.
 ///
-/// Without ids, all rows run. Exit code 1 if any fails.
+/// Without ids, all rows run. Exit code 4 if any fails.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   deniable reproduce                       all rows

@@ -48,7 +48,7 @@ fn claims_are_proved_or_refuted() {
     assert!(stdout(&proved).contains("claim ε = 0.5, δ = 0: proved"));
 
     let refuted = line(&format!("{laplace} 0.499999 --json"));
-    assert_eq!(refuted.status.code(), Some(1));
+    assert_eq!(refuted.status.code(), Some(4));
     assert_eq!(object(&refuted)["claim"]["verdict"], "refuted");
     assert_eq!(
         stderr(&refuted),
@@ -57,18 +57,18 @@ fn claims_are_proved_or_refuted() {
 
     let gaussian = "exact --mechanism gaussian --sigma 4 --claim-epsilon 1.1 --claim-delta";
     assert_eq!(line(&format!("{gaussian} 1e-6")).status.code(), Some(0));
-    assert_eq!(line(&format!("{gaussian} 1e-9")).status.code(), Some(1));
+    assert_eq!(line(&format!("{gaussian} 1e-9")).status.code(), Some(4));
     // A claim without a δ of its own is judged at the δ that is asked for, and with one at its own.
     let asked = line("exact --mechanism gaussian --sigma 4 --claim-epsilon 1.1 --delta 1e-6");
     assert!(stdout(&asked).contains("claim ε = 1.1, δ = 0.000001: proved"));
     assert_eq!(
         line(&format!("{gaussian} 1e-9 --delta 1e-6")).status.code(),
-        Some(1)
+        Some(4)
     );
 
     let response = "exact --mechanism randomized-response --epsilon 1 --answers 4 --claim-epsilon";
     assert_eq!(line(&format!("{response} 1.000001")).status.code(), Some(0));
-    assert_eq!(line(&format!("{response} 0.999999")).status.code(), Some(1));
+    assert_eq!(line(&format!("{response} 0.999999")).status.code(), Some(4));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn mechanisms_from_files() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(object(&output)["mechanism"]["file"], path);
     let refuted = audit(&["exact", "--file", path, "--claim-epsilon", "0.6"]);
-    assert_eq!(refuted.status.code(), Some(1));
+    assert_eq!(refuted.status.code(), Some(4));
     assert_refused(
         &audit(&["exact", "--file", path, "--scale", "1"]),
         "described twice",

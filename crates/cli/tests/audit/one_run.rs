@@ -129,12 +129,12 @@ fn what_is_right_is_not_refuted_and_what_is_wrong_is() {
     // Half of the noise, in the sense of ε = 2; and none.
     for honest in [2f64.exp() / (1.0 + 2f64.exp()), 1.0] {
         let wrong = respond(honest);
-        assert_eq!(wrong.status.code(), Some(1), "{}", stdout(&wrong));
+        assert_eq!(wrong.status.code(), Some(4), "{}", stdout(&wrong));
         assert!(stderr(&wrong).contains("refuted"), "{}", stderr(&wrong));
         assert_eq!(object(&wrong)["claim"]["verdict"], "refuted");
     }
     let output = folder.judge("--scores scores.csv --epsilon 3 --plot a.svg --html a.html --guesses 400");
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(
         stdout(&output).contains("800 of 800 right (100 %)"),
         "{}",

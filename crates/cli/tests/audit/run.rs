@@ -15,7 +15,7 @@ fn run(options: &str, script: &str) -> Output {
 #[test]
 fn a_program_that_prints_its_input_is_refuted() {
     let output = run("--claim-epsilon 1 --samples 2000", "cat");
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.contains("claim    ε = 1, δ = 0: refuted"), "{text}");
     assert!(text.contains("inputs   0 and 1"), "{text}");
@@ -68,7 +68,7 @@ fn one_shot_programs() {
         "--one-shot --samples 200 --claim-epsilon 1",
         "read number; echo $number",
     );
-    assert_eq!(refuted.status.code(), Some(1), "{}", stderr(&refuted));
+    assert_eq!(refuted.status.code(), Some(4), "{}", stderr(&refuted));
     assert!(stdout(&refuted).contains("--one-shot"));
     let consistent = run("--one-shot --samples 64 --claim-epsilon 1", "echo 7");
     assert_eq!(consistent.status.code(), Some(0), "{}", stderr(&consistent));
@@ -132,7 +132,7 @@ fn an_audit_stops_when_it_has_refuted() {
         "--claim-epsilon 0.2 --samples 4000 --until refuted,60 --json",
         NOISY,
     );
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     let found = object(&output);
     assert_eq!(found["holds_at_any_moment"], true);
     let bound = found["epsilon_at_least"].as_f64().expect("a number");
@@ -173,7 +173,7 @@ fn the_pair_that_gives_most_away_is_found_in_a_file() {
     };
     std::fs::write(&path, "3\t3\n0\t4\n1\t2\n").expect("written");
     let output = words(&path.display().to_string(), NOISY);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(
         stdout(&output).contains("inputs   0 and 4, the best of 3 pairs"),
         "{}",
@@ -196,7 +196,7 @@ fn lines_of_several_numbers() {
     let script = "exec awk -v seed=\"$(od -An -N3 -tu4 /dev/urandom)\" 'BEGIN { srand(seed) } \
         { u = int(rand() * 1000); print $1 + u, u }'";
     let output = run("--claim-epsilon 1 --samples 3000 --json", script);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     let found = object(&output);
     let event = found["event"].as_str().expect("text");
     let differences = [

@@ -80,7 +80,7 @@ fn a_whole_ledger_verifies_and_a_changed_one_does_not() {
         "{told}"
     );
     let other = format!("2 {}", "0".repeat(64));
-    let said = folder.refused(&["budget", "verify", "--head", &other], 1);
+    let said = folder.refused(&["budget", "verify", "--head", &other], 4);
     assert!(said.contains("not the one that was kept"), "{said}");
     // Somebody writes to the file.
     let file = rusqlite::Connection::open(folder.path("clinic.ledger")).expect("a database");
@@ -90,7 +90,7 @@ fn a_whole_ledger_verifies_and_a_changed_one_does_not() {
     )
     .expect("changed");
     drop(file);
-    let said = folder.refused(&["budget", "verify"], 1);
+    let said = folder.refused(&["budget", "verify"], 4);
     assert!(said.contains("entry 2 of the ledger is wrong"), "{said}");
 }
 

@@ -156,9 +156,9 @@ fn a_budget_ends() {
     // A quarter of ε = 2 is one question for bob; ann may spend all of it.
     assert_eq!(ask("bob", 1).status.code(), Some(0));
     let refusal = ask("bob", 2);
-    assert_eq!(refusal.status.code(), Some(2), "{}", stderr(&refusal));
+    assert_eq!(refusal.status.code(), Some(3), "{}", stderr(&refusal));
     assert!(
-        stderr(&refusal).contains("share of this analyst"),
+        stderr(&refusal).contains("this question costs ε = 0.5, and you have ε = 0 left of your share"),
         "{}",
         stderr(&refusal)
     );
@@ -166,13 +166,13 @@ fn a_budget_ends() {
         assert_eq!(ask("ann", age).status.code(), Some(0));
     }
     for (analyst, why) in [
-        ("ann", "does not fit"),
-        ("bob", "does not fit"),
+        ("ann", "this question costs ε = 0.5, and you have ε = 0 left"),
+        ("bob", "this question costs ε = 0.5, and you have ε = 0 left"),
         ("eve", "list who may spend"),
     ] {
         let refusal = ask(analyst, 7);
         let said = stderr(&refusal);
-        assert_eq!(refusal.status.code(), Some(2), "{said}");
+        assert_eq!(refusal.status.code(), Some(3), "{said}");
         assert!(said.starts_with("error: ") && said.contains(why), "{said}");
         assert!(said.contains("\nhint: ") && refusal.stdout.is_empty(), "{said}");
     }
@@ -258,21 +258,21 @@ fn a_name_has_one_spelling() {
     );
     for spelling in ["bob", " BOB ", "b\u{200b}ob", "ｂｏｂ"] {
         let refusal = ask(spelling, 2);
-        assert_eq!(refusal.status.code(), Some(2), "{spelling:?}");
+        assert_eq!(refusal.status.code(), Some(3), "{spelling:?}");
         assert!(
-            stderr(&refusal).contains("share of this analyst"),
+            stderr(&refusal).contains("left of your share"),
             "{}",
             stderr(&refusal)
         );
     }
-    for (stranger, why) in [
-        ("eve", "list who may spend"),
-        ("", "no name"),
-        ("\u{200b}", "no name"),
+    for (stranger, why, code) in [
+        ("eve", "list who may spend", 3),
+        ("", "no name", 2),
+        ("\u{200b}", "no name", 2),
     ] {
         let refusal = ask(stranger, 3);
         let said = stderr(&refusal);
-        assert_eq!(refusal.status.code(), Some(2), "{said}");
+        assert_eq!(refusal.status.code(), Some(code), "{said}");
         assert!(said.contains(why) && said.contains("\nhint: "), "{said}");
     }
     let budget = folder.object(&["budget", "--json", "--analyst", "BOB"]);

@@ -49,6 +49,8 @@ pub(crate) trait Backend: Send {
     fn entries_after(&mut self, number: u64, most: u32) -> Result<Vec<Record>, Error>;
     /// The answers to a question, the newest first.
     fn answers(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error>;
+    /// The charges for a question, the newest first.
+    fn charges(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error>;
     fn append(&mut self, record: &Record) -> Result<(), Error>;
     fn snapshot(&mut self) -> Result<Option<Snapshot>, Error>;
     fn keep_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Error>;
@@ -60,7 +62,9 @@ pub(crate) trait Backend: Send {
 pub(crate) fn connect(place: &Place, make: bool) -> Result<Option<Box<dyn Backend>>, Error> {
     Ok(match place {
         Place::File(path) => Sqlite::open(path, make)?.map(|file| Box::new(file) as Box<dyn Backend>),
-        Place::Postgres(address) => Some(Box::new(Postgres::connect(address)?)),
+        Place::Postgres(address) | Place::PostgresKeepingHead { address, .. } => {
+            Some(Box::new(Postgres::connect(address)?))
+        }
     })
 }
 
@@ -87,6 +91,11 @@ mod statement {
         "SELECT ",
         columns!(),
         " FROM deniable_entries WHERE kind = 'answer' AND question = $1 ORDER BY number DESC LIMIT $2"
+    );
+    pub(super) const CHARGES: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM deniable_entries WHERE kind = 'charge' AND question = $1 ORDER BY number DESC LIMIT $2"
     );
     pub(super) const APPEND: &str = concat!(
         "INSERT INTO deniable_entries (",

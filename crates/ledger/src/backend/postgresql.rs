@@ -22,6 +22,7 @@ CREATE TABLE deniable_entries (
     hash TEXT NOT NULL
 );
 CREATE INDEX deniable_answers ON deniable_entries (md5(question), number) WHERE kind = 'answer';
+CREATE INDEX deniable_charges ON deniable_entries (md5(question), number) WHERE kind = 'charge';
 CREATE TABLE deniable_snapshot (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     number BIGINT NOT NULL,
@@ -69,6 +70,9 @@ const EXISTS: &str = "SELECT count(*) > 0 FROM pg_catalog.pg_class \
 /// The index is on a digest, because a question may be longer than an index allows.
 const ANSWERS: &str = "SELECT number, previous, time, kind, analyst, question, purpose, body, tally, hash FROM deniable_entries \
     WHERE kind = 'answer' AND md5(question) = md5($1) AND question = $1 ORDER BY number DESC LIMIT $2";
+
+const CHARGES: &str = "SELECT number, previous, time, kind, analyst, question, purpose, body, tally, hash FROM deniable_entries \
+    WHERE kind = 'charge' AND md5(question) = md5($1) AND question = $1 ORDER BY number DESC LIMIT $2";
 
 pub(crate) struct Postgres {
     config: Config,
@@ -273,6 +277,10 @@ impl Backend for Postgres {
 
     fn answers(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
         self.records(ANSWERS, &[&question, &i64::from(most)])
+    }
+
+    fn charges(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
+        self.records(CHARGES, &[&question, &i64::from(most)])
     }
 
     fn append(&mut self, record: &Record) -> Result<(), Error> {

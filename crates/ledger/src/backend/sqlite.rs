@@ -26,6 +26,7 @@ CREATE TABLE deniable_entries (
     hash TEXT NOT NULL
 ) STRICT;
 CREATE INDEX deniable_answers ON deniable_entries (question, number) WHERE kind = 'answer';
+CREATE INDEX deniable_charges ON deniable_entries (question, number) WHERE kind = 'charge';
 CREATE TABLE deniable_snapshot (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     number INTEGER NOT NULL,
@@ -264,6 +265,11 @@ impl Backend for Sqlite {
 
     fn answers(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
         self.many(statement::ANSWERS, params![question, most])
+            .map_err(|error| unusable(&error))
+    }
+
+    fn charges(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
+        self.many(statement::CHARGES, params![question, most])
             .map_err(|error| unusable(&error))
     }
 

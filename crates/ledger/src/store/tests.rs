@@ -1,5 +1,7 @@
 use super::*;
-use crate::backend::{Snapshot, Sqlite};
+use crate::Place;
+use crate::backend::{self, Snapshot, Sqlite};
+use crate::writing::make;
 use accounting::{Budget, Delta, Guarantee, Neighbors, PrivacyUnit, Promise};
 use std::path::Path;
 
@@ -69,6 +71,10 @@ impl Backend for Unlucky {
 
     fn answers(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
         self.file.answers(question, most)
+    }
+
+    fn charges(&mut self, question: &str, most: u32) -> Result<Vec<Record>, Error> {
+        self.file.charges(question, most)
     }
 
     fn append(&mut self, record: &Record) -> Result<(), Error> {

@@ -222,19 +222,28 @@ impl Request<'_> {
             (true, Some(kept)) => (one_where(kept)?, "a condition".to_owned()),
             (_, kept) => {
                 let (typed, _) = self.argument(Some(&inner), kept.as_ref(), "COUNT")?;
-                if !typed.facts.nullable {
-                    return Ok(Output::Plain {
-                        statistic: self.place(Statistic::rows(most)),
-                    });
-                }
-                (one_where(typed.expr.is_not_null())?, shown(&inner))
+                let statistic = self.present(&typed, most, &shown(&inner))?;
+                return Ok(Output::Plain { statistic });
             }
         };
+        let statistic = self.ones(value, most, &of)?;
+        Ok(Output::Plain { statistic })
+    }
+
+    /// Rows in which something is there: the same statistic for COUNT(x) and for what AVG(x) and VARIANCE(x) are divided by. A float that is declared never to be
+    /// NULL may be NaN in the data, which is NULL, so only other kinds need no look.
+    fn present(&mut self, typed: &Typed, most: u64, of: &str) -> Result<usize, Error> {
+        if !typed.facts.nullable && typed.facts.kind != Kind::Float {
+            return Ok(self.place(Statistic::rows(most)));
+        }
+        self.ones(one_where(typed.expr.clone().is_not_null())?, most, of)
+    }
+
+    /// Rows in which a value is 1; elsewhere it is NULL.
+    fn ones(&mut self, value: Expr, most: u64, of: &str) -> Result<usize, Error> {
         let one = Range::new(1.0, 1.0).expect("finite");
         let argument = Argument::new(value, Kind::Int, one, 1)?;
-        Ok(Output::Plain {
-            statistic: self.place(Statistic::present(argument, most, &of)),
-        })
+        Ok(self.place(Statistic::present(argument, most, of)))
     }
 
     /// The range of a number, from the query or the catalog.
@@ -297,17 +306,6 @@ impl Request<'_> {
         })
     }
 
-    /// Rows in which the argument is there.
-    fn present(&mut self, argument: &Argument, nullable: bool, most: u64, of: &str) -> usize {
-        // A float that is NaN counts as absent, so only integers that are never NULL need no look.
-        let statistic = if nullable || argument.kind == Kind::Float {
-            Statistic::present(argument.clone(), most, of)
-        } else {
-            Statistic::rows(most)
-        };
-        self.place(statistic)
-    }
-
     fn average(&mut self, args: &[Expr], kept: Option<Expr>) -> Result<Output, Error> {
         let (typed, stated) = self.argument(args.first(), kept.as_ref(), "AVG")?;
         let of = shown(&args[0]);
@@ -320,13 +318,9 @@ impl Request<'_> {
             _ => self.range(&typed, stated, "AVG")?,
         };
         let most = self.most_rows("AVG")?;
+        let count = self.present(&typed, most, &of)?;
         let argument = Argument::new(typed.expr, typed.facts.kind, range, most)?.centred();
         let centre = argument.centre as f64 * argument.steps.size();
-        let uncentred = Argument {
-            centre: 0,
-            ..argument.clone()
-        };
-        let count = self.present(&uncentred, typed.facts.nullable, most, &of);
         let sum = self.place(Statistic::mean(argument, most, &of));
         Ok(Output::Average { sum, count, centre })
     }
@@ -344,10 +338,7 @@ impl Request<'_> {
         let most = self.most_rows("a variance")?;
         let argument = Argument::new(typed.expr.clone(), typed.facts.kind, range, most)?.centred();
         let middle = argument.centre as f64 * argument.steps.size();
-        let uncentred = Argument {
-            centre: 0,
-            ..argument.clone()
-        };
+        let count = self.present(&typed, most, &of)?;
         let deviation = cast(typed.expr, Kind::Float.data_type()) - lit(middle);
         let farthest = (range.high - middle).max(middle - range.low);
         let squares = Range::new(0.0, farthest * farthest).ok_or_else(|| {
@@ -358,7 +349,6 @@ impl Request<'_> {
         })?;
         let second = Argument::new(deviation.clone() * deviation, Kind::Float, squares, most)?.centred();
         let second_centre = second.centre as f64 * second.steps.size();
-        let count = self.present(&uncentred, typed.facts.nullable, most, &of);
         let first = self.place(Statistic::mean(argument, most, &of));
         let second = self.place(Statistic::mean(second, most, &format!("squares of {of}")));
         Ok(Output::Variance {

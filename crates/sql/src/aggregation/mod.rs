@@ -6,7 +6,7 @@ mod statistic;
 
 pub(crate) use call::{Output, Request};
 pub(crate) use groups::{Groups, Selection};
-pub(crate) use statistic::{Measure, Statistic, TREE_BRANCHES, TREE_LEAVES};
+pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits};

@@ -2,11 +2,10 @@
 
 use super::document::{Document, Node, Section};
 use super::table::{Surroundings, connection, is_postgres, limits, table};
-use super::{Budgets, Catalog, LedgerPlace, check};
+use super::{Budgets, Catalog, DataVersion, LedgerPlace, check};
 use crate::Error;
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
 use exact::Rational;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -68,6 +67,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
     let unit = unit(root.section("unit")?)?;
     let budget = budgets(root.section("budget")?, surroundings)?;
     let limits = limits(root.section("limits")?)?;
+    let data = DataVersion::read(root.section("data")?)?;
     let node = root.need("tables", "declare at least one table, as [tables.people]")?;
     let mut tables = BTreeMap::new();
     for (name, entry) in node.section()?.named() {
@@ -100,15 +100,9 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
             .collect(),
         limits,
         budget,
-        digest: digest(text),
+        data,
+        directory: surroundings.directory.to_owned(),
     })
-}
-
-fn digest(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 fn unit(mut section: Section<'_>) -> Result<PrivacyUnit, Error> {

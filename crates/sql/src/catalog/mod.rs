@@ -11,8 +11,10 @@ mod file;
 mod table;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use draft::{DraftOptions, draft};
+pub use version::{DataVersion, Every, with_version};
 
 use crate::facts::Facts;
 use accounting::{Delta, Epsilon, PrivacyUnit};
@@ -33,8 +35,10 @@ pub struct Catalog {
     pub limits: Limits,
     /// What may be spent.
     pub budget: Budgets,
-    /// SHA-256 of the catalog's text, in hexadecimal: part of what makes two questions the same.
-    pub digest: String,
+    /// Which state of the data is meant, as the curator declares it.
+    pub data: DataVersion,
+    /// The directory that the catalog is in.
+    pub directory: PathBuf,
 }
 
 /// What may be spent, and where that is written down.
@@ -91,7 +95,7 @@ pub struct Table {
     pub limits: Limits,
     /// Its columns, in order, by name.
     pub columns: Vec<(String, Facts)>,
-    /// What the curator calls the present state of the data; part of what makes two questions the same.
+    /// What the curator calls the present state of this table beside the version of all data; part of what makes two questions the same.
     pub version: Option<String>,
 }
 

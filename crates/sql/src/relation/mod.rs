@@ -10,7 +10,7 @@ mod per_unit;
 mod subquery;
 mod window;
 
-pub(crate) use subquery::{ONE_ROW, attached};
+pub(crate) use subquery::{ONE_ROW, attached, contains_subquery};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits, Owner, Table};
@@ -342,7 +342,7 @@ fn filtered(filter: &Filter, catalog: &Catalog) -> Result<Rows, Error> {
 }
 
 /// The place of the SELECT's options, if this is the marker that the reader of the dialect left.
-fn select_marker(expr: &Expr) -> Option<usize> {
+pub(crate) fn select_marker(expr: &Expr) -> Option<usize> {
     let Expr::ScalarFunction(call) = expr else {
         return None;
     };

@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub(crate) const ONE_ROW: &str = "__deniable_one_row";
 
 /// Whether an expression has a subquery in it.
-pub(super) fn contains_subquery(expr: &Expr) -> bool {
+pub(crate) fn contains_subquery(expr: &Expr) -> bool {
     let found = expr.exists(|part| {
         Ok(matches!(
             part,

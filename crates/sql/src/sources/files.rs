@@ -2,9 +2,8 @@
 
 use crate::Error;
 use crate::catalog::Source;
-use sha2::{Digest, Sha256};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// The files of a source in the order of their names: the file itself, or the files of the directory that end in one of `extensions`.
 ///
@@ -47,33 +46,34 @@ pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Er
     Ok(found)
 }
 
-/// What the files of a source are called, how long they are and when they were last written, hashed. Nothing in them is read.
-pub(super) fn state(source: &Source) -> Result<Option<String>, Error> {
+/// Every byte of the files of a source, each file after its name and length, so that no two lists of files are the same bytes.
+pub(super) fn read_whole(source: &Source, take: &mut dyn FnMut(&[u8])) -> Result<bool, Error> {
     let (path, extensions): (_, &[&str]) = match source {
         Source::Csv(path) => (path, &super::delimited::EXTENSIONS),
         Source::Parquet(path) => (path, &["parquet"]),
-        Source::Postgres { .. } => return Ok(None),
+        Source::Postgres { .. } => return Ok(false),
     };
-    let mut hash = Sha256::new();
+    let mut buffer = vec![0u8; 1 << 20];
     for file in files(path, extensions)? {
-        let (length, modified) = std::fs::metadata(&file)
-            .and_then(|metadata| Ok((metadata.len(), metadata.modified()?)))
-            .map_err(|error| Error::File {
-                what: format!("{} cannot be looked at", file.display()),
-                why: error.kind(),
-                hint: "is somebody replacing it? Try again, or declare the table's `version`".to_owned(),
-            })?;
-        let nanoseconds = match modified.duration_since(UNIX_EPOCH) {
-            Ok(after) => i128::try_from(after.as_nanos()).unwrap_or(i128::MAX),
-            Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
+        let wrong = |error: std::io::Error| Error::File {
+            what: format!("{} cannot be read", file.display()),
+            why: error.kind(),
+            hint: "may you read it, and is nobody replacing it? Try again".to_owned(),
         };
         let name = file.file_name().unwrap_or_default().as_encoded_bytes();
-        // Lengths in front: no two lists of files hash the same bytes.
-        hash.update((name.len() as u64).to_le_bytes());
-        hash.update(name);
-        hash.update(length.to_le_bytes());
-        hash.update(nanoseconds.to_le_bytes());
+        take(&(name.len() as u64).to_le_bytes());
+        take(name);
+        let mut opened = std::fs::File::open(&file).map_err(wrong)?;
+        let mut length = 0u64;
+        loop {
+            let read = opened.read(&mut buffer).map_err(wrong)?;
+            if read == 0 {
+                break;
+            }
+            length += read as u64;
+            take(&buffer[..read]);
+        }
+        take(&length.to_le_bytes());
     }
-    let hexadecimal = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some(hexadecimal))
+    Ok(true)
 }

@@ -131,16 +131,13 @@ pub enum Texts {
     Canonical,
 }
 
-/// Names the present state of a table's data without reading it, as part of what makes two questions the same: what the curator calls it; else names, lengths
-/// and times of its files; and `undeclared` for a database, whose state has no name.
+/// Reads the files of a table from their first byte to their last, in the order of their names, with the length and name of each before it; `false` for a table of a
+/// database, which has no files.
 ///
 /// # Errors
-/// When the files are not there.
-pub fn version(table: &Table) -> Result<String, Error> {
-    if let Some(version) = &table.version {
-        return Ok(version.clone());
-    }
-    Ok(files::state(&table.source)?.unwrap_or_else(|| "undeclared".to_owned()))
+/// When a file cannot be read.
+pub(crate) fn read_whole(table: &Table, take: &mut dyn FnMut(&[u8])) -> Result<bool, Error> {
+    files::read_whole(&table.source, take)
 }
 
 /// Whether a directory holds Parquet or CSV files, by their names.

@@ -6,3 +6,4 @@ mod movement;
 mod neighbours;
 mod regressions;
 mod relations;
+mod same;

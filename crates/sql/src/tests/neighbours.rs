@@ -182,7 +182,7 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-const QUERIES: &[&str] = &[
+pub(super) const QUERIES: &[&str] = &[
     "SELECT COUNT(*), COUNT(x), SUM(x), AVG(x), SUM(y), AVG(y) FROM t",
     "SELECT g, COUNT(*), SUM(x), AVG(y) FROM t GROUP BY g",
     "SELECT g, o, COUNT(*), SUM(y) FROM t WHERE x > 0 GROUP BY g, o",

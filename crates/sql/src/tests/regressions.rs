@@ -541,7 +541,7 @@ fn different_questions_have_different_digests() {
     let numbered: Vec<(usize, &Unit)> = numbered.iter().enumerate().collect();
     write(here.path(), &numbered, 7, 2);
     let catalog = catalog(here.path(), "add_remove");
-    let digest = |sql: &str| question(sql, &catalog).unwrap().digest(&catalog).unwrap();
+    let digest = |sql: &str| question(sql, &catalog).unwrap().digest(&catalog);
     let list = |last: &str| {
         format!(
             "SELECT COUNT(*) FROM t JOIN (VALUES (1), (2), (3), (4), (5), (6), (7), ({last})) AS v(n) ON t.y = v.n"

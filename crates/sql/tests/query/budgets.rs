@@ -1,7 +1,7 @@
 //! The budget: charged first, shared, never overspent, and free for what was asked before.
 
 use crate::harness::{Bench, CATALOG};
-use sql::{Ask, Error, Stage};
+use sql::{Ask, Error, Stage, State};
 
 fn tight(analysts: &str) -> Bench {
     let catalog = CATALOG
@@ -74,16 +74,204 @@ fn shares_hold_single_analysts_back() {
     assert!(stranger.to_string().contains("hint: "), "{stranger}");
 }
 
+/// Whether a file changed is about the data: an analyst learns nothing of it, and the curator does.
 #[test]
-fn a_changed_file_is_another_question() {
+fn a_changed_file_is_the_same_question_until_the_curator_says_otherwise() {
     let bench = tight("");
+    let states = |bench: &Bench| bench.dataset.check_fingerprints().unwrap();
+    assert!(states(&bench).iter().all(|(_, state)| *state == State::Unknown));
+    bench.dataset.take_fingerprints().unwrap();
+    assert!(states(&bench).iter().all(|(_, state)| *state == State::Same));
     let first = ask(&bench, "SELECT COUNT(*) FROM people", "alice").unwrap();
     let path = bench.directory.path().join("people.csv");
     let mut text = std::fs::read_to_string(&path).unwrap();
+    let touched = std::time::SystemTime::now() + std::time::Duration::from_secs(100);
+    let file = std::fs::File::options().append(true).open(&path).unwrap();
+    file.set_modified(touched).unwrap();
+    assert!(states(&bench).iter().all(|(_, state)| *state == State::Same));
+    let second = ask(&bench, "SELECT COUNT(*) FROM people", "alice").unwrap();
     text.push_str("400,30,none,1000,north,true\n");
     std::fs::write(&path, text).unwrap();
-    let second = ask(&bench, "SELECT COUNT(*) FROM people", "alice").unwrap();
-    assert!(!first.repeated && !second.repeated);
+    let third = ask(&bench, "SELECT COUNT(*) FROM people", "alice").unwrap();
+    assert!(!first.repeated && second.repeated && third.repeated);
+    assert_eq!(third.answer, first.answer);
+    let changed: Vec<_> = states(&bench)
+        .into_iter()
+        .filter(|(_, state)| *state == State::Changed)
+        .collect();
+    assert_eq!(changed, [("people".to_owned(), State::Changed)]);
+    // A new version is a new question.
+    let mut catalog = bench.dataset.catalog().clone();
+    catalog.data.word = "2".to_owned();
+    let next = sql::Dataset::new(catalog).unwrap();
+    let asked = Ask::new("SELECT COUNT(*) FROM people", "alice");
+    let fourth = next.query(&asked).unwrap();
+    assert!(!fourth.repeated);
+    assert!(
+        next.check_fingerprints()
+            .unwrap()
+            .iter()
+            .all(|(_, state)| *state == State::Unknown)
+    );
+}
+
+/// Other names, another order and other uses of what was released are free, and are made of the same noisy numbers.
+#[test]
+fn the_same_question_in_other_words_is_free() {
+    let bench = tight("");
+    let first = ask(
+        &bench,
+        "SELECT education, COUNT(*) AS n, AVG(age) AS a FROM people WHERE smoker AND age > 30 GROUP BY education ORDER BY education",
+        "alice",
+    )
+    .unwrap();
+    assert!(!first.repeated);
+    let again = ask(
+        &bench,
+        "SELECT AVG(p.age) AS mean, COUNT(1) AS k, p.education AS e FROM people AS p WHERE 30 < p.age AND p.smoker GROUP BY p.education ORDER BY k DESC",
+        "bob",
+    )
+    .unwrap();
+    assert!(again.repeated);
+    let names: Vec<&str> = again
+        .answer
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    assert_eq!(names, ["mean", "k", "e"]);
+    assert_eq!(again.answer.cost, first.answer.cost);
+    for row in &first.answer.rows {
+        let same = again
+            .answer
+            .rows
+            .iter()
+            .find(|other| other[2].value == row[0].value)
+            .unwrap();
+        assert_eq!(same[1], row[1], "the count and its interval");
+        assert_eq!(same[0].value, row[2].value, "the average");
+    }
+    let largest = ask(
+        &bench,
+        "SELECT MAX(n) AS m FROM (SELECT education, COUNT(*) AS n, AVG(age) FROM people WHERE smoker AND age > 30 GROUP BY education) AS s",
+        "alice",
+    )
+    .unwrap();
+    assert!(largest.repeated);
+    let counts = first.answer.rows.iter().map(|row| row[1].value.as_i64().unwrap());
+    assert_eq!(largest.answer.rows[0][0].value.as_i64(), counts.max());
+    // Two keys in another order.
+    let pairs = ask(
+        &bench,
+        "SELECT education, smoker, COUNT(*) FROM people GROUP BY education, smoker",
+        "alice",
+    )
+    .unwrap();
+    let turned = ask(
+        &bench,
+        "SELECT smoker, education, COUNT(*) FROM people GROUP BY smoker, education",
+        "alice",
+    )
+    .unwrap();
+    assert!(!pairs.repeated && turned.repeated);
+    for row in &pairs.answer.rows {
+        let same = |other: &&Vec<sql::Cell>| other[0] == row[1] && other[1] == row[0];
+        assert_eq!(turned.answer.rows.iter().find(same).unwrap()[2], row[2]);
+    }
+    assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 2);
+}
+
+/// A refusal says what it costs, what is left and what would fit; and what would fit does.
+#[test]
+fn a_refusal_tells_what_would_fit() {
+    let bench = tight("");
+    assert!(ask(&bench, "SELECT COUNT(*) FROM people", "alice").is_ok());
+    assert!(ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 30", "bob").is_ok());
+    let sql = "SELECT COUNT(*) FROM people WHERE age > 31";
+    let asked = Ask::new(sql, "carol");
+    let forecast = bench.dataset.forecast(&asked).unwrap();
+    assert_eq!(
+        (forecast.more, forecast.at_least, forecast.free),
+        (0, false, false)
+    );
+    let refusal = ask(&bench, sql, "carol").unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "this question costs ε = 0.4, and you have ε = 0.2 left for one further release\nhint: --epsilon 0.2 would fit, with a larger error; nothing was charged"
+    );
+    let Error::OverBudget(over) = refusal else {
+        panic!("{refusal}")
+    };
+    assert_eq!(over.fits, forecast.fits);
+    let stated = ask(
+        &bench,
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) FROM people",
+        "carol",
+    )
+    .unwrap_err();
+    assert!(stated.to_string().contains("OPTIONS (epsilon = 0.2)"), "{stated}");
+    let cheaper = Ask {
+        epsilon: over.fits,
+        ..asked
+    };
+    assert!(bench.dataset.query(&cheaper).is_ok());
+    let forecast = bench
+        .dataset
+        .forecast(&Ask::new("SELECT COUNT(*) FROM people", "eve"))
+        .unwrap();
+    assert!(forecast.free);
+    let nothing = ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 32", "carol").unwrap_err();
+    assert!(
+        nothing.to_string().contains("nothing of the kind fits any more"),
+        "{nothing}"
+    );
+}
+
+/// A question whose run ends after the charge, by whatever cause, is finished under it.
+#[test]
+fn what_was_charged_and_not_answered_is_finished_without_a_further_charge() {
+    let bench = tight("");
+    let sql = "SELECT education, COUNT(*) FROM people GROUP BY education";
+    let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut watch = |stage| assert_ne!(stage, Stage::Charged, "killed here");
+        let _ = bench.dataset.query_watched(&Ask::new(sql, "alice"), &mut watch);
+    }));
+    assert!(killed.is_err());
+    let charges = || bench.dataset.ledger().unwrap().charges().unwrap();
+    assert!(charges().len() == 1 && !charges()[0].answered);
+    // In other words, and by somebody who was not charged: a charge of their own.
+    let finished = ask(
+        &bench,
+        "SELECT COUNT(1) AS n, p.education FROM people AS p GROUP BY p.education",
+        "alice",
+    )
+    .unwrap();
+    assert!(finished.resumed && !finished.repeated);
+    assert!(charges().len() == 1 && charges()[0].answered);
+    let again = ask(&bench, sql, "bob").unwrap();
+    assert!(again.repeated && !again.resumed);
+    assert_eq!(bench.dataset.ledger().unwrap().verify().unwrap().charges, 1);
+}
+
+/// Two who finish one charge at the same time show the one answer that was saved.
+#[test]
+fn two_who_finish_one_charge_show_one_answer() {
+    let bench = tight("");
+    let asked = Ask::new("SELECT COUNT(*) FROM people", "alice");
+    let mut inner = None;
+    let outer = {
+        let mut watch = |stage| {
+            if stage == Stage::Measured {
+                inner = Some(bench.dataset.query(&asked).unwrap());
+            }
+        };
+        bench.dataset.query_watched(&asked, &mut watch)
+    };
+    let (outer, inner) = (outer.unwrap(), inner.unwrap());
+    assert!(inner.resumed && outer.repeated);
+    assert_eq!(outer.answer, inner.answer);
+    let charges = bench.dataset.ledger().unwrap().charges().unwrap();
+    assert_eq!(charges.len(), 1);
 }
 
 #[test]

@@ -75,7 +75,7 @@ Examples:
     deniable attack reconstruct linear --people 128 --noise gaussian --epsilon 1 --json
 
 Of --json, `recovered` is the part of the bits that came out right by each method, and `at_most` the most that (ε, δ) allows, or null
-where nothing is promised. Exit code 1 if more came out than was promised, beyond what chance explains (1e-9).";
+where nothing is promised. Exit code 4 if more came out than was promised, beyond what chance explains (1e-9).";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {

@@ -27,7 +27,7 @@ use train::private::ModelReceipt;
 A file that `deniable train lm` wrote states its claim itself. Scores of any other model come in lines of a canary's number, a comma and a score, of which a higher one says \"in\"; they must be made
 without the secrets and the planted text.
 
-Exit code: 0 when nothing is refuted, 1 when the claim is refuted, 2 when the model cannot be audited.")]
+Exit code: 0 when nothing is refuted, 4 when the claim is refuted, 2 when the model cannot be audited.")]
 #[command(group(clap::ArgGroup::new("judged").required(true).args(["model", "scores"])))]
 pub(super) struct Arguments {
     /// Canaries and coins, as `plant` wrote them

@@ -31,7 +31,7 @@ use crate::terminal::CliError;
 Neighbouring texts differ in one line, so the claim must be about lines: train with --each-line.
 A model that is audited with planted lines has learned them: plant into a text that you train on for the audit.
 
-Exit code: 0 when nothing is refuted, 1 when a claim is refuted (alone: when a model was judged wrongly), 2 when the question cannot be answered."
+Exit code: 0 when nothing is refuted, 4 when a claim is refuted (alone: when a model was judged wrongly), 2 when the question cannot be answered."
 )]
 pub(super) struct Arguments {
     #[command(subcommand)]

@@ -155,12 +155,24 @@ fn budgets_are_read_exactly() {
 }
 
 #[test]
-fn the_digest_is_of_the_text() {
-    let one = read(SMALL).unwrap().digest;
-    let other = read(&format!("{SMALL}# a remark\n")).unwrap().digest;
-    assert_eq!(one.len(), 64);
-    assert_ne!(one, other);
-    assert_eq!(one, read(SMALL).unwrap().digest);
+fn the_version_of_the_data_is_declared() {
+    let catalog = read(SMALL).unwrap();
+    let table = catalog.tables.values().next().unwrap();
+    assert_eq!(catalog.version_of(table), "1");
+    let catalog = read(&format!("{SMALL}[data]\nversion = \"2026-11\"\n")).unwrap();
+    let mut table = catalog.tables.values().next().unwrap().clone();
+    assert_eq!(catalog.version_of(&table), "2026-11");
+    table.version = Some("b".to_owned());
+    assert_eq!(catalog.version_of(&table), "2026-11, b");
+    let daily = read(&format!("{SMALL}[data]\nversion_every = \"day\"\n")).unwrap();
+    assert!(daily.version_of(&table).starts_with("1 of 20"));
+    let wrong = read(&format!("{SMALL}[data]\nversion_every = \"hour\"\n")).unwrap_err();
+    assert!(
+        wrong
+            .to_string()
+            .contains("version_every: there is no such period"),
+        "{wrong}"
+    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
 use super::{count, rows, shown, table};
 use crate::catalog::Source;
 use crate::facts::Kind;
-use crate::sources::version;
 use std::path::{Path, PathBuf};
 
 fn file(directory: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
@@ -139,53 +138,4 @@ fn what_is_wrong_with_a_file_is_told_without_its_content() {
     let directory = tempfile::tempdir().unwrap();
     let none = asks(directory.path().to_owned());
     assert!(none.contains("has no files that end in .csv or .tsv"), "{none}");
-}
-
-#[test]
-fn a_state_has_a_name() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = file(directory.path(), "a.csv", "a\n1\n");
-    let mut table = table(Source::Csv(directory.path().to_owned()), &[("a", Kind::Int)]);
-    let first = version(&table).unwrap();
-    assert_eq!(first, version(&table).unwrap());
-    assert_eq!(first.len(), 64);
-    // The same length at another time.
-    let later =
-        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(1_700_000_000_000_000_001);
-    std::fs::File::options()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(later)
-        .unwrap();
-    let second = version(&table).unwrap();
-    assert_ne!(first, second);
-    let next = later + std::time::Duration::from_nanos(1);
-    std::fs::File::options()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(next)
-        .unwrap();
-    assert_ne!(second, version(&table).unwrap());
-    // Another length at the same time; another name.
-    std::fs::write(&path, "a\n12\n").unwrap();
-    std::fs::File::options()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(later)
-        .unwrap();
-    let third = version(&table).unwrap();
-    assert_ne!(second, third);
-    std::fs::rename(&path, directory.path().join("b.csv")).unwrap();
-    assert_ne!(third, version(&table).unwrap());
-    table.version = Some("2026-11".to_owned());
-    assert_eq!(version(&table).unwrap(), "2026-11");
-    table.version = None;
-    table.source = Source::Postgres {
-        connection: String::new(),
-        table: "t".to_owned(),
-    };
-    assert_eq!(version(&table).unwrap(), "undeclared");
 }

@@ -1,0 +1,119 @@
+//! The last entry that was verified, kept in a small file beside the ledger.
+//!
+//! A chain of hashes shows what was changed in its middle, and not that its end was cut off or that all of it is gone: an older copy is a whole chain too. So
+//! whoever appends an entry writes its number and hash into a file of its own, and whoever charges next finds that entry again, or charges nothing.
+//!
+//! - It is written after the commit, so it may lag behind the ledger (after a crash, or when two processes write it in the other order), and never leads. What was
+//!   appended since is checked link by link, so a head that lags costs time and lets nothing pass.
+//! - A file keeps it as `LEDGER.head`. The tables of a PostgreSQL database can be written by whoever can write its ledger, so there it is kept by each machine
+//!   that charges, where [`Place::PostgresKeepingHead`] says.
+//! - It is no secret, and no signature: who can write to the ledger and to this file can forge both. It shows accidents (a restored backup, a deleted file, an
+//!   editor) and whoever can write to only one of the two.
+
+use crate::chain::Head;
+use crate::{Error, Place};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// What is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kept {
+    /// The last entry that was verified.
+    pub(crate) head: Head,
+    /// The first entry that a later verification found wrong: nothing is charged until one finds everything right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wrong: Option<u64>,
+}
+
+/// Where it is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct HeadFile(PathBuf);
+
+impl HeadFile {
+    /// Of the ledger at this place; `None` where no place for it is known.
+    pub(crate) fn of(place: &Place) -> Option<Self> {
+        place.head_file().map(Self)
+    }
+
+    /// What is kept; `None` when nothing is.
+    pub(crate) fn read(&self) -> Result<Option<Kept>, Error> {
+        match std::fs::read_to_string(&self.0) {
+            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
+                Error::unusable(
+                    "the file beside it that keeps its last verified entry cannot be understood",
+                    "restore it together with the ledger; or, if nothing is amiss, let `deniable budget accept-restored` verify the ledger and write it anew",
+                )
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    /// Keeps this entry. The file is replaced whole, so nobody ever reads a part of it.
+    pub(crate) fn write(&self, kept: &Kept) -> Result<(), Error> {
+        let text = serde_json::to_string(kept).map_err(|error| self.failed(&error.into()))?;
+        let new = self.new_name();
+        let written = (|| {
+            let mut file = File::create(&new)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_data()?;
+            std::fs::rename(&new, &self.0)
+        })();
+        if written.is_err() {
+            let _ = std::fs::remove_file(&new);
+        }
+        written.map_err(|error| self.failed(&error))
+    }
+
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        match std::fs::remove_file(&self.0) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A name that no other thread or process uses at the same time.
+    fn new_name(&self) -> PathBuf {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut name = self.0.clone().into_os_string();
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        name.push(format!(".{}-{next}", std::process::id()));
+        name.into()
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        Error::unusable(
+            format!(
+                "{}, which keeps its last verified entry, cannot be read or written ({})",
+                self.0.display(),
+                error.kind()
+            ),
+            "check that you may write to its directory, and that there is room",
+        )
+    }
+}
+
+/// The same file name with an ending; beside the file itself rather than beside a link to it.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = resolved(path).into_os_string();
+    name.push(ending);
+    name.into()
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
