@@ -37,6 +37,7 @@ mod relation;
 mod release;
 pub mod sample;
 pub mod sources;
+mod spelling;
 mod steps;
 #[cfg(test)]
 mod tests;
