@@ -5,6 +5,7 @@
 
 mod check;
 mod column;
+mod csv;
 mod document;
 mod draft;
 mod file;
@@ -12,6 +13,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use csv::UTF_16_HINT;
+pub use csv::{CsvFormat, Header};
 pub use draft::{DraftOptions, draft};
 
 use crate::facts::Facts;
@@ -93,12 +96,14 @@ pub struct Table {
     pub columns: Vec<(String, Facts)>,
     /// What the curator calls the present state of the data; part of what makes two questions the same.
     pub version: Option<String>,
+    /// How its files are written, where they are CSV.
+    pub csv: CsvFormat,
 }
 
 /// Where rows are. Printed without the connection string, which may hold a password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A CSV file, or a directory of them. The first line of each names the columns.
+    /// A CSV file, or a directory of them.
     Csv(PathBuf),
     /// A Parquet file, or a directory of them.
     Parquet(PathBuf),
@@ -153,6 +158,7 @@ impl Table {
             limits: Limits::default(),
             columns: Vec::new(),
             version: None,
+            csv: CsvFormat::default(),
         }
     }
 

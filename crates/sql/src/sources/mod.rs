@@ -6,6 +6,7 @@
 mod cluster;
 mod delimited;
 mod files;
+mod header;
 mod incident;
 mod parquet;
 mod postgres;
@@ -16,6 +17,7 @@ pub(crate) mod tests_support;
 mod typed;
 
 pub use cluster::{Progress, cluster};
+pub use header::written;
 pub use incident::incident;
 
 pub(crate) use postgres::{quoted_name, table_names};

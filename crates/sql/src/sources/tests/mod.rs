@@ -1,6 +1,7 @@
 mod clusters;
 mod csv;
 mod databases;
+mod formats;
 mod kinds;
 mod parquet_files;
 
