@@ -9,6 +9,7 @@ mod csv;
 mod document;
 mod draft;
 mod file;
+mod keys;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ mod tests;
 pub(crate) use csv::UTF_16_HINT;
 pub use csv::{CsvFormat, Header};
 pub use draft::{DraftOptions, draft};
+pub use keys::reference;
 
 use crate::facts::Facts;
 use accounting::{Delta, Epsilon, PrivacyUnit};
