@@ -4,6 +4,7 @@ mod account;
 mod attack;
 mod audit;
 mod budget;
+mod check;
 mod compute;
 mod dataset;
 mod described;
@@ -37,6 +38,7 @@ Examples:
                                         what would it cost? spends nothing
   deniable budget                       who spent what, and what is left
   deniable init people.csv              describe your own data: a draft of deniable.toml
+  deniable check                        is the data what the catalog says? not private: for the curator
   deniable account --help               what do all these releases cost together?
   deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
@@ -57,6 +59,7 @@ enum Command {
     Attack(attack::Arguments),
     Audit(audit::Arguments),
     Budget(budget::Arguments),
+    Check(check::Arguments),
     Explain(explain::Arguments),
     Init(init::Arguments),
     Query(query::Arguments),
@@ -77,6 +80,7 @@ fn main() -> std::process::ExitCode {
         Command::Attack(arguments) => attack::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Budget(arguments) => budget::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),

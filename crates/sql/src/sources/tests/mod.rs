@@ -1,3 +1,4 @@
+mod checks;
 mod clusters;
 mod csv;
 mod databases;
