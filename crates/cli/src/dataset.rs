@@ -32,6 +32,11 @@ enum Chosen {
 }
 
 impl CatalogArguments {
+    /// This catalog.
+    pub(crate) fn of(path: PathBuf) -> Self {
+        Self { catalog: Some(path) }
+    }
+
     /// Opens the dataset; the sample is made when it is first used. `quiet` says nothing about that.
     pub(crate) fn open(&self, quiet: bool) -> Result<Dataset, CliError> {
         let catalog = Catalog::read(self.path(quiet)?).map_err(explained)?;

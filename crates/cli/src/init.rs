@@ -14,11 +14,12 @@ Examples:
   deniable init people.csv visits.parquet          a draft of ./deniable.toml, to be filled in
   deniable init visits.parquet --unit patient_id   say which column tells whose row it is
   deniable init visits.csv --cluster               also write visits.clustered.parquet, sorted by it: faster queries
+  deniable init adult.data --no-header             its first line is data: columns are named by their number
   deniable init regions.csv --public               nobody's data: read, and described with bounds and values
   deniable init postgres://ann@localhost/clinic    all tables of a database; …/clinic#visits for one
 
 Private data is not looked at: names and types of columns are read, and nothing else, because bounds taken from private data tell
-about it. What only you can know is marked FILL IN, and what was guessed from names CHECK.
+about it. How a CSV file is written (delimiter, quote, encoding) is told from its first line alone. What only you can know is marked FILL IN, and what was guessed from names CHECK.
 A table name is the name of its file. Nothing is overwritten without --force.";
 
 /// Write the first draft of a catalog for these files
@@ -34,6 +35,9 @@ pub(crate) struct Arguments {
     /// Also write each table sorted by its unit, as NAME.clustered.parquet beside the catalog
     #[arg(long, conflicts_with = "public")]
     cluster: bool,
+    /// CSV files begin with data, and not with the names of their columns
+    #[arg(long, conflicts_with = "cluster")]
+    no_header: bool,
     /// The column that tells whose row it is [default: guessed from names]
     #[arg(long, value_name = "COLUMN")]
     unit: Option<String>,
@@ -68,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         public: arguments.public,
         unit: arguments.unit.clone(),
         clustered: arguments.cluster,
+        no_header: arguments.no_header,
     };
     let text = if arguments.cluster {
         sorting::clustered(&runtime, &arguments.sources, &options, &folder, arguments.force)?

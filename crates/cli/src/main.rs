@@ -4,6 +4,7 @@ mod account;
 mod attack;
 mod audit;
 mod budget;
+mod check;
 mod compute;
 mod data;
 mod dataset;
@@ -40,6 +41,7 @@ Examples:
   deniable budget                       who spent what, and what is left
   deniable data release                 the data is new: declare another version of it
   deniable init people.csv              describe your own data: a draft of deniable.toml
+  deniable check                        is the data what the catalog says? not private: for the curator
   deniable account --help               what do all these releases cost together?
   deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
@@ -63,6 +65,7 @@ enum Command {
     Audit(audit::Arguments),
     Budget(budget::Arguments),
     Data(data::Arguments),
+    Check(check::Arguments),
     Explain(explain::Arguments),
     Init(init::Arguments),
     Query(query::Arguments),
@@ -98,6 +101,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Budget(arguments) => budget::run(&arguments),
         Command::Data(arguments) => data::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),

@@ -1,5 +1,6 @@
 //! Input of which one may look ahead.
 
+use crate::Format;
 use std::io::{BufRead, Result, Seek};
 
 /// What records are read from: looking ahead means going on, and back again.
@@ -23,6 +24,8 @@ enum State {
     Quoted,
     /// After a quote inside of quotes: the end of them, or a doubled one.
     Quote,
+    /// After a closing quote and a blank that is trimmed.
+    Closed,
 }
 
 impl<'a> Ahead<'a> {
@@ -48,18 +51,18 @@ impl<'a> Ahead<'a> {
     ///
     /// No byte is scanned by more searches than a record has fields. Take two lines at whose ends a quote is open, and a search that passes through both. In
     /// the second line the quotes that the search sees stand in pairs, unless it leaves the field there. If they all stood in pairs, then a field that begins with
-    /// some of them would also be closed by them, and no quote would be open at the end of that line. So every such line takes a further field.
+    /// some of them, blanks that are trimmed aside, would also be closed by them, and no quote would be open at the end of that line. So every such line takes a further field.
     /// Nothing is kept of what is looked at, so that a record may be as long as the file.
-    pub(crate) fn closes(&mut self, delimiter: u8, fields: Option<usize>) -> Result<bool> {
+    pub(crate) fn closes(&mut self, format: Format, fields: Option<usize>) -> Result<bool> {
         let mut seen = 0;
-        let closes = self.search(delimiter, fields, &mut seen);
+        let closes = self.search(format, fields, &mut seen);
         let back = i64::try_from(seen).map_err(std::io::Error::other)?;
         self.input.seek_relative(-back)?;
         closes
     }
 
     /// The search itself; `seen` is how many bytes it has passed.
-    fn search(&mut self, delimiter: u8, fields: Option<usize>, seen: &mut u64) -> Result<bool> {
+    fn search(&mut self, format: Format, fields: Option<usize>, seen: &mut u64) -> Result<bool> {
         let mut state = State::Quoted;
         let mut found = 1;
         let enough = |found: usize| fields.is_none_or(|fields| fields == found);
@@ -71,18 +74,21 @@ impl<'a> Ahead<'a> {
             }
             for &byte in chunk {
                 let ends = byte == b'\n' || byte == b'\r';
-                state = match (state, byte) {
-                    (State::Quoted, b'"') => State::Quote,
-                    (State::Quoted, _) => State::Quoted,
-                    (State::Start | State::Quote, b'"') => State::Quoted,
-                    (State::Plain, b'"') => return Ok(false),
+                let (quote, blank) = (format.is_quote(byte), format.trims(byte));
+                state = match state {
+                    State::Quoted if quote => State::Quote,
+                    State::Quoted => State::Quoted,
+                    State::Start | State::Quote if quote => State::Quoted,
+                    State::Plain | State::Closed if quote => return Ok(false),
                     _ if ends => return Ok(enough(found)),
-                    _ if byte == delimiter => {
+                    _ if byte == format.delimiter => {
                         found += 1;
                         State::Start
                     }
-                    (State::Quote, _) => return Ok(false),
-                    (State::Start | State::Plain, _) => State::Plain,
+                    State::Start if blank => State::Start,
+                    State::Quote | State::Closed if blank => State::Closed,
+                    State::Quote | State::Closed => return Ok(false),
+                    State::Start | State::Plain => State::Plain,
                 };
                 if fields.is_some_and(|fields| found > fields) {
                     return Ok(false);

@@ -5,9 +5,11 @@
 
 mod ahead;
 mod columns;
+mod format;
 mod record;
 mod records;
 
-pub use columns::Columns;
+pub use columns::{Cells, Columns};
+pub use format::{Encoding, Format};
 pub use record::{LONGEST, Record};
 pub use records::Records;

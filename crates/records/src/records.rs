@@ -6,7 +6,8 @@
 //!
 //! - Fields are separated by the delimiter, records by a line feed, a carriage return, or both. Empty lines are no records.
 //! - A field that begins with `"` lasts to the next `"` that is not doubled; `""` inside is one quote. What stands between the closing quote and
-//!   the delimiter is taken as it is, and so is a quote in the middle of a field.
+//!   the delimiter is taken as it is, and so is a quote in the middle of a field. The quote may be another character, or there may be none ([`Format`]).
+//! - Where blanks are trimmed ([`Format::trim`]), spaces and tabs around a field do not belong to it, and those inside of quotes do; a line of nothing else is empty.
 //! - A record ends with its line, unless it is a *well-formed* record with line breaks inside of quotes. It is well-formed if every quote in it opens
 //!   a field at its beginning, is doubled inside of quotes, or closes a field before a delimiter or the end of a line; if it has as many fields as the header,
 //!   where that number is known ([`Records::limit`]). It may be as long as the file.
@@ -24,13 +25,18 @@
 //! one ends with its line, as just said. If it begins with the other line, a quote is open at that line's end, and all quotes before it are well-formed, so there is an odd number of
 //! quotes in that line, and with the even numbers of the others the sum is odd. ∎
 //!
+//! It holds for every [`Format`]. Of the characters the proof uses that a quote is neither a delimiter nor a line break, which [`Format::is_usable`] demands, and nothing else.
+//! Blanks around a field are no quotes, so they change no number of quotes. Encodings are those in which a byte below 128 is that ASCII character and nothing else
+//! (UTF-8 and the tables of 256 characters), so where records and fields end is decided on bytes, before a byte is decoded, and decoding looks at the bytes of one field alone.
+//! UTF-16 is not among them: half a character in one line would move all lines after it.
+//!
 //! What remains: a line with an open quote takes in its neighbours up to a line with an odd number of quotes that closes it, if the result is well-formed. There are two such
 //! lines: one of a second malformed record, with a quote at the end of a field that has none at its beginning (`5"`); and one of a well-formed record with line
 //! breaks, whose text begins with a delimiter or a line break (quotes before that aside), so that its opening quote can be taken for a closing one. A file can be read
 //! either way then, and a correct one means the longer record.
 
-use crate::Record;
 use crate::ahead::Ahead;
+use crate::{Format, Record};
 use std::io::{BufRead, Result, Seek};
 
 /// Where in a record the reader is.
@@ -46,6 +52,8 @@ enum State {
     Quoted,
     /// After a quote inside of quotes: the end of them, or a doubled one.
     Quote,
+    /// After a closing quote and a blank that is trimmed.
+    Closed,
 }
 
 /// Reads records one after the other.
@@ -53,20 +61,26 @@ enum State {
 /// Of any input, without being generic: what is generic is built with the crate that uses it, and as little optimised.
 pub struct Records<'a> {
     input: Ahead<'a>,
-    delimiter: u8,
+    format: Format,
     /// Fields beyond this many are dropped, and a record that spans lines has so many.
     most: Option<usize>,
 }
 
 impl<'a> Records<'a> {
     /// Of an input, from its beginning. A byte order mark is passed over.
-    pub fn new(mut input: impl BufRead + Seek + Send + 'a, delimiter: u8) -> Result<Self> {
+    ///
+    /// # Errors
+    /// When the input cannot be read, or no file can be read by the format ([`Format::is_usable`]).
+    pub fn new(mut input: impl BufRead + Seek + Send + 'a, format: Format) -> Result<Self> {
+        if !format.is_usable() {
+            return Err(std::io::ErrorKind::InvalidInput.into());
+        }
         if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
         Ok(Self {
             input: Ahead::new(input),
-            delimiter,
+            format,
             most: None,
         })
     }
@@ -78,8 +92,16 @@ impl<'a> Records<'a> {
 
     /// Reads the next record; `false` at the end.
     pub fn next(&mut self, record: &mut Record) -> Result<bool> {
+        let found = self.split(record)?;
+        record.decode(self.format.encoding);
+        Ok(found)
+    }
+
+    /// Reads the bytes of the next record.
+    fn split(&mut self, record: &mut Record) -> Result<bool> {
         record.clear();
-        let (delimiter, most) = (self.delimiter, self.most.unwrap_or(usize::MAX));
+        let format = self.format;
+        let (delimiter, most) = (format.delimiter, self.most.unwrap_or(usize::MAX));
         let mut state = State::Before;
         // How many fields ended, whether all quotes are where they may be, and whether the record is known to go on after line breaks inside of quotes.
         let (mut ended, mut well_formed, mut spans) = (0, true, false);
@@ -88,8 +110,10 @@ impl<'a> Records<'a> {
             if chunk.is_empty() {
                 match state {
                     State::Before => return Ok(false),
-                    State::Quoted => record.end_unclosed(delimiter, most),
-                    State::Start | State::Plain | State::Quote => record.end_field(most),
+                    State::Quoted => record.end_unclosed(format, most),
+                    State::Start | State::Plain | State::Quote | State::Closed => {
+                        record.end_field(format, most);
+                    }
                 }
                 return Ok(true);
             }
@@ -99,15 +123,16 @@ impl<'a> Records<'a> {
                 let ends = ends_line(byte);
                 match state {
                     State::Before if ends => at += 1,
-                    State::Before | State::Start if byte == b'"' => {
+                    State::Before | State::Start if format.trims(byte) => at += 1,
+                    State::Before | State::Start if format.is_quote(byte) => {
                         state = State::Quoted;
                         at += 1;
                     }
                     State::Quoted if ends && !spans => {
                         self.input.consume(at);
                         let fields = self.most.map(|most| most.saturating_sub(ended));
-                        if !well_formed || !self.input.closes(delimiter, fields)? {
-                            record.end_unclosed(delimiter, most);
+                        if !well_formed || !self.input.closes(format, fields)? {
+                            record.end_unclosed(format, most);
                             self.input.consume(1);
                             return Ok(true);
                         }
@@ -118,38 +143,46 @@ impl<'a> Records<'a> {
                         let rest = &chunk[at..];
                         let length = rest
                             .iter()
-                            .position(|&byte| byte == b'"' || ends_line(byte) && !spans)
+                            .position(|&byte| format.is_quote(byte) || ends_line(byte) && !spans)
                             .unwrap_or(rest.len());
                         record.push(&rest[..length], most);
                         at += length;
-                        if chunk.get(at) == Some(&b'"') {
+                        if chunk.get(at).is_some_and(|&byte| format.is_quote(byte)) {
+                            record.keep_blanks();
                             state = State::Quote;
                             at += 1;
                         }
                     }
-                    State::Quote if byte == b'"' => {
-                        record.push(b"\"", most);
+                    State::Quote if format.is_quote(byte) => {
+                        record.push(&[byte], most);
                         state = State::Quoted;
                         at += 1;
                     }
+                    State::Quote | State::Closed if format.trims(byte) => {
+                        // It belongs to the field if something comes after it that is no delimiter.
+                        record.push(&[byte], most);
+                        state = State::Closed;
+                        at += 1;
+                    }
                     _ if ends => {
-                        record.end_field(most);
+                        record.end_field(format, most);
                         self.input.consume(at + 1);
                         return Ok(true);
                     }
                     _ if byte == delimiter => {
-                        record.end_field(most);
+                        record.end_field(format, most);
                         ended += 1;
                         state = State::Start;
                         at += 1;
                     }
                     _ => {
                         // A quote here has no meaning, and neither has what stands after a closing one.
-                        well_formed &= byte != b'"' && state != State::Quote;
+                        well_formed &=
+                            !format.is_quote(byte) && state != State::Quote && state != State::Closed;
                         let rest = &chunk[at..];
                         let length = rest[1..]
                             .iter()
-                            .position(|&byte| byte == delimiter || byte == b'"' || ends_line(byte))
+                            .position(|&byte| byte == delimiter || format.is_quote(byte) || ends_line(byte))
                             .map_or(rest.len(), |length| length + 1);
                         record.push(&rest[..length], most);
                         state = State::Plain;

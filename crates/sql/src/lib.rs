@@ -44,6 +44,7 @@ mod same;
 pub mod sample;
 mod saved;
 pub mod sources;
+mod spelling;
 mod steps;
 #[cfg(test)]
 mod tests;

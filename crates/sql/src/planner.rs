@@ -3,14 +3,15 @@
 use crate::catalog::{Catalog, Table};
 use crate::dialect::{self, Read, SelectOptions};
 use crate::relation::unplannable;
-use crate::{Error, Kind, mistakes};
+use crate::{Error, Kind, mistakes, spelling};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::datasource::empty::EmptyTable;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A query as the engine's planner understands it, and the options of its SELECTs.
@@ -47,7 +48,7 @@ impl Planner {
     /// A planner that knows the tables of a catalog.
     pub(crate) fn new(catalog: &Catalog) -> Result<Self, Error> {
         let mut config = SessionConfig::new();
-        // Names as the catalog writes them, whatever the case in the query; see `lower_case`.
+        // Names without quotes are lower case, but for those that `spelling` has found in the catalog.
         config.options_mut().sql_parser.enable_ident_normalization = true;
         let session = SessionContext::new_with_config(config);
         for (name, table) in &catalog.tables {
@@ -70,10 +71,33 @@ impl Planner {
 
     /// Plans a query.
     pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
-        let Read { query, selects } = dialect::read(sql)?;
+        let Read { mut query, selects } = dialect::read(sql)?;
+        let called = spelling::respell(&mut query, catalog);
         let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
         let planned = self.session.state().statement_to_plan(statement).await;
         let plan = planned.map_err(|error| mistakes::explained(&error, catalog))?;
+        let plan = if called.is_empty() {
+            plan
+        } else {
+            as_called(plan, &called).map_err(unplannable)?
+        };
         Ok(Planned { plan, selects })
     }
+}
+
+/// The result with its columns as the query calls them, where `spelling` wrote them otherwise.
+fn as_called(
+    plan: LogicalPlan,
+    called: &BTreeMap<String, String>,
+) -> Result<LogicalPlan, datafusion::error::DataFusionError> {
+    let columns: Vec<Expr> = plan
+        .schema()
+        .columns()
+        .into_iter()
+        .map(|column| match called.get(&column.name) {
+            Some(name) if column.relation.is_none() => Expr::Column(column).alias(name),
+            _ => Expr::Column(column),
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan).project(columns)?.build()
 }

@@ -3,7 +3,7 @@
 use super::refuse_to_overwrite;
 use crate::terminal::{CliError, Progress, explained};
 use sql::catalog::{DraftOptions, Source, Table, draft};
-use sql::sources::cluster;
+use sql::sources::{cluster, written};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 
@@ -78,7 +78,11 @@ pub(super) fn clustered(
 fn sort(runtime: &Runtime, table: &Found, unit: &str, place: &Path) -> Result<(), CliError> {
     let progress = Progress::counting(format!("sorting {}", table.name));
     let mut before = 0;
-    let rows = Table::undeclared(table.source.clone());
+    let mut rows = Table::undeclared(table.source.clone());
+    if let Source::Csv(path) = &table.source {
+        // As the draft found it written.
+        rows.csv = written(path, true).map_err(explained)?;
+    }
     let sorted = cluster(&rows, unit, place, |done| {
         let now = done.read + done.written;
         progress.advance(now.saturating_sub(before));

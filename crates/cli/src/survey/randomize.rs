@@ -16,7 +16,7 @@ use crate::terminal::{CliError, explained, fail, print, print_bytes, significant
 const CONFIDENCE: f64 = 0.95;
 
 const NOTES: &str = "\
-Every line after the first is one respondent: a quoted field may hold commas, but no line break, and a quote that is not \
+Every row after the first is one respondent: a quoted field may hold commas and line breaks, and a quote that is not \
 closed ends with its line. Their report is drawn from their answer alone, so that any two answers could have led to it: \
 that is what protects them, whoever reads the reports. The number of rows is not protected.
 
@@ -24,9 +24,9 @@ An answer that is not in --answers, spelled exactly so but for spaces around it,
 can tell what somebody answered. In a file of one column an empty line is an empty answer.
 
 All other columns are dropped. Those in --keep are copied as they are, WITHOUT noise: keep only what may be published. They \
-must be left of the answers: a comma or a quote in an answer would move its text into columns to its right. In a line in which \
-a field left of the answer is missing or opens a quote that it does not close, they are left empty. An answer with a line \
-break in it is read as further lines: take line breaks out before.
+must be left of the answers: a comma or a quote in an answer would move its text into columns to its right. In a row in which \
+a field left of the answer is missing or opens a quote that it does not close, they are left empty. A line break in an answer \
+that is not in quotes begins a further row: let a program write the file, which puts such answers in quotes.
 
 Running this twice on the same answers releases twice as much: ε adds up. Keep the reports, and delete the answers.
 

@@ -1,8 +1,12 @@
 //! A CSV file in memory.
 //!
-//! Every line is one row, whatever is in it: a quoted field may hold commas, never a line break, and a quote that is not closed ends
-//! with its line. Reading never fails because of what is in a field: rows may be short or long, and bytes need not be text. So neither
-//! whether a command succeeds nor how many rows it sees says anything about anybody's answer.
+//! A row is a line, or several of them: a field in quotes may hold line breaks, in a *well-formed* row. That is one with as many fields as the first
+//! line, in which every quote opens a field at its beginning, is doubled inside of quotes, or closes a field before a comma or the end of a line. A quote that is open at the end of a line where no such
+//! row begins ends with its line. Reading never fails because of what is in a field: rows may be short or long, and bytes need not be text.
+//!
+//! So what somebody answers decides neither whether a command succeeds nor how many rows it sees, in either of these files. In one that a program wrote, every row is well-formed whatever the
+//! answers are. In one whose rows are of one line each and well-formed, but for one line that may hold anything, each row is its own line, because a well-formed row has an even number of
+//! quotes (the crate `records` has the proof). Where two lines are broken, the first may take in the lines up to the second.
 //!
 //! Fields are counted from the left, so what is left of an answer is found without looking at the answer, and what is right of it is
 //! not: a comma in an answer that is not quoted, or a quote that it opens, moves everything after it. See [`Row::left_of`].
@@ -36,7 +40,6 @@ impl Sheet {
     /// Takes the bytes of a file apart.
     pub(super) fn parse(name: String, bytes: &[u8]) -> Result<Self, CliError> {
         const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-        let ends_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Some(start) = bytes.iter().position(|byte| !ends_line(byte)) else {
             return fail(
@@ -83,38 +86,74 @@ impl Sheet {
 
     /// The rows in order. In a file of one column an empty line is an empty answer; elsewhere it is nobody's.
     pub(super) fn rows(&self) -> impl Iterator<Item = Row> + '_ {
-        let empty_line_is_answer = self.columns.len() == 1;
-        lines(&self.body)
-            .filter(move |line| empty_line_is_answer || !line.is_empty())
-            .map(Row::of)
+        let fields = self.columns.len();
+        let empty_line_is_answer = fields == 1;
+        let mut rest = self.body.as_slice();
+        let rows = std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let line = rest.iter().position(ends_line).unwrap_or(rest.len());
+            let mut row = Row::of(&rest[..line]);
+            let mut end = line;
+            if row.open
+                && let Some(length) = well_formed(rest, fields)
+            {
+                (row, end) = (Row::of(&rest[..length]), length);
+            }
+            let after = &rest[end..];
+            rest = [&b"\r\n"[..], b"\n", b"\r"]
+                .into_iter()
+                .find_map(|ending| after.strip_prefix(ending))
+                .unwrap_or(after);
+            Some((end == 0, row))
+        });
+        rows.filter(move |(empty, _)| empty_line_is_answer || !empty)
+            .map(|(_, row)| row)
     }
 }
 
-/// Lines, which end with `\n`, `\r\n` or `\r`; an ending at the very end begins no further line.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = [&b"\r\n"[..], b"\n", b"\r"]
-            .into_iter()
-            .find_map(|ending| after.strip_prefix(ending))
-            .unwrap_or(after);
-        Some(line)
-    })
+fn ends_line(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
-/// One line, taken apart. What it holds depends on that line alone.
+/// How long the well-formed row of so many fields is that these bytes begin with, if they do.
+///
+/// Of many lines whose quotes nothing closes, each is read by at most as many searches as there are fields, for the reason that `records` gives.
+fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
+    let mut found = 1;
+    let mut at = 0;
+    loop {
+        // At the beginning of a field.
+        if bytes.get(at) == Some(&b'"') {
+            at += 1;
+            loop {
+                at += bytes[at..].iter().position(|byte| *byte == b'"')? + 1;
+                if bytes.get(at) != Some(&b'"') {
+                    break;
+                }
+                at += 1;
+            }
+        } else {
+            let special = |byte: &u8| *byte == b',' || *byte == b'"' || ends_line(byte);
+            at += bytes[at..].iter().position(special).unwrap_or(bytes.len() - at);
+        }
+        match bytes.get(at) {
+            Some(b',') if found < fields => found += 1,
+            None | Some(b'\n' | b'\r') => return (found == fields).then_some(at),
+            Some(_) => return None,
+        }
+        at += 1;
+    }
+}
+
+/// One row, taken apart. What it holds depends on its own bytes alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     fields: Vec<Vec<u8>>,
     /// How many fields from the left are whole: each is followed by a comma, and none of them is a quoted field that does not end with its quote.
     whole: usize,
     /// Whether the last field opens a quote that nothing closes.
-    #[cfg(test)]
     open: bool,
 }
 
@@ -130,7 +169,7 @@ enum End {
 }
 
 impl Row {
-    /// Takes a line apart, from the left: each field is read by itself, as far as the comma that ends it.
+    /// Takes a row apart, from the left: each field is read by itself, as far as the comma that ends it.
     fn of(line: &[u8]) -> Self {
         let (mut fields, mut whole, mut broken) = (Vec::new(), 0, false);
         let mut rest = line;
@@ -142,7 +181,6 @@ impl Row {
                 return Self {
                     fields,
                     whole,
-                    #[cfg(test)]
                     open: end == End::Open,
                 };
             };
@@ -160,9 +198,9 @@ impl Row {
     ///
     /// # Privacy
     ///
-    /// Where the line begins with `column` whole fields and the comma after them, this is a function of those bytes: fields are read from the left, each as far as its comma, so whatever follows
+    /// Where the row begins with `column` whole fields and the comma after them, this is a function of those bytes: fields are read from the left, each as far as its comma, so whatever follows
     /// (commas, quotes, nothing) changes nothing. Where it does not (a field is missing, or one opens a quote that it does not close), the text of the column may have moved to the left, and nothing
-    /// of the line is given.
+    /// of the row is given.
     pub(super) fn left_of(&self, column: usize) -> Option<&[Vec<u8>]> {
         (self.whole >= column).then(|| &self.fields[..column])
     }
@@ -232,20 +270,60 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_never_reaches_beyond_its_line() {
+    fn a_quote_that_nothing_closes_ends_with_its_line() {
         assert_eq!(
             first_fields("a\nyes\n\"no\nno\n\n\"a,b\"\n"),
             ["yes", "no", "no", "", "a,b"]
         );
+        assert_eq!(first_fields("a,b\r\nx,\"\r\ny,\"\"\r\n\"z,1"), ["x", "y", "z,1"]);
         assert_eq!(
-            first_fields("a,b\r\nx,\"\r\ny,\"\"\"\r\n\"z,1"),
-            ["x", "y", "z,1"]
+            first_fields("a\n5\" pipe\n\"q\"\"\nno\n"),
+            ["5\" pipe", "q\"", "no"]
         );
-        assert_eq!(
-            first_fields("a\n5\" pipe\n\"q\"\"\n\"\n"),
-            ["5\" pipe", "q\"", ""]
-        );
+        // Two broken lines, of which the second closes what the first opened: it cannot be told that they are two.
+        assert_eq!(first_fields("a\n\"yes\nno\nno\"\n").len(), 1);
         assert_eq!(first_fields("\"a\nyes\nno\n"), ["yes", "no"]);
+    }
+
+    #[test]
+    fn line_breaks_inside_of_quotes_are_no_rows() {
+        let read = |text: &str| -> Vec<Vec<String>> {
+            let texts = |row: Row| {
+                row.fields
+                    .iter()
+                    .map(|field| String::from_utf8_lossy(field).into_owned())
+                    .collect()
+            };
+            sheet(text).rows().map(texts).collect()
+        };
+        assert_eq!(
+            read("id,a\n1,\"yes\n\nand\r\nno, \"\"really\"\"\"\n2,no\n"),
+            [["1", "yes\n\nand\r\nno, \"really\""], ["2", "no"]]
+        );
+        assert_eq!(read("a\n\"yes\n\"\n\nno"), [["yes\n"], [""], ["no"]]);
+        // Not well-formed: another number of fields, or a quote where none may be.
+        assert_eq!(read("id,a\n1,\"x\n2,y\",z\n").len(), 2);
+        assert_eq!(read("id,a\n\"x\ny\"\n").len(), 2);
+        assert_eq!(read("id,a\n1,\"x\n2,y\"z\n").len(), 2);
+        assert_eq!(read("id,a\n5\",\"x\ny\"\n").len(), 2);
+        assert_eq!(read("id,a\n1,\"never\n2,closed\n3,no\n").len(), 3);
+        // What is kept of such a row is what is left of the answer.
+        let sheet = sheet("id,town,a\n7,\"X\nY\",\"secret\n8,Z,secret\"\n9,W,no\n");
+        let left: Vec<_> = sheet
+            .rows()
+            .map(|row| row.left_of(2).map(<[_]>::concat))
+            .collect();
+        assert_eq!(left, [Some(b"7X\nY".to_vec()), Some(b"9W".to_vec())]);
+    }
+
+    /// Many lines with a quote that nothing closes take time in proportion to their number.
+    #[test]
+    fn unclosed_quotes_take_no_longer_than_they_should() {
+        let lines = 200_000;
+        for line in ["1,\"a\n", "b\",\"a\n", "\"\"\",\n"] {
+            let text = format!("id,a,b\n{}", line.repeat(lines));
+            assert!(sheet(&text).rows().count() >= lines / 3, "{line:?}");
+        }
     }
 
     #[test]
@@ -339,13 +417,33 @@ mod tests {
             }
         }
 
+        /// As a program writes them, answers of any text change neither the number of rows nor what is left of them.
+        #[test]
+        fn what_a_program_wrote_is_as_many_rows_whatever_the_answers_are(
+            answers in prop::collection::vec("[a\",\r\n ]{0,6}", 1..8),
+            ending in prop::sample::select(vec!["\n", "\r\n"]),
+        ) {
+            let line = |(id, answer): (usize, &String)| {
+                format!("{id},\"{}\"{ending}", answer.replace('"', "\"\""))
+            };
+            let text: String = answers.iter().enumerate().map(line).collect();
+            let sheet = sheet(&format!("id,answer{ending}{text}"));
+            let rows: Vec<Row> = sheet.rows().collect();
+            prop_assert_eq!(rows.len(), answers.len());
+            for (id, (row, answer)) in rows.iter().zip(&answers).enumerate() {
+                prop_assert_eq!(row.left_of(1).map(<[_]>::concat), Some(id.to_string().into_bytes()));
+                prop_assert_eq!(row.field(1), answer.as_bytes());
+            }
+        }
+
+        /// One line may hold anything: it changes no number of rows, and no other row.
         #[test]
         fn changing_an_answer_never_changes_the_number_of_rows(
-            answers in prop::collection::vec("(|yes|no|[a-z\" ]{0,4})", 1..12),
+            answers in prop::collection::vec("(|yes|no|[a-z ]{0,4}|\"[a-z, ]{0,4}\"|\"a\"\"b\")", 1..12),
             changed in any::<prop::sample::Index>(),
             other in "(|yes|no|[a-z\" ]{0,4})",
             ending in prop::sample::select(vec!["\n", "\r\n", "\r"]),
-            others in prop::sample::select(vec!["", ",", ",\"", ",\"x\""]),
+            others in prop::sample::select(vec!["", ",", ",\"x\"", ",\"\""]),
         ) {
             let columns = if others.is_empty() { "answer" } else { "answer,other" };
             let rows = |answers: &[String]| {

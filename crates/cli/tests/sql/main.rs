@@ -1,7 +1,9 @@
-//! `deniable query`, `explain`, `budget` and `init` as a person or a program meets them: the built binary, real files, exit codes.
+//! `deniable query`, `explain`, `budget`, `check` and `init` as a person or a program meets them: the built binary, real files, exit codes.
 
 mod budget;
+mod check;
 mod explain;
+mod files;
 mod init;
 mod ledger;
 mod query;

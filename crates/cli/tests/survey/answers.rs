@@ -56,6 +56,29 @@ fn what_is_no_answer_counts_as_the_last_and_every_run_says_so() {
     }
 }
 
+/// Line breaks in answers were counted as respondents, and the second line of an answer was copied into kept columns.
+#[test]
+fn line_breaks_in_quotes_are_nobody() {
+    let folder = folder();
+    let answers = write(
+        folder.path(),
+        "answers.csv",
+        "id,a\n1,\"yes\nsecret,no\n\"\n2,no\n3,\"no\r\n\r\n\"\n",
+    );
+    let options = ["--column", "a", "--keep", "id", "--epsilon", "1"];
+    let output = deniable(&[&["randomize", text(&answers)], &options[..]].concat());
+    assert!(
+        String::from_utf8_lossy(&output.stderr).starts_with("3 reports"),
+        "{output:?}"
+    );
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let ids: Vec<&str> = printed
+        .lines()
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(ids, ["id", "1", "2", "3"]);
+}
+
 #[test]
 fn kept_columns_are_printed_byte_for_byte() {
     let folder = folder();

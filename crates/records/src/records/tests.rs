@@ -1,12 +1,23 @@
 use super::*;
-use crate::LONGEST;
+use crate::{Encoding, LONGEST};
 use proptest::prelude::*;
 use std::io::{BufReader, Cursor};
 
 type Fields = Vec<Option<String>>;
 
+/// As the file of a usual program is, and blanks belong to fields.
+const PLAIN: Format = Format {
+    trim: false,
+    ..Format::COMMAS
+};
+
 fn read_with(text: &[u8], capacity: usize, most: Option<usize>) -> Vec<Fields> {
-    let mut records = Records::new(BufReader::with_capacity(capacity, Cursor::new(text)), b',').unwrap();
+    read_as(PLAIN, text, capacity, most)
+}
+
+fn read_as(format: Format, text: &[u8], capacity: usize, most: Option<usize>) -> Vec<Fields> {
+    let input = BufReader::with_capacity(capacity, Cursor::new(text));
+    let mut records = Records::new(input, format).unwrap();
     if let Some(most) = most {
         records.limit(most);
     }
@@ -228,6 +239,121 @@ fn unclosed_quotes_take_no_longer_than_they_should() {
     }
 }
 
+/// What a file is in this format.
+fn texts_as(format: Format, text: &str) -> Vec<Vec<String>> {
+    let small = read_as(format, text.as_bytes(), 5, None);
+    assert_eq!(small, read_as(format, text.as_bytes(), 1 << 16, None));
+    let texts = |record: Fields| record.into_iter().map(Option::unwrap).collect();
+    small.into_iter().map(texts).collect()
+}
+
+#[test]
+fn blanks_around_fields_are_trimmed() {
+    let read = |text: &str| texts_as(Format::COMMAS, text);
+    assert_eq!(read("39, State-gov,\t77516 \n"), [["39", "State-gov", "77516"]]);
+    assert_eq!(read(" \t\n\n 1 , \n"), [["1", ""]], "a line of blanks is empty");
+    assert_eq!(
+        read("1, \"a, \"\"b\"\" \" ,\" \"\t\n"),
+        [["1", "a, \"b\" ", " "]],
+        "inside of quotes they stay"
+    );
+    assert_eq!(read("\"a\" b ,\"a\" \"b\" \n"), [["a b", "a \"b\""]]);
+    assert_eq!(read("1 , \"a\nb\" , 2\n"), [["1", "a\nb", "2"]]);
+    assert_eq!(
+        read(" \"open , \"\" ,x\nb\n"),
+        [vec!["\"open", "", "x"], vec!["b"]]
+    );
+    assert_eq!(
+        read("a b\u{a0},\u{2003}c\n"),
+        [["a b\u{a0}", "\u{2003}c"]],
+        "and nothing else is"
+    );
+    assert_eq!(texts_as(PLAIN, " 1 , \"a\" \n"), [[" 1 ", " \"a\" "]]);
+}
+
+#[test]
+fn delimiters_quotes_and_encodings_are_chosen() {
+    let tabs = Format {
+        delimiter: b'\t',
+        ..Format::COMMAS
+    };
+    assert_eq!(texts_as(tabs, "a \t b\t\t\"c\td\"\n"), [["a", "b", "", "c\td"]]);
+    let single = Format {
+        delimiter: b';',
+        quote: Some(b'\''),
+        ..Format::COMMAS
+    };
+    assert_eq!(
+        texts_as(single, "'a;b''c';5\" pipe;'x\ny'\n"),
+        [["a;b'c", "5\" pipe", "x\ny"]]
+    );
+    let none = Format {
+        quote: None,
+        ..Format::COMMAS
+    };
+    assert_eq!(
+        texts_as(none, "\"a,b\"\n'c\n\"\n"),
+        [vec!["\"a", "b\""], vec!["'c"], vec!["\""]]
+    );
+    let spaces = Format {
+        delimiter: b' ',
+        ..Format::COMMAS
+    };
+    assert_eq!(texts_as(spaces, "a  \"b c\"\t\n"), [["a", "", "b c"]]);
+    let latin = Format {
+        encoding: Encoding::Windows1252,
+        ..Format::COMMAS
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        read_as(latin, b"M\xfcnchen, \x80,\xa0\n\xff,\"\xe9\n", 5, None),
+        [
+            vec![some("München"), some("€"), some("\u{a0}")],
+            vec![some("ÿ"), some("\"é")]
+        ]
+    );
+}
+
+/// Formats that are unlike in every respect.
+fn formats() -> impl Strategy<Value = Format> {
+    let trimmed = Format { trim: true, ..PLAIN };
+    let tabs = Format {
+        delimiter: b'\t',
+        trim: true,
+        ..PLAIN
+    };
+    let single = Format {
+        delimiter: b';',
+        quote: Some(b'\''),
+        trim: true,
+        encoding: Encoding::Windows1252,
+    };
+    let none = Format {
+        delimiter: b'|',
+        quote: None,
+        trim: true,
+        ..PLAIN
+    };
+    let spaces = Format {
+        delimiter: b' ',
+        trim: true,
+        encoding: Encoding::Latin9,
+        ..PLAIN
+    };
+    prop::sample::select(vec![PLAIN, trimmed, tabs, single, none, spaces])
+}
+
+/// A text that was made for commas and double quotes, for another format.
+fn translated(format: Format, bytes: &[u8]) -> Vec<u8> {
+    let translate = |byte: u8| match byte {
+        b',' => format.delimiter,
+        b'"' => format.quote.unwrap_or(b'"'),
+        b' ' if format.delimiter == b' ' => b'\t',
+        _ => byte,
+    };
+    bytes.iter().copied().map(translate).collect()
+}
+
 /// A field as a program writes it: in quotes where it must be, and sometimes where it need not.
 fn written(field: &str, quoted: bool) -> String {
     if quoted || field.contains(['"', ',', '\r', '\n']) {
@@ -246,6 +372,20 @@ fn row(fields: &[(String, bool)]) -> String {
 }
 
 proptest! {
+    /// Trimming changes blanks around fields that are in no quotes, and nothing else.
+    #[test]
+    fn what_is_quoted_comes_back_between_blanks(
+        rows in prop::collection::vec(prop::collection::vec("[a,\"\r\n é]{0,6}", 3), 1..6),
+        blanks in "[ \t]{0,2}",
+    ) {
+        let line = |fields: &Vec<String>| {
+            let field = |field: &String| format!("{blanks}{}{blanks}", written(field, true));
+            fields.iter().map(field).collect::<Vec<_>>().join(",") + "\n"
+        };
+        let text: String = rows.iter().map(line).collect();
+        prop_assert_eq!(texts_as(Format::COMMAS, &text), rows);
+    }
+
     #[test]
     fn what_is_quoted_comes_back(
         rows in prop::collection::vec(prop::collection::vec(("[a,\"\r\n é]{0,6}", any::<bool>()), 3), 1..6),
@@ -268,8 +408,10 @@ proptest! {
         place in any::<prop::sample::Index>(),
         most in prop::option::of(1..4usize),
         closed in any::<bool>(),
+        format in formats(),
     ) {
-        let mut lines: Vec<Vec<u8>> = rows.iter().map(|fields| row(fields).into_bytes()).collect();
+        let mut lines: Vec<Vec<u8>> = rows.iter().map(|fields| translated(format, row(fields).as_bytes())).collect();
+        let anything = translated(format, &anything);
         let place = place.index(lines.len() + 1);
         let file = |lines: &[Vec<u8>]| {
             let mut text = lines.join(&b"\n"[..]);
@@ -278,7 +420,7 @@ proptest! {
             }
             text
         };
-        let read = |lines: &[Vec<u8>]| read_with(&file(lines), 1 << 16, most);
+        let read = |lines: &[Vec<u8>]| read_as(format, &file(lines), 1 << 16, most);
         let mut apart = read(&lines[..place]);
         apart.extend(read(std::slice::from_ref(&anything)));
         apart.extend(read(&lines[place..]));
@@ -288,10 +430,12 @@ proptest! {
 
     #[test]
     fn chunks_do_not_matter(
-        bytes in prop::collection::vec(prop::sample::select(b"aa,,\"\"\r\n\xff".to_vec()), 0..60),
+        bytes in prop::collection::vec(prop::sample::select(b"aa,,\"\"  \r\n\xff".to_vec()), 0..60),
         capacity in 3..9usize,
         most in prop::option::of(1..5usize),
+        format in formats(),
     ) {
-        prop_assert_eq!(read_with(&bytes, capacity, most), read_with(&bytes, 1000, most));
+        let bytes = translated(format, &bytes);
+        prop_assert_eq!(read_as(format, &bytes, capacity, most), read_as(format, &bytes, 1000, most));
     }
 }

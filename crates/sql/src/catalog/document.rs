@@ -1,6 +1,7 @@
 //! A TOML document in which every value knows its place, so that a mistake is told by line and key and never by what is written there: the file
 //! may be the wrong one, and full of data.
 
+use super::keys::{self, Key};
 use crate::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -10,6 +11,17 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Place {
     line: usize,
     path: String,
+    /// The same with `*` for each name that the curator chose, as the table of keys calls it.
+    section: String,
+}
+
+/// The path of an entry.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
 }
 
 impl Place {
@@ -32,12 +44,17 @@ pub(super) struct Node<'d> {
     value: &'d DeValue<'d>,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// What was taken on this thread, for the test that each row of the table of keys is.
+    pub(super) static TAKEN: std::cell::RefCell<std::collections::BTreeSet<(String, &'static str)>> = const { std::cell::RefCell::new(std::collections::BTreeSet::new()) };
+}
+
 /// A table of the document of which each key is taken once; what nobody took is a mistake.
 #[derive(Debug)]
 pub(super) struct Section<'d> {
     place: Place,
     entries: Vec<(&'d str, Node<'d>)>,
-    known: Vec<&'static str>,
 }
 
 /// A document, and where its lines begin.
@@ -83,11 +100,11 @@ impl<'d> Document<'d> {
         let place = Place {
             line: 1,
             path: String::new(),
+            section: String::new(),
         };
         Section {
             entries: entries(&self.lines, &place, self.table.get_ref()),
             place,
-            known: Vec::new(),
         }
     }
 }
@@ -100,18 +117,13 @@ fn entries<'d>(lines: &'d Lines, place: &Place, table: &'d DeTable<'d>) -> Vec<(
         .into_iter()
         .map(|(key, value)| {
             let name: &str = key.get_ref();
-            let path = if place.path.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{}.{name}", place.path)
+            let place = Place {
+                line: lines.line(key.span().start),
+                path: below(&place.path, name),
+                section: below(&place.section, keys::name_in(&place.section, name)),
             };
-            let line = lines.line(key.span().start);
-            let node = Node {
-                lines,
-                place: Place { line, path },
-                value: value.get_ref(),
-            };
-            (name, node)
+            let value = value.get_ref();
+            (name, Node { lines, place, value })
         })
         .collect()
 }
@@ -122,17 +134,38 @@ impl<'d> Section<'d> {
         &self.place
     }
 
+    /// The keys that there are here.
+    fn known(&self) -> impl Iterator<Item = &'static Key> {
+        keys::of(&self.place.section)
+    }
+
     /// The value of this key, if it is there.
     pub(super) fn take(&mut self, key: &'static str) -> Option<Node<'d>> {
-        self.known.push(key);
+        debug_assert!(
+            self.known().any(|known| known.name == key),
+            "`{key}` in [{}] has no row in catalog/keys.rs",
+            self.place.section
+        );
+        #[cfg(test)]
+        TAKEN.with_borrow_mut(|taken| taken.insert((self.place.section.clone(), key)));
         let at = self.entries.iter().position(|(name, _)| *name == key)?;
         Some(self.entries.remove(at).1)
     }
 
     /// The value of this key, which must be there.
     pub(super) fn need(&mut self, key: &'static str, hint: &str) -> Result<Node<'d>, Error> {
-        self.take(key)
-            .ok_or_else(|| self.place.wrong(format!("`{key}` is missing"), hint))
+        self.take(key).ok_or_else(|| {
+            let missing = format!("`{key}` is missing");
+            // A key that is nearly this one is surely a key, and no data.
+            let meant = |name: &str| keys::nearly(name, key) && self.known().all(|known| known.name != name);
+            match self.entries.iter().find(|(name, _)| meant(name)) {
+                Some((name, node)) => self.place.wrong(
+                    missing,
+                    format!("line {} says `{name}`: did you mean `{key}`?", node.place.line),
+                ),
+                None => self.place.wrong(missing, hint),
+            }
+        })
     }
 
     /// The section under this key; an empty one when it is not there.
@@ -142,14 +175,10 @@ impl<'d> Section<'d> {
             None => Ok(Section {
                 place: Place {
                     line: self.place.line,
-                    path: if self.place.path.is_empty() {
-                        key.to_owned()
-                    } else {
-                        format!("{}.{key}", self.place.path)
-                    },
+                    path: below(&self.place.path, key),
+                    section: below(&self.place.section, key),
                 },
                 entries: Vec::new(),
-                known: Vec::new(),
             }),
         }
     }
@@ -161,20 +190,27 @@ impl<'d> Section<'d> {
 
     /// That every key was taken.
     pub(super) fn finish(self) -> Result<(), Error> {
-        match self.entries.first() {
-            None => Ok(()),
-            Some((_, node)) => {
-                // The key is not repeated: only keys that are known are surely not data.
-                let unknown = Place {
-                    line: node.place.line,
-                    path: self.place.path.clone(),
-                };
-                Err(unknown.wrong(
-                    "there is no such key here",
-                    format!("expected one of {}", self.known.join(", ")),
-                ))
-            }
+        let Some((name, node)) = self.entries.first() else {
+            return Ok(());
+        };
+        let place = Place {
+            line: node.place.line,
+            ..self.place.clone()
+        };
+        let all: Vec<_> = self.known().map(|key| key.name).collect();
+        let expected = format!("expected one of {}", all.join(", "));
+        // By now the file is known to be a catalog, down to here. What does not even look like a key is not repeated all the same: it may be data.
+        if !keys::looks_like_a_key(name) {
+            return Err(place.wrong("there is no such key here", expected));
         }
+        let hint = match all.iter().find(|known| keys::nearly(name, known)) {
+            Some(known) => format!("did you mean `{known}`? {expected}"),
+            None => match keys::elsewhere(name) {
+                Some(section) => format!("`{name}` belongs in {section}; here {expected}"),
+                None => expected,
+            },
+        };
+        Err(place.wrong(format!("there is no key `{name}` here"), hint))
     }
 }
 
@@ -275,6 +311,7 @@ impl<'d> Node<'d> {
                     place: Place {
                         line: self.lines.line(element.span().start),
                         path: format!("{}[{index}]", self.place.path),
+                        section: self.place.section.clone(),
                     },
                     value: element.get_ref(),
                 })
@@ -289,7 +326,6 @@ impl<'d> Node<'d> {
             DeValue::Table(table) => Ok(Section {
                 place: self.place.clone(),
                 entries: entries(self.lines, &self.place, table),
-                known: Vec::new(),
             }),
             _ => Err(self.wrong(
                 "expected keys and values",

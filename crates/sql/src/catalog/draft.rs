@@ -6,17 +6,19 @@
 mod measure;
 mod toml_text;
 
+use super::csv::declared as declared_format;
 use super::table::is_postgres;
 use super::{Source, Table};
 use crate::facts::Kind;
-use crate::sources::{in_directory, provider, table_names};
+use crate::sources::{in_directory, provider, table_names, written};
 use crate::{Error, Facts};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::prelude::SessionContext;
 use measure::Measured;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use toml_text::{key, text};
+use toml_text::key;
+pub(super) use toml_text::text;
 
 /// How a draft is written.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +33,8 @@ pub struct DraftOptions {
     pub unit: Option<String>,
     /// Whether the rows lie sorted by that column.
     pub clustered: bool,
+    /// Whether CSV files begin with data, and not with the names of their columns.
+    pub no_header: bool,
 }
 
 /// Columns that are often called so and name a person, the likeliest first, and whom they name.
@@ -164,12 +168,13 @@ async fn sketch(source: &str, options: &DraftOptions, sketches: &mut Vec<Sketch>
     let found = match extension {
         Some("csv" | "tsv") => Some(Source::Csv(path.to_owned())),
         Some("parquet") => Some(Source::Parquet(path.to_owned())),
+        Some("data" | "dat" | "txt" | "tab") if path.is_file() => Some(Source::Csv(path.to_owned())),
         _ => in_directory(path).filter(|_| path.is_dir()),
     };
     let Some(found) = found else {
         return Err(Error::catalog(
             format!("{source} is no CSV or Parquet file, and no directory of them"),
-            "such files end in .csv, .tsv or .parquet",
+            "such files end in .csv, .tsv, .txt, .dat, .data or .parquet",
         ));
     };
     let mut lines = format!("source = {}\n", text(&relative(path, &options.directory)));
@@ -270,7 +275,13 @@ async fn section(
     sketch: &Sketch,
     options: &DraftOptions,
 ) -> Result<(String, Option<&'static str>), Error> {
-    let table = Table::undeclared(sketch.source.clone());
+    let mut table = Table::undeclared(sketch.source.clone());
+    let mut lines = sketch.lines.clone();
+    if let Source::Csv(path) = &sketch.source {
+        table.csv = written(path, !options.no_header)?;
+        let tabs = path.extension().is_some_and(|extension| extension == "tsv");
+        lines += &declared_format(&table.csv, tabs);
+    }
     let rows = provider(&session.state(), &sketch.name, &table).await?;
     let schema = rows.schema();
     if matches!(sketch.source, Source::Csv(_))
@@ -281,10 +292,10 @@ async fn section(
                 "table `{}`: the first line of its file looks like data",
                 sketch.name
             ),
-            "the first line of a CSV file names its columns; put it there",
+            "the first line of a CSV file names its columns; put it there, or say --no-header",
         ));
     }
-    let mut section = format!("\n[tables.{}]\n{}", key(&sketch.name), sketch.lines);
+    let mut section = format!("\n[tables.{}]\n{lines}", key(&sketch.name));
     if options.public {
         let measured = measure::measured(session, &sketch.name, table, &schema).await?;
         public(&mut section, &sketch.name, &measured);

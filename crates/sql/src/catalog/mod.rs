@@ -5,16 +5,21 @@
 
 mod check;
 mod column;
+mod csv;
 mod document;
 mod draft;
 mod file;
+mod keys;
 mod table;
 #[cfg(test)]
 mod tests;
 mod version;
 
+pub(crate) use csv::UTF_16_HINT;
+pub use csv::{CsvFormat, Header};
 pub use draft::{DraftOptions, draft};
 pub use version::{DataVersion, Every, with_version};
+pub use keys::reference;
 
 use crate::facts::Facts;
 use accounting::{Delta, Epsilon, PrivacyUnit};
@@ -97,12 +102,14 @@ pub struct Table {
     pub columns: Vec<(String, Facts)>,
     /// What the curator calls the present state of this table beside the version of all data; part of what makes two questions the same.
     pub version: Option<String>,
+    /// How its files are written, where they are CSV.
+    pub csv: CsvFormat,
 }
 
 /// Where rows are. Printed without the connection string, which may hold a password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A CSV file, or a directory of them. The first line of each names the columns.
+    /// A CSV file, or a directory of them.
     Csv(PathBuf),
     /// A Parquet file, or a directory of them.
     Parquet(PathBuf),
@@ -157,6 +164,7 @@ impl Table {
             limits: Limits::default(),
             columns: Vec::new(),
             version: None,
+            csv: CsvFormat::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a curator declares of one table.
 
 use super::column::column;
+use super::csv::{Header, format};
 use super::document::{Node, Place, Section};
 use super::{Limits, Owner, Source, Table};
 use crate::Error;
@@ -23,12 +24,15 @@ pub(super) struct Declared {
 pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<Declared, Error> {
     let mut section = node.section()?;
     let source = source(&mut section, surroundings)?;
+    let csv = format(&mut section, matches!(source, Source::Csv(_)))?;
     let (owner, place) = owner(&mut section)?;
     let public = owner == Owner::Public;
     let columns = columns(&mut section, public)?;
     let mut table = Table::undeclared(source);
     table.owner = owner;
     table.columns = columns;
+    table.csv = csv;
+    names_exist(&table, &section)?;
     owner_exists(&table, &place)?;
     rows(&mut section, &mut table)?;
     if let Some(node) = section.take("keys") {
@@ -192,6 +196,20 @@ fn owner_exists(table: &Table, place: &Place) -> Result<(), Error> {
             "declare the column as int or text",
         )),
         Some(_) => Ok(()),
+    }
+}
+
+/// That each column is among the names of a file that are listed.
+fn names_exist(table: &Table, section: &Section<'_>) -> Result<(), Error> {
+    let Header::Names(names) = &table.csv.header else {
+        return Ok(());
+    };
+    match table.columns.iter().all(|(column, _)| names.contains(column)) {
+        true => Ok(()),
+        false => Err(section.place().wrong(
+            "one of `columns` is not among the names in `header`",
+            "list the names of all columns of the file in order; they are compared as written, upper and lower case apart",
+        )),
     }
 }
 

@@ -1,9 +1,10 @@
 //! CSV files as a table of text.
 //!
 //! Every column is read as text; the typed scan above makes kinds of them, so that a value that does not fit becomes NULL. See the crate `records` for what is a
-//! record.
+//! record, and `header` for how files are written.
 
 use super::files::files;
+use super::header::{header, open};
 use crate::Error;
 use crate::catalog::Table;
 use crate::facts::Kind;
@@ -18,31 +19,29 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use records::{Columns, Record, Records};
-use std::fs::File;
-use std::io::BufReader;
+use records::{Cells, Columns};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the files of a directory of CSV files are called.
 pub(super) const EXTENSIONS: [&str; 2] = ["csv", "tsv"];
-const CHUNK: usize = 1 << 18;
 
 /// Files of text, as a table.
 #[derive(Debug)]
 struct Delimited {
     files: Vec<PathBuf>,
     schema: SchemaRef,
-    /// Of each column, whether spaces around a value and empty values mean nothing: all kinds but text.
-    trimmed: Vec<bool>,
+    /// What each column is made of.
+    cells: Vec<Cells>,
+    table: Arc<Table>,
 }
 
 /// CSV files as a table whose columns are all text.
 pub(super) fn delimited(what: &str, path: &Path, table: &Table) -> Result<Arc<dyn TableProvider>, Error> {
     let files = files(path, &EXTENSIONS)?;
-    let names = header(what, &files[0])?;
+    let names = header(what, &files[0], table)?;
     for file in &files[1..] {
-        let mut others = header(what, file)?;
+        let mut others = header(what, file, table)?;
         others.sort();
         let mut names = names.clone();
         names.sort();
@@ -53,10 +52,12 @@ pub(super) fn delimited(what: &str, path: &Path, table: &Table) -> Result<Arc<dy
             ));
         }
     }
-    let trimmed = names
-        .iter()
-        .map(|name| table.column(name).is_some_and(|facts| facts.kind != Kind::Text))
-        .collect();
+    let cells = |name: &String| match table.column(name).map(|facts| facts.kind) {
+        None | Some(Kind::Text) => Cells::Text,
+        Some(Kind::Int | Kind::Float) if table.csv.decimal_comma => Cells::DecimalComma,
+        Some(_) => Cells::Other,
+    };
+    let cells = names.iter().map(cells).collect();
     let fields: Vec<_> = names
         .into_iter()
         .map(|name| Field::new(name, DataType::Utf8View, true))
@@ -64,56 +65,9 @@ pub(super) fn delimited(what: &str, path: &Path, table: &Table) -> Result<Arc<dy
     Ok(Arc::new(Delimited {
         files,
         schema: Arc::new(Schema::new(fields)),
-        trimmed,
+        cells,
+        table: Arc::new(table.clone()),
     }))
-}
-
-/// The names in the first line of a file.
-pub(super) fn header(what: &str, file: &Path) -> Result<Vec<String>, Error> {
-    let wrong = |error: std::io::Error| Error::File {
-        what: format!("{} cannot be read", file.display()),
-        why: error.kind(),
-        hint: "check that it is a file and that you may read it".to_owned(),
-    };
-    let mut record = Record::default();
-    let mut records = open(file).map_err(wrong)?;
-    if !records.next(&mut record).map_err(wrong)? {
-        return Err(Error::catalog(
-            format!("{what}: a file is empty"),
-            "the first line of a CSV file names its columns",
-        ));
-    }
-    // The first line may be data, so no name is told before the catalog has named it.
-    let names = names(&record).ok_or_else(|| {
-        Error::catalog(
-            format!("{what}: a name in the first line is empty or is no text"),
-            "the first line of a CSV file names its columns",
-        )
-    })?;
-    let mut sorted: Vec<_> = names.iter().map(|name| name.to_lowercase()).collect();
-    sorted.sort();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(Error::catalog(
-            format!("{what}: two columns have the same name in the first line"),
-            "the first line of a CSV file names its columns, each differently",
-        ));
-    }
-    Ok(names)
-}
-
-fn names(record: &Record) -> Option<Vec<String>> {
-    (0..record.len())
-        .map(|index| {
-            let name = record.field(index)?.trim();
-            (!name.is_empty()).then(|| name.to_owned())
-        })
-        .collect()
-}
-
-fn open(file: &Path) -> std::io::Result<Records<'static>> {
-    let tabs = file.extension().is_some_and(|extension| extension == "tsv");
-    let input = BufReader::with_capacity(CHUNK, File::open(file)?);
-    Records::new(input, if tabs { b'\t' } else { b',' })
 }
 
 #[async_trait]
@@ -136,7 +90,7 @@ impl TableProvider for Delimited {
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let schema = Arc::new(self.schema.project(projection)?);
-        let trimmed: Arc<[bool]> = projection.iter().map(|&column| self.trimmed[column]).collect();
+        let cells: Arc<[Cells]> = projection.iter().map(|&column| self.cells[column]).collect();
         let groups = state.config().target_partitions().clamp(1, self.files.len());
         let partitions = self
             .files
@@ -145,7 +99,8 @@ impl TableProvider for Delimited {
                 let part: Arc<dyn PartitionStream> = Arc::new(Part {
                     files: files.into(),
                     schema: Arc::clone(&schema),
-                    trimmed: Arc::clone(&trimmed),
+                    cells: Arc::clone(&cells),
+                    table: Arc::clone(&self.table),
                 });
                 part
             })
@@ -160,7 +115,8 @@ impl TableProvider for Delimited {
 struct Part {
     files: Arc<[PathBuf]>,
     schema: SchemaRef,
-    trimmed: Arc<[bool]>,
+    cells: Arc<[Cells]>,
+    table: Arc<Table>,
 }
 
 impl PartitionStream for Part {
@@ -196,10 +152,8 @@ impl PartitionStream for Part {
 impl Part {
     /// The wanted columns of one file.
     fn columns(&self, file: &Path) -> Result<Columns<'static>, DataFusionError> {
-        let mut records = open(file)?;
-        let mut record = Record::default();
-        records.next(&mut record)?;
-        let names = names(&record).unwrap_or_default();
+        let opened = open(file, &self.table)?;
+        let names = opened.names.unwrap_or_default();
         let positions = self
             .schema
             .fields()
@@ -207,8 +161,7 @@ impl Part {
             .map(|field| names.iter().position(|name| name == field.name()))
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| exec_datafusion_err!("the header changed since the table was opened"))?;
-        records.limit(names.len());
-        let trimmed = self.trimmed.iter().copied();
-        Ok(Columns::new(records, positions.into_iter().zip(trimmed)))
+        let fields = positions.into_iter().zip(self.cells.iter().copied());
+        Ok(Columns::new(opened.records, fields, self.table.csv.nulls.clone()))
     }
 }

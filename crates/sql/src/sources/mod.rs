@@ -3,9 +3,11 @@
 //! Nothing here decides about privacy. What it owes to privacy is that no value can raise an error, and that what an engine says about a failure, which may
 //! quote data, is not told.
 
+mod checkup;
 mod cluster;
 mod delimited;
 mod files;
+mod header;
 mod incident;
 mod parquet;
 mod postgres;
@@ -15,7 +17,9 @@ mod tests;
 pub(crate) mod tests_support;
 mod typed;
 
+pub use checkup::{ColumnCheck, KeyCheck, TableCheck, UnitCheck, check};
 pub use cluster::{Progress, cluster};
+pub use header::written;
 pub use incident::incident;
 
 pub(crate) use postgres::{quoted_name, table_names};

@@ -4,7 +4,7 @@ use crate::Value;
 use std::fmt::Write;
 
 /// Text in double quotes.
-pub(super) fn text(text: &str) -> String {
+pub(in crate::catalog) fn text(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for letter in text.chars() {
         match letter {

@@ -16,7 +16,7 @@ fn every_mistake_is_told_by_its_place() {
         ("name = \"clinic\"", "nome = \"clinic\"", "line 1: `name` is missing"),
         ("name = \"clinic\"", "name = 7", "line 2, name: expected text"),
         ("name = \"clinic\"", "name = \" \"", "line 2, name: expected text that is not empty"),
-        ("name = \"clinic\"", "name = \"c\"\nsecret = 1", "line 3: there is no such key here"),
+        ("name = \"clinic\"", "name = \"c\"\nsecret = 1", "line 3: there is no key `secret` here"),
         ("whose = \"patient\"", "", "line 3, unit: `whose` is missing"),
         ("change_one", "swap", "line 5, unit.neighbors: there are no such neighbours"),
         ("epsilon = 10", "", "line 6, budget: `epsilon` is missing"),
@@ -29,7 +29,7 @@ fn every_mistake_is_told_by_its_place() {
         ("delta = 1e-6", "delta = 1", "line 8, budget.delta: expected a number of at least 0 and below 1"),
         ("epsilon = \"0.1\"", "epsilon = 10.5", "line 11, budget.query.epsilon: one query would take more than there is in all"),
         ("delta = 1e-9", "delta = 1e-5", "line 12, budget.query.delta: one query would take more than there is in all"),
-        ("delta = 1e-9", "gamma = 1", "line 12, budget.query: there is no such key here"),
+        ("delta = 1e-9", "gamma = 1", "line 12, budget.query: there is no key `gamma` here"),
         ("alice = 0.25", "alice = 0", "line 14, budget.analysts.alice: expected a share above 0 and at most 1"),
         ("alice = 0.25", "alice = 1.01", "line 14, budget.analysts.alice: expected a share above 0 and at most 1"),
         ("groups = 4", "groups = 0", "line 17, limits.groups: expected a whole number of at least 1"),
@@ -75,7 +75,7 @@ fn every_mistake_is_told_by_its_place() {
         ("choice = { kind = \"text\" }", "choice = \"text\"", "tables.votes.columns.choice: expected keys and values"),
         ("choice = { kind = \"text\" }", "choice = {}", "tables.votes.columns.choice: `kind` is missing"),
         ("choice = { kind = \"text\" }", "choice = { kind = \"uuid\" }", "tables.votes.columns.choice.kind: there is no such kind"),
-        ("choice = { kind = \"text\" }", "choice = { kind = \"text\", bound = 1 }", "tables.votes.columns.choice: there is no such key here"),
+        ("choice = { kind = \"text\" }", "choice = { kind = \"text\", bound = 1 }", "tables.votes.columns.choice: there is no key `bound` here"),
         ("choice = { kind = \"text\" }", "choice = { kind = \"text\" }\nChoice = { kind = \"text\" }", "tables.votes.columns.Choice: another column differs"),
         ("choice = { kind = \"text\" }", "choice = { kind = \"text\", bounds = [0, 1] }", "tables.votes.columns.choice.bounds: bounds are for numbers, and this column is of kind text"),
         ("bounds = [0, 120]", "bounds = [120, 0]", "line 30, tables.People.columns.age.bounds: the first bound is above the second"),
@@ -113,18 +113,56 @@ fn every_mistake_is_told_by_its_place() {
 fn the_hint_tells_what_is_allowed() {
     assert_eq!(
         said(SMALL, "whose = \"person\"", "whose = \"person\"\nwho = 1"),
-        "line 5, unit: there is no such key here\nhint: expected one of whose, neighbors"
+        "line 5, unit: there is no key `who` here\nhint: expected one of whose, neighbors"
     );
     assert_eq!(
         read(&SMALL.replace("[tables.", "[table."))
             .unwrap_err()
             .to_string(),
-        "line 1: `tables` is missing\nhint: declare at least one table, as [tables.people]"
+        "line 1: `tables` is missing\nhint: line 7 says `table`: did you mean `tables`?"
     );
     assert_eq!(
         said(SMALL, "unit = \"id\"", ""),
         "line 7, tables.people: whose rows are these?\nhint: say one of: unit = \"column that names the person\", each_row = true, public = true, or unit_through = { column = \"…\", table = \"…\", key = \"…\" }"
     );
+}
+
+/// At every level, what is not known is named, with what was probably meant.
+#[test]
+fn unknown_keys_are_named_with_the_nearest() {
+    #[rustfmt::skip]
+    let mistakes = [
+        ("name = \"clinic\"", "nome = \"clinic\"", "`name` is missing", "line 2 says `nome`: did you mean `name`?"),
+        ("[limits]", "[limit]", "line 16: there is no key `limit` here", "did you mean `limits`?"),
+        ("neighbors =", "neighbours =", "unit: there is no key `neighbours` here", "did you mean `neighbors`?"),
+        ("ledger =", "leger =", "budget: there is no key `leger` here", "did you mean `ledger`?"),
+        ("[budget.query]\nepsilon", "[budget.query]\nepsilom", "budget.query: there is no key `epsilom` here", "did you mean `epsilon`?"),
+        ("rows_per_group = 3", "rows_per_groups = 3", "limits: there is no key `rows_per_groups` here", "did you mean `rows_per_group`?"),
+        ("clustered = true", "clusterd = true", "tables.People: there is no key `clusterd` here", "did you mean `clustered`?"),
+        ("clustered = true", "rows-per-unit = 1", "tables.People: there is no key `rows-per-unit` here", "did you mean `rows_per_unit`?"),
+        ("clustered = true", "epsilon = 1", "tables.People: there is no key `epsilon` here", "`epsilon` belongs in `[budget]`"),
+        ("[tables.votes.columns]", "[tables.votes.colums]", "tables.votes: `columns` is missing", "says `colums`: did you mean `columns`?"),
+        ("key = \"account\"", "kee = \"account\"", "`key` is missing", "say one of"),
+        ("bounds = [0, 120]", "bound = [0, 120]", "tables.People.columns.age: there is no key `bound` here", "did you mean `bounds`?"),
+    ];
+    for (old, new, expected, hint) in mistakes {
+        let said = said(WHOLE, old, new);
+        assert!(said.contains(expected) && said.contains(hint), "{new}:\n{said}");
+    }
+    // What is no key by its looks may be data.
+    for key in [
+        "\"Ada Lovelace\"",
+        "AdaLovelace",
+        "\"ada@lovelace.org\"",
+        "ada1815",
+    ] {
+        let said = said(WHOLE, "clustered = true", &format!("{key} = 36"));
+        assert!(
+            said.contains("tables.People: there is no such key here"),
+            "{said}"
+        );
+        assert!(!said.to_lowercase().contains("ada"), "{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 mod drafts;
 mod files;
+mod keys;
 mod mistakes;
 
 use super::Catalog;

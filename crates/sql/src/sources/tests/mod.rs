@@ -1,6 +1,8 @@
+mod checks;
 mod clusters;
 mod csv;
 mod databases;
+mod formats;
 mod kinds;
 mod parquet_files;
 

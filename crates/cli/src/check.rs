@@ -1,0 +1,328 @@
+//! `deniable check`: is the data what the catalog says? For the curator alone.
+
+use crate::dataset::CatalogArguments;
+use crate::terminal::{self, CliError, Column, Progress, Table, explained, fail};
+use clap::Args;
+use serde_json::json;
+use sql::Catalog;
+use sql::sources::{ColumnCheck, TableCheck, UnitCheck, check};
+
+/// The exit code of a check that ran and found something.
+const DIFFERS: u8 = 4;
+
+const NOT_PRIVATE: &str = "NOT PRIVATE: exact counts of the data, without noise, for the curator's eyes only. Nothing is charged; publish nothing of it.";
+
+const EXAMPLES: &str = "\
+Examples:
+  Is the data what the catalog says?
+    deniable check
+    deniable check clinic.toml visits
+  For a program: exit code 4 if something differs
+    deniable check --json
+
+NOT PRIVATE: it counts the data exactly, without noise, for the curator, who may see it. Nothing is charged, and nothing is written
+into the ledger. Publish nothing of what it tells, and do not change bounds or values to fit the data more closely than you would
+have known without it: what the catalog says is public. Values of the data are not printed, but for those that the catalog lists.";
+
+/// Is the data what the catalog says? NOT PRIVATE: for the curator's eyes only
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The catalog, if the first ends in .toml, and tables to check [default: all]
+    #[arg(value_name = "CATALOG.toml | TABLE")]
+    named: Vec<String>,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    /// Print one object for a program to read
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something that is not as the catalog says.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    what: String,
+    hint: &'static str,
+}
+
+/// One table, as far as it could be read.
+struct Checked {
+    name: String,
+    outcome: Result<TableCheck, CliError>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let (which, tables) = match arguments.named.split_first() {
+        Some((first, tables)) if first.ends_with(".toml") => (CatalogArguments::of(first.into()), tables),
+        _ => (arguments.catalog.clone(), arguments.named.as_slice()),
+    };
+    let catalog = Catalog::read(which.path(arguments.json)?).map_err(explained)?;
+    let names: Vec<String> = match tables {
+        [] => catalog.tables.keys().cloned().collect(),
+        named => named.iter().map(|name| name.to_lowercase()).collect(),
+    };
+    if names.iter().any(|name| catalog.table(name).is_none()) {
+        let known: Vec<_> = catalog.tables.keys().cloned().collect();
+        return fail(
+            "the catalog has no table of a name that was given",
+            format!("it has {}", known.join(", ")),
+        );
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| {
+            CliError::bad_input(format!("no threads could be started: {}", cause.kind()))
+                .with_hint("does the system allow more threads?")
+        })?;
+    let mut checked = Vec::new();
+    for name in names {
+        let progress = Progress::waiting(format!("reading {name}"), arguments.json);
+        if let Some(table) = catalog.table(&name) {
+            let outcome = runtime.block_on(check(&catalog, &name, table)).map_err(explained);
+            checked.push(Checked { name, outcome });
+        }
+        drop(progress);
+    }
+    let findings: usize = checked.iter().map(|table| table.findings().len()).sum();
+    terminal::print(&if arguments.json {
+        format!("{}\n", object(&checked))
+    } else {
+        text(&checked)
+    })?;
+    if findings == 0 {
+        return Ok(());
+    }
+    let mut failed = CliError::check_failed(format!(
+        "the data is not what the catalog says in {findings} {}",
+        if findings == 1 { "respect" } else { "respects" }
+    ))
+    .with_hint("each is listed above with what to do; none of it is to be published");
+    failed.code = DIFFERS;
+    Err(failed)
+}
+
+impl Checked {
+    fn findings(&self) -> Vec<Finding> {
+        match &self.outcome {
+            Ok(check) => findings(check),
+            Err(error) => vec![Finding {
+                what: error.message.clone(),
+                hint: "the table cannot be read as it is declared; `deniable explain` says more",
+            }],
+        }
+    }
+}
+
+/// A part of a whole, as people read it: 3 (0.12 %).
+fn share(part: u64, whole: u64) -> String {
+    if part == 0 || whole == 0 {
+        return part.to_string();
+    }
+    let per_cent = part as f64 * 100.0 / whole as f64;
+    let digits = if per_cent < 0.01 {
+        "< 0.01".to_owned()
+    } else {
+        format!("{per_cent:.2}")
+    };
+    format!("{part} ({digits} %)")
+}
+
+fn findings(check: &TableCheck) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut add = |what: String, hint: &'static str| found.push(Finding { what, hint });
+    if check.rows == 0 {
+        add(
+            "there are no rows".to_owned(),
+            "is `source` the right file, and is its first line a header?",
+        );
+        return found;
+    }
+    if let Some(units) = &check.units {
+        of_units(units, check.rows, &mut add);
+    }
+    for key in check.keys.iter().filter(|key| key.repeated > 0) {
+        add(
+            format!(
+                "{} rows agree with another one in {}, which is said to be a key",
+                share(key.repeated, check.rows),
+                key.columns.join(", ")
+            ),
+            if key.leads_to_units {
+                "rows of another table find their unit by it: as it is, somebody's rows may count as somebody else's"
+            } else {
+                "drop it from `keys`, or join by another key"
+            },
+        );
+    }
+    for column in &check.columns {
+        of_column(column, check.rows, &mut add);
+    }
+    found
+}
+
+fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static str)) {
+    let column = &units.column;
+    if units.rows_of_nobody > 0 {
+        add(
+            format!(
+                "unit `{column}` is NULL in {} rows, which queries leave out",
+                share(units.rows_of_nobody, rows)
+            ),
+            "is it the right column, of the right kind?",
+        );
+    }
+    if let Some(promised) = units.promised_rows
+        && units.units_above_promise > 0
+    {
+        add(
+            format!(
+                "{} units have more than {promised} {}, which is what `rows_per_unit` promises",
+                share(units.units_above_promise, units.units),
+                if promised == 1 { "row" } else { "rows" }
+            ),
+            "their privacy is weaker than stated: raise `rows_per_unit`, or drop it, before anybody asks anything",
+        );
+    }
+    if units.said_to_be_clustered && !units.clustered {
+        add(
+            "the rows of a unit do not lie next to each other, as `clustered` says".to_owned(),
+            "answers are right all the same, and slow: sort the rows with `deniable init --cluster`, or drop `clustered`",
+        );
+    }
+}
+
+fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'static str)) {
+    let name = &column.column;
+    if column.unreadable > 0 {
+        add(
+            format!(
+                "column `{name}`: {} values are not of the declared kind, and are read as NULL",
+                share(column.unreadable, rows)
+            ),
+            "declare another kind, what stands for NULL (`nulls`), or how numbers are written (`decimal`)",
+        );
+    }
+    if column.said_not_null && column.nulls > 0 {
+        add(
+            format!(
+                "column `{name}`: {} values are NULL, and `nullable = false` says that none is",
+                share(column.nulls, rows)
+            ),
+            "drop `nullable`",
+        );
+    }
+    for (number, side) in [(column.below, "below"), (column.above, "above")] {
+        if number > 0 {
+            add(
+                format!(
+                    "column `{name}`: {} values lie {side} the bounds, and count as the bound",
+                    share(number, rows)
+                ),
+                "widen `bounds` if you know them to be too narrow; wider ones need more noise",
+            );
+        }
+    }
+    if !column.never_seen.is_empty() {
+        add(
+            format!(
+                "column `{name}`: {} of {} listed values never occur: {}",
+                column.never_seen.len(),
+                column.listed,
+                column.never_seen.join(", ")
+            ),
+            "are they spelled as in the data? If they are, there is nothing to do",
+        );
+    }
+    if column.not_listed > 0 {
+        let more = if column.different_not_listed >= 1000 {
+            "at least "
+        } else {
+            ""
+        };
+        add(
+            format!(
+                "column `{name}`: {} values, {more}{} different ones, are not listed, and are read as NULL",
+                share(column.not_listed, rows),
+                column.different_not_listed
+            ),
+            "list what you know may occur, or what stands for NULL (`nulls`)",
+        );
+    }
+}
+
+fn text(checked: &[Checked]) -> String {
+    let mut told = format!("{NOT_PRIVATE}\n");
+    for table in checked {
+        told += &format!("\n{}", table.name);
+        if let Ok(check) = &table.outcome {
+            told += &format!(": {} rows", check.rows);
+            if let Some(units) = &check.units {
+                told += &format!(" of {} units by {}", units.units, units.column);
+                if let Some(limit) = units.limit {
+                    told += &format!(
+                        "; {} units have more than {limit} rows, of which a query without groups counts {limit}",
+                        share(units.units_above_limit, units.units)
+                    );
+                }
+            }
+            told += "\n";
+            let mut columns = Table::new([
+                Column::Left("column"),
+                Column::Right("NULL"),
+                Column::Right("unreadable"),
+                Column::Right("below"),
+                Column::Right("above"),
+                Column::Right("never seen"),
+                Column::Right("not listed"),
+            ]);
+            for column in &check.columns {
+                columns.row([
+                    column.column.clone(),
+                    share(column.nulls, check.rows),
+                    share(column.unreadable, check.rows),
+                    share(column.below, check.rows),
+                    share(column.above, check.rows),
+                    column.never_seen.len().to_string(),
+                    share(column.not_listed, check.rows),
+                ]);
+            }
+            told += &columns.to_string();
+        } else {
+            told += "\n";
+        }
+        let findings = table.findings();
+        for finding in &findings {
+            told += &format!("differs: {}\n  hint: {}\n", finding.what, finding.hint);
+        }
+        if findings.is_empty() {
+            told += "as the catalog says\n";
+        }
+    }
+    told
+}
+
+fn object(checked: &[Checked]) -> serde_json::Value {
+    let tables: Vec<_> = checked
+        .iter()
+        .map(|table| {
+            let findings: Vec<_> = table
+                .findings()
+                .into_iter()
+                .map(|finding| json!({ "what": finding.what, "hint": finding.hint }))
+                .collect();
+            json!({
+                "table": table.name,
+                "found": table.outcome.as_ref().ok(),
+                "findings": findings,
+            })
+        })
+        .collect();
+    json!({
+        "command": "check",
+        "not_private": NOT_PRIVATE,
+        "as_declared": checked.iter().all(|table| table.findings().is_empty()),
+        "tables": tables,
+    })
+}

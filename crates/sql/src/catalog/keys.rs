@@ -1,0 +1,271 @@
+//! Every key that a catalog may have: one table, which the parser asks what there is, and of which `docs/catalog.md` is made.
+//!
+//! To add a key, add a row here and take it in the parser ([`Section::take`](super::document::Section::take) refuses to take what has no row). The tests say whether every row is taken, and
+//! write the document anew where they are told to.
+
+/// One key.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// The section that it stands in, with `*` for names that the curator chooses; empty for the top of the file.
+    pub(super) section: &'static str,
+    pub(super) name: &'static str,
+    /// What is written behind it.
+    pub(super) value: &'static str,
+    /// What holds without it; empty where it must be there.
+    pub(super) default: &'static str,
+    pub(super) meaning: &'static str,
+    /// A line as it may stand in a catalog.
+    pub(super) example: &'static str,
+}
+
+/// A section, what the document calls it, and what it is for.
+struct SectionKind {
+    section: &'static str,
+    title: &'static str,
+    about: &'static str,
+}
+
+const SECTIONS: &[SectionKind] = &[
+    SectionKind {
+        section: "",
+        title: "The top of the file",
+        about: "A catalog is a TOML file. Everything that decides whether a query is accepted, and what it costs, is in it, and it is public: put no secrets in it. Paths start at its directory.",
+    },
+    SectionKind {
+        section: "unit",
+        title: "`[unit]`",
+        about: "Whose privacy is protected.",
+    },
+    SectionKind {
+        section: "budget",
+        title: "`[budget]`",
+        about: "How much all answers together may reveal.",
+    },
+    SectionKind {
+        section: "budget.query",
+        title: "`[budget.query]`",
+        about: "What a query takes that does not say.",
+    },
+    SectionKind {
+        section: "budget.analysts",
+        title: "`[budget.analysts]`",
+        about: "Shares of the budget. Where some analysts are listed, others may spend nothing.",
+    },
+    SectionKind {
+        section: "limits",
+        title: "`[limits]`",
+        about: "How much of one unit counts. More keeps more of the data; less needs less noise. A table's own limits, and those in a query, come before these.",
+    },
+    SectionKind {
+        section: "tables",
+        title: "`[tables]`",
+        about: "The tables of the dataset.",
+    },
+    SectionKind {
+        section: "tables.*",
+        title: "`[tables.NAME]`",
+        about: "One table. Exactly one of `unit`, `unit_through`, `each_row` and `public` says whose rows it holds. The keys from `delimiter` to `decimal` say how CSV files are written; what they do not say is taken from the bytes of the header line alone, never from rows.",
+    },
+    SectionKind {
+        section: "tables.*.unit_through",
+        title: "`unit_through` of a table",
+        about: "The way from a row to the unit that owns it, by a row of another private table.",
+    },
+    SectionKind {
+        section: "tables.*.limits",
+        title: "`[tables.NAME.limits]`",
+        about: "Limits of this table, instead of those of `[limits]`.",
+    },
+    SectionKind {
+        section: "tables.*.columns",
+        title: "`[tables.NAME.columns]`",
+        about: "The columns that queries may use. Names are those of the data, upper and lower case apart; queries may write them in any case.",
+    },
+    SectionKind {
+        section: "tables.*.columns.*",
+        title: "A column",
+        about: "What is known of a column before anybody looks at data. Declare what you know, not what you see in the data: `deniable check` tells you, and nobody else, where the two differ.",
+    },
+];
+
+/// A row of the table.
+const fn key(
+    section: &'static str,
+    name: &'static str,
+    value: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+    example: &'static str,
+) -> Key {
+    Key {
+        section,
+        name,
+        value,
+        default,
+        meaning,
+        example,
+    }
+}
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("", "name", "text", "", "What the dataset is called.", r#"name = "clinic""#),
+    key("", "unit", "section", "", "Whose privacy is protected.", r#"unit = { whose = "patient" }"#),
+    key("", "budget", "section", "", "How much all answers together may reveal.", "budget = { epsilon = 1 }"),
+    key("", "limits", "section", "no limits", "How much of one unit counts.", "limits = { groups = 4 }"),
+    key("", "tables", "section", "", "The tables, at least one.", "[tables.people]"),
+
+    key("unit", "whose", "text", "", "Who a unit is: a person, a patient, a household.", r#"whose = "patient""#),
+    key("unit", "neighbors", r#""add_remove" or "change_one""#, r#""add_remove""#, "What an answer must hardly depend on: whether a unit is in the data at all, or only what is said of it (then the number of units is public).", r#"neighbors = "change_one""#),
+
+    key("budget", "epsilon", "number above 0", "", "The most that everything together may cost. 1 is strict, 10 is lenient.", "epsilon = 1"),
+    key("budget", "delta", "number of at least 0 and below 1", "0", "How likely more may be revealed; well below one in the number of units. 0 is pure differential privacy.", "delta = 1e-6"),
+    key("budget", "ledger", "path, or `postgres://…`", r#""deniable.ledger""#, "Where spending is written down. Without it everything could be spent again.", r#"ledger = "clinic.ledger""#),
+    key("budget", "query", "section", "nothing", "What a query takes that does not say.", "query = { epsilon = 0.1 }"),
+    key("budget", "analysts", "section", "nobody is listed", "Shares of analysts.", "analysts = { alice = 0.25 }"),
+
+    key("budget.query", "epsilon", "number above 0", "a query must say", "The ε of a query that states none.", "epsilon = 0.1"),
+    key("budget.query", "delta", "number of at least 0 and below 1", "0", "The δ that a query may take that states none.", "delta = 1e-9"),
+
+    key("budget.analysts", "*", "number above 0 and at most 1", "nothing", "The share of the analyst of this name.", "alice = 0.25"),
+
+    key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "Of one unit, at most so many groups of a query count.", "groups = 4"),
+    key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "Of one unit, at most so many rows count in each group.", "rows_per_group = 4"),
+
+    key("tables", "*", "section", "", "A table by the name that queries use, in any case.", "[tables.visits]"),
+
+    key("tables.*", "source", "path, or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, or a database. `${NAME}` in a connection string is the environment variable of that name.", r#"source = "visits.csv""#),
+    key("tables.*", "format", r#""csv" or "parquet""#, "by the ending of `source`", "The format of files whose names do not tell.", r#"format = "csv""#),
+    key("tables.*", "table", "text", "must be there for a database, and nowhere else", "The table of a database, as `name` or `schema.name`.", r#"table = "clinic.visits""#),
+    key("tables.*", "delimiter", r#"one character, or "tab""#, "found in the header; without one `,`, and a tab for .tsv", "What stands between fields of a CSV file.", r#"delimiter = ";""#),
+    key("tables.*", "quote", r#"one character, or "none""#, r#"found in the header; without one `"`"#, "What fields are put in that hold delimiters or line breaks. Doubled inside, it stands for itself.", r#"quote = "'""#),
+    key("tables.*", "trim", "true or false", "true", "Whether spaces and tabs around names and values do not belong to them. Inside of quotes they always do. Names of units are trimmed alike.", "trim = false"),
+    key("tables.*", "nulls", "list of texts", "[]", "Values that stand for NULL, in every column. (Empty values of columns that are not text are NULL anyway.) A row whose unit is NULL belongs to nobody and is left out.", r#"nulls = ["?", "NA", ""]"#),
+    key("tables.*", "encoding", r#""utf-8", "latin1" or "iso-8859-15""#, r#""utf-8""#, "How characters are written. Latin-1 is read as Windows-1252. What is not UTF-8 in a file that is said to be is NULL. UTF-16 is refused: write such files anew in UTF-8.", r#"encoding = "latin1""#),
+    key("tables.*", "header", "true, false, or a list of names", "true", "Whether the first line names the columns. Where it does not, list the names of all columns of the file in order; with `false` they are those of `columns`, in that order.", "header = false"),
+    key("tables.*", "decimal", r#""." or ",""#, r#"".""#, "What numbers have before their fraction. With a comma, points between thousands are read too: `1.234,5`.", r#"decimal = ",""#),
+    key("tables.*", "unit", "name of a column", "another of the four", "The column that tells whose row it is. A row where it is NULL is left out.", r#"unit = "patient""#),
+    key("tables.*", "each_row", "true or false", "false", "Each row is a unit, and nobody has two.", "each_row = true"),
+    key("tables.*", "public", "true or false", "false", "Nobody's rows: read without noise.", "public = true"),
+    key("tables.*", "unit_through", "section", "another of the four", "The unit is that of a row of another private table.", r#"unit_through = { column = "visit", table = "visits", key = "id" }"#),
+    key("tables.*", "rows_per_unit", "whole number of at least 1", "no promise", "Your word that a unit has at most so many rows. With 1, answers are more exact. If it is not true, privacy is not what is promised: `deniable check` tells.", "rows_per_unit = 1"),
+    key("tables.*", "clustered", "true or false", "false", "The rows of a unit lie next to each other: queries are then faster. Where that is not true they are right all the same.", "clustered = true"),
+    key("tables.*", "keys", "list of lists of columns", "[]", "For public tables: columns of which no two rows agree in all.", r#"keys = [["code"], ["year", "region"]]"#),
+    key("tables.*", "limits", "section", "those of `[limits]`", "Limits of this table.", "limits = { groups = 1 }"),
+    key("tables.*", "version", "text", "names, lengths and times of files", "What you call the present state of the data. A question about the same state is the same question, and free when repeated.", r#"version = "2026-11""#),
+    key("tables.*", "columns", "section", "", "The columns that queries may use.", r#"columns = { id = { kind = "int" } }"#),
+
+    key("tables.*.unit_through", "column", "name of a column", "", "The column here that names a row of the other table.", r#"column = "visit""#),
+    key("tables.*.unit_through", "table", "name of a table", "", "The other table.", r#"table = "visits""#),
+    key("tables.*.unit_through", "key", "name of a column", "", "Its column that equals `column`. Your word: no two rows there have the same.", r#"key = "id""#),
+
+    key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "Of one unit, at most so many groups of a query count.", "groups = 1"),
+    key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "Of one unit, at most so many rows count in each group.", "rows_per_group = 2"),
+
+    key("tables.*.columns", "*", "section", "", "A column by its name in the data.", r#"age = { kind = "int", bounds = [0, 120] }"#),
+
+    key("tables.*.columns.*", "kind", r#""bool", "int", "float", "text", "date" or "timestamp""#, "", "What it holds. A value that does not fit is NULL.", r#"kind = "int""#),
+    key("tables.*.columns.*", "bounds", "[lowest, highest]", "unknown: it cannot be summed", "Numbers beyond count as the nearest bound.", "bounds = [0, 120]"),
+    key("tables.*.columns.*", "values", "list", "unknown", "All values it can take. Grouped by it, each is shown, also if nobody has it; other values are NULL.", r#"values = ["yes", "no"]"#),
+    key("tables.*.columns.*", "nullable", "true or false", "true", "Whether it may be NULL.", "nullable = false"),
+    key("tables.*.columns.*", "of_unit", "true or false", "false; true where a unit has one row", "Your word that all rows of a unit have the same value.", "of_unit = true"),
+];
+
+/// The keys of a section.
+pub(super) fn of(section: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.section == section)
+}
+
+/// What the entry of this name is called in the table of keys: `*` where names are the curator's choice.
+pub(super) fn name_in<'n>(section: &str, name: &'n str) -> &'n str {
+    if of(section).any(|key| key.name == "*") {
+        "*"
+    } else {
+        name
+    }
+}
+
+/// The first section that has a key of this name.
+pub(super) fn elsewhere(name: &str) -> Option<String> {
+    let found = KEYS.iter().find(|key| key.name == name)?;
+    let kind = SECTIONS.iter().find(|kind| kind.section == found.section)?;
+    Some(match kind.section {
+        "" => "the top of the file".to_owned(),
+        "tables.*.columns.*" => "a column".to_owned(),
+        _ => kind.title.to_owned(),
+    })
+}
+
+/// Whether this is made as keys are, so that it may be repeated in an error.
+pub(super) fn looks_like_a_key(name: &str) -> bool {
+    name.len() <= 40
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte == b'-')
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+}
+
+/// Whether somebody who wrote the one may have meant the other.
+pub(super) fn nearly(written: &str, known: &str) -> bool {
+    let same = |text: &str| text.to_ascii_lowercase().replace('-', "_");
+    let (written, known) = (same(written), same(known));
+    if known.len() < 4 {
+        return written == known;
+    }
+    distance(written.as_bytes(), known.as_bytes()) <= 1 + known.len() / 6
+}
+
+/// How many letters must be changed, added or left out to make one of the other; neighbours that changed places count as one.
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for (i, a) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let mut least = (rows[i][j] + usize::from(a != b))
+                .min(rows[i][j + 1] + 1)
+                .min(row[j] + 1);
+            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
+/// The reference of all keys, as Markdown: `docs/catalog.md`.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# The catalog\n\n\
+         <!-- Made from the table in crates/sql/src/catalog/keys.rs. Do not edit: change the table, and run\n     \
+         DENIABLE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_reference_is_the_document)' -->\n\n\
+         Every key that `deniable.toml` may have. `deniable init` writes a first draft. A key that is not listed here is a mistake, and named.\n",
+    );
+    for kind in SECTIONS {
+        text += &format!(
+            "\n## {}\n\n{}\n\n| key | value | without it | meaning | example |\n|---|---|---|---|---|\n",
+            kind.title, kind.about
+        );
+        for key in of(kind.section) {
+            let name = match key.name {
+                "*" => "*a name*".to_owned(),
+                name => format!("`{name}`"),
+            };
+            let default = match key.default {
+                "" => "must be there",
+                default => default,
+            };
+            let cells = [
+                name,
+                key.value.to_owned(),
+                default.to_owned(),
+                key.meaning.to_owned(),
+                format!("`{}`", key.example),
+            ];
+            let cells = cells.map(|cell| cell.replace('|', "\\|"));
+            text += &format!("| {} |\n", cells.join(" | "));
+        }
+    }
+    text
+}
