@@ -47,7 +47,7 @@ impl Planner {
     /// A planner that knows the tables of a catalog.
     pub(crate) fn new(catalog: &Catalog) -> Result<Self, Error> {
         let mut config = SessionConfig::new();
-        // Names as the catalog writes them, whatever the case in the query; see `lower_case`.
+        // Names in lower case, unless they are in quotes; `dialect::as_declared` puts those into quotes that the catalog writes otherwise.
         config.options_mut().sql_parser.enable_ident_normalization = true;
         let session = SessionContext::new_with_config(config);
         for (name, table) in &catalog.tables {
@@ -70,7 +70,8 @@ impl Planner {
 
     /// Plans a query.
     pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
-        let Read { query, selects } = dialect::read(sql)?;
+        let Read { mut query, selects } = dialect::read(sql)?;
+        dialect::as_declared(&mut query, catalog)?;
         let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
         let planned = self.session.state().statement_to_plan(statement).await;
         let plan = planned.map_err(|error| Error::Syntax {
