@@ -10,6 +10,7 @@ mod described;
 mod explain;
 mod html;
 mod init;
+mod manual;
 mod markup;
 mod outputs;
 mod plot;
@@ -19,7 +20,7 @@ mod survey;
 mod terminal;
 mod train;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Differential privacy you can check: anyone in the data can plausibly deny being in it.
 #[derive(Parser)]
@@ -57,8 +58,10 @@ enum Command {
     Attack(attack::Arguments),
     Audit(audit::Arguments),
     Budget(budget::Arguments),
+    Completions(manual::CompletionsArguments),
     Explain(explain::Arguments),
     Init(init::Arguments),
+    Man(manual::ManArguments),
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
@@ -77,8 +80,10 @@ fn main() -> std::process::ExitCode {
         Command::Attack(arguments) => attack::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Budget(arguments) => budget::run(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),
