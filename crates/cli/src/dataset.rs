@@ -43,6 +43,15 @@ impl CatalogArguments {
         Dataset::new(catalog).map_err(explained)
     }
 
+    /// The catalog that is named or lies here; `None` where the sample would be meant.
+    pub(crate) fn named(&self) -> Option<PathBuf> {
+        let named = std::env::var_os("DENIABLE_CATALOG");
+        match chosen(self.catalog.clone(), named, Path::new(HERE).exists()) {
+            Chosen::File(path) => Some(path),
+            Chosen::Sample => None,
+        }
+    }
+
     /// Where the catalog is; the sample is made when it is first used.
     pub(crate) fn path(&self, quiet: bool) -> Result<PathBuf, CliError> {
         let named = std::env::var_os("DENIABLE_CATALOG");

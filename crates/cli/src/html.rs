@@ -169,13 +169,122 @@ fn section(page: &mut String, row: &Row, anchor: &str) {
     page.push_str("</section>\n");
 }
 
+/// Text as paragraphs; a table that was laid out with spaces, as terminals show it, becomes a table.
 fn paragraphs(page: &mut String, text: &str) {
     for paragraph in text
         .split("\n\n")
         .filter(|paragraph| !paragraph.trim().is_empty())
     {
-        let _ = writeln!(page, "<p>{}</p>", escape(paragraph.trim()));
+        let lines: Vec<&str> = paragraph.trim_matches('\n').lines().collect();
+        let mut words: Vec<&str> = Vec::new();
+        let mut next = 0;
+        while next < lines.len() {
+            let found = laid_out(&lines[next..]).or_else(|| listed(&lines[next..]));
+            let Some((table, taken)) = found else {
+                words.push(lines[next]);
+                next += 1;
+                continue;
+            };
+            write_words(page, &mut words);
+            page.push_str(&table);
+            next += taken;
+        }
+        write_words(page, &mut words);
     }
+}
+
+fn write_words(page: &mut String, words: &mut Vec<&str>) {
+    let text = std::mem::take(words).join("\n");
+    if !text.trim().is_empty() {
+        let _ = writeln!(page, "<p>{}</p>", escape(text.trim()));
+    }
+}
+
+/// A table with headings and a rule under them at the start of `lines`, as [`crate::terminal::Table`] lays it out, and how many lines it takes. The rule says where columns are; a line with anything between them is
+/// no more of the table.
+fn laid_out(lines: &[&str]) -> Option<(String, usize)> {
+    let [heading, rule, ..] = lines else { return None };
+    let indent = rule.len() - rule.trim_start().len();
+    let is_rule = rule.contains('─') && rule.chars().all(|character| matches!(character, '─' | ' '));
+    if !is_rule || heading.trim().is_empty() {
+        return None;
+    }
+    let mut columns: Vec<(usize, usize)> = Vec::new();
+    let mut end = indent;
+    for dashes in rule.trim().split("  ") {
+        let width = dashes.chars().count();
+        columns.push((end, end + width));
+        end += width + 2;
+    }
+    let first = cells(heading, &columns)?;
+    let rows: Vec<Vec<String>> = lines[2..]
+        .iter()
+        .map_while(|line| cells(line, &columns).filter(|cells| cells.iter().any(|cell| !cell.is_empty())))
+        .collect();
+    let mut table = String::from("<div class=\"wide\"><table>\n<thead><tr>");
+    for cell in &first {
+        let _ = write!(table, "<th scope=\"col\">{}</th>", escape(cell));
+    }
+    table.push_str("</tr></thead>\n<tbody>\n");
+    for row in &rows {
+        table.push_str("<tr>");
+        for cell in row {
+            let _ = write!(table, "<td>{}</td>", escape(cell));
+        }
+        table.push_str("</tr>\n");
+    }
+    table.push_str("</tbody>\n</table></div>\n");
+    Some((table, 2 + rows.len()))
+}
+
+/// What a line has in each of these columns; `None` where there is anything beside them. An accent takes no place of its own, and the last column may be wider than its rule.
+fn cells(line: &str, columns: &[(usize, usize)]) -> Option<Vec<String>> {
+    let mut cells = vec![String::new(); columns.len()];
+    let mut place = 0;
+    for character in line.chars() {
+        let accent = ('\u{300}'..='\u{36f}').contains(&character);
+        let at = if accent {
+            place - usize::from(place > 0)
+        } else {
+            place
+        };
+        match columns
+            .iter()
+            .position(|(start, end)| (*start..*end).contains(&at))
+        {
+            Some(column) => cells[column].push(character),
+            None if character == ' ' => {}
+            None => return None,
+        }
+        place += usize::from(!accent);
+    }
+    Some(cells.iter().map(|cell| cell.trim().to_owned()).collect())
+}
+
+/// At least two indented lines of a name, two spaces or more and what it is: a table of two columns without headings.
+fn listed(lines: &[&str]) -> Option<(String, usize)> {
+    let pairs: Vec<(&str, &str)> = lines
+        .iter()
+        .map_while(|line| {
+            let indented = line.strip_prefix("  ")?.trim_end();
+            let (name, value) = indented.trim_start().split_once("  ")?;
+            Some((name, value.trim()))
+        })
+        .collect();
+    if pairs.len() < 2 {
+        return None;
+    }
+    let mut table = String::from("<div class=\"wide\"><table>\n<tbody>\n");
+    for (name, value) in &pairs {
+        let _ = writeln!(
+            table,
+            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+            escape(name),
+            escape(value)
+        );
+    }
+    table.push_str("</tbody>\n</table></div>\n");
+    Some((table, pairs.len()))
 }
 
 /// One link target a row, from its id so that links survive a new row, and distinct even when the ids are not.
@@ -277,6 +386,35 @@ mod tests {
         assert!(page.contains("<p>First.</p>\n<p>Second.</p>"));
         let (note, figure) = (page.find("<p>Why.</p>"), page.find("<figure><svg"));
         assert!(note.is_some() && note < figure);
+    }
+
+    #[test]
+    fn tables_stay_tables() {
+        use crate::terminal::{Column, Table};
+        let mut table = Table::new([Column::Left("who"), Column::Right("x̄"), Column::Left("why")]);
+        table.row(["<ann>", "0.5", "two words"]);
+        table.row(["", "12", ""]);
+        let text = format!("Before.\n{table}After it.\n  seen     often & well\n  ε ≥      2\nEnd.");
+        let mut report = Report::new("t", text);
+        report.row(Row::new("a", "", "", "", true).note(format!("Some words.\n\n{table}")));
+        let page = report.to_html();
+        assert_eq!(
+            page.matches("<th scope=\"col\">x\u{304}</th>").count(),
+            2,
+            "{page}"
+        );
+        for part in [
+            "<p>Before.</p>",
+            "<tr><td>&lt;ann&gt;</td><td>0.5</td><td>two words</td></tr>",
+            "<tr><td></td><td>12</td><td></td></tr>",
+            "<p>After it.</p>",
+            "<tr><th scope=\"row\">seen</th><td>often &amp; well</td></tr>",
+            "<tr><th scope=\"row\">ε ≥</th><td>2</td></tr>",
+            "<p>End.</p>",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert!(!page.contains('─'), "{page}");
     }
 
     #[test]

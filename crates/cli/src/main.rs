@@ -12,6 +12,7 @@ mod described;
 mod explain;
 mod html;
 mod init;
+mod manual;
 mod markup;
 mod outputs;
 mod plot;
@@ -21,7 +22,7 @@ mod survey;
 mod terminal;
 mod train;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// Differential privacy you can check: anyone in the data can plausibly deny being in it.
@@ -66,8 +67,10 @@ enum Command {
     Budget(budget::Arguments),
     Data(data::Arguments),
     Check(check::Arguments),
+    Completions(manual::CompletionsArguments),
     Explain(explain::Arguments),
     Init(init::Arguments),
+    Man(manual::ManArguments),
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
@@ -102,8 +105,10 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Budget(arguments) => budget::run(&arguments),
         Command::Data(arguments) => data::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),

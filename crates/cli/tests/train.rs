@@ -274,22 +274,72 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     );
 }
 
+/// A system that shuts down asks with SIGTERM: the run is kept, as after Ctrl-C. It goes on with any number of threads, and ends with the same model to the last bit.
+#[test]
+fn a_run_that_is_asked_to_end_goes_on_with_other_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    // Large enough that batches are split.
+    let words = "train lm --made-up 1000 --steps 100000 --every 100000 --hidden 64 --embedding 32 --tokens 300 --batch 128 --threads 2 --json";
+    let running = command(here, words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let checkpoint = here.join("model.safetensors.checkpoint");
+    let began = Instant::now();
+    let kept = || {
+        let bytes = std::fs::read(&checkpoint).unwrap_or_default();
+        bytes.windows(15).any(|window| window == b"deniable.origin")
+    };
+    while !kept() {
+        assert!(began.elapsed() < Duration::from_secs(240), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // Signals are listened to from just after the first checkpoint on.
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = running.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    assert!(sent.success());
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
+    assert_eq!(told["finished"], false);
+    let taken = told["not_private"]["steps_taken"].as_u64().unwrap();
+    let kept = std::fs::read(&checkpoint).unwrap();
+    let model = |threads: &str| {
+        std::fs::write(&checkpoint, &kept).unwrap();
+        let step = taken + 2;
+        let told = json(
+            here,
+            &format!("train resume model.safetensors.checkpoint {threads} --stop-at {step} --json"),
+        );
+        assert_eq!(told["steps_taken"], step);
+        std::fs::read(here.join("model.safetensors")).unwrap()
+    };
+    let alone = model("--threads 1");
+    assert_eq!(alone, model("--threads 2"));
+    assert_eq!(alone, model(""), "as many as it began with");
+    assert!(refused(here, "train resume model.safetensors.checkpoint --threads 0").contains("1..="));
+}
+
 #[test]
 fn a_classifier_learns_what_the_catalog_lets_it() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    let mut rows = String::from("id,age,smokes,ill\n");
+    let mut rows = String::from("id,age,smokes,Ill,note\n");
     for id in 0..600 {
         let (age, smokes) = (20 + id % 60, id % 3 == 0);
-        rows.push_str(&format!("p{id},{age},{smokes},{}\n", age > 50 || smokes));
+        rows.push_str(&format!("p{id},{age},{smokes},{},-\n", age > 50 || smokes));
     }
+    std::fs::write(here.join("held_out.csv"), rows.replace("p1", "q1")).unwrap();
     std::fs::write(here.join("people.csv"), rows).unwrap();
     let catalog = r#"
 name = "clinic"
 [unit]
 whose = "patient"
 [budget]
-epsilon = 20
+epsilon = 40
 delta = 1e-4
 ledger = "ledger"
 [tables.people]
@@ -299,10 +349,18 @@ unit = "id"
 id = { kind = "text" }
 age = { kind = "int", bounds = [20, 80] }
 smokes = { kind = "bool" }
-ill = { kind = "bool" }
+Ill = { kind = "bool" }
+note = { kind = "text" }
+[tables.held_out]
+source = "held_out.csv"
+public = true
+[tables.held_out.columns]
+age = { kind = "int" }
+smokes = { kind = "bool" }
+Ill = { kind = "bool" }
 "#;
     std::fs::write(here.join("deniable.toml"), catalog).unwrap();
-    let wanted = "train classifier --table people --label ill";
+    let wanted = "train classifier --table people --label Ill";
     assert!(refused(here, wanted).contains("about how many patients"));
     assert!(refused(here, &format!("{wanted} --size-is-public")).contains("is private"));
     assert!(!here.join("ledger").exists(), "what is refused leaves no trace");
@@ -316,9 +374,47 @@ ill = { kind = "bool" }
         told["receipt"]["plan"]["examples_per_unit"], 100,
         "public, and on the receipt"
     );
-    let measured = json(here, "train evaluate model.safetensors --table people --json");
-    let accuracy = measured["measured"]["accuracy"].as_f64().unwrap();
-    assert!(accuracy > 0.8, "{accuracy}");
+    assert_eq!(told["label"], "Ill");
+    assert_eq!(told["features"], serde_json::json!(["age", "smokes"]));
+    assert_eq!(
+        told["left_out"],
+        serde_json::json!([
+            { "column": "id", "why": "it says whose row it is" },
+            { "column": "note", "why": "the catalog does not declare its `values`" },
+        ])
+    );
+    // It is measured on public rows, of the catalog or of a file; on private ones it is not.
+    for public in ["--table held_out", "--public-file held_out.csv"] {
+        let words = format!("train evaluate model.safetensors {public} --json");
+        let accuracy = json(here, &words)["measured"]["accuracy"].as_f64().unwrap();
+        assert!(accuracy > 0.8, "{accuracy}");
+    }
+    assert!(refused(here, "train evaluate model.safetensors --table people").contains("is private"));
+    std::fs::copy(here.join("people.csv"), here.join("copy.csv")).unwrap();
+    for (file, why) in [
+        ("people.csv", "the private data itself"),
+        ("copy.csv", "the same content"),
+    ] {
+        let errors = refused(
+            here,
+            &format!("train evaluate model.safetensors --public-file {file}"),
+        );
+        assert!(errors.contains(why), "{errors}");
+    }
+    assert!(refused(here, "train evaluate model.safetensors").contains("--public-file"));
+    std::fs::remove_file(here.join("model.safetensors")).unwrap();
+    let text = succeeds(
+        here,
+        &words
+            .replace("--json", "--features Smokes --steps 2")
+            .replace("--steps 150", ""),
+    );
+    for word in [
+        "learned   Ill from smokes\n",
+        "left out  age: it is not among the features that were asked for\n",
+    ] {
+        assert!(text.contains(word), "{text}");
+    }
     // It is in the catalog's own ledger, beside queries.
     let budget = succeeds(here, "budget");
     assert!(budget.contains("training on people"), "{budget}");

@@ -5,7 +5,7 @@ use crate::post::{Certainty, Finished};
 use crate::relation::unplannable;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,10 @@ pub enum CellKind {
     Int,
     /// Numbers.
     Float,
+    /// Days, as text such as 2024-02-29.
+    Date,
+    /// Moments, as text such as 2024-02-29T12:00:00.
+    Timestamp,
     /// Anything else, as text.
     Text,
 }
@@ -167,6 +171,8 @@ fn kind_of(data_type: &DataType) -> CellKind {
         DataType::Boolean => CellKind::Bool,
         data_type if data_type.is_integer() => CellKind::Int,
         data_type if data_type.is_numeric() => CellKind::Float,
+        DataType::Date32 | DataType::Date64 => CellKind::Date,
+        DataType::Timestamp(..) => CellKind::Timestamp,
         _ => CellKind::Text,
     }
 }
@@ -212,7 +218,7 @@ fn values(column: &ArrayRef) -> Result<Vec<serde_json::Value>, Error> {
             })
             .collect()
         }
-        CellKind::Text => {
+        CellKind::Date | CellKind::Timestamp | CellKind::Text => {
             let options = FormatOptions::new();
             let formatter = ArrayFormatter::try_new(column.as_ref(), &options)
                 .map_err(|error| unplannable(error.into()))?;
@@ -242,21 +248,27 @@ impl Answer {
                 CellKind::Bool => Arc::new(BooleanArray::from_iter(cells().map(|cell| cell.value.as_bool()))),
                 CellKind::Int => Arc::new(Int64Array::from_iter(cells().map(|cell| cell.value.as_i64()))),
                 CellKind::Float => Arc::new(Float64Array::from_iter(cells().map(|cell| cell.value.as_f64()))),
-                CellKind::Text => Arc::new(StringArray::from_iter(cells().map(|cell| cell.value.as_str()))),
+                CellKind::Date | CellKind::Timestamp | CellKind::Text => {
+                    let texts: ArrayRef =
+                        Arc::new(StringArray::from_iter(cells().map(|cell| cell.value.as_str())));
+                    moments(texts, column.kind)
+                }
             };
             fields.push(Field::new(&column.name, array.data_type().clone(), true));
             arrays.push(array);
             if column.has_intervals() {
-                for (end, pick) in [
-                    ("low", Cell::low as fn(&Cell) -> Option<f64>),
-                    ("high", Cell::high),
-                ] {
-                    fields.push(Field::new(
-                        format!("{}_{end}", column.name),
-                        DataType::Float64,
-                        true,
-                    ));
-                    arrays.push(Arc::new(Float64Array::from_iter(cells().map(pick))));
+                for (end, high) in [("low", false), ("high", true)] {
+                    let ends = cells().map(|cell| {
+                        let (first, last) = cell.interval(column.kind);
+                        if high { last } else { first }
+                    });
+                    let array: ArrayRef = match column.kind {
+                        CellKind::Int => Arc::new(Int64Array::from_iter(ends.map(|end| Some(end? as i64)))),
+                        _ => Arc::new(Float64Array::from_iter(ends)),
+                    };
+                    let name = format!("{}_{end}", column.name);
+                    fields.push(Field::new(name, array.data_type().clone(), true));
+                    arrays.push(array);
                 }
             }
         }
@@ -282,12 +294,119 @@ impl Answer {
     }
 }
 
+/// Texts as the days or moments that they are. Where one is none that Arrow can read, all stay text, so that nothing is lost.
+fn moments(texts: ArrayRef, kind: CellKind) -> ArrayRef {
+    let to = match kind {
+        CellKind::Date => DataType::Date32,
+        CellKind::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+        _ => return texts,
+    };
+    match cast(&texts, &to) {
+        Ok(array) if array.null_count() == texts.null_count() => array,
+        _ => texts,
+    }
+}
+
+/// The whole number that this end of an interval of whole numbers stands for. What was lost or gained in the last digits of a float is no reason for another one; else it is rounded outward.
+fn whole(end: f64, outward: fn(f64) -> f64) -> f64 {
+    let near = end.round();
+    if (end - near).abs() <= near.abs().max(1.0) * 1e-9 {
+        near
+    } else {
+        outward(end)
+    }
+}
+
 impl Cell {
-    fn low(&self) -> Option<f64> {
-        self.low
+    /// The ends of its interval: whole numbers where its column has whole numbers.
+    pub fn interval(&self, kind: CellKind) -> (Option<f64>, Option<f64>) {
+        if kind != CellKind::Int {
+            return (self.low, self.high);
+        }
+        (
+            self.low.map(|low| whole(low, f64::floor)),
+            self.high.map(|high| whole(high, f64::ceil)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(value: serde_json::Value, low: Option<f64>, high: Option<f64>) -> Cell {
+        Cell { value, low, high }
     }
 
-    fn high(&self) -> Option<f64> {
-        self.high
+    #[test]
+    fn ends_of_whole_numbers_are_whole() {
+        let count = cell(
+            18_120.into(),
+            Some(18_107.999_999_999_99),
+            Some(18_132.000_000_000_01),
+        );
+        assert_eq!(count.interval(CellKind::Int), (Some(18_108.0), Some(18_132.0)));
+        let wide = cell(5.into(), Some(-0.5), Some(7.25));
+        assert_eq!(wide.interval(CellKind::Int), (Some(-1.0), Some(8.0)));
+        assert_eq!(wide.interval(CellKind::Float), (Some(-0.5), Some(7.25)));
+        assert_eq!(cell(5.into(), None, None).interval(CellKind::Int), (None, None));
+    }
+
+    #[test]
+    fn a_batch_has_the_types_of_its_columns() {
+        let kinds = [CellKind::Date, CellKind::Timestamp, CellKind::Int, CellKind::Date];
+        let columns = kinds.iter().zip(["day", "moment", "count", "odd"]);
+        let answer = Answer {
+            columns: columns
+                .map(|(kind, name)| AnswerColumn {
+                    name: name.to_owned(),
+                    kind: *kind,
+                    noisy: *kind == CellKind::Int,
+                })
+                .collect(),
+            rows: vec![
+                vec![
+                    cell("2024-02-29".into(), None, None),
+                    cell("2024-02-29T12:30:00.000001".into(), None, None),
+                    cell(7.into(), Some(1.999_999_999_999), Some(12.4)),
+                    cell("the day before".into(), None, None),
+                ],
+                vec![cell(serde_json::Value::Null, None, None); 4],
+            ],
+            confidence: 0.95,
+            notes: Vec::new(),
+            cost: Cost {
+                guarantee: String::new(),
+                epsilon: String::new(),
+                delta: String::new(),
+                charge: 1,
+            },
+        };
+        let batch = answer.to_batch().unwrap();
+        let types: Vec<DataType> = batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.data_type().clone())
+            .collect();
+        let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+        assert_eq!(
+            types,
+            [
+                DataType::Date32,
+                moment,
+                DataType::Int64,
+                DataType::Int64,
+                DataType::Int64,
+                DataType::Utf8
+            ]
+        );
+        let ends = |place: usize| batch.column(place).as_primitive::<Int64Type>().value(0);
+        assert_eq!((ends(2), ends(3), ends(4)), (7, 2, 13));
+        let day = batch
+            .column(0)
+            .as_primitive::<datafusion::arrow::datatypes::Date32Type>();
+        assert_eq!(day.value(0), 19_782);
+        assert!(batch.columns().iter().all(|column| column.is_null(1)));
     }
 }

@@ -162,6 +162,20 @@ impl Dataset {
             .block_on(examples::read(&self.catalog, &session, table, encoding))
     }
 
+    /// The rows of a public table as examples, coded as a model was trained: to measure it on.
+    ///
+    /// # Errors
+    /// When the table is private, lacks a column, or cannot be read.
+    pub fn public_examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
+        let session = self.engines().public()?;
+        self.runtime.block_on(examples::read_public_table(
+            &self.catalog,
+            &session,
+            table,
+            encoding,
+        ))
+    }
+
     /// A column of text, with each row's owner: private, for a loop that charges and clips.
     ///
     /// # Errors
@@ -408,6 +422,23 @@ impl Dataset {
         self.engines
             .get_or_init(|| Engines::new(SessionConfig::new().with_target_partitions(self.threads)))
     }
+}
+
+/// The rows of a public file that no catalog describes as examples, coded as a model was trained.
+///
+/// # Errors
+/// When the file lacks a column, or cannot be read.
+pub fn public_file_examples(path: &std::path::Path, encoding: &Encoding) -> Result<Examples, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::File {
+            what: "the engine could not be started".to_owned(),
+            why: error.kind(),
+            hint: "is there memory left?".to_owned(),
+        })?;
+    let session = Engines::new(SessionConfig::new().with_target_partitions(1)).public()?;
+    runtime.block_on(examples::read_public_file(&session, path, encoding))
 }
 
 /// The key that chooses groups, new for every query.

@@ -3,10 +3,15 @@
 //! How a row becomes numbers depends on the catalog alone: numbers are scaled by their declared bounds, values are counted off in their declared lists. Nothing
 //! is learned from the data on the way, no mean, no vocabulary, so nothing has to be paid for.
 
+mod columns;
 mod order;
+mod public;
+
+pub use columns::{LeftOut, encoding, left_out};
+pub(crate) use public::{read_public_file, read_public_table};
 
 use crate::catalog::{Catalog, Owner, Table};
-use crate::facts::{Facts, Kind, Value};
+use crate::facts::{Kind, Value};
 use crate::relation::unplannable;
 use crate::{Error, sources};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -31,12 +36,35 @@ pub enum Coding {
         high: f64,
         /// Whether it may be missing.
         nullable: bool,
+        /// What it is declared as.
+        #[serde(with = "KindNote", default = "of_older_models")]
+        kind: Kind,
     },
     /// One of these, as a 1 in its place and 0 in all others. What is not among them is all zeros.
     OneOf {
         /// The declared values, as text.
         values: Vec<String>,
+        /// What they are declared as.
+        #[serde(with = "KindNote", default = "of_older_models")]
+        kind: Kind,
     },
+}
+
+/// What a model's file calls a kind.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Kind", rename_all = "snake_case")]
+enum KindNote {
+    Bool,
+    Int,
+    Float,
+    Text,
+    Date,
+    Timestamp,
+}
+
+/// Files of models that say nothing of kinds: values are compared as they are written, and any number is one.
+fn of_older_models() -> Kind {
+    Kind::Text
 }
 
 impl Coding {
@@ -44,7 +72,7 @@ impl Coding {
     pub fn width(&self) -> usize {
         match self {
             Self::Number { nullable, .. } => 1 + usize::from(*nullable),
-            Self::OneOf { values } => values.len(),
+            Self::OneOf { values, .. } => values.len(),
         }
     }
 }
@@ -67,7 +95,7 @@ impl Encoding {
     /// The names of the classes; `None` where the label is a number.
     pub fn classes(&self) -> Option<&[String]> {
         match &self.label.1 {
-            Coding::OneOf { values } => Some(values),
+            Coding::OneOf { values, .. } => Some(values),
             Coding::Number { .. } => None,
         }
     }
@@ -95,64 +123,31 @@ pub struct Texts {
     pub units: u32,
 }
 
-/// How a table's rows become examples of `label`: from `features`, or from all other columns that the catalog says enough about.
-///
-/// # Errors
-/// When a column is not declared, or its declaration does not say how it becomes numbers. Depends on the catalog alone.
-pub fn encoding(catalog: &Catalog, table: &str, label: &str, features: &[String]) -> Result<Encoding, Error> {
-    let declared = private_table(catalog, table)?;
-    let label = label.to_lowercase();
-    let owner = owner_column(table, declared)?;
-    let wanted: Vec<String> = if features.is_empty() {
-        let others = declared.columns.iter().filter(|(name, facts)| {
-            *name != label && Some(name.as_str()) != owner && coding(facts).is_some()
-        });
-        others.map(|(name, _)| name.clone()).collect()
-    } else {
-        features.iter().map(|name| name.to_lowercase()).collect()
-    };
-    if wanted.contains(&label) {
-        return Err(Error::refused(
-            format!("`{label}` is what is learned, so it cannot be learned from"),
-            "leave it out of the features",
-        ));
-    }
-    let coded = |name: &str| -> Result<(String, Coding), Error> {
-        let coding = coding(column(table, declared, name)?).ok_or_else(|| {
-            Error::refused(
-                format!("the catalog does not say how `{name}` becomes numbers"),
-                "declare `bounds` of a number, or `values` of anything else; they must not come from the data",
-            )
-        })?;
-        Ok((name.to_owned(), coding))
-    };
-    let features = wanted
-        .iter()
-        .map(|name| coded(name))
-        .collect::<Result<Vec<_>, Error>>()?;
-    let mut label = coded(&label)?;
-    if let Coding::Number { nullable, .. } = &mut label.1 {
-        // Rows without a label are no examples.
-        *nullable = false;
-    }
-    if features.is_empty() {
-        return Err(Error::refused(
-            "there is nothing to learn from",
-            "declare `bounds` or `values` of other columns",
-        ));
-    }
-    Ok(Encoding { features, label })
-}
-
-/// Reads the examples. What does not fit a declaration is missing, and a row without a label or an owner is no example: each row is judged by itself.
+/// Reads the examples of a private table. What does not fit a declaration is missing, and a row without a label or an owner is no example: each row is judged by itself.
 pub(crate) async fn read(
     catalog: &Catalog,
     session: &SessionContext,
     table: &str,
     encoding: &Encoding,
 ) -> Result<Examples, Error> {
-    let names = encoding.features.iter().map(|(name, _)| name.as_str());
-    let names: Vec<&str> = names.chain([encoding.label.0.as_str()]).collect();
+    let name = table.to_lowercase();
+    let declared = private_table(catalog, &name)?;
+    let owner = owner_column(&name, declared)?;
+    read_rows(session, &name, declared, owner, encoding).await
+}
+
+/// The rows of a table, each with the unit that `owner` names, or as a unit of its own.
+async fn read_rows(
+    session: &SessionContext,
+    name: &str,
+    table: &Table,
+    owner: Option<&str>,
+    encoding: &Encoding,
+) -> Result<Examples, Error> {
+    let wanted = encoding.features.iter().chain([&encoding.label]);
+    let names = wanted
+        .map(|(column, _)| Ok(columns::column(name, table, column)?.0))
+        .collect::<Result<Vec<&str>, Error>>()?;
     let width = encoding.width();
     let mut examples = Examples {
         features: Vec::new(),
@@ -160,7 +155,7 @@ pub(crate) async fn read(
         owners: Vec::new(),
         units: 0,
     };
-    examples.units = scan(catalog, session, table, &names, |columns, owners| {
+    examples.units = scan(session, name, table, owner, &names, |columns, owners| {
         let label = coded_column(&columns[encoding.features.len()], &encoding.label.1)?;
         let features = encoding
             .features
@@ -225,20 +220,22 @@ pub(crate) async fn read_texts(
     table: &str,
     name: &str,
 ) -> Result<Texts, Error> {
-    let declared = private_table(catalog, table)?;
-    let name = name.to_lowercase();
-    if column(table, declared, &name)?.kind != Kind::Text {
+    let table = table.to_lowercase();
+    let declared = private_table(catalog, &table)?;
+    let (name, facts) = columns::column(&table, declared, name)?;
+    if facts.kind != Kind::Text {
         return Err(Error::refused(
             format!("`{name}` of table `{table}` is no text"),
             "name a column that is declared as text",
         ));
     }
+    let owner = owner_column(&table, declared)?;
     let mut texts = Texts {
         texts: Vec::new(),
         owners: Vec::new(),
         units: 0,
     };
-    texts.units = scan(catalog, session, table, &[&name], |columns, owners| {
+    texts.units = scan(session, &table, declared, owner, &[name], |columns, owners| {
         let column = columns[0].as_string_view();
         for (row, owner) in owners.iter().enumerate() {
             if let Some(owner) = owner
@@ -293,35 +290,6 @@ fn owner_column<'t>(name: &str, table: &'t Table) -> Result<Option<&'t str>, Err
     }
 }
 
-fn column<'t>(table: &str, declared: &'t Table, name: &str) -> Result<&'t Facts, Error> {
-    let found = declared.columns.iter().find(|(column, _)| column == name);
-    found.map(|(_, facts)| facts).ok_or_else(|| {
-        Error::refused(
-            format!("table `{table}` has no column `{name}`"),
-            "columns are named in the catalog",
-        )
-    })
-}
-
-/// How a declared column becomes numbers, if its declaration says so.
-fn coding(facts: &Facts) -> Option<Coding> {
-    if let Some(values) = &facts.values {
-        let values = values.iter().map(text_of).collect::<Option<Vec<_>>>()?;
-        return Some(Coding::OneOf { values });
-    }
-    match (facts.kind, facts.range) {
-        (Kind::Bool, _) => Some(Coding::OneOf {
-            values: vec!["false".to_owned(), "true".to_owned()],
-        }),
-        (Kind::Int | Kind::Float, Some(range)) if range.low < range.high => Some(Coding::Number {
-            low: range.low,
-            high: range.high,
-            nullable: facts.nullable,
-        }),
-        _ => None,
-    }
-}
-
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -349,7 +317,7 @@ fn coded_column(array: &ArrayRef, coding: &Coding) -> Result<Vec<Option<f32>>, E
                 })
                 .collect())
         }
-        Coding::OneOf { values } => {
+        Coding::OneOf { values, .. } => {
             let places: BTreeMap<&str, usize> = values
                 .iter()
                 .enumerate()
@@ -386,18 +354,16 @@ fn cell(array: &ArrayRef, row: usize) -> Option<String> {
 
 /// Passes the named columns of every batch on, with each row's owner; how many owners there are in all.
 async fn scan(
-    catalog: &Catalog,
     session: &SessionContext,
     name: &str,
+    table: &Table,
+    owner: Option<&str>,
     columns: &[&str],
     mut take: impl FnMut(&[ArrayRef], &[Option<u32>]) -> Result<(), Error>,
 ) -> Result<u32, Error> {
-    let name = name.to_lowercase();
-    let table = private_table(catalog, &name)?;
-    let owner = owner_column(&name, table)?;
     let engine = |error| sources::incident(format!("table `{name}`"), error);
     let wanted = columns.iter().copied().chain(owner);
-    let plan = sources::typed_scan(&session.state(), &name, table, sources::Texts::Whole).await?;
+    let plan = sources::typed_scan(&session.state(), name, table, sources::Texts::Whole).await?;
     let plan = LogicalPlanBuilder::from(plan)
         .project(wanted.enumerate().map(|(place, name)| {
             col(format!("\"{}\"", name.replace('"', "\"\""))).alias(format!("column{place}"))

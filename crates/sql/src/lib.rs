@@ -51,9 +51,9 @@ mod tests;
 
 pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 pub use catalog::Catalog;
-pub use dataset::{Answered, Dataset, Stage};
+pub use dataset::{Answered, Dataset, Stage, public_file_examples};
 pub use error::{Error, OverBudget};
-pub use examples::{Coding, Encoding, Examples, Texts, encoding};
+pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use expression::allowed_functions;
 pub use facts::{Facts, Kind, Range, Value};

@@ -21,6 +21,9 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
             "warning: the catalog states other rules, and no query is answered until they agree: {other}\nhint: if the change is meant: deniable budget adopt\n"
         );
     }
+    if let Some(last) = spent.charges.last() {
+        text += &spent_words(spent, last);
+    }
     text += &left_words(spent);
     if let Some(verified) = &spent.verified {
         text += &format!(
@@ -31,10 +34,26 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
     if spent.charges.is_empty() {
         return text + "nothing was charged yet\n";
     }
-    text += &format!("\n{}", guarantees(spent));
     text += &format!("\n{}", analysts(spent));
+    text += &format!("\n{}", guarantees(spent));
     text += &format!("\n{}", charges(spent, width));
     text
+}
+
+/// All in one line: how much, of how much, by how many releases, and when the last one was.
+fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
+    let many = spent.charges.len();
+    let least = match (spent.least(), epsilon_of(spent.rules.budget.limit())) {
+        (Some(least), Some(limit)) => format!("ε = {} of {limit}, by ", up(&least)),
+        (Some(least), None) => format!("ε = {}, by ", up(&least)),
+        (None, _) => String::new(),
+    };
+    format!(
+        "spent: {least}{many} release{}, the last on {} UTC by {}\n",
+        if many == 1 { "" } else { "s" },
+        utc(last.time),
+        last.analyst
+    )
 }
 
 fn left_words(spent: &Spent) -> String {
@@ -85,6 +104,7 @@ fn analysts(spent: &Spent) -> String {
         Column::Right("sum of ε"),
         Column::Right("of what was spent"),
         Column::Right("may spend"),
+        Column::Right("left, ε of one release"),
     ]);
     let all = spent.sum();
     let all = all.as_ref().and_then(epsilon_of);
@@ -108,6 +128,11 @@ fn analysts(spent: &Spent) -> String {
                 None if spent.rules.shares.is_empty() => "what is left".to_owned(),
                 None => "none".to_owned(),
             },
+            spent
+                .left_of
+                .get(name)
+                .map(ToString::to_string)
+                .unwrap_or_default(),
         ]);
     }
     table.to_string()
@@ -187,6 +212,7 @@ pub(super) fn json(spent: &Spent) -> Value {
                 "charges": analyst.charges,
                 "sum": numbers(analyst.sum.as_ref()),
                 "share": spent.rules.share_of(name).map(format_decimal),
+                "left": spent.left_of.get(name),
             })
         })
         .collect();
@@ -208,6 +234,16 @@ pub(super) fn json(spent: &Spent) -> Value {
         .collect();
     json!({
         "dataset": spent.dataset,
+        "summary": {
+            "releases": spent.charges.len(),
+            "epsilon_spent": spent.least(),
+            "epsilon_limit": epsilon_of(spent.rules.budget.limit()),
+            "last": spent.charges.last().map(|last| json!({
+                "number": last.number,
+                "time": utc(last.time),
+                "analyst": last.analyst,
+            })),
+        },
         "rules": spent.rules,
         "catalog_states_other_rules": spent.other_rules,
         "verified": spent.verified.as_ref().map(|verified| json!({

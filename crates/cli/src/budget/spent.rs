@@ -23,6 +23,8 @@ pub(super) struct Spent {
     /// Who asks, and what they may spend.
     pub(super) analyst: String,
     pub(super) left: Left,
+    /// What everybody who spent something may spend, as an ε of one further release.
+    pub(super) left_of: BTreeMap<String, Epsilon>,
     /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing to say.
     pub(super) accountants: Vec<(Accountant, Result<Epsilon, Error>)>,
     /// The same for questions chosen after seeing answers, without a limit fixed in advance.
@@ -50,7 +52,9 @@ impl Spent {
         let charges = store.charges().map_err(broken)?;
         let left = store.left(analyst).map_err(broken)?;
         let name = path.display().to_string();
+        let left_of = left_of(&mut store, &charges);
         let mut spent = Self::count(name, store.rules().clone(), charges, analyst, left);
+        spent.left_of = left_of;
         spent.verified = Some(verified);
         Ok(spent)
     }
@@ -58,16 +62,24 @@ impl Spent {
     /// Reads the ledger, which is not made if it is not there.
     pub(super) fn of(dataset: &Dataset, analyst: &str) -> Result<Self, CliError> {
         let stated = dataset.rules().map_err(explained)?;
-        let (rules, charges, left) = match Store::open_existing(&dataset.place()).map_err(explained)? {
-            Some(mut store) => {
-                let charges = store.charges().map_err(explained)?;
-                let left = store.left(analyst).map_err(explained)?;
-                (store.rules().clone(), charges, left)
-            }
-            None => (stated.clone(), Vec::new(), untouched(&stated, analyst)?),
-        };
+        let (rules, charges, left, left_of) =
+            match Store::open_existing(&dataset.place()).map_err(explained)? {
+                Some(mut store) => {
+                    let charges = store.charges().map_err(explained)?;
+                    let left = store.left(analyst).map_err(explained)?;
+                    let left_of = left_of(&mut store, &charges);
+                    (store.rules().clone(), charges, left, left_of)
+                }
+                None => (
+                    stated.clone(),
+                    Vec::new(),
+                    untouched(&stated, analyst)?,
+                    BTreeMap::new(),
+                ),
+            };
         let name = dataset.catalog().name.clone();
         let mut spent = Self::count(name, rules, charges, analyst, left);
+        spent.left_of = left_of;
         spent.other_rules = (stated != spent.rules).then_some(stated);
         Ok(spent)
     }
@@ -92,6 +104,7 @@ impl Spent {
             analyst: ledger::Analyst::named(analyst)
                 .map_or(String::new(), |analyst| analyst.name().to_owned()),
             left,
+            left_of: BTreeMap::new(),
             accountants,
             odometer,
             verified: None,
@@ -115,6 +128,17 @@ impl Spent {
             analyst.sum = analyst.sum.take().and_then(|sum| plus(&sum, charge));
         }
         analysts
+    }
+
+    /// The smallest ε that any way of counting finds for everything together.
+    pub(super) fn least(&self) -> Option<Epsilon> {
+        let sum = self.sum();
+        let sum = sum.as_ref().and_then(epsilon_of).cloned();
+        let counted = self
+            .accountants
+            .iter()
+            .filter_map(|(_, found)| found.as_ref().ok());
+        counted.cloned().chain(sum).min()
     }
 
     /// Everything spent, by sums.
@@ -159,6 +183,16 @@ fn odometer(events: &[&Event], rules: &Rules, delta: &Delta, unit: &PrivacyUnit)
         odometer.charge(event)?;
     }
     Ok(odometer.epsilon())
+}
+
+/// What may be spent by whoever spent something.
+fn left_of(store: &mut Store, charges: &[Entry]) -> BTreeMap<String, Epsilon> {
+    let names: std::collections::BTreeSet<&str> =
+        charges.iter().map(|charge| charge.analyst.as_str()).collect();
+    let left = names
+        .into_iter()
+        .map(|name| Some((name.to_owned(), store.left(name).ok()?.epsilon)));
+    left.flatten().collect()
 }
 
 /// What may be spent before anything was: asked of a ledger of its own, because the real one is made by the first query.

@@ -53,6 +53,9 @@ fn spent() -> Spent {
             dataset: epsilon("1"),
             share: Some(epsilon("0.5")),
         },
+        left_of: [("ann", "0.5"), ("bob", "0")]
+            .map(|(name, left)| (name.to_owned(), epsilon(left)))
+            .into(),
         accountants: vec![
             (Accountant::Basic, Ok(epsilon("1"))),
             (Accountant::Gaussian, Err(Error::NeedsDelta)),

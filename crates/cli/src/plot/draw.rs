@@ -8,7 +8,7 @@ use super::axis::{Axis, Floor};
 use super::legend::{Entry, Legend};
 use super::marks::Shape;
 use super::style::{class_of, colour_class, style_sheet};
-use super::text::{LINE_HEIGHT, width, wrap};
+use super::text::{BOLD, LINE_HEIGHT, width, wrap};
 use super::{Dimension, Figure};
 use crate::markup::escape;
 
@@ -57,7 +57,7 @@ impl Frame {
 pub(super) fn svg(figure: &Figure) -> String {
     let mut drawn = drawable(figure);
     let inner_width = FIGURE_WIDTH - 2.0 * MARGIN;
-    let title = wrap(&figure.title, TITLE_SIZE, inner_width);
+    let title = wrap(&figure.title, TITLE_SIZE * BOLD, inner_width);
     let legend = Legend::lay_out(&entries(&drawn), LABEL_SIZE, inner_width);
     let head = TITLE_SIZE * LINE_HEIGHT * title.len() as f64;
     let top = MARGIN + head + legend.height() + 14.0;

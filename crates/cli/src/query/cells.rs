@@ -44,6 +44,12 @@ pub(super) fn table(answer: &Answer) -> DynamicTable {
 
 /// A value, and how far off it may be.
 fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
+    let (low, high) = cell.interval(kind);
+    let cell = &Cell {
+        low,
+        high,
+        ..cell.clone()
+    };
     let value = match &cell.value {
         Value::Null => return (NOTHING.to_owned(), ends(cell, 0).unwrap_or_default()),
         Value::String(text) => return (text.clone(), String::new()),
@@ -72,12 +78,9 @@ fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
     (text, off)
 }
 
-/// Decimal places that leave the half width its digits. Whole numbers have none unless the interval is narrower than one.
+/// Decimal places that leave the half width its digits. Whole numbers have none.
 fn decimals(half: f64, kind: CellKind) -> i32 {
-    if !half.is_finite() || half <= 0.0 {
-        return 0;
-    }
-    if kind == CellKind::Int && half >= 1.0 {
+    if !half.is_finite() || half <= 0.0 || kind == CellKind::Int {
         return 0;
     }
     (DIGITS - 1 - half.log10().floor() as i32).clamp(0, 15)

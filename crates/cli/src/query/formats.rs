@@ -2,7 +2,7 @@
 
 use crate::terminal::{CliError, fail};
 use serde_json::{Map, Value, json};
-use sql::{Answer, Answered};
+use sql::{Answer, Answered, CellKind};
 
 /// CSV: a header, then rows; each noisy column is followed by the ends of its interval. NULL is an empty field.
 ///
@@ -28,7 +28,8 @@ pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
             });
             if column.has_intervals() {
                 let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
-                fields.extend([end(cell.low), end(cell.high)]);
+                let (low, high) = cell.interval(column.kind);
+                fields.extend([end(low), end(high)]);
             }
         }
         rows.push(fields);
@@ -53,8 +54,13 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
                 let mut told = Map::new();
                 told.insert("value".to_owned(), cell.value.clone());
                 if column.has_intervals() {
-                    told.insert("low".to_owned(), json!(cell.low));
-                    told.insert("high".to_owned(), json!(cell.high));
+                    let (low, high) = cell.interval(column.kind);
+                    let end = |end: Option<f64>| match (end, column.kind) {
+                        (Some(end), CellKind::Int) if end.abs() < 2f64.powi(63) => json!(end as i64),
+                        (end, _) => json!(end),
+                    };
+                    told.insert("low".to_owned(), end(low));
+                    told.insert("high".to_owned(), end(high));
                 }
                 (column.name.clone(), Value::Object(told))
             });

@@ -107,7 +107,9 @@ fn digits_follow_the_interval() {
     assert_eq!(float(3.0, 0.0), "3 0");
     let whole = |value: i64, half: f64| shown(CellKind::Int, near(json!(value), half));
     assert_eq!(whole(1_234_567, 2.1), "1234567 3");
-    assert_eq!(whole(7, 0.69), "7 0.69");
+    assert_eq!(whole(7, 0.69), "7 1");
+    // What floats lost on the way is no reason for another whole number.
+    assert_eq!(whole(7, 2.000_000_000_01), "7 2");
     let ends = |low, high| shown(CellKind::Float, cell(json!(5.25), low, high));
     assert_eq!(ends(Some(-3.21), Some(60.01)), "5 -4 … 61");
     // Nearly the same on both sides: the farther one holds both.

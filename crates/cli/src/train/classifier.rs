@@ -21,11 +21,11 @@ use train::private::Units;
 #[command(after_help = "Examples:
   deniable train classifier --table people --label smoker --size 300000 --target-epsilon 4
   deniable train classifier --table people --label income --features age,education --hidden 32 --size 300000 --target-epsilon 4
-  deniable train evaluate model.safetensors --table people
+  deniable train evaluate model.safetensors --public-file held_out.csv
 
 Without --hidden it is logistic or linear regression.
 
-Exit code: 0 when the model was written, or the run kept after Ctrl-C; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
+Exit code: 0 when the model was written, or the run kept after Ctrl-C or SIGTERM; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// The table
     #[arg(long, value_name = "NAME")]

@@ -3,11 +3,12 @@
 use super::examples::Numbers;
 use super::language::predicted;
 use super::model_file::{Read, promise, read};
-use super::origin::Source;
+use super::origin::files_of;
+use super::places;
 use crate::dataset::CatalogArguments;
 use crate::terminal::{self, CliError, explained, fail, significant};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use train::model::Model;
 use train::models::Targets;
 use train::private::Examples;
@@ -15,20 +16,24 @@ use train::text::{Rows, Unigram, read_text};
 
 /// Measure a model: perplexity on text, accuracy or error on a table
 ///
-/// What is measured on private data is not private: it is for the curator, or for public data.
+/// Text and tables must be public: what is measured is told without noise. Rows become numbers as they did when the model was trained.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   deniable train evaluate model.safetensors --text public.txt
-  deniable train evaluate model.safetensors --table people --json")]
+  deniable train evaluate model.safetensors --table held_out --json     a table that the catalog declares as public
+  deniable train evaluate model.safetensors --public-file held_out.csv   a file that anybody may see")]
 pub(super) struct Arguments {
     /// The model
     model: PathBuf,
     /// A file of text
-    #[arg(long, value_name = "FILE", conflicts_with = "table")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "public_file"])]
     text: Option<PathBuf>,
-    /// A declared table
-    #[arg(long, value_name = "NAME")]
+    /// A table that the catalog declares as public
+    #[arg(long, value_name = "NAME", conflicts_with = "public_file")]
     table: Option<String>,
+    /// A CSV or Parquet file with the model's columns, whose rows anybody may see
+    #[arg(long, value_name = "FILE")]
+    public_file: Option<PathBuf>,
     #[command(flatten)]
     catalog: CatalogArguments,
     /// Print one object for a program to read
@@ -36,10 +41,48 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// The public rows that were named.
+    fn public_rows(&self, encoding: &sql::Encoding) -> Result<Numbers, CliError> {
+        let read = match (&self.table, &self.public_file) {
+            (Some(table), _) => {
+                let dataset = self.catalog.open(self.json)?;
+                (table.clone(), dataset.public_examples(table, encoding))
+            }
+            (None, Some(path)) => {
+                self.check_public(path)?;
+                let name = path.display().to_string();
+                (name, sql::public_file_examples(path, encoding))
+            }
+            (None, None) => {
+                return fail(
+                    "this model is measured on rows of a table",
+                    "name a public one with --table NAME or --public-file FILE",
+                );
+            }
+        };
+        Ok(Numbers::new(read.0, read.1.map_err(explained)?, encoding))
+    }
+
+    /// Refuses a file of a private table of the catalog, where there is a catalog: its rows are not public because somebody says so here.
+    fn check_public(&self, path: &Path) -> Result<(), CliError> {
+        let Some(catalog) = self.catalog.named() else {
+            return Ok(());
+        };
+        let catalog = sql::Catalog::read(catalog).map_err(explained)?;
+        let private = catalog
+            .tables
+            .values()
+            .filter(|table| table.owner != sql::catalog::Owner::Public);
+        let files: Vec<PathBuf> = private.flat_map(|table| files_of(&table.source)).collect();
+        places::check_public(&files, [("--public-file", path)])
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let (words, found, receipt) = match (read(&arguments.model)?, &arguments.text, &arguments.table) {
-        (Read::Language(mut language), Some(path), _) => {
+    let (words, found, receipt) = match (read(&arguments.model)?, &arguments.text) {
+        (Read::Language(mut language), Some(path)) => {
             let text = read_text(path).map_err(explained)?;
             let rows = Rows::of_text(&text, &language.vocabulary, language.length).map_err(explained)?;
             let prediction = predicted(&mut language.model, &language.parameters, &rows);
@@ -60,16 +103,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             });
             (words, found, language.receipt)
         }
-        (Read::Rows(mut rows), _, Some(table)) => {
-            let source = Source::Table {
-                catalog: arguments.catalog.path(arguments.json)?,
-                table: table.clone(),
-            };
-            let dataset = source.dataset()?.expect("a table has a catalog");
-            let (numbers, _) = Numbers::read(&source, &dataset, table, &rows.encoding)?;
+        (Read::Rows(mut rows), None) => {
+            let numbers = arguments.public_rows(&rows.encoding)?;
             if numbers.count() == 0 {
                 return fail(
-                    "the table has no rows with a label",
+                    "there are no rows with a label",
                     "name a table with the columns that the model learned from",
                 );
             }
@@ -123,13 +161,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             };
             (words, found, rows.receipt)
         }
-        (Read::Language(_), None, _) => {
+        (Read::Language(_), None) => {
             return fail("a language model is measured on text", "name it with --text FILE");
         }
-        (Read::Rows(_), _, None) => {
+        (Read::Rows(_), Some(_)) => {
             return fail(
                 "this model is measured on rows of a table",
-                "name it with --table NAME",
+                "name a public one with --table NAME or --public-file FILE",
             );
         }
     };

@@ -165,16 +165,20 @@ impl Numbers {
     ) -> Result<(Self, Units), CliError> {
         let read = dataset.examples(table, encoding).map_err(explained)?;
         let units = Units::of_owners(read.units as usize, &read.owners, PerUnit::Sum);
+        Ok((Self::new(source.name(), read, encoding), units))
+    }
+
+    /// Rows that were read already; `name` is public.
+    pub(super) fn new(name: String, read: sql::Examples, encoding: &sql::Encoding) -> Self {
         let classes = encoding.classes();
-        let numbers = Self {
-            name: source.name(),
+        Self {
+            name,
             outputs: classes.map_or(1, <[String]>::len),
             classes: classes.is_some(),
             width: encoding.width(),
             features: read.features,
             labels: read.labels,
-        };
-        Ok((numbers, units))
+        }
     }
 }
 

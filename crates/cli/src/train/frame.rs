@@ -25,9 +25,9 @@ use train::private::{Checkpoint, Examples, Plan, Recipe, Task, Trainer, Units};
 
 /// What is learned, from what: everything in a run that is particular to its kind.
 pub(super) trait Learned {
-    type Batch: Part + Send;
+    type Batch: Part + Send + 'static;
     type Examples: Examples<Batch = Self::Batch>;
-    type Model<D: Device<Scalar = f32> + 'static>: Model<D, Batch = Self::Batch> + Send;
+    type Model<D: Device<Scalar = f32> + 'static>: Model<D, Batch = Self::Batch> + Send + 'static;
 
     /// The learning rate for who names none.
     const RATE: f64;
@@ -60,6 +60,8 @@ pub(super) enum Begun<'a> {
     Resumed {
         /// The step at which it ends; `None` for the last that is planned.
         stop_at: Option<u64>,
+        /// Threads; `None` for as many as it began with.
+        threads: Option<usize>,
     },
 }
 
@@ -154,24 +156,27 @@ impl Run<'_> {
                 let recipe = learning.recipe(plan.parameters().steps, L::RATE);
                 Start::Planned(Box::new(plan), recipe)
             }
-            Begun::Resumed { .. } => {
+            Begun::Resumed { threads, .. } => {
                 let model = learned.build(Cpu::<f32>::default())?;
-                let kept = Checkpoint::read(model.layout(), self.checkpoint).map_err(explained)?;
+                let mut kept = Checkpoint::read(model.layout(), self.checkpoint).map_err(explained)?;
+                if let Some(threads) = threads {
+                    kept.set_threads(*threads);
+                }
                 Start::Kept(Box::new(kept))
             }
         };
-        let threads = match (&start, origin.device) {
-            (_, DeviceName::Cuda) => 1,
-            (Start::Planned(_, recipe), DeviceName::Cpu) => recipe.threads,
-            // As many as it began with, so that it ends as it would have.
-            (Start::Kept(kept), DeviceName::Cpu) => kept.recipe().threads,
+        let model = match (&start, origin.device) {
+            (_, DeviceName::Cuda) => Sharded::whole(learned.build(device.clone())?),
+            (Start::Planned(_, recipe), DeviceName::Cpu) => {
+                Sharded::new(&device, recipe.threads, || learned.build(device.clone()))?
+            }
+            (Start::Kept(kept), DeviceName::Cpu) => {
+                Sharded::new(&device, kept.recipe().threads, || learned.build(device.clone()))?
+            }
         };
-        let copies = (0..threads)
-            .map(|_| learned.build(device.clone()))
-            .collect::<Result<Vec<_>, _>>()?;
         let task = Task {
-            device: device.clone(),
-            model: Sharded::new(device, copies),
+            device,
+            model,
             examples: learned.examples(),
             units: learned.units(),
         };
@@ -197,12 +202,22 @@ impl Run<'_> {
             Start::Kept(kept) => Trainer::resume(&mut account, task, *kept, keeping),
         };
         let mut trainer = trainer.map_err(refused)?;
-        if let Begun::Resumed { stop_at: Some(step) } = self.begun {
+        if let Begun::Resumed {
+            stop_at: Some(step), ..
+        } = self.begun
+        {
             trainer.end_at(step).map_err(explained)?;
         }
+        // Public, from the catalog alone.
+        let left_out = match (self.described, &origin.source, dataset) {
+            (Described::Table { encoding, .. }, Source::Table { table, .. }, Some(dataset)) => {
+                sql::left_out(dataset.catalog(), table, encoding).map_err(explained)?
+            }
+            _ => Vec::new(),
+        };
         session::finish(
             trainer,
-            self.described,
+            (self.described, &left_out),
             origin,
             self.checkpoint,
             self.shown,

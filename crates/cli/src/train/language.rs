@@ -41,7 +41,7 @@ English. The ledger of a text lies beside it (notes.txt.ledger), with the budget
 
 Bytes that are not UTF-8 are read as U+FFFD, and any number of rows is trained on, none too: whether a run begins must not depend on private text.
 
-Exit code: 0 when the model was written, or the run kept after Ctrl-C; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
+Exit code: 0 when the model was written, or the run kept after Ctrl-C or SIGTERM; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// A file of private text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "column"])]

@@ -116,11 +116,10 @@ impl SmallModels {
     }
 
     fn model(&self) -> Result<Small, CliError> {
-        let copies = (0..self.threads)
-            .map(|_| NETWORK.build(Cpu::default(), self.vocabulary.len()))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(explained)?;
-        Ok(Sharded::new(Cpu::default(), copies))
+        Sharded::new(&Cpu::default(), self.threads, || {
+            NETWORK.build(Cpu::default(), self.vocabulary.len())
+        })
+        .map_err(explained)
     }
 
     fn recipe(&self, rate: f64) -> Recipe {

@@ -29,6 +29,7 @@ use crate::terminal::CliError;
   deniable train resume model.safetensors.checkpoint       go on after Ctrl-C or a crash; nothing is charged twice
   deniable train generate model.safetensors --prompt \"The old \"
   deniable train evaluate model.safetensors --text public.txt
+  deniable train evaluate model.safetensors --public-file held_out.csv
 
 The whole run is charged before its first step. A checkpoint holds the key of the noise and is as private as the data; the model is not, and says in
 its file what it promises to whom.")]

@@ -94,7 +94,7 @@ pub(super) struct Learning {
     /// Where weights start from; noise and batches do not follow from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Threads [default: as many as there are processors]
+    /// Threads, at most as many as there are processors, which is the default. They change nothing but how long it takes
     #[arg(long, value_name = "N", value_parser = up_to(1024))]
     threads: Option<usize>,
     /// Examples that go through the model at once: what memory allows. It changes nothing else
@@ -118,6 +118,11 @@ fn positive(text: &str) -> Result<f64, String> {
 /// At least one, and no more than anybody means.
 pub(super) fn up_to(most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=most)
+}
+
+/// As many threads as were asked for and can run at once: more would only wait for each other.
+pub(super) fn at_most_processors(asked: Option<usize>) -> usize {
+    asked.unwrap_or(usize::MAX).clamp(1, processors())
 }
 
 /// Where things go.
@@ -159,7 +164,7 @@ impl Files {
 impl Learning {
     /// As many threads as were asked for, or as there are.
     pub(super) fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(processors).max(1)
+        at_most_processors(self.threads)
     }
 
     /// How to train so many steps; `rate` is for who names none.

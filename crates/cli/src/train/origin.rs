@@ -106,6 +106,18 @@ impl Source {
     }
 }
 
+/// The files that hold the rows of a table.
+pub(super) fn files_of(rows: &Rows) -> Vec<PathBuf> {
+    match rows {
+        Rows::Csv(path) | Rows::Parquet(path) if path.is_dir() => {
+            let files = std::fs::read_dir(path).into_iter().flatten().flatten();
+            files.map(|file| file.path()).collect()
+        }
+        Rows::Csv(path) | Rows::Parquet(path) => vec![path.clone()],
+        Rows::Postgres { .. } => Vec::new(),
+    }
+}
+
 /// The same place wherever the run goes on from.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
@@ -127,14 +139,7 @@ impl Source {
             Self::Column { table, .. } | Self::Table { table, .. } => table,
         };
         let declared = dataset.and_then(|dataset| dataset.catalog().table(table));
-        match declared.map(|table| &table.source) {
-            Some(Rows::Csv(path) | Rows::Parquet(path)) if path.is_dir() => {
-                let files = std::fs::read_dir(path).into_iter().flatten().flatten();
-                files.map(|file| file.path()).collect()
-            }
-            Some(Rows::Csv(path) | Rows::Parquet(path)) => vec![path.clone()],
-            Some(Rows::Postgres { .. }) | None => Vec::new(),
-        }
+        declared.map_or_else(Vec::new, |table| files_of(&table.source))
     }
 
     /// Refuses private data that is named as public text.

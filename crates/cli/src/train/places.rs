@@ -48,7 +48,7 @@ pub(super) fn check_public<'p>(
             };
             return fail(
                 format!("{what} {alike}: {}", path.display()),
-                "a vocabulary, and what is measured on public text, are published without noise: name text that is public",
+                "a vocabulary, and what is measured on public data, are published without noise: name data that is public",
             );
         }
     }

@@ -2,6 +2,7 @@
 
 use super::frame::{Begun, Run};
 use super::model_file::{self, Described};
+use super::options::{at_most_processors, up_to};
 use super::origin::{self, Origin, Source, absolute};
 use super::session::Shown;
 use crate::terminal::{CliError, explained};
@@ -21,7 +22,7 @@ use train::private::Checkpoint;
 A run that ends early promises what its whole plan promises, and its receipt says no more than that. Choose the step for a public reason, such as what was
 measured on public data; not because the run came so far.
 
-Exit code: 0 when the model was written, or the run kept after Ctrl-C; 2 when the checkpoint cannot be used.")]
+Exit code: 0 when the model was written, or the run kept after Ctrl-C or SIGTERM; 2 when the checkpoint cannot be used.")]
 pub(super) struct Arguments {
     /// The checkpoint
     checkpoint: PathBuf,
@@ -31,6 +32,9 @@ pub(super) struct Arguments {
     /// End at this step, with a model; the checkpoint stays, and can go on [default: the last that is planned]
     #[arg(long, value_name = "N")]
     stop_at: Option<u64>,
+    /// Threads, at most as many as there are processors; the model is the same on any number [default: as many as it began with]
+    #[arg(long, value_name = "N", value_parser = up_to(1024))]
+    threads: Option<usize>,
     /// Print one object for a program to read
     #[arg(long)]
     json: bool,
@@ -60,6 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let run = Run {
         begun: Begun::Resumed {
             stop_at: arguments.stop_at,
+            threads: arguments.threads.map(|threads| at_most_processors(Some(threads))),
         },
         described: &described,
         origin: &origin,

@@ -86,11 +86,11 @@ pub(super) fn keeping(origin: &Origin, described: &Described, checkpoint: &Path,
 ///
 /// # Privacy
 ///
-/// Ctrl-C keeps the run and makes no model: after how many steps it came depends on how fast they were, and so on the data, and both a number of steps and weights would show it. The number is told to who sits at
+/// Ctrl-C, or SIGTERM, keeps the run and makes no model: after how many steps it came depends on how fast they were, and so on the data, and both a number of steps and weights would show it. The number is told to who sits at
 /// the terminal, as not private. What is published (the model, its receipt, what was measured) is of a step that the plan or --stop-at names; nothing more is written to the ledger.
 pub(super) fn finish<D, M, E>(
     mut trainer: Trainer<'_, D, M, E>,
-    described: &Described,
+    (described, left_out): (&Described, &[sql::LeftOut]),
     origin: &Origin,
     checkpoint: &Path,
     shown: Shown,
@@ -186,6 +186,10 @@ where
         parameters: saved.parameters.len(),
         steps: (end, steps),
         receipt,
+        columns: match described {
+            Described::Table { encoding, .. } => Some((encoding, left_out)),
+            Described::Language { .. } => None,
+        },
         kept: (end < steps).then(|| checkpoint.to_owned()),
         measured,
         looks: looks.0,
@@ -244,6 +248,8 @@ struct Report<'r> {
     /// The step at which the run was to end, and how many are planned.
     steps: (u64, u64),
     receipt: &'r train::private::ModelReceipt,
+    /// Of a table: what was learned from what, and the columns that were left out.
+    columns: Option<(&'r sql::Encoding, &'r [sql::LeftOut])>,
     /// Where the rest of the plan can go on.
     kept: Option<PathBuf>,
     measured: &'static str,
@@ -276,6 +282,13 @@ impl Report<'_> {
         if let Some(most) = parameters.examples_per_unit {
             let _ = writeln!(text, "rows      at most {most} of each {}", parameters.whose);
         }
+        if let Some((encoding, left_out)) = self.columns {
+            let names: Vec<&str> = encoding.features.iter().map(|(name, _)| name.as_str()).collect();
+            let _ = writeln!(text, "learned   {} from {}", encoding.label.0, names.join(", "));
+            for left in left_out {
+                let _ = writeln!(text, "left out  {}: {}", left.column, left.why);
+            }
+        }
         if let Some(last) = self.looks.last() {
             let _ = writeln!(
                 text,
@@ -302,6 +315,14 @@ impl Report<'_> {
             "steps_planned": self.steps.1,
             "finished": self.kept.is_none(),
             "receipt": self.receipt,
+            "label": self.columns.map(|(encoding, _)| &encoding.label.0),
+            "features": self.columns.map(|(encoding, _)| {
+                encoding.features.iter().map(|(name, _)| name).collect::<Vec<_>>()
+            }),
+            "left_out": self.columns.map(|(_, left_out)| {
+                let left_out = left_out.iter();
+                left_out.map(|left| json!({ "column": left.column, "why": left.why })).collect::<Vec<_>>()
+            }),
             "measured": self.measured,
             "validation": self.looks.iter().map(|look| json!({
                 "step": look.step,

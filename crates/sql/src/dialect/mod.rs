@@ -65,11 +65,15 @@ pub(crate) struct Read {
 /// # Errors
 /// When the text is not one query, or uses a word of the private dialect where it has no meaning.
 pub(crate) fn read(sql: &str) -> Result<Read, Error> {
-    // A parser recurses with its text, and how deep a stack takes it depends on how it was built; a thread of its own has plenty.
+    on_a_large_stack(|| read_here(sql))
+}
+
+/// What recurses with a query: how deep a stack takes it depends on how it was built, and a thread of its own has plenty.
+fn on_a_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new()
             .stack_size(STACK)
-            .spawn_scoped(scope, || read_here(sql));
+            .spawn_scoped(scope, work);
         match reader.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(read)) => read,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),

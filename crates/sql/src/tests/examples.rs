@@ -1,6 +1,6 @@
 //! Rows as examples for training: how they are coded comes from the catalog alone, and no row can raise an error.
 
-use crate::{Catalog, Coding, Dataset, Error, encoding};
+use crate::{Catalog, Coding, Dataset, Error, Kind, encoding, left_out, public_file_examples};
 use std::path::Path;
 
 const CATALOG: &str = r#"
@@ -91,6 +91,7 @@ fn numbers_are_learned_too() {
         low: 0.0,
         high: 100.0,
         nullable: false,
+        kind: Kind::Int,
     };
     assert_eq!(encoding.label.1, label);
     let examples = dataset.examples("visits", &encoding).unwrap();
@@ -127,4 +128,110 @@ fn what_the_catalog_does_not_say_is_refused_before_anything_is_read() {
     assert!(refused("visits", "notes", &[]).contains("becomes numbers"));
     assert!(refused("visits", "fever", &["notes"]).contains("becomes numbers"));
     assert!(refused("visits", "fever", &["fever"]).contains("learned"));
+}
+
+/// A header and a catalog may write names as they like: options find them in any case, and models call them as they are declared.
+#[test]
+fn names_with_capitals_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows = ROWS.replacen("id,age,ward,fever,notes", "Id,Age,ward,Fever,Notes", 1);
+    let catalog = CATALOG
+        .replacen("unit = \"id\"", "unit = \"Id\"", 1)
+        .replacen("id = { kind = \"int\" }", "Id = { kind = \"int\" }", 1)
+        .replacen("\nage =", "\nAge =", 1)
+        .replacen("\nfever =", "\nFever =", 1)
+        .replacen("\nnotes =", "\nNotes =", 1);
+    let plain = dataset(directory.path());
+    let expected = encoding(plain.catalog(), "visits", "fever", &[]).unwrap();
+    let expected = plain.examples("visits", &expected).unwrap();
+    std::fs::write(directory.path().join("visits.csv"), rows).unwrap();
+    std::fs::write(directory.path().join("deniable.toml"), catalog).unwrap();
+    let dataset = Dataset::new(Catalog::read(directory.path().join("deniable.toml")).unwrap()).unwrap();
+    for label in ["Fever", "fever", "FEVER"] {
+        for features in [vec![], vec!["AGE".to_owned(), "Ward".to_owned()]] {
+            let found = encoding(dataset.catalog(), "visits", label, &features).unwrap();
+            assert_eq!(found.label.0, "Fever");
+            assert_eq!(found.features[0].0, "Age");
+            let examples = dataset.examples("VISITS", &found).unwrap();
+            assert_eq!(
+                (&examples.features, &examples.labels, &examples.owners),
+                (&expected.features, &expected.labels, &expected.owners)
+            );
+        }
+    }
+    assert_eq!(dataset.texts("visits", "notes").unwrap().texts.len(), 5);
+}
+
+#[test]
+fn what_is_left_out_is_named_with_its_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let dataset = dataset(directory.path());
+    let told = |features: &[&str]| -> Vec<(String, &'static str)> {
+        let features: Vec<String> = features.iter().map(|name| (*name).to_owned()).collect();
+        let encoding = encoding(dataset.catalog(), "visits", "fever", &features).unwrap();
+        let left = left_out(dataset.catalog(), "visits", &encoding).unwrap();
+        left.into_iter().map(|left| (left.column, left.why)).collect()
+    };
+    let owner = ("id".to_owned(), "it says whose row it is");
+    let text = ("notes".to_owned(), "the catalog does not declare its `values`");
+    assert_eq!(told(&[]), [owner.clone(), text.clone()]);
+    let age = (
+        "age".to_owned(),
+        "it is not among the features that were asked for",
+    );
+    assert_eq!(told(&["ward"]), [owner, age, text]);
+}
+
+/// A model is measured on public rows, coded as its own were; a private table is refused.
+#[test]
+fn public_rows_are_coded_as_private_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let catalog = format!(
+        "{CATALOG}
+[tables.held_out]
+source = \"held_out.csv\"
+public = true
+[tables.held_out.columns]
+Ward = {{ kind = \"text\" }}
+age = {{ kind = \"int\" }}
+fever = {{ kind = \"bool\" }}
+"
+    );
+    std::fs::write(
+        directory.path().join("held_out.csv"),
+        "Ward,age,fever\nnorth,50,true\nsouth,,false\nelsewhere,1000,true\nnorth,12.5,false\nnorth,7,\n",
+    )
+    .unwrap();
+    std::fs::write(directory.path().join("visits.csv"), ROWS).unwrap();
+    std::fs::write(directory.path().join("deniable.toml"), catalog).unwrap();
+    let dataset = Dataset::new(Catalog::read(directory.path().join("deniable.toml")).unwrap()).unwrap();
+    let encoding = encoding(dataset.catalog(), "visits", "fever", &[]).unwrap();
+    let table = dataset.public_examples("Held_Out", &encoding).unwrap();
+    let file = public_file_examples(&directory.path().join("held_out.csv"), &encoding).unwrap();
+    for examples in [&table, &file] {
+        // The last row has no label; 12.5 is no whole number, as in training.
+        assert_eq!(examples.labels, [1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(
+            examples.features,
+            [
+                [0.0, 0.0, 1.0, 0.0],
+                [0.0, 1.0, 0.0, 1.0],
+                [1.0, 0.0, 0.0, 0.0],
+                [0.0, 1.0, 1.0, 0.0]
+            ]
+            .concat()
+        );
+    }
+    let refused = |read: Result<crate::Examples, Error>| match read {
+        Err(Error::Refused { what, .. }) => what,
+        _ => panic!("was read"),
+    };
+    assert!(refused(dataset.public_examples("visits", &encoding)).contains("is private"));
+    assert!(refused(dataset.public_examples("nowhere", &encoding)).contains("no table"));
+    assert!(refused(dataset.public_examples("wards", &encoding)).contains("no column"));
+    std::fs::write(directory.path().join("short.csv"), "age,fever\n1,true\n").unwrap();
+    let short = public_file_examples(&directory.path().join("short.csv"), &encoding);
+    assert!(refused(short).contains("no column `ward`"));
+    let unknown = public_file_examples(&directory.path().join("deniable.toml"), &encoding);
+    assert!(refused(unknown).contains("does not say"));
 }

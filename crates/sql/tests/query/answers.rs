@@ -1,6 +1,6 @@
 //! With a huge ε the private answer is the plain one.
 
-use crate::harness::{Bench, NEARLY_EXACT, PEOPLE};
+use crate::harness::{Bench, CATALOG, NEARLY_EXACT, PEOPLE};
 
 #[track_caller]
 fn close(actual: f64, expected: f64) {
@@ -72,4 +72,91 @@ fn several_rows_a_person() {
     close(rows[0][2], minutes);
     let by_department = bench.numbers("SELECT department, COUNT(*) FROM visits GROUP BY department");
     close(by_department.iter().map(|row| row[0]).sum(), 800.0);
+}
+
+/// Names with capitals are found as they are declared, in any case where all tables spell them alike, and in quotes always.
+#[test]
+fn columns_with_capitals_need_no_quotes() {
+    let catalog = CATALOG
+        .replace("EPSILON", NEARLY_EXACT)
+        .replace("NEIGHBORS", "add_remove")
+        .replace("\"person\"\n", "\"Person\"\n")
+        .replace("whose = \"Person\"", "whose = \"person\"")
+        .replace("\nperson =", "\nPerson =")
+        .replace("\nincome =", "\nIncome =")
+        .replacen("\nregion =", "\nRegion =", 1);
+    let bench = Bench::with(&catalog);
+    let path = |name: &str| bench.directory.path().join(name);
+    for (file, before, after) in [
+        (
+            "people.csv",
+            "person,age,education,income,region",
+            "Person,age,education,Income,Region",
+        ),
+        ("visits.csv", "person", "Person"),
+    ] {
+        let text = std::fs::read_to_string(path(file)).unwrap();
+        std::fs::write(path(file), text.replacen(before, after, 1)).unwrap();
+    }
+    let expected = Bench::new(NEARLY_EXACT).numbers("SELECT AVG(income) FROM people");
+    let near = |sql: &str| {
+        let found = bench.numbers(sql);
+        assert!(
+            (found[0][0] - expected[0][0]).abs() < 1.0,
+            "{sql}: {found:?} {expected:?}"
+        );
+    };
+    for sql in [
+        "SELECT AVG(Income) FROM people",
+        "SELECT avg(income) FROM People",
+        "SELECT AVG(\"Income\") FROM people",
+        "SELECT AVG(P.INCOME) FROM people AS p",
+        "SELECT AVG(income) FROM (SELECT Income FROM people)",
+        "SELECT AVG(Income) FROM (SELECT Income AS income FROM people) AS t",
+        "WITH t (income) AS (SELECT INCOME FROM people) SELECT AVG(t.Income) FROM t",
+        "SELECT AVG(Income) AS income FROM people ORDER BY INCOME",
+    ] {
+        near(sql);
+    }
+    // The owner too, and in USING.
+    let joined = "SELECT COUNT(*) FROM people JOIN visits USING (person)";
+    assert!(bench.numbers(joined)[0][0] > 100.0);
+    let counted = "SELECT COUNT(DISTINCT person) FROM people";
+    assert!((bench.numbers(counted)[0][0] - PEOPLE as f64).abs() < 1.0);
+    // Two tables spell it differently: quotes say which is meant.
+    assert!(
+        bench
+            .refusal("SELECT COUNT(*) FROM people WHERE Region = 'north'")
+            .contains("Region")
+    );
+    let quoted = "SELECT COUNT(*) FROM people JOIN regions ON people.\"Region\" = regions.region";
+    assert!((bench.numbers(quoted)[0][0] - PEOPLE as f64).abs() < 1.0);
+    assert_eq!(
+        bench
+            .ask("SELECT COUNT(Income) AS Counted FROM people")
+            .unwrap()
+            .columns[0]
+            .name,
+        "counted",
+        "what the catalog does not name is as it was"
+    );
+}
+
+/// Days stay days in an answer, for whoever reads it as a table.
+#[test]
+fn days_stay_days() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let answer = bench
+        .ask("SELECT day, COUNT(*) AS visits FROM visits GROUP BY day")
+        .unwrap();
+    assert_eq!(answer.columns[0].kind, sql::CellKind::Date);
+    let types: Vec<String> = answer
+        .to_batch()
+        .unwrap()
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.data_type().to_string())
+        .collect();
+    assert_eq!(types, ["Date32", "Int64", "Int64", "Int64"]);
 }

@@ -132,7 +132,12 @@ impl Bench {
             .map(|row| {
                 row.iter()
                     .zip(&answer.columns)
-                    .filter(|(_, column)| column.kind != sql::CellKind::Text)
+                    .filter(|(_, column)| {
+                        !matches!(
+                            column.kind,
+                            sql::CellKind::Text | sql::CellKind::Date | sql::CellKind::Timestamp
+                        )
+                    })
                     .map(|(cell, _)| cell.value.as_f64().unwrap_or(f64::NAN))
                     .collect()
             })

@@ -12,6 +12,10 @@ pub trait Part: Sized {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// How many rows go through the layers of a model, of all examples together: what work is counted in.
+    fn rows(&self) -> usize {
+        self.len()
+    }
     /// Some of them.
     fn part(&self, examples: Range<usize>) -> Self;
     /// Those with these numbers, in this order: a sample.
@@ -124,6 +128,10 @@ impl Tokens {
 impl Part for Tokens {
     fn len(&self) -> usize {
         self.lengths.len()
+    }
+
+    fn rows(&self) -> usize {
+        self.tokens.len()
     }
 
     fn part(&self, examples: Range<usize>) -> Self {

@@ -1,117 +1,329 @@
 //! One model on several threads.
+//!
+//! A batch is cut into parts that depend on the batch and the model alone, each part has a copy of the model to itself, and sums are made in the order of the parts. So a result is the same to the last bit on
+//! any number of threads, and a run may go on with another number of them than it began with.
+//!
+//! Whoever trains does not wait for a thread to start: parts are taken one by one from a shared list, by the calling thread as by its helpers. On a busy machine a helper may come late; then the
+//! calling thread has done its work already. Helpers sleep while there is nothing to take, and what is too small to be worth waking anybody is done on the spot.
 
 use super::Part;
 use crate::model::{Model, Parameter};
-use device::Device;
+use device::{Device, Span, SpanMut};
+use std::any::Any;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
 
-/// Splits each batch among copies of a model, one a thread. Sums are made in the order of the copies, so that a result depends on their number and not on timing.
-pub struct Sharded<D: Device, M> {
-    device: D,
-    models: Vec<M>,
-    /// A gradient for each copy but the first, which adds to the caller's.
-    gradients: Vec<D::Buffer>,
+/// The most parts of a batch, and so the most threads that have something to do.
+const MOST_PARTS: usize = 16;
+
+/// Rows times parameters that a part has at least: some hundred microseconds of work, where waking a thread takes tens.
+const WORK: u64 = 1 << 22;
+
+/// Examples that a part has at least: layers that go step by step multiply matrices with so many rows, and adding up the parts' gradients is to be little beside making them.
+const EXAMPLES: usize = 32;
+
+/// Splits each batch among copies of a model.
+pub struct Sharded<D: Device, M: Model<D>> {
+    /// Takes batches that are not worth splitting, whole.
+    front: M,
+    /// What is done with all others; `None` where none is split.
+    workshop: Option<Arc<Workshop<D, M>>>,
+    /// How many threads work at once, the calling one among them.
+    threads: usize,
+    /// Started when they are needed first.
+    helpers: Vec<JoinHandle<()>>,
+    /// The parts of the last batch; empty where `front` has it.
     parts: Vec<Range<usize>>,
+    /// What a part has at least.
+    least: (u64, usize),
 }
 
-impl<D: Device, M: Model<D>> Sharded<D, M> {
-    /// From copies of one model, at least one, each with a device of its own.
-    ///
-    /// # Panics
-    ///
-    /// Where there is none, or where layouts differ.
-    pub fn new(device: D, models: Vec<M>) -> Self {
-        assert!(!models.is_empty(), "no model");
-        assert!(
-            models.iter().all(|model| model.layout() == models[0].layout()),
-            "copies of different models"
-        );
-        Self {
+/// A part of a batch with a model of its own, and what came of it.
+struct Slot<D: Device, M: Model<D>> {
+    device: D,
+    model: M,
+    batch: Option<M::Batch>,
+    weights: Vec<f64>,
+    gradient: D::Buffer,
+    numbers: Vec<f64>,
+}
+
+/// What is done with each part.
+#[derive(Clone, Copy)]
+enum Job {
+    Backward,
+    SquaredNorms,
+    Accumulate,
+    Losses,
+}
+
+/// The list of parts from which threads take.
+struct Desk {
+    job: Job,
+    /// The next part that nobody took.
+    next: usize,
+    /// How many there are.
+    count: usize,
+    /// How many of them are not done yet.
+    open: usize,
+    panic: Option<Box<dyn Any + Send>>,
+    closed: bool,
+}
+
+struct Workshop<D: Device, M: Model<D>> {
+    slots: Vec<Mutex<Slot<D, M>>>,
+    parameters: RwLock<D::Buffer>,
+    desk: Mutex<Desk>,
+    /// There is something to take, or no more will come.
+    more: Condvar,
+    /// All parts are done.
+    done: Condvar,
+}
+
+// A panic is caught before any lock is given back, so no lock guards anything half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<D: Device, M: Model<D>> Workshop<D, M> {
+    /// Does one part.
+    fn one(&self, job: Job, part: usize) {
+        let mut slot = lock(&self.slots[part]);
+        let Slot {
             device,
-            models,
-            gradients: Vec::new(),
-            parts: Vec::new(),
+            model,
+            batch,
+            weights,
+            gradient,
+            numbers,
+        } = &mut *slot;
+        let parameters = self.parameters.read().unwrap_or_else(PoisonError::into_inner);
+        *numbers = match (job, batch) {
+            (Job::Backward, Some(batch)) => model.backward(&parameters, batch),
+            (Job::Losses, Some(batch)) => model.losses(&parameters, batch),
+            (Job::SquaredNorms, _) => model.squared_norms(),
+            (Job::Accumulate, _) => {
+                device.clear(gradient);
+                model.accumulate(weights, gradient);
+                Vec::new()
+            }
+            (Job::Backward | Job::Losses, None) => Vec::new(),
+        };
+    }
+
+    /// Takes parts while there are any. Gives the lock back to sleep with.
+    fn take_all<'d>(&'d self, mut desk: MutexGuard<'d, Desk>) -> MutexGuard<'d, Desk> {
+        while desk.next < desk.count {
+            let (job, part) = (desk.job, desk.next);
+            desk.next += 1;
+            drop(desk);
+            let ended = catch_unwind(AssertUnwindSafe(|| self.one(job, part)));
+            desk = lock(&self.desk);
+            if let Err(panic) = ended {
+                desk.panic = Some(panic);
+            }
+            desk.open -= 1;
+            if desk.open == 0 {
+                self.done.notify_all();
+            }
+        }
+        desk
+    }
+
+    fn help(&self) {
+        let mut desk = lock(&self.desk);
+        while !desk.closed {
+            desk = self.take_all(desk);
+            if !desk.closed && desk.next == desk.count {
+                desk = self.more.wait(desk).unwrap_or_else(PoisonError::into_inner);
+            }
         }
     }
 
-    /// How many threads it uses.
-    pub fn threads(&self) -> usize {
-        self.models.len()
+    /// Does a job with the first `count` parts, on this thread and on as many others as are awake in time.
+    fn all(&self, job: Job, count: usize, helpers: usize) {
+        let mut desk = lock(&self.desk);
+        desk.job = job;
+        (desk.next, desk.count, desk.open) = (0, count, count);
+        for _ in 0..helpers.min(count.saturating_sub(1)) {
+            self.more.notify_one();
+        }
+        desk = self.take_all(desk);
+        // What is not done now is being done.
+        while desk.open > 0 {
+            desk = self.done.wait(desk).unwrap_or_else(PoisonError::into_inner);
+        }
+        let panic = desk.panic.take();
+        drop(desk);
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
     }
 
-    /// The copy that the calling thread may use by itself.
-    pub fn first(&mut self) -> &mut M {
-        &mut self.models[0]
+    /// What the first `count` parts came to, in their order.
+    fn numbers(&self, count: usize) -> Vec<f64> {
+        let slots = self.slots[..count].iter();
+        slots
+            .flat_map(|slot| std::mem::take(&mut lock(slot).numbers))
+            .collect()
     }
-}
-
-/// `examples` in `count` parts that differ by at most one.
-fn parts(examples: usize, count: usize) -> Vec<Range<usize>> {
-    (0..count)
-        .map(|part| examples * part / count..examples * (part + 1) / count)
-        .collect()
 }
 
 impl<D, M> Sharded<D, M>
 where
-    D: Device,
+    D: Device + 'static,
     D::Buffer: Sync,
-    M: Model<D> + Send,
+    M: Model<D> + Send + 'static,
     M::Batch: Part + Send,
 {
-    /// Runs a function on each copy with its part; results in order.
-    fn each<R: Send>(
-        &mut self,
-        batch: &M::Batch,
-        run: impl Fn(&mut M, &M::Batch) -> Vec<R> + Sync,
-    ) -> Vec<R> {
-        self.parts = parts(batch.len(), self.models.len());
-        let batches: Vec<M::Batch> = self.parts.iter().map(|part| batch.part(part.clone())).collect();
-        on_threads(
-            self.models.iter_mut().zip(&mut batches.into_iter()),
-            |(model, batch)| run(model, &batch),
-        )
-        .into_iter()
-        .flatten()
-        .collect()
+    /// A model that `make` makes as often as there can be parts, on up to so many threads.
+    ///
+    /// # Errors
+    ///
+    /// Where `make` fails.
+    ///
+    /// # Panics
+    ///
+    /// Where it makes models with different layouts.
+    pub fn new<E>(device: &D, threads: usize, mut make: impl FnMut() -> Result<M, E>) -> Result<Self, E> {
+        let front = make()?;
+        let len = front.layout().iter().map(Parameter::len).sum();
+        let slots = (0..MOST_PARTS)
+            .map(|_| {
+                let model = make()?;
+                assert!(model.layout() == front.layout(), "copies of different models");
+                Ok(Mutex::new(Slot {
+                    device: device.clone(),
+                    model,
+                    batch: None,
+                    weights: Vec::new(),
+                    // As long as a gradient when the first batch is split.
+                    gradient: device.zeros(0),
+                    numbers: Vec::new(),
+                }))
+            })
+            .collect::<Result<Vec<_>, E>>()?;
+        let workshop = Workshop {
+            slots,
+            parameters: RwLock::new(device.zeros(len)),
+            desk: Mutex::new(Desk {
+                job: Job::Backward,
+                next: 0,
+                count: 0,
+                open: 0,
+                panic: None,
+                closed: false,
+            }),
+            more: Condvar::new(),
+            done: Condvar::new(),
+        };
+        let mut sharded = Self::whole(front);
+        sharded.workshop = Some(Arc::new(workshop));
+        sharded.threads = threads.clamp(1, MOST_PARTS);
+        Ok(sharded)
+    }
+
+    /// A model that takes every batch whole, for a device that needs no threads to be busy.
+    pub fn whole(model: M) -> Self {
+        Self {
+            front: model,
+            workshop: None,
+            threads: 1,
+            helpers: Vec::new(),
+            parts: Vec::new(),
+            least: (WORK, EXAMPLES),
+        }
+    }
+
+    /// Splits batches however small they are: for tests.
+    pub fn splitting_all(mut self) -> Self {
+        self.least = (1, 1);
+        self
+    }
+
+    /// The model that the calling thread may use by itself.
+    pub fn first(&mut self) -> &mut M {
+        &mut self.front
+    }
+
+    /// The parts of a batch: a function of the batch and of the model, and of nothing else. Empty where it is not split.
+    fn parts_of(&self, batch: &M::Batch) -> Vec<Range<usize>> {
+        let (examples, rows) = (batch.len(), batch.rows() as u64);
+        let parameters: u64 = self.front.layout().iter().map(|part| part.len() as u64).sum();
+        let (work, least) = self.least;
+        let by_work = rows.saturating_mul(parameters) / work;
+        let count = (examples / least).min(by_work.min(MOST_PARTS as u64) as usize);
+        if count < 2 {
+            return Vec::new();
+        }
+        (0..count)
+            .map(|part| examples * part / count..examples * (part + 1) / count)
+            .collect()
+    }
+
+    /// Splits a batch and does the job with each part, or `None` where the batch is for `front`.
+    fn split(&mut self, job: Job, parameters: &D::Buffer, batch: &M::Batch) -> Option<Vec<f64>> {
+        self.parts = match &self.workshop {
+            Some(_) => self.parts_of(batch),
+            None => Vec::new(),
+        };
+        let workshop = self.workshop.as_ref().filter(|_| !self.parts.is_empty())?;
+        while self.helpers.len() + 1 < self.threads {
+            let workshop = Arc::clone(workshop);
+            self.helpers.push(std::thread::spawn(move || workshop.help()));
+        }
+        for (slot, part) in workshop.slots.iter().zip(&self.parts) {
+            let mut slot = lock(slot);
+            slot.batch = Some(batch.part(part.clone()));
+            let len = slot.device.len(parameters);
+            if slot.device.len(&slot.gradient) != len {
+                slot.gradient = slot.device.zeros(len);
+            }
+        }
+        {
+            let slot = lock(&workshop.slots[0]);
+            let mut copy = workshop
+                .parameters
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            let len = slot.device.len(parameters);
+            slot.device
+                .copy(Span::new(parameters, 0), SpanMut::new(&mut copy, 0), len);
+        }
+        workshop.all(job, self.parts.len(), self.helpers.len());
+        Some(workshop.numbers(self.parts.len()))
     }
 }
 
-/// Runs all but the first on threads of their own; results in order.
-fn on_threads<T: Send, R: Send>(work: impl Iterator<Item = T>, run: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let mut work = work;
-    let Some(first) = work.next() else {
-        return Vec::new();
-    };
-    let run = &run;
-    std::thread::scope(|scope| {
-        let others: Vec<_> = work.map(|item| scope.spawn(move || run(item))).collect();
-        let mut results = vec![run(first)];
-        for other in others {
-            match other.join() {
-                Ok(result) => results.push(result),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+impl<D: Device, M: Model<D>> Drop for Sharded<D, M> {
+    fn drop(&mut self) {
+        if let Some(workshop) = &self.workshop {
+            lock(&workshop.desk).closed = true;
+            workshop.more.notify_all();
         }
-        results
-    })
+        for helper in self.helpers.drain(..) {
+            let _ = helper.join();
+        }
+    }
 }
 
 impl<D, M> Model<D> for Sharded<D, M>
 where
-    D: Device,
+    D: Device + 'static,
     D::Buffer: Sync,
-    M: Model<D> + Send,
+    M: Model<D> + Send + 'static,
     M::Batch: Part + Send,
 {
     type Batch = M::Batch;
 
     fn layout(&self) -> &[Parameter] {
-        self.models[0].layout()
+        self.front.layout()
     }
 
     fn initial(&self, seed: u64) -> Vec<f32> {
-        self.models[0].initial(seed)
+        self.front.initial(seed)
     }
 
     fn examples(&self, batch: &M::Batch) -> usize {
@@ -119,36 +331,49 @@ where
     }
 
     fn begin_step(&mut self, step: u64) {
-        self.models.iter_mut().for_each(|model| model.begin_step(step));
+        self.front.begin_step(step);
+        for slot in self.workshop.iter().flat_map(|workshop| &workshop.slots) {
+            lock(slot).model.begin_step(step);
+        }
     }
 
     fn backward(&mut self, parameters: &D::Buffer, batch: &M::Batch) -> Vec<f64> {
-        self.each(batch, |model, batch| model.backward(parameters, batch))
+        match self.split(Job::Backward, parameters, batch) {
+            Some(losses) => losses,
+            None => self.front.backward(parameters, batch),
+        }
     }
 
     fn squared_norms(&mut self) -> Vec<f64> {
-        on_threads(self.models.iter_mut(), |model| model.squared_norms()).concat()
+        match &self.workshop {
+            Some(workshop) if !self.parts.is_empty() => {
+                workshop.all(Job::SquaredNorms, self.parts.len(), self.helpers.len());
+                workshop.numbers(self.parts.len())
+            }
+            _ => self.front.squared_norms(),
+        }
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut D::Buffer) {
-        let len = self.device.len(gradient);
-        while self.gradients.len() + 1 < self.models.len() {
-            self.gradients.push(self.device.zeros(len));
+        let workshop = match &self.workshop {
+            Some(workshop) if !self.parts.is_empty() => workshop,
+            _ => return self.front.accumulate(weights, gradient),
+        };
+        let slots = &workshop.slots[..self.parts.len()];
+        for (slot, part) in slots.iter().zip(&self.parts) {
+            lock(slot).weights = weights[part.clone()].to_vec();
         }
-        self.gradients
-            .iter_mut()
-            .for_each(|gradient| self.device.clear(gradient));
-        let gradients = std::iter::once(&mut *gradient).chain(&mut self.gradients);
-        let work = self.models.iter_mut().zip(gradients).zip(&self.parts);
-        on_threads(work, |((model, gradient), part)| {
-            model.accumulate(&weights[part.clone()], gradient)
-        });
-        for part in &self.gradients {
-            self.device.axpy(1.0, part, gradient);
+        workshop.all(Job::Accumulate, self.parts.len(), self.helpers.len());
+        for slot in slots {
+            let slot = lock(slot);
+            slot.device.axpy(1.0, &slot.gradient, gradient);
         }
     }
 
     fn losses(&mut self, parameters: &D::Buffer, batch: &M::Batch) -> Vec<f64> {
-        self.each(batch, |model, batch| model.losses(parameters, batch))
+        match self.split(Job::Losses, parameters, batch) {
+            Some(losses) => losses,
+            None => self.front.losses(parameters, batch),
+        }
     }
 }

@@ -48,6 +48,11 @@ impl Checkpoint {
         &self.state.recipe
     }
 
+    /// Goes on with so many threads; the run stays the same.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.state.recipe.threads = threads;
+    }
+
     /// How many steps were taken.
     pub fn steps_taken(&self) -> u64 {
         self.run.drawn()

@@ -32,7 +32,7 @@ pub struct Recipe {
     pub at_once: usize,
     /// Where parameters start.
     pub seed: u64,
-    /// Threads that make noise; they change nothing else.
+    /// Threads that make noise; how many there are changes nothing, so a run may go on with others.
     pub threads: usize,
     /// Tells the mean loss of each batch, which is *not private*: it is computed from the data and carries no noise.
     pub show_private_loss: bool,
@@ -191,7 +191,13 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
             hash.update(part.as_bytes());
         };
         add(&serde_json::to_string(plan).unwrap_or_default());
-        add(&serde_json::to_string(recipe).unwrap_or_default());
+        // On any number of threads the sums are the same, to the last bit. They were not where parts of a batch were as many as threads, and a run that was begun so would be another.
+        let recipe = Recipe {
+            threads: 1,
+            ..recipe.clone()
+        };
+        add("parts that do not depend on threads");
+        add(&serde_json::to_string(&recipe).unwrap_or_default());
         add(&self.examples.digest());
         add(&self.units.digest());
         for parameter in self.model.layout() {

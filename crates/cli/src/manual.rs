@@ -1,0 +1,150 @@
+//! `deniable completions` and `deniable man`: what the command line takes, for shells and as manual pages. Both are made of the commands themselves, so they cannot fall behind.
+
+use crate::terminal::{self, CliError, fail};
+use clap::{Args, Command};
+use clap_complete::Shell;
+use std::path::{Path, PathBuf};
+
+/// Print completions for a shell, so that Tab completes commands and options
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deniable completions bash > ~/.local/share/bash-completion/completions/deniable
+  deniable completions zsh > ~/.zfunc/_deniable            with ~/.zfunc in $fpath
+  deniable completions fish > ~/.config/fish/completions/deniable.fish
+  deniable completions powershell >> $PROFILE")]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Print the manual page, or write the pages of all commands
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deniable man | man -l -
+  deniable man train classifier | man -l -
+  deniable man --output ~/.local/share/man/man1            then: man deniable-query")]
+pub(crate) struct ManArguments {
+    /// The command that the page is about [default: deniable itself]
+    #[arg(value_name = "COMMAND", conflicts_with = "output")]
+    command: Vec<String>,
+    /// Write a page for each command into this folder, which is made if it is not there
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// Runs `deniable completions`.
+pub(crate) fn completions(arguments: &CompletionsArguments, mut all: Command) -> Result<(), CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut all, "deniable", &mut script);
+    terminal::print_bytes(&script)
+}
+
+/// Runs `deniable man`.
+pub(crate) fn man(arguments: &ManArguments, mut all: Command) -> Result<(), CliError> {
+    // Now every command knows its whole name.
+    all.build();
+    if let Some(folder) = &arguments.output {
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            return fail(
+                format!("the folder {} cannot be made: {}", folder.display(), error.kind()),
+                "name another with --output",
+            );
+        }
+        return write_all(&all, folder);
+    }
+    let mut command = &all;
+    for name in &arguments.command {
+        command = match command.find_subcommand(name) {
+            Some(command) => command,
+            None => {
+                return fail(
+                    format!("`{}` has no command `{name}`", whole_name(command)),
+                    "`deniable --help` lists the commands",
+                );
+            }
+        };
+    }
+    terminal::print_bytes(&page(command)?)
+}
+
+/// `deniable train lm`.
+fn whole_name(command: &Command) -> String {
+    command.get_bin_name().unwrap_or(command.get_name()).to_owned()
+}
+
+/// The page of one command.
+fn page(command: &Command) -> Result<Vec<u8>, CliError> {
+    // A page is called as its file is, and its synopsis as it is typed.
+    let name = whole_name(command).replace(' ', "-");
+    let mut text = Vec::new();
+    let manual =
+        clap_mangen::Man::new(command.clone().disable_help_subcommand(true)).title(name.to_uppercase());
+    match manual.render(&mut text) {
+        Ok(()) => Ok(text),
+        Err(_) => fail("the page could not be made", "there may be too little memory"),
+    }
+}
+
+/// A page for this command and for each below it.
+fn write_all(command: &Command, folder: &Path) -> Result<(), CliError> {
+    let file = folder.join(format!("{}.1", whole_name(command).replace(' ', "-")));
+    terminal::write_file_atomically(&file, &page(command)?)?;
+    let below = command.get_subcommands();
+    below
+        .filter(|command| command.get_name() != "help" && !command.is_hide_set())
+        .try_for_each(|command| write_all(command, folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn all() -> Command {
+        let mut all = crate::Arguments::command();
+        all.build();
+        all
+    }
+
+    #[test]
+    fn every_shell_is_told_every_command() {
+        for shell in [
+            Shell::Bash,
+            Shell::Zsh,
+            Shell::Fish,
+            Shell::PowerShell,
+            Shell::Elvish,
+        ] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut crate::Arguments::command(), "deniable", &mut script);
+            let script = String::from_utf8(script).unwrap();
+            for command in crate::Arguments::command().get_subcommands() {
+                assert!(
+                    script.contains(command.get_name()),
+                    "{shell}: {}",
+                    command.get_name()
+                );
+            }
+            assert!(
+                script.contains("noise-multiplier"),
+                "{shell}: options of commands below commands"
+            );
+        }
+    }
+
+    #[test]
+    fn pages_have_options_and_examples() {
+        let all = all();
+        let train = all.find_subcommand("train").unwrap();
+        let page = String::from_utf8(page(train.find_subcommand("classifier").unwrap()).unwrap()).unwrap();
+        for word in [
+            ".TH DENIABLE-TRAIN-CLASSIFIER 1",
+            "deniable train classifier",
+            "target\\-epsilon",
+            "Examples:",
+        ] {
+            assert!(page.contains(word), "{word}: {page}");
+        }
+    }
+}
