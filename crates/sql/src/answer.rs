@@ -362,6 +362,7 @@ mod tests {
                     name: name.to_owned(),
                     kind: *kind,
                     noisy: *kind == CellKind::Int,
+                    no_interval: None,
                 })
                 .collect(),
             rows: vec![

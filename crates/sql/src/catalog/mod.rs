@@ -18,8 +18,8 @@ mod version;
 pub(crate) use csv::UTF_16_HINT;
 pub use csv::{CsvFormat, Header};
 pub use draft::{DraftOptions, draft};
-pub use version::{DataVersion, Every, with_version};
 pub use keys::reference;
+pub use version::{DataVersion, Every, with_version};
 
 use crate::facts::Facts;
 use accounting::{Delta, Epsilon, PrivacyUnit};

@@ -176,8 +176,14 @@ pub(crate) async fn finish(
     let extended = extend(&over_releases, &mut Names::default())?;
     let schema = extended.plan.schema().clone();
     let place = |column: &Column| schema.maybe_index_of_column(column);
-    let names = over_releases.schema().fields().iter().map(|field| field.name().clone());
-    let shown = dialect::as_written(names.collect()).into_iter().zip(&extended.columns);
+    let names = over_releases
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name().clone());
+    let shown = dialect::as_written(names.collect())
+        .into_iter()
+        .zip(&extended.columns);
     let columns = shown
         .map(|(name, known)| Shown {
             name,

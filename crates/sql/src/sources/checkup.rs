@@ -3,7 +3,7 @@
 //! **Nothing here is private.** It is for the curator, who may see the data: exact counts, without noise and without a charge. No value of the data is told all the same, but for values that the catalog lists.
 
 use super::incident::incident;
-use super::{converted, provider, version};
+use super::{converted, provider};
 use crate::Error;
 use crate::catalog::{Catalog, Limits, Owner, Table};
 use crate::facts::{Facts, Kind, Value};
@@ -242,7 +242,7 @@ impl Found {
         Ok(Self {
             check: TableCheck {
                 table: name.to_owned(),
-                version: version(table)?,
+                version: catalog.version_of(table),
                 rows: 0,
                 units: unit.map(|unit| UnitCheck {
                     column: table.columns[unit].0.clone(),
