@@ -90,7 +90,12 @@ impl Writer {
         if depth == 0 {
             return self.pick(&["0.5", "2.0", "4.0", "(-1.5)", "(i * 0.5)", "(i / 4.0)"]);
         }
-        match self.below(6) {
+        match self.below(8) {
+            6 => format!("(CAST({} AS NUMERIC) / 4)", self.integer(depth - 1, false)),
+            7 => format!(
+                "CAST({} AS NUMERIC(12, 1))",
+                self.pick(&["f", "g", "i", "(i / 4.0)"])
+            ),
             0 | 1 => {
                 let operator = self.pick(&["+", "-", "*"]);
                 format!(
