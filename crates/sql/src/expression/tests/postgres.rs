@@ -260,7 +260,7 @@ fn compare(rows: &Rows, expressions: &[String], exactly: bool) {
 #[test]
 fn integers_are_those_of_postgresql() {
     let mut writer = Writer { state: 7 };
-    let expressions: Vec<String> = (0..300)
+    let expressions: Vec<String> = (0..120)
         .map(|place| writer.integer(1 + place % 3, true))
         .collect();
     compare(&EXTREME, &expressions, true);
@@ -270,7 +270,7 @@ fn integers_are_those_of_postgresql() {
 #[test]
 fn numbers_are_those_of_postgresql() {
     let mut writer = Writer { state: 11 };
-    let expressions: Vec<String> = (0..400)
+    let expressions: Vec<String> = (0..240)
         .map(|place| match place % 3 {
             0 => writer.integer(1 + place % 4, false),
             1 => writer.float(1 + place % 4),
