@@ -52,7 +52,7 @@ fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
     };
     let value = match &cell.value {
         Value::Null => return (NOTHING.to_owned(), ends(cell, 0).unwrap_or_default()),
-        Value::String(text) => return (text.clone(), String::new()),
+        Value::String(text) => return (told_apart(text), String::new()),
         Value::Number(number) => number,
         other => return (other.to_string(), String::new()),
     };
@@ -76,6 +76,16 @@ fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
         ends(cell, decimals).unwrap_or_default()
     };
     (text, off)
+}
+
+/// A text such that no two texts look alike, nor one like a NULL: in quotes where spaces at its ends, line breaks or the like would not be seen.
+fn told_apart(text: &str) -> String {
+    let unseen = |character: char| character.is_control();
+    let quoted = text.trim() != text || text == NOTHING || text.starts_with('"') || text.chars().any(unseen);
+    match quoted {
+        true => format!("{text:?}"),
+        false => text.to_owned(),
+    }
 }
 
 /// Decimal places that leave the half width its digits. Whole numbers have none.
@@ -133,4 +143,37 @@ fn ends(cell: &Cell, decimals: i32) -> Option<String> {
         (None, Some(high)) => format!("≤ {high}"),
         (None, None) => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys as they are printed.
+    fn keys(values: &[Value], kind: CellKind) -> Vec<String> {
+        let key = |value: &Value| Cell {
+            value: value.clone(),
+            low: None,
+            high: None,
+        };
+        values.iter().map(|value| shown(&key(value), kind).0).collect()
+    }
+
+    #[test]
+    fn no_two_groups_look_alike() {
+        let floats = [1.7, 1.8, 1.0000000000000002, 1.0, 1e15, 1e15 + 1.0, 1e-5, 1.1e-5];
+        let texts = ["a", "a ", " a", "a\nb", "a b", "a\\nb", "∅", "\"a \"", "1e999"];
+        let floats = keys(&floats.map(Value::from), CellKind::Float);
+        let mut texts: Vec<Value> = texts.map(Value::from).to_vec();
+        texts.push(Value::Null);
+        let texts = keys(&texts, CellKind::Text);
+        assert_eq!(floats[..2], ["1.7", "1.8"]);
+        assert_eq!(texts[..3], ["a", "\"a \"", "\" a\""]);
+        for mut lines in [floats, texts] {
+            let count = lines.len();
+            lines.sort();
+            lines.dedup();
+            assert_eq!(lines.len(), count, "{lines:?}");
+        }
+    }
 }

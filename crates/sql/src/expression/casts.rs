@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::draft::{Draft, binary, cast, integer, try_cast};
-use super::{dates, integers};
+use super::{dates, functions, integers};
 use crate::{Error, Kind};
 use bound::MOST_TEXT;
 use datafusion::arrow::datatypes::DataType;
@@ -20,13 +20,6 @@ pub(super) fn target(data_type: &DataType) -> Result<Kind, Error> {
             "unsigned integers are not a kind of private values",
             "cast to BIGINT",
         )),
-        DataType::Decimal32(..)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => Err(Error::refused(
-            "decimals are not a kind of private values",
-            "cast to DOUBLE, and use round(x, 2) to round",
-        )),
         other => Kind::of(other).ok_or_else(|| {
             Error::refused(
                 format!("{other} is not a kind of private values"),
@@ -38,11 +31,37 @@ pub(super) fn target(data_type: &DataType) -> Result<Kind, Error> {
 
 /// A cast as the query writes it. Its result is of the type that it names, whatever PostgreSQL called its operand.
 pub(super) fn written(draft: Draft, data_type: &DataType) -> Result<Draft, Error> {
+    if let DataType::Decimal32(digits, places)
+    | DataType::Decimal64(digits, places)
+    | DataType::Decimal128(digits, places)
+    | DataType::Decimal256(digits, places) = data_type
+    {
+        return decimal(draft, *digits, *places);
+    }
     Ok(Draft {
         numeric: false,
         double: false,
         ..to(draft, target(data_type)?)?
     })
+}
+
+/// What the planner makes of NUMERIC and DECIMAL without digits.
+const ANY_DECIMAL: (u8, i8) = (38, 10);
+
+/// `NUMERIC` is a float here, rounded as decimals are where it names its places. NULL where there are more digits before the point than it has room for.
+fn decimal(draft: Draft, digits: u8, places: i8) -> Result<Draft, Error> {
+    let number = Draft {
+        numeric: true,
+        double: false,
+        ..to(draft, Kind::Float)?
+    };
+    if (digits, places) == ANY_DECIMAL {
+        return Ok(number);
+    }
+    let rounded = functions::read("round", vec![number, Draft::int(i64::from(places))])?.settled();
+    let beyond = 10f64.powi(i32::from(digits) - i32::from(places));
+    let end = |end: f64| ScalarValue::Float64(Some(end));
+    Ok(rounded.between(end(-beyond), end(beyond)))
 }
 
 /// `CAST`: NULL for what cannot be read. A constant that cannot be read is refused.

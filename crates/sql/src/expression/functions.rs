@@ -209,7 +209,7 @@ const OPERATORS: [(&str, &str); 14] = [
     ("CASE", "both forms"),
     (
         "CAST, TRY_CAST, ::",
-        "between BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE and TIMESTAMP; NULL for what cannot be read; floats become the nearest integer",
+        "between BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE and TIMESTAMP; NULL for what cannot be read; floats become the nearest integer; NUMERIC(digits, places) is a rounded DOUBLE",
     ),
 ];
 

@@ -33,6 +33,9 @@ const COMPUTED: u64 = 1000;
 /// Whole numbers are listed, and combinations of values computed, up to this many.
 const LISTED: usize = 10_000;
 
+/// The parts of expressions times the combinations that they are computed on, at most.
+const WORK: usize = 1_000_000;
+
 /// A part of an expression with few public values, although its columns may have many.
 #[derive(Debug)]
 pub(super) struct Part {
@@ -199,6 +202,15 @@ fn over_parts(expr: &Expr, parts: &[Arc<Part>]) -> Option<Expr> {
     replaced.ok().map(|replaced| replaced.data)
 }
 
+fn nodes(expr: &Expr) -> usize {
+    let mut nodes = 0;
+    let counted = expr.apply(|_| {
+        nodes += 1;
+        Ok(TreeNodeRecursion::Continue)
+    });
+    counted.map_or(usize::MAX, |_| nodes)
+}
+
 /// A column of an expression or a part of it, and what is known of it.
 struct Input<'a> {
     column: Column,
@@ -211,6 +223,7 @@ fn inputs<'a>(exprs: &[Expr], parts: &'a [Arc<Part>], scope: &'a Scope) -> Optio
     let mut columns: Vec<&Column> = exprs.iter().flat_map(|expr| expr.column_refs()).collect();
     columns.sort_by_key(|column| column.flat_name());
     columns.dedup();
+    let most = LISTED.min(WORK / exprs.iter().map(nodes).fold(1, usize::saturating_add));
     let mut rows = 1;
     let mut inputs = Vec::with_capacity(columns.len());
     for column in columns {
@@ -220,7 +233,7 @@ fn inputs<'a>(exprs: &[Expr], parts: &'a [Arc<Part>], scope: &'a Scope) -> Optio
             None => (scope.find(column)?, false),
         };
         rows *= size(facts, integral)? + usize::from(facts.nullable);
-        if rows > LISTED {
+        if rows > most {
             return None;
         }
         inputs.push(Input {

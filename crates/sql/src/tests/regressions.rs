@@ -228,7 +228,7 @@ fn a_join_that_multiplies_rows() {
 
 #[test]
 fn division_by_zero_in_a_filter() {
-    let sql = "SELECT COUNT(*) FROM t WHERE 1 / (y - 5) > 0 AND y / 0 IS NULL AND 5 % (y - 5) < 9";
+    let sql = "SELECT COUNT(*) FROM t WHERE 10 / (y - 5) > 0 AND y / 0 IS NULL AND 5 % (y - 5) < 9";
     withstands(sql, unit(vec![row("a", "1", "5"), row("a", "1", "6")]));
     assert_eq!(answers(sql, vec![])[0][0], 12);
 }
@@ -327,7 +327,7 @@ fn what_is_not_understood_is_refused() {
         "SELECT * FROM t",
         "SELECT x FROM t WHERE u = 3",
         "SELECT u, COUNT(*) FROM t GROUP BY u LIMIT 3",
-        "SELECT SUM(x) FROM (SELECT u AS w, 1e9 * x / y AS x FROM t) AS s",
+        "SELECT SUM(x) FROM (SELECT u AS w, 1e9 * y / x AS x FROM t) AS s",
         "SELECT array_agg(x) FROM t",
         "SELECT string_agg(g, ',') FROM t",
         "SELECT SUM(DISTINCT x) FROM t",

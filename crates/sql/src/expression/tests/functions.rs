@@ -195,6 +195,12 @@ fn constants_are_numbers_of_postgresql() {
         ("CASE WHEN TRUE THEN 7 ELSE 0.5 END / 2", "3.5"),
         ("coalesce(NULL, 7) / 2", "3"),
         ("power(7, 2) / 2", "24.5"),
+        ("7::numeric / 2", "3.5"),
+        ("CAST(7 AS DECIMAL) / 2", "3.5"),
+        ("round(2.5::float::numeric)", "3.0"),
+        ("CAST('1.25' AS NUMERIC(4, 1))", "1.3"),
+        ("CAST(1234.5 AS NUMERIC(3, 0))", "NULL"),
+        ("CAST(-999 AS NUMERIC(3, 0))", "-999.0"),
         ("25 BETWEEN 50 / 2 AND 51 / 2", "true"),
     ] {
         assert_eq!(shown(&context, sql), [expected], "{sql}");

@@ -41,7 +41,7 @@ fn what_is_not_on_the_list_is_refused_by_name() {
         ("CASE WHEN i THEN 1 END", "true or false"),
         ("CASE WHEN b THEN 1 ELSE s END", "do not mix"),
         ("NULL", "has no kind"),
-        ("CAST(i AS DECIMAL(10, 2))", "decimals are not"),
+        ("CAST(i AS DECIMAL(30, 20))", "places"),
         ("CAST(i AS BIGINT UNSIGNED)", "unsigned"),
         ("CAST(i AS TIMESTAMP)", "cannot be cast"),
         ("CAST(d AS BIGINT)", "cannot be cast"),
