@@ -1,6 +1,6 @@
 //! Windows inside one unit: `OVER (PARTITION BY unit, … ORDER BY …)`. Each row keeps its owner, and gets what is computed of the same owner's rows.
 
-use super::{Rows, UNIT, rows, unplannable};
+use super::{Rows, rows, unplannable};
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::expression::Typed;
@@ -164,7 +164,7 @@ fn careless(
         .iter()
         .map(|ordered| Expr::Column(ordered.column.clone()).sort(!ordered.descending, ordered.nulls_first));
     let number = datafusion::functions_window::expr_fn::row_number()
-        .partition_by(vec![super::bare(UNIT)])
+        .partition_by(vec![super::bare(super::UNIT)])
         .order_by(order.collect())
         .build()
         .ok()?;
