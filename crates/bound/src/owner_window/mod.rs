@@ -9,7 +9,7 @@
 //! [`super::owner_join`].
 //!
 //! One owner's rows are held in memory, at most `most` of them; the sort before goes to disk.
-//! Audited by: the hunter of the crate `sql`, which finds ties that are broken by the order of rows in a file.
+//! Audited by: `windows_look_at_one_owner` and the hunter of the crate `sql`, which finds ties that are broken by the order of rows in a file.
 
 mod exec;
 mod frames;

@@ -6,6 +6,7 @@ mod grid;
 mod joins;
 mod memory;
 mod rows;
+mod windows;
 
 use super::{Bounding, Form, Partial, Secret, session};
 use crate::Kind;

@@ -446,6 +446,15 @@ fn subqueries_that_stand_for_a_value() {
             "SELECT COUNT(*) FROM visits v WHERE (SELECT COUNT(o.cost) FROM visits o WHERE o.person = v.person AND o.n = v.n) > 1",
         ),
     ]);
+    // Two texts may be the same number, and then a person would be there twice.
+    refused(
+        "SELECT COUNT(*) FROM people p WHERE (SELECT w.level FROM wards w WHERE w.ward = p.mark) > 0",
+        "more than one row",
+    );
+    refused(
+        "SELECT COUNT(*) FROM people p WHERE (SELECT MAX(w.level) FROM wards w WHERE w.ward = p.mark) > 0",
+        "different kinds",
+    );
     refused(
         "SELECT COUNT(*) FROM people WHERE year > (SELECT AVG(year) FROM people)",
         "a release of its own",
