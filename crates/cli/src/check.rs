@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     what: String,
-    hint: &'static str,
+    hint: String,
 }
 
 /// One table, as far as it could be read.
@@ -109,7 +109,7 @@ impl Checked {
             Ok(check) => findings(check),
             Err(error) => vec![Finding {
                 what: error.message.clone(),
-                hint: "the table cannot be read as it is declared; `deniable explain` says more",
+                hint: error.hint.clone().unwrap_or_default(),
             }],
         }
     }
@@ -131,7 +131,12 @@ fn share(part: u64, whole: u64) -> String {
 
 fn findings(check: &TableCheck) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut add = |what: String, hint: &'static str| found.push(Finding { what, hint });
+    let mut add = |what: String, hint: &'static str| {
+        found.push(Finding {
+            what,
+            hint: hint.to_owned(),
+        });
+    };
     if check.rows == 0 {
         add(
             "there are no rows".to_owned(),
