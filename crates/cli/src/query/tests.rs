@@ -145,6 +145,7 @@ fn a_program_gets_everything() {
             "confidence",
             "cost",
             "repeated",
+            "resumed",
             "left",
             "notes"
         ]
