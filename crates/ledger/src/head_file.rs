@@ -30,17 +30,23 @@ pub(crate) struct Kept {
 
 /// Where it is kept.
 #[derive(Clone, Debug)]
-pub(crate) struct HeadFile(PathBuf);
+pub(crate) struct HeadFile {
+    path: PathBuf,
+    /// Beside a file there is room for it, or the file itself could not be written. A machine that may only read the directory that is named for a database goes without one, and relies
+    /// on the others.
+    needed: bool,
+}
 
 impl HeadFile {
     /// Of the ledger at this place; `None` where no place for it is known.
     pub(crate) fn of(place: &Place) -> Option<Self> {
-        place.head_file().map(Self)
+        let needed = matches!(place, Place::File(_));
+        place.head_file().map(|path| Self { path, needed })
     }
 
     /// What is kept; `None` when nothing is.
     pub(crate) fn read(&self) -> Result<Option<Kept>, Error> {
-        match std::fs::read_to_string(&self.0) {
+        match std::fs::read_to_string(&self.path) {
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
                 Error::unusable(
                     "the file beside it that keeps its last verified entry cannot be understood",
@@ -60,7 +66,7 @@ impl HeadFile {
             let mut file = File::create(&new)?;
             file.write_all(text.as_bytes())?;
             file.sync_data()?;
-            std::fs::rename(&new, &self.0)
+            std::fs::rename(&new, &self.path)
         })();
         if written.is_err() {
             let _ = std::fs::remove_file(&new);
@@ -68,8 +74,14 @@ impl HeadFile {
         written.map_err(|error| self.failed(&error))
     }
 
+    /// Keeps the first one; nothing is charged where it must be kept and cannot be.
+    pub(crate) fn begin(&self, head: Head) -> Result<(), Error> {
+        let written = self.write(&Kept { head, wrong: None });
+        if self.needed { written } else { Ok(()) }
+    }
+
     pub(crate) fn remove(&self) -> Result<(), Error> {
-        match std::fs::remove_file(&self.0) {
+        match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed(&error)),
             _ => Ok(()),
         }
@@ -79,7 +91,7 @@ impl HeadFile {
     fn new_name(&self) -> PathBuf {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let mut name = self.0.clone().into_os_string();
+        let mut name = self.path.clone().into_os_string();
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         name.push(format!(".{}-{next}", std::process::id()));
         name.into()
@@ -89,7 +101,7 @@ impl HeadFile {
         Error::unusable(
             format!(
                 "{}, which keeps its last verified entry, cannot be read or written ({})",
-                self.0.display(),
+                self.path.display(),
                 error.kind()
             ),
             "check that you may write to its directory, and that there is room",

@@ -366,7 +366,16 @@ impl Store {
     /// # Errors
     /// When the ledger cannot be used.
     pub fn stored_answer(&mut self, question: &str) -> Result<Option<StoredAnswer>, Error> {
-        let Some(record) = self.reading(|backend| backend.answers(question, 1))?.pop() else {
+        // From a ledger that is not what it was nothing is taken, not even an answer.
+        let kept = self.kept()?;
+        self.backend.begin(Access::Read)?;
+        let found = (|| {
+            self.check_kept(kept.as_ref())?;
+            self.load(NOBODY)?;
+            self.backend.answers(question, 1)
+        })();
+        self.backend.rollback();
+        let Some(record) = found?.pop() else {
             return Ok(None);
         };
         record.check_itself()?;

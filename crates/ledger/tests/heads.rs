@@ -203,9 +203,16 @@ fn a_database_that_went_back_is_missed_by_this_machine() {
     fresh.tamper("DELETE FROM deniable_entries WHERE number > 2; DELETE FROM deniable_snapshot");
     assert_eq!(open().unwrap_err(), Error::Rewound { number: 3 });
     fresh
-        .as_owner("DROP TABLE deniable_entries, deniable_snapshot")
+        .as_owner("DROP TABLE deniable_entries, deniable_snapshot; DROP FUNCTION deniable_never_changed, deniable_only_appended")
         .unwrap();
     assert_eq!(open().unwrap_err(), Error::Vanished { entries: 3 });
+    // Where it cannot be kept, the database alone is relied on.
+    let nowhere = Place::PostgresKeepingHead {
+        address: address.clone(),
+        head: folder.path().join("not there").join("head"),
+    };
+    let mut store = Store::open(&nowhere, &pure_rules("10")).unwrap();
+    store.charge("ann", "q", charge(pure("0.25"))).unwrap();
 }
 
 #[test]

@@ -4,7 +4,6 @@ use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::Reply;
 use ledger::{Place, Store};
-use mechanism::Refusal;
 use sql::{Ask, Catalog, Dataset, Error};
 use tempfile::TempDir;
 
@@ -82,7 +81,7 @@ impl People {
         };
         let answered = match self.dataset.query_with(&ask, store) {
             Ok(answered) => answered,
-            Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(_)))) => {
+            Err(Error::OverBudget(_)) => {
                 return Ok(Reply::Refused);
             }
             Err(error) => return Err(explained(error)),

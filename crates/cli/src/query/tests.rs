@@ -149,6 +149,7 @@ fn a_program_gets_everything() {
             "confidence",
             "cost",
             "repeated",
+            "resumed",
             "left",
             "notes"
         ]

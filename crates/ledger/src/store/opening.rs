@@ -139,7 +139,7 @@ impl Store {
             self.reading(|backend| history::check_opened(backend, kept.map(|kept| &kept.head), chance));
         let head = verified?;
         if let (None, Some(file)) = (kept, &self.head_file) {
-            file.write(&Kept { head, wrong: None })?;
+            file.begin(head)?;
         }
         Ok(())
     }

@@ -7,7 +7,6 @@ use crate::plot::{Figure, Scale};
 use crate::terminal::significant;
 use accounting::Neighbors;
 use audit::binomial;
-use mechanism::Refusal;
 use sql::Error;
 
 const PEOPLE: u64 = 4000;
@@ -111,7 +110,7 @@ pub(super) fn averaging() -> Result<Outcome, Fault> {
         let query = format!("{QUERY} AND age > -{}", form + 1);
         match data.ask(&mut store, analyst, &query, epsilon)? {
             Ok(_) => answered += 1,
-            Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(_)))) => {
+            Err(Error::OverBudget(_)) => {
                 stopped = true;
                 break;
             }
