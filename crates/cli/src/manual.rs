@@ -147,4 +147,41 @@ mod tests {
             assert!(page.contains(word), "{word}: {page}");
         }
     }
+
+    #[test]
+    fn a_folder_gets_a_page_for_each_command() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("share/man1");
+        let arguments = ManArguments {
+            command: Vec::new(),
+            output: Some(folder.clone()),
+        };
+        man(&arguments, crate::Arguments::command()).unwrap();
+        let mut names: Vec<String> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        for name in ["deniable.1", "deniable-query.1", "deniable-train-classifier.1"] {
+            assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
+        }
+        assert!(!names.iter().any(|name| name.contains("help")), "{names:?}");
+        // What a page names is there to be read.
+        let page = std::fs::read_to_string(folder.join("deniable-train.1")).unwrap();
+        assert!(
+            page.contains("deniable\\-train\\-lm") || page.contains("deniable-train-lm"),
+            "{page}"
+        );
+        let unknown = ManArguments {
+            command: vec!["train".to_owned(), "nothing".to_owned()],
+            output: None,
+        };
+        let error = man(&unknown, crate::Arguments::command()).unwrap_err();
+        assert!(
+            error
+                .message
+                .contains("`deniable train` has no command `nothing`"),
+            "{error:?}"
+        );
+    }
 }
