@@ -77,13 +77,41 @@ fn whole_name(command: &Command) -> String {
 fn page(command: &Command) -> Result<Vec<u8>, CliError> {
     // A page is called as its file is, and its synopsis as it is typed.
     let name = whole_name(command).replace(' ', "-");
+    let manual = clap_mangen::Man::new(command.clone().disable_help_subcommand(true))
+        .title(name.to_uppercase())
+        .source(concat!("deniable ", env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
-    let manual =
-        clap_mangen::Man::new(command.clone().disable_help_subcommand(true)).title(name.to_uppercase());
-    match manual.render(&mut text) {
-        Ok(()) => Ok(text),
-        Err(_) => fail("the page could not be made", "there may be too little memory"),
+    let rendered = manual
+        .render_title(&mut text)
+        .and_then(|()| manual.render_name_section(&mut text))
+        .and_then(|()| manual.render_synopsis_section(&mut text))
+        .and_then(|()| manual.render_description_section(&mut text))
+        .and_then(|()| manual.render_options_section(&mut text));
+    let rendered = match command.has_subcommands() {
+        true => rendered.and_then(|()| manual.render_subcommands_section(&mut text)),
+        false => rendered,
+    };
+    if rendered.is_err() {
+        return fail("the page could not be made", "there may be too little memory");
     }
+    if let Some(notes) = command.get_after_help() {
+        text.extend(as_written(&notes.to_string()).into_bytes());
+    }
+    Ok(text)
+}
+
+/// A section whose lines stay as they are: examples are laid out in columns.
+fn as_written(notes: &str) -> String {
+    let mut section = String::from(".SH \"EXAMPLES AND NOTES\"\n.nf\n");
+    for line in notes.lines() {
+        // A line that begins with a dot or an apostrophe would be a command of the typesetter.
+        if line.starts_with(['.', '\'']) {
+            section.push_str("\\&");
+        }
+        section.push_str(&line.replace('\\', "\\e").replace('-', "\\-"));
+        section.push('\n');
+    }
+    section + ".fi\n"
 }
 
 /// A page for this command and for each below it.
@@ -142,9 +170,46 @@ mod tests {
             ".TH DENIABLE-TRAIN-CLASSIFIER 1",
             "deniable train classifier",
             "target\\-epsilon",
-            "Examples:",
+            ".nf\nExamples:\n  deniable train classifier \\-\\-table people",
         ] {
             assert!(page.contains(word), "{word}: {page}");
         }
+    }
+
+    #[test]
+    fn a_folder_gets_a_page_for_each_command() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("share/man1");
+        let arguments = ManArguments {
+            command: Vec::new(),
+            output: Some(folder.clone()),
+        };
+        man(&arguments, crate::Arguments::command()).unwrap();
+        let mut names: Vec<String> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        for name in ["deniable.1", "deniable-query.1", "deniable-train-classifier.1"] {
+            assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
+        }
+        assert!(!names.iter().any(|name| name.contains("help")), "{names:?}");
+        // What a page names is there to be read.
+        let page = std::fs::read_to_string(folder.join("deniable-train.1")).unwrap();
+        assert!(
+            page.contains("deniable\\-train\\-lm") || page.contains("deniable-train-lm"),
+            "{page}"
+        );
+        let unknown = ManArguments {
+            command: vec!["train".to_owned(), "nothing".to_owned()],
+            output: None,
+        };
+        let error = man(&unknown, crate::Arguments::command()).unwrap_err();
+        assert!(
+            error
+                .message
+                .contains("`deniable train` has no command `nothing`"),
+            "{error:?}"
+        );
     }
 }

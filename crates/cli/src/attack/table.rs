@@ -71,20 +71,23 @@ impl Source {
         self.bytes
     }
 
-    /// The place of the column with this name.
+    /// The place of the column with this name: to the letter, or else in any case.
     pub(super) fn column(&self, name: &str) -> Result<usize, CliError> {
         let name = name.trim();
-        let mut places = (0..self.names.len()).filter(|place| self.names[*place] == name);
+        let lower = name.to_lowercase();
+        let exactly = self.names.iter().any(|other| other == name);
+        let same = |other: &str| other == name || (!exactly && other.to_lowercase() == lower);
+        let mut places = (0..self.names.len()).filter(|place| same(&self.names[*place]));
         // The names that are there are not listed: in a file without a first line of names they would be somebody's data.
         match (places.next(), places.next()) {
             (Some(place), None) => Ok(place),
             (None, _) => fail(
                 format!("`{}` has no column `{name}`", self.path.display()),
-                "the first line of the file must name the columns, separated by commas; names are taken to the letter",
+                "the first line of the file must name the columns, separated by commas",
             ),
             (Some(_), Some(_)) => fail(
                 format!("`{}` has more than one column `{name}`", self.path.display()),
-                "rename one of them",
+                "rename one of them, or write it to the letter",
             ),
         }
     }
@@ -117,4 +120,27 @@ fn unreadable<T>(path: &Path) -> Result<T, CliError> {
         format!("`{}` could not be read to its end", path.display()),
         "is it a CSV file, and did nobody change it meanwhile?",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_any_case_unless_that_is_ambiguous() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("people.csv");
+        std::fs::write(&path, "Salary,Sex,age,AGE\n1,F,2,3\n").unwrap();
+        let table = Source::open(&path).unwrap();
+        let place = |name: &str| table.column(name).ok();
+        assert_eq!(
+            (place("Salary"), place("salary"), place(" SEX ")),
+            (Some(0), Some(0), Some(1))
+        );
+        assert_eq!(
+            (place("age"), place("AGE"), place("Age")),
+            (Some(2), Some(3), None)
+        );
+        assert_eq!(place("income"), None);
+    }
 }

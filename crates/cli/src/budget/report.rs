@@ -43,13 +43,13 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
 /// All in one line: how much, of how much, by how many releases, and when the last one was.
 fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
     let many = spent.charges.len();
-    let least = match (spent.least(), epsilon_of(spent.rules.budget.limit())) {
-        (Some(least), Some(limit)) => format!("ε = {} of {limit}, by ", up(&least)),
-        (Some(least), None) => format!("ε = {}, by ", up(&least)),
+    let epsilon = match (spent.so_far(), epsilon_of(spent.rules.budget.limit())) {
+        (Some(spent), Some(limit)) => format!("ε = {} of {limit}, by ", up(&spent)),
+        (Some(spent), None) => format!("ε = {}, by ", up(&spent)),
         (None, _) => String::new(),
     };
     format!(
-        "spent: {least}{many} release{}, the last on {} UTC by {}\n",
+        "spent: {epsilon}{many} release{}, the last on {} UTC by {}\n",
         if many == 1 { "" } else { "s" },
         utc(last.time),
         last.analyst
@@ -236,7 +236,7 @@ pub(super) fn json(spent: &Spent) -> Value {
         "dataset": spent.dataset,
         "summary": {
             "releases": spent.charges.len(),
-            "epsilon_spent": spent.least(),
+            "epsilon_spent": spent.so_far(),
             "epsilon_limit": epsilon_of(spent.rules.budget.limit()),
             "last": spent.charges.last().map(|last| json!({
                 "number": last.number,

@@ -130,15 +130,11 @@ impl Spent {
         analysts
     }
 
-    /// The smallest ε that any way of counting finds for everything together.
-    pub(super) fn least(&self) -> Option<Epsilon> {
+    /// Everything spent as one ε that holds for questions chosen after seeing answers, whenever one looks: the odometer's, or the sum where it has nothing to say.
+    pub(super) fn so_far(&self) -> Option<Epsilon> {
         let sum = self.sum();
         let sum = sum.as_ref().and_then(epsilon_of).cloned();
-        let counted = self
-            .accountants
-            .iter()
-            .filter_map(|(_, found)| found.as_ref().ok());
-        counted.cloned().chain(sum).min()
+        self.odometer.as_ref().ok().cloned().or(sum)
     }
 
     /// Everything spent, by sums.

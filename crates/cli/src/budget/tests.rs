@@ -70,7 +70,13 @@ fn spent() -> Spent {
 fn what_was_spent_is_readable() {
     insta::assert_snapshot!(report::text(&spent(), 100), @r#"
     clinic: at most ε = 2, δ = 0.000001 for each person, added or removed; 0.5 of it for "ann"
+    spent: ε = 1 of 2, by 3 releases, the last on 2023-11-14 22:18 UTC by ann
     left: one further release by ann may cost ε = 0.5 (their share admits ε = 0.5, the budget of all ε = 1)
+
+    analyst  charges  sum of ε  of what was spent          may spend  left, ε of one release
+    ───────  ───────  ────────  ─────────────────  ─────────────────  ──────────────────────
+    ann            2       0.5             50.0 %  0.5 of the budget                     0.5
+    bob            1       0.5             50.0 %               none                       0
 
     what 3 charges guarantee at δ = 0.000001:
     everything so far                   ε
@@ -78,11 +84,6 @@ fn what_was_spent_is_readable() {
     sums of what each promised          1
     certified                     0.98766
     odometer: whenever one stops        1
-
-    analyst  charges  sum of ε  of what was spent          may spend
-    ───────  ───────  ────────  ─────────────────  ─────────────────
-    ann            2       0.5             50.0 %  0.5 of the budget
-    bob            1       0.5             50.0 %               none
 
     charge  when (UTC)        analyst  promises  answered  what for
     ──────  ────────────────  ───────  ────────  ────────  ─────────────────────────────────────────────
@@ -126,6 +127,10 @@ fn a_program_gets_decimals() {
     assert_eq!(analysts[1]["share"], serde_json::Value::Null);
     assert_eq!(told["charges"][1]["answered"], false);
     assert_eq!(told["left"]["share"], "0.5");
+    assert_eq!(told["summary"]["releases"], 3);
+    assert_eq!(told["summary"]["epsilon_spent"], "1");
+    assert_eq!(told["summary"]["last"]["number"], 5);
+    assert_eq!(told["analysts"][1]["left"], "0");
 }
 
 #[test]
