@@ -391,8 +391,55 @@ fn a_rare_event_of_few_pairs_is_found() {
     };
     let found: Vec<f64> = (1..=3).map(audit).collect();
     assert!(found.iter().all(|found| *found < 0.15), "{found:?}");
-    assert!(
-        found.iter().filter(|found| **found > 0.12).count() >= 2,
-        "{found:?}"
-    );
+    assert!(found.iter().all(|found| *found > 0.12), "{found:?}");
+}
+
+/// The same in small: the third sparse vector with a third of its noise, on five pairs of which two have the event. What is common shows an ε of 0.3 at most,
+/// so more is found only by who finds the event of probability 1/200, and that must not depend on the seed.
+#[test]
+fn a_rare_event_is_found_with_every_seed() {
+    const QUERIES: [[f64; 3]; 10] = [
+        [1.0; 3],
+        [2.0; 3],
+        [1.0; 3],
+        [0.0; 3],
+        [1.0; 3],
+        [2.0, 0.0, 0.0],
+        [1.0; 3],
+        [0.0, 2.0, 2.0],
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 1.0],
+    ];
+    let draw = |generator: &mut SplitMix64, input: usize| {
+        let threshold = 1.0 + generator.laplace(20.0 / 3.0);
+        let mut row = Vec::new();
+        for query in QUERIES[input] {
+            let noisy = query + generator.laplace(20.0 / 3.0);
+            if noisy >= threshold {
+                row.push((noisy * 1024.0).round() / 1024.0);
+                break;
+            }
+            row.push(word(b"below"));
+        }
+        row
+    };
+    let pairs = [0, 2, 4, 6, 8].map(|first| Pair {
+        first,
+        second: first + 1,
+    });
+    for seed in [4711, 31337, 987_654] {
+        let mut workers = subject(seed, draw);
+        let hunt = Hunt {
+            testing: 20_000_000,
+            ..hunt(4_000_000, 1.0 - 1e-4)
+        };
+        let chosen = hunt.choose(&mut workers, &pairs).unwrap();
+        let witness = chosen.test(&mut workers, 2_500_000).unwrap();
+        println!("{witness:?}");
+        assert!(pairs[..2].contains(&witness.pair), "{witness:?}");
+        assert!(
+            witness.epsilon_lower > 0.3 && witness.epsilon_lower < 0.45,
+            "{witness:?}"
+        );
+    }
 }

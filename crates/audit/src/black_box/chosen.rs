@@ -391,3 +391,81 @@ impl Total {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rank::{Choice, Tally};
+    use super::super::view::View;
+    use super::*;
+    use crate::Error;
+
+    /// One of four values, whatever the input.
+    struct Equal(u64);
+
+    impl Subject for Equal {
+        type Error = Error;
+        fn draw(&mut self, _: usize, times: u64, mut each: impl FnMut(&[f64])) -> Result<(), Error> {
+            (0..times).for_each(|_| each(&[(self.bits() >> 62) as f64]));
+            Ok(())
+        }
+        fn bits(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+    }
+
+    /// An event and two rivals that never happen together with it, on equal sides: three chances of a false alarm. All coins together may err with a probability of
+    /// 1/4 here; among 400 tests more than 143 do so with probability below 1e-6. The mutant gives each coin what is meant for all. A fixed seed.
+    #[test]
+    fn rivals_share_the_error_that_one_event_would_have() {
+        let values: Vec<Vec<f64>> = (0..400).map(|i| vec![f64::from(i % 4)]).collect();
+        let partition = Partition::of_keys(
+            View::Value(0),
+            values.iter().map(|row| View::Value(0).key(row)).collect(),
+        );
+        let mut tally = Tally::of(partition.size());
+        values
+            .iter()
+            .for_each(|row| tally.hits[partition.cell(row)] = [100, 100]);
+        tally.drawn = [400, 400];
+        let only = |value: f64| {
+            let mut order: Vec<usize> = (0..partition.size()).collect();
+            order.swap(0, partition.cell(&[value]));
+            Choice::new(order, 1, Side::First)
+        };
+        let winner = Winner {
+            pair: Pair { first: 0, second: 1 },
+            choice: only(0.0),
+            rivals: vec![only(1.0), only(2.0)],
+            rows: values.clone(),
+            tally,
+            partition: partition.clone(),
+        };
+        let teller = Teller {
+            entry: &|_| "value".to_string(),
+            text: &|_| None,
+        };
+        let chosen = Chosen::new(winner, 0.5, &teller);
+        let parts: f64 = chosen.contenders.iter().map(|contender| contender.part).sum();
+        assert!((parts - 1.0).abs() < 1e-12 && chosen.contenders.len() == 3);
+        let mut subject = [Equal(5)];
+        let (mut alarms, mut mutant, mut told) = (0, 0, [0; 3]);
+        for _ in 0..400 {
+            let total = chosen.count(&mut subject, 4096).unwrap();
+            assert_eq!(total.drawn[0] + total.drawn[1], 4096);
+            let witness = chosen.witness(&total, Moment::Planned, 0.5);
+            alarms += u32::from(witness.epsilon_lower > 0.0);
+            let number = (0..3).find(|number| witness.event == format!("value = {number}"));
+            told[number.expect("one of the three")] += 1;
+            let uncorrected =
+                |[likely, unlikely]: &[u64; 2]| lower_limit(*likely, likely + unlikely, 0.25) > 0.5;
+            mutant += u32::from(total.contenders.iter().any(uncorrected));
+        }
+        assert!(alarms <= 143, "{alarms} of 400");
+        assert!(mutant > 143, "the mutant, {mutant} of 400, would pass");
+        // Whichever shows most is told.
+        assert!(told.iter().all(|times| *times > 10), "{told:?}");
+    }
+}

@@ -62,7 +62,7 @@ const ROUNDS: [(usize, u64); 3] = [(24, 5), (6, 2), (6, 1)];
 /// The rounds that judge candidates, likewise: the fewer are left, the more draws each has.
 const JUDGING: [(usize, u64); 3] = [(3, 2), (2, 2), (1, 2)];
 /// Standard errors that counts are moved against an event before ways to look are compared, before candidates are named, and before these are judged.
-const COMPARING: f64 = 2.5;
+const COMPARING: f64 = 2.0;
 const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
 const DECIDING: f64 = 1.0;
 /// Rivals of the winner that are tested with it.
@@ -92,7 +92,7 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
         for entry in &mut entries {
             entry.run(hunt, workers, share)?;
         }
-        keep_best(&mut entries, keep);
+        keep_best(&mut entries, keep, (2 * keep).div_ceil(pairs.len()).max(2));
     }
     entries.iter_mut().for_each(|entry| entry.name_candidates(hunt));
     for (keep, part) in JUDGING {
@@ -100,7 +100,7 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
         for entry in &mut entries {
             entry.judge(hunt, workers, share)?;
         }
-        keep_best(&mut entries, keep);
+        keep_best(&mut entries, keep, keep);
     }
     let winner = entries
         .pop()
@@ -131,8 +131,9 @@ fn part_to_learn(draws: u64) -> u64 {
     (draws / 10).min(FEW / 10 + draws / 64)
 }
 
-/// Keeps the best, whatever their pair; of equally good ones the last, which is the simplest.
-fn keep_best(entries: &mut Vec<Entry>, keep: usize) {
+/// Keeps the best, and of one pair no more than so many: what one pair gives away is seen in many ways, and none of them must crowd out the rare event of another
+/// pair that is not known well yet. Of equally good ones the last stays, which is the simplest.
+fn keep_best(entries: &mut Vec<Entry>, keep: usize, of_one: usize) {
     let mut order: Vec<(f64, usize, usize)> = Vec::new();
     for (place, entry) in entries.iter().enumerate() {
         order.extend(
@@ -148,6 +149,11 @@ fn keep_best(entries: &mut Vec<Entry>, keep: usize) {
             .0
             .total_cmp(&left.0)
             .then((right.1, right.2).cmp(&(left.1, left.2)))
+    });
+    let mut kept = vec![0; entries.len()];
+    order.retain(|(_, place, _)| {
+        kept[*place] += 1;
+        kept[*place] <= of_one
     });
     order.truncate(keep);
     for (place, entry) in entries.iter_mut().enumerate() {
@@ -266,8 +272,8 @@ impl Arm {
     }
 }
 
-/// Ways to look that tell the same rows apart choose the same events, and each costs as much as any: one of them is left, one with an order if there is such a one, and
-/// the simplest, which is the last. One that tells nothing apart is left only if there is no other.
+/// Ways to look that tell the same rows apart choose the same events, and each costs as much as any: one of them is left: one with an order, where it
+/// makes a difference, and the simplest, which is the last. One that tells nothing apart is left only if there is no other.
 fn without_repeats(arms: Vec<Arm>, rows: &[Vec<f64>]) -> Vec<Arm> {
     let mut kept: Vec<(Vec<u16>, Arm)> = Vec::new();
     for arm in arms {
@@ -286,7 +292,7 @@ fn without_repeats(arms: Vec<Arm>, rows: &[Vec<f64>]) -> Vec<Arm> {
             })
             .collect();
         match kept.iter_mut().find(|(others, _)| *others == cells) {
-            Some((_, other)) if other.partition.is_ordered() && !arm.partition.is_ordered() => {}
+            Some((_, other)) if next > 2 && other.partition.is_ordered() && !arm.partition.is_ordered() => {}
             Some((_, other)) => *other = arm,
             None => kept.push((cells, arm)),
         }

@@ -46,6 +46,18 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// An event that nothing is known of.
+    #[cfg(test)]
+    pub(super) fn new(order: Vec<usize>, length: usize, likely: Side) -> Self {
+        Self {
+            order,
+            length,
+            likely,
+            value: 0.0,
+            is_set: true,
+        }
+    }
+
     /// What these draws say that the test can be expected to give, when their counts are moved so many standard errors against the event.
     pub(super) fn judged(&self, hunt: &Hunt, tally: &Tally, caution: f64) -> f64 {
         let (side, other) = (self.likely.index(), self.likely.other().index());
