@@ -36,6 +36,7 @@ mod question;
 mod relation;
 mod release;
 pub mod sample;
+mod scalar;
 pub mod sources;
 mod steps;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! After the noise: HAVING, ORDER BY, arithmetic over results, outer queries. Free by post-processing; intervals come along where they can.
 
-use crate::aggregation::{Aggregation, Shape};
+use crate::aggregation::{Aggregation, Output, Shape};
 use crate::catalog::Catalog;
 use crate::engine::over_data;
 use crate::estimate::Estimate;
@@ -49,6 +49,26 @@ pub(crate) fn table(
             }
         } else {
             let estimates = &outputs[place - keys];
+            if let Output::Mode { values, .. } = &aggregation.outputs[place - keys] {
+                // Which of the public values it is; they have no intervals.
+                let values = estimates.iter().map(|estimate| {
+                    let value = estimate.value.and_then(|place| values.get(place as usize));
+                    scalar(value.unwrap_or(&Value::Null), data_type)
+                });
+                fields.push(Field::new(column_name(place), data_type.clone(), true));
+                columns.push(match estimates.is_empty() {
+                    true => datafusion::arrow::array::new_empty_array(data_type),
+                    false => ScalarValue::iter_to_array(values).map_err(unplannable)?,
+                });
+                for name in ENDS {
+                    let none = Float64Array::new_null(estimates.len());
+                    ends.push((
+                        Field::new(format!("{name}{place}"), DataType::Float64, true),
+                        Arc::new(none),
+                    ));
+                }
+                continue;
+            }
             let whole = data_type.is_integer();
             let values = estimates.iter().map(|estimate| {
                 let value = estimate.value?;

@@ -2,10 +2,12 @@
 
 mod call;
 mod groups;
+mod pairs;
 mod statistic;
 
 pub(crate) use call::{Output, Request};
 pub(crate) use groups::{Groups, Selection};
+pub(crate) use pairs::{Moment, Moments, Pairs};
 pub(crate) use statistic::{Measure, Statistic, TREE_BRANCHES, TREE_LEAVES};
 
 use crate::Error;

@@ -34,6 +34,7 @@ mod draft;
 mod functions;
 mod logic;
 mod math;
+mod patterns;
 mod reader;
 mod refuse;
 mod scope;

@@ -1,8 +1,10 @@
 //! Public values: what an expression can be, known before anybody looks at data.
 
 use super::bounds::Bounds;
+use super::dates;
 use super::draft::Draft;
 use super::scope::Scope;
+use crate::group_name::encode;
 use crate::{Facts, Kind, Value};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -30,6 +32,7 @@ pub(super) fn enumerable(facts: &Facts, integral: bool) -> Option<Vec<Value>> {
         return Some(values.to_vec());
     }
     let whole: fn(f64) -> Value = match facts.kind {
+        Kind::Date => |value| Value::Date(value as i32),
         Kind::Bool => return Some(vec![Value::Bool(false), Value::Bool(true)]),
         Kind::Int => |value| Value::Int(value as i64),
         Kind::Float if integral => Value::Float,
@@ -102,35 +105,61 @@ pub(super) fn union(mut all: Vec<Value>, more: &[Value]) -> Option<Vec<Value>> {
     (all.len() <= FOLLOWED).then_some(all)
 }
 
+/// Each value once, in the order in which they come; `None` when they are too many to list.
+fn distinct(mut values: Vec<Value>) -> Option<Vec<Value>> {
+    let mut seen = std::collections::HashSet::new();
+    values.retain(|value| seen.insert(encode(std::slice::from_ref(value))));
+    (values.len() as f64 <= LISTED).then_some(values)
+}
+
+/// Public values of a column that stand for all it can be, as far as an expression of this granule is concerned, NULL included where it may be.
+fn domain(facts: &Facts, granule: i64) -> Option<Vec<Value>> {
+    match &facts.values {
+        Some(values) if values.len() <= FOLLOWED => {
+            Some(values.iter().cloned().chain([Value::Null]).collect())
+        }
+        Some(_) => None,
+        None => {
+            let mut tried = dates::tried(facts, granule)?;
+            tried.extend(facts.nullable.then_some(Value::Null));
+            Some(tried)
+        }
+    }
+}
+
 /// Computes an expression of one column with public values on all of them, and an expression of no column on nothing.
 pub(super) fn deduce(draft: &mut Draft, scope: &Scope) {
-    if draft.values.is_some() || draft.kind == Kind::Bool || draft.weight > COMPUTED {
+    if draft.kind == Kind::Bool || draft.weight > COMPUTED {
         return;
     }
     let columns: Vec<Column> = draft.expr.column_refs().into_iter().cloned().collect();
     let column = match columns.as_slice() {
         [] => None,
-        [column] => match scope.find(column) {
-            Some(facts) => match &facts.values {
-                Some(values) if values.len() <= FOLLOWED => Some((column, facts, values)),
-                _ => return,
-            },
+        [column] => match scope
+            .find(column)
+            .and_then(|facts| Some((facts, domain(facts, draft.granule)?)))
+        {
+            Some((facts, values)) => Some((column, facts, values)),
             None => return,
         },
         _ => return,
     };
+    // What is known already is narrowed by the bounds of days and moments alone.
+    let narrows = |(_, facts, _): &(_, &Facts, _)| facts.values.is_none();
+    if draft.values.is_some() && !column.as_ref().is_some_and(narrows) {
+        return;
+    }
     let inputs = column.map(|(column, facts, values)| {
         // Whatever is not among the values is read as NULL.
         let rows = values.iter().map(|value| scalar(value, facts.kind));
-        let rows = rows.chain([scalar(&Value::Null, facts.kind)]).collect::<Vec<_>>();
-        (column, facts.kind, rows)
+        (column, facts.kind, rows.collect::<Vec<_>>())
     });
     let Some(results) = compute(draft, inputs) else {
         return;
     };
     let found: Vec<Value> = results.iter().filter_map(value).collect();
     draft.nullable = found.len() < results.len();
-    let Some(found) = union(Vec::new(), &found) else {
+    let Some(found) = distinct(found) else {
         return;
     };
     if draft.kind.is_number() && !found.is_empty() {
