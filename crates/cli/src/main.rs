@@ -35,6 +35,7 @@ Examples:
                                         a private answer with error bars, of sample data if there is no catalog
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
+  deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
   deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable account --help               what do all these releases cost together?
@@ -62,6 +63,8 @@ enum Command {
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
+    /// Print the reference of the SQL that is understood, as Markdown
+    Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
     Train(train::Arguments),
@@ -81,6 +84,7 @@ fn main() -> std::process::ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     })

@@ -24,6 +24,8 @@ Examples:
     echo \"SELECT COUNT(*) FROM people\" | deniable query - --json
     deniable query --file visits.sql --format parquet --output visits.parquet
 
+The SQL that is understood: `deniable sql` prints all of it, with an example of everything.
+
 What a query costs depends on the query and the catalog, never on the data: `deniable explain` tells it beforehand.
 The cost is written down for good before the data is read. Whatever happens then (Ctrl-C, a crash, a full disk), what was
 charged stays charged; and once answered, the same question is answered again for nothing, for everybody.

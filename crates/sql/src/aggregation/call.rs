@@ -1,6 +1,7 @@
 //! The aggregates that a query may call, and the statistics that each is made of. The list is closed.
 
-use super::pairs::{Moments, PAIRS, Pairs};
+use super::names::{Called, called};
+use super::pairs::{Moments, Pairs};
 use super::statistic::{Argument, Measure, Statistic};
 use crate::Error;
 use crate::catalog::{Catalog, Limits};
@@ -88,24 +89,17 @@ impl Request<'_> {
             None => None,
         };
         let name = func.name().to_lowercase();
-        let sample =
-            name.ends_with("_samp") || ["var", "stddev", "variance", "var_sample"].contains(&name.as_str());
-        match name.as_str() {
-            "count" => self.count(&params.args, params.distinct, kept),
+        match called(&name) {
+            Some(Called::Count) => self.count(&params.args, params.distinct, kept),
             _ if params.distinct => Err(Error::refused(
                 format!("{name}(DISTINCT …) is refused: equal values of different people would count once"),
                 "use COUNT(DISTINCT …), or leave DISTINCT out",
             )),
-            "sum" => self.sum(&params.args, kept),
-            "avg" | "mean" => self.average(&params.args, kept),
-            "var" | "var_pop" | "var_samp" | "variance" | "var_population" | "var_sample" => {
-                self.variance(&params.args, kept, sample, false)
-            }
-            "stddev" | "stddev_pop" | "stddev_samp" => self.variance(&params.args, kept, sample, true),
-            "min" => self.quantile(&params.args, kept, 0.0),
-            "max" => self.quantile(&params.args, kept, 1.0),
-            "median" => self.quantile(&params.args, kept, 0.5),
-            dialect::QUANTILE => {
+            Some(Called::Sum) => self.sum(&params.args, kept),
+            Some(Called::Average) => self.average(&params.args, kept),
+            Some(Called::Variance { sample, root }) => self.variance(&params.args, kept, sample, root),
+            Some(Called::Rank(fraction)) => self.quantile(&params.args, kept, fraction),
+            Some(Called::Fraction) => {
                 let fraction = params
                     .args
                     .get(1)
@@ -119,12 +113,10 @@ impl Request<'_> {
                 })?;
                 self.quantile(&params.args[..1], kept, fraction)
             }
-            dialect::MODE => self.mode(&params.args, kept),
-            name if let Some((_, function, _)) = PAIRS.iter().find(|(other, ..)| *other == name) => {
-                self.pairs(*function, &params.args, kept)
-            }
-            other => Err(Error::refused(
-                format!("the aggregate {other} is refused: nobody proved what one person can do to it"),
+            Some(Called::Mode) => self.mode(&params.args, kept),
+            Some(Called::Pairs(function)) => self.pairs(function, &params.args, kept),
+            None => Err(Error::refused(
+                format!("the aggregate {name} is refused: nobody proved what one person can do to it"),
                 "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, CORR, COVAR_POP, REGR_SLOPE, MEDIAN, PERCENTILE_CONT, APPROX_QUANTILES, MODE, MIN or MAX; docs/sql.md lists all",
             )),
         }

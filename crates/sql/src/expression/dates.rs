@@ -41,7 +41,7 @@ fn years(draft: Draft, (low, high): (i32, i32)) -> Draft {
 }
 
 /// The parts of a date that can be extracted, with the range of those that have one.
-const PARTS: [(&str, Option<(i64, i64)>); 15] = [
+pub(crate) const PARTS: [(&str, Option<(i64, i64)>); 15] = [
     ("year", None),
     ("isoyear", None),
     ("quarter", Some((1, 4))),

@@ -212,7 +212,7 @@ pub(super) const FUNCTIONS: [Function; 45] = [
 ];
 
 /// The operators, for whoever documents them.
-const OPERATORS: [(&str, &str); 16] = [
+pub(crate) const OPERATORS: [(&str, &str); 16] = [
     (
         "+ - *",
         "an integer where the ranges show that it fits, else a float; NULL beyond the largest float",
@@ -253,6 +253,11 @@ const OPERATORS: [(&str, &str); 16] = [
 pub fn allowed_functions() -> Vec<(&'static str, &'static str)> {
     let functions = FUNCTIONS.iter().map(|function| (function.name, function.meaning));
     OPERATORS.into_iter().chain(functions).collect()
+}
+
+/// The names of functions, in the order of the list.
+pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|function| function.name)
 }
 
 /// Takes a call by the name that the engine gave it.

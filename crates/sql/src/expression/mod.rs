@@ -44,7 +44,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use dates::PARTS;
 pub use functions::allowed_functions;
+pub(crate) use functions::{OPERATORS, function_names};
 pub(crate) use scope::Scope;
 
 use crate::{Error, Facts, Value};

@@ -370,7 +370,8 @@ fn aggregates_of_pairs_are_those_of_sql() {
     // A filter is a side that is NULL; numbers outside of their bounds count as the bounds.
     answers(
         "SELECT REGR_COUNT(y, x) FILTER (WHERE x < 3), CORR(y, x) FILTER (WHERE x < 3), REGR_AVGX(y, LEAST(x, 2)) FROM orders",
-        &[&["2", "1", "1.8"]],
+        // LEAST passes over NULL, so the sixth row is a pair here.
+        &[&["2", "1", "1.833"]],
     );
     answers(
         "SELECT size, REGR_SLOPE(y, x) FROM orders WHERE size = 'M' GROUP BY size HAVING size = 'M'",
@@ -385,7 +386,7 @@ fn aggregates_of_pairs_are_those_of_sql() {
             "{value} in {low}..{high}"
         );
     }
-    refused("SELECT CORR(note, x) FROM orders", "is not understood");
+    refused("SELECT CORR(note, x) FROM orders", "Failed to coerce");
     refused("SELECT CORR(LENGTH(note), x) FROM orders", "without bounds");
     refused("SELECT CORR(DISTINCT y, x) FROM orders", "DISTINCT");
 }
