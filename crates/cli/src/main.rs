@@ -39,6 +39,7 @@ Examples:
                                         a private answer with error bars, of sample data if there is no catalog
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
+  deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
   deniable data release                 the data is new: declare another version of it
   deniable init people.csv              describe your own data: a draft of deniable.toml
@@ -74,6 +75,8 @@ enum Command {
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
+    /// Print the reference of the SQL that is understood, as Markdown
+    Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
     Train(train::Arguments),
@@ -111,6 +114,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     }

@@ -152,6 +152,7 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
                 most,
             } => (bin(value.clone(), *kind, *range, native)?, *most),
             Measure::Distinct { value, most } => (value.clone(), *most),
+            Measure::Histogram { place, most, .. } => (place.clone(), *most),
             _ => continue,
         };
         let mut columns = base();
@@ -167,7 +168,7 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
         };
         let one = self::form(rows) == Form::Plain;
         let plan = match &statistic.measure {
-            Measure::Tree { .. } => bounding.histogram(one),
+            Measure::Tree { .. } | Measure::Histogram { .. } => bounding.histogram(one),
             _ => bounding.distinct(one),
         };
         single.push((plan.map_err(unplannable)?, place));
@@ -277,7 +278,10 @@ pub(crate) async fn measure(
         }
     }
     for (step, place) in prepared.single {
-        let tree = matches!(statistics[place].measure, Measure::Tree { .. });
+        let tree = matches!(
+            statistics[place].measure,
+            Measure::Tree { .. } | Measure::Histogram { .. }
+        );
         let known = measured.groups.len();
         if !tree {
             measured.numbers[place] = vec![0; known];

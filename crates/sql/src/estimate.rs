@@ -1,5 +1,7 @@
 //! What released statistics say about the truth: values and intervals. Post-processing: nothing here sees data.
 
+mod pairs;
+
 use crate::aggregation::{Aggregation, Measure, Output, TREE_BRANCHES, TREE_LEAVES};
 use crate::engine::leaf_steps;
 use crate::facts::{Kind, Range};
@@ -129,6 +131,15 @@ impl Reader<'_> {
                 (Some(value), interval)
             }
             Output::Quantile { tree, fraction } => self.quantile(*tree, *fraction, group, confidence),
+            Output::Pairs { function, moments } => pairs::read(self, *function, moments, group, confidence),
+            // The place of the most frequent value among the public ones. A value has no interval.
+            Output::Mode { histogram, values } => {
+                let bins = values.len();
+                let counts = &self.released.numbers[*histogram][group * bins..(group + 1) * bins];
+                let most = counts.iter().max();
+                let place = counts.iter().position(|count| Some(count) == most);
+                (place.map(|place| place as f64), None)
+            }
         }
     }
 

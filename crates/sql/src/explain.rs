@@ -244,6 +244,30 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 name,
             }
         }
+        Output::Pairs { moments, .. } => {
+            // How far the averages of deviations and products are off, in parts of what they can be.
+            let error = moments
+                .places()
+                .iter()
+                .map(|place| {
+                    expected(*place).map(|error| error / largest(*place).max(f64::MIN_POSITIVE) / rows)
+                })
+                .sum::<Option<f64>>();
+            OutputLine {
+                expected_error: error,
+                half_width: None,
+                relative: error,
+                error_in: "parts of the bounds, of all sums that it is made of together",
+                name,
+            }
+        }
+        Output::Mode { histogram, .. } => OutputLine {
+            expected_error: expected(*histogram),
+            half_width: Some(half(*histogram, CONFIDENCE)),
+            relative: expected(*histogram).map(|error| error / rows),
+            error_in: "rows, in the count of each value",
+            name,
+        },
         Output::Quantile { tree, .. } => {
             let blur = price.noise[*tree].deviation() * f64::from(45u8).sqrt();
             let whole = matches!(

@@ -53,7 +53,8 @@ pub enum Value {
 pub struct Facts {
     /// What kind of value it is.
     pub kind: Kind,
-    /// Numbers are clamped to this before they count. `None`: unknown, so it cannot be summed.
+    /// Numbers are clamped to this before they count. `None`: unknown, so it cannot be summed. Of dates and timestamps these are the first and the last for which
+    /// groups are listed, as days or microseconds since 1970.
     pub range: Option<Range>,
     /// All values it can take (without NULL), if they are public. Other values in the data are treated as NULL.
     pub values: Option<Arc<[Value]>>,

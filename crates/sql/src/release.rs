@@ -22,7 +22,7 @@ const MOST_NUMBERS: usize = 1 << 28;
 pub(crate) struct Released {
     /// The groups that appear, in the order of their names as declared, or as bytes.
     pub(crate) groups: Vec<Vec<Value>>,
-    /// For each statistic, its number in each group, in steps; for a tree, all nodes of each group.
+    /// For each statistic, its number in each group, in steps; for a tree or a histogram, all nodes of each group.
     pub(crate) numbers: Vec<Vec<i64>>,
 }
 
@@ -76,19 +76,24 @@ pub(crate) fn release<L: Ledger>(
         }
         (Selection::Threshold, None) => return Err(mechanism::Error::NotReserved.into()),
     };
-    let each = names.len().saturating_mul(TREE_NODES);
     for (place, statistic) in statistics.iter().enumerate() {
         if Some(place) == units {
             continue;
         }
-        let tree = matches!(statistic.measure, Measure::Tree { .. });
-        if tree && each > MOST_NUMBERS {
+        // How many numbers a group has.
+        let nodes = match statistic.measure {
+            Measure::Tree { .. } => Some(TREE_NODES),
+            Measure::Histogram { bins, .. } => Some(bins),
+            _ => None,
+        };
+        let each = names.len().saturating_mul(nodes.unwrap_or(1));
+        if nodes.is_some() && each > MOST_NUMBERS {
             return Err(Error::refused(
-                "quantiles of so many groups would take too much memory",
+                "quantiles or modes of so many groups would take too much memory",
                 "group by fewer values, or filter",
             ));
         }
-        let exact: Vec<i64> = if tree {
+        let exact: Vec<i64> = if let Some(width) = nodes {
             let mut nodes = vec![0i64; each];
             let shown: HashMap<usize, usize> = names
                 .iter()
@@ -97,7 +102,11 @@ pub(crate) fn release<L: Ledger>(
                 .collect();
             for ((group, bin), rows) in &measured.bins[place] {
                 if let Some(at) = shown.get(group) {
-                    add_to_tree(&mut nodes[at * TREE_NODES..(at + 1) * TREE_NODES], *bin, *rows);
+                    let of_group = &mut nodes[at * width..(at + 1) * width];
+                    match statistic.measure {
+                        Measure::Tree { .. } => add_to_tree(of_group, *bin, *rows),
+                        _ => add_to_bin(of_group, *bin, *rows),
+                    }
                 }
             }
             nodes
@@ -153,6 +162,13 @@ impl Drawing<'_> {
             self.unit.clone(),
             self.grid,
         )
+    }
+}
+
+/// Adds rows to a bin. There are no others: the bin is a place in a list.
+fn add_to_bin(bins: &mut [i64], bin: i64, rows: i64) {
+    if let Some(count) = usize::try_from(bin).ok().and_then(|bin| bins.get_mut(bin)) {
+        *count = count.wrapping_add(rows);
     }
 }
 

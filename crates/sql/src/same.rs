@@ -623,6 +623,9 @@ fn statistic_mark(
         } => Parts::of("tree")
             .mark(mark(value, rows, catalog)?)
             .debug((kind, range, most)),
+        Measure::Histogram { place, bins, most } => Parts::of("histogram")
+            .mark(mark(place, rows, catalog)?)
+            .debug((bins, most)),
         Measure::Distinct { value, most } => Parts::of("distinct")
             .mark(mark(value, rows, catalog)?)
             .debug(most),
@@ -632,8 +635,11 @@ fn statistic_mark(
         .end())
 }
 
+/// Which meaning of SQL a saved answer is of: raised when the same words come to mean something else, as when integers were first divided without a fraction.
+const MEANING: &str = "2";
+
 /// The mark of a whole question: what its parts release, in any order.
 pub(crate) fn together(mut releases: Vec<Mark>) -> Mark {
     releases.sort();
-    Parts::of("question").marks(releases).end()
+    Parts::of("question").text(MEANING).marks(releases).end()
 }

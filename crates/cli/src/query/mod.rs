@@ -29,6 +29,8 @@ Examples:
     deniable query \"SHOW TABLES\"
     deniable query \"DESCRIBE people\"
 
+The SQL that is understood: `deniable sql` prints all of it, with an example of everything.
+
 What a query costs depends on the query and the catalog, never on the data: `deniable explain` tells it beforehand.
 The cost is written down for good before the data is read. Whatever happens then (Ctrl-C, a crash, a full disk), what was
 charged stays charged, and asking again finishes the question under the same charge. Once answered, the same question is answered

@@ -89,3 +89,13 @@ fn the_price_of_an_error_is_found() {
         2,
     );
 }
+
+/// Whoever asks what may be asked gets the reference, without a catalog, and `query` says where it is.
+#[test]
+fn the_reference_of_sql_is_printed() {
+    let folder = Folder::new();
+    let printed = folder.stdout(&["sql"]);
+    assert!(printed.starts_with("# The SQL that is understood\n"), "{printed}");
+    assert_eq!(printed, include_str!("../../../../docs/sql.md"));
+    assert!(folder.stdout(&["query", "--help"]).contains("`deniable sql`"));
+}

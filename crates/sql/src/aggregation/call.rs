@@ -1,16 +1,19 @@
 //! The aggregates that a query may call, and the statistics that each is made of. The list is closed.
 
+use super::names::{Called, called};
+use super::pairs::{Moments, Pairs};
 use super::statistic::{Argument, Measure, Statistic};
 use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::dialect;
 use crate::expression::Typed;
-use crate::facts::{Kind, Range};
+use crate::facts::{Kind, Range, Value};
 use crate::relation::{Rows, unplannable};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Expr, Operator, cast, lit, when};
+use std::sync::Arc;
 
 /// How an aggregate's answer is made of statistics, by their places.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,10 @@ pub(crate) enum Output {
     },
     /// The value of a rank.
     Quantile { tree: usize, fraction: f64 },
+    /// From the moments of pairs.
+    Pairs { function: Pairs, moments: Moments },
+    /// The value that most rows have.
+    Mode { histogram: usize, values: Arc<[Value]> },
 }
 
 impl Output {
@@ -41,6 +48,8 @@ impl Output {
                 first, second, count, ..
             } => vec![first, second, count],
             Self::Quantile { tree, .. } => vec![tree],
+            Self::Pairs { moments, .. } => moments.uses(),
+            Self::Mode { histogram, .. } => vec![histogram],
         }
     }
 }
@@ -56,7 +65,7 @@ pub(crate) struct Request<'a> {
 
 /// Bounds that a query states itself.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stated {
+pub(super) struct Stated {
     per_group: Option<Range>,
     per_row: Option<Range>,
 }
@@ -67,7 +76,7 @@ impl Request<'_> {
         let Expr::AggregateFunction(AggregateFunction { func, params }) = expr.clone().unalias() else {
             return Err(Error::refused(
                 "this is no aggregate that is understood",
-                "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, MEDIAN, PERCENTILE_CONT, MIN or MAX",
+                "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, CORR, REGR_SLOPE, MEDIAN, PERCENTILE_CONT, MODE, MIN or MAX",
             ));
         };
         if !params.order_by.is_empty() {
@@ -81,24 +90,17 @@ impl Request<'_> {
             None => None,
         };
         let name = func.name().to_lowercase();
-        let sample =
-            name.ends_with("_samp") || ["var", "stddev", "variance", "var_sample"].contains(&name.as_str());
-        match name.as_str() {
-            "count" => self.count(&params.args, params.distinct, kept),
+        match called(&name) {
+            Some(Called::Count) => self.count(&params.args, params.distinct, kept),
             _ if params.distinct => Err(Error::refused(
                 format!("{name}(DISTINCT …) is refused: equal values of different people would count once"),
                 "use COUNT(DISTINCT …), or leave DISTINCT out",
             )),
-            "sum" => self.sum(&params.args, kept),
-            "avg" | "mean" => self.average(&params.args, kept),
-            "var" | "var_pop" | "var_samp" | "variance" | "var_population" | "var_sample" => {
-                self.variance(&params.args, kept, sample, false)
-            }
-            "stddev" | "stddev_pop" | "stddev_samp" => self.variance(&params.args, kept, sample, true),
-            "min" => self.quantile(&params.args, kept, 0.0),
-            "max" => self.quantile(&params.args, kept, 1.0),
-            "median" => self.quantile(&params.args, kept, 0.5),
-            dialect::QUANTILE => {
+            Some(Called::Sum) => self.sum(&params.args, kept),
+            Some(Called::Average) => self.average(&params.args, kept),
+            Some(Called::Variance { sample, root }) => self.variance(&params.args, kept, sample, root),
+            Some(Called::Rank(fraction)) => self.quantile(&params.args, kept, fraction),
+            Some(Called::Fraction) => {
                 let fraction = params
                     .args
                     .get(1)
@@ -112,15 +114,17 @@ impl Request<'_> {
                 })?;
                 self.quantile(&params.args[..1], kept, fraction)
             }
-            other => Err(Error::refused(
-                format!("the aggregate {other} is refused: nobody proved what one person can do to it"),
-                "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, MEDIAN, PERCENTILE_CONT, APPROX_QUANTILES, MIN or MAX",
+            Some(Called::Mode) => self.mode(&params.args, kept),
+            Some(Called::Pairs(function)) => self.pairs(function, &params.args, kept),
+            None => Err(Error::refused(
+                format!("the aggregate {name} is refused: nobody proved what one person can do to it"),
+                "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, CORR, COVAR_POP, REGR_SLOPE, MEDIAN, PERCENTILE_CONT, APPROX_QUANTILES, MODE, MIN or MAX; docs/sql.md lists all",
             )),
         }
     }
 
     /// A statistic, once.
-    fn place(&mut self, statistic: Statistic) -> usize {
+    pub(super) fn place(&mut self, statistic: Statistic) -> usize {
         let same = |other: &Statistic| other.measure == statistic.measure;
         if let Some(place) = self.statistics.iter().position(same) {
             self.statistics[place].weight += 1;
@@ -131,7 +135,7 @@ impl Request<'_> {
     }
 
     /// How many rows of a unit count in a group.
-    fn most_rows(&self, what: &str) -> Result<u64, Error> {
+    pub(super) fn most_rows(&self, what: &str) -> Result<u64, Error> {
         if self.rows.rows_per_unit == Some(1) {
             return Ok(1);
         }
@@ -157,7 +161,7 @@ impl Request<'_> {
     }
 
     /// The argument, with the bounds that the query states and its filter.
-    fn argument(
+    pub(super) fn argument(
         &self,
         expr: Option<&Expr>,
         kept: Option<&Expr>,
@@ -247,7 +251,7 @@ impl Request<'_> {
     }
 
     /// The range of a number, from the query or the catalog.
-    fn range(&self, typed: &Typed, stated: Stated, what: &str) -> Result<Range, Error> {
+    pub(super) fn range(&self, typed: &Typed, stated: Stated, what: &str) -> Result<Range, Error> {
         check_number(typed, what)?;
         stated.per_row.or(typed.facts.range).ok_or_else(|| {
             if divides(&typed.expr) {
@@ -372,6 +376,50 @@ impl Request<'_> {
             fraction,
         })
     }
+
+    /// The value that most rows have: of a public list, by noisy counts of each.
+    fn mode(&mut self, args: &[Expr], kept: Option<Expr>) -> Result<Output, Error> {
+        /// More values than this would take too long to tell apart.
+        const MOST: usize = 1_000;
+        let (typed, _) = self.argument(args.first(), kept.as_ref(), "MODE")?;
+        let values = typed
+            .enumerable()
+            .filter(|values| (1..=MOST).contains(&values.len()));
+        let Some(values) = values else {
+            return Err(Error::refused(
+                format!(
+                    "MODE chooses among public values, and nothing declares the values of this, or there are more than {MOST}"
+                ),
+                "declare `values` of the column in the catalog; for a number with `bounds`, round it or use width_bucket",
+            ));
+        };
+        // The place of a row's value in the list; NULL for NULL and for what is not on it.
+        let mut cases = when(lit(false), lit(ScalarValue::Int64(None)));
+        for (place, value) in values.iter().enumerate() {
+            let same = typed.expr.clone().eq(lit(literal(value)));
+            cases = cases.when(same, lit(place as i64));
+        }
+        let place = cases.end().map_err(unplannable)?;
+        let most = self.most_rows("MODE")?;
+        let statistic = Statistic::histogram(place, values.len(), most, &shown(&args[0]));
+        Ok(Output::Mode {
+            histogram: self.place(statistic),
+            values: values.into(),
+        })
+    }
+}
+
+/// A public value as a constant of the engine.
+fn literal(value: &Value) -> ScalarValue {
+    match value {
+        Value::Null => ScalarValue::Null,
+        Value::Bool(value) => ScalarValue::Boolean(Some(*value)),
+        Value::Int(value) => ScalarValue::Int64(Some(*value)),
+        Value::Float(value) => ScalarValue::Float64(Some(*value)),
+        Value::Text(value) => ScalarValue::Utf8View(Some(value.clone())),
+        Value::Date(value) => ScalarValue::Date32(Some(*value)),
+        Value::Timestamp(value) => ScalarValue::TimestampMicrosecond(Some(*value), None),
+    }
 }
 
 /// Where AVG and SUM of the same column are asked, one sum serves both, if each unit has one row.
@@ -447,7 +495,7 @@ fn one_where(condition: Expr) -> Result<Expr, Error> {
 }
 
 /// How an argument is called in explanations.
-fn shown(expr: &Expr) -> String {
+pub(super) fn shown(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) => column.name.clone(),
         Expr::Alias(alias) => shown(&alias.expr),

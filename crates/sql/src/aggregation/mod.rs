@@ -2,10 +2,14 @@
 
 mod call;
 mod groups;
+mod names;
+mod pairs;
 mod statistic;
 
 pub(crate) use call::{Output, Request};
 pub(crate) use groups::{Groups, Selection};
+pub(crate) use names::AGGREGATES;
+pub(crate) use pairs::{Moment, Moments, Pairs};
 pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES};
 
 use crate::Error;

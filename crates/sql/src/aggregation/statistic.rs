@@ -94,6 +94,8 @@ pub(crate) enum Measure {
         range: Range,
         most: u64,
     },
+    /// Rows in each of so many bins; `place` is a row's bin, or NULL.
+    Histogram { place: Expr, bins: usize, most: u64 },
     /// Distinct values, of a unit at most so many.
     Distinct { value: Expr, most: u64 },
 }
@@ -156,6 +158,20 @@ impl Statistic {
         Self::counting(measure, most, format!("ranks of {of}"))
     }
 
+    pub(crate) fn histogram(place: Expr, bins: usize, most: u64, of: &str) -> Self {
+        let measure = Measure::Histogram { place, bins, most };
+        Self::counting(measure, most, format!("rows by {of}"))
+    }
+
+    /// Levels of nodes in which each row is once, for what counts rows by a place of theirs.
+    fn levels(&self) -> Option<(u64, u64)> {
+        match &self.measure {
+            Measure::Tree { most, .. } => Some((TREE_LEVELS, *most)),
+            Measure::Histogram { most, .. } => Some((1, *most)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn sum(argument: Argument, low: i64, high: i64, of: &str) -> Self {
         Self {
             steps: argument.steps,
@@ -199,7 +215,7 @@ impl Statistic {
                 low: self.low,
                 high: self.high,
             },
-            Measure::Tree { .. } | Measure::Distinct { .. } => return None,
+            Measure::Tree { .. } | Measure::Histogram { .. } | Measure::Distinct { .. } => return None,
         })
     }
 
@@ -222,7 +238,7 @@ impl Statistic {
     /// k. A group that it leaves and enters moves by at most W ≤ 2A, any other by at most A. With c groups of the first kind, at most 2(k−c) of the
     /// second: ℓ₁ ≤ cW + 2(k−c)A ≤ 2kA, ℓ₂² ≤ cW² + 2(k−c)A² ≤ k·max(W², 2A²), ℓ∞ ≤ W. Without keys there is one group and no other to move to: one
     /// coordinate, by at most A or W. A tree has each of a unit's rows once in each level: in one level of one group it moves ℓ₁ by at most
-    /// `most` and no coordinate by more, so ℓ₂² by at most `most`²; levels and groups add up.
+    /// `most` and no coordinate by more, so ℓ₂² by at most `most`²; levels and groups add up. A histogram is a tree of one level.
     /// Assumes: the bounding step, which looks at one unit's rows only (`bound`).
     pub(crate) fn sensitivity(
         &self,
@@ -238,9 +254,9 @@ impl Statistic {
             Neighbors::AddRemove => 1,
             Neighbors::ChangeOne => 2,
         };
-        if let Measure::Tree { most, .. } = &self.measure {
-            let most = u128::from(*most);
-            let levels = u128::from(TREE_LEVELS) * groups_wide * sides;
+        if let Some((levels, most)) = self.levels() {
+            let most = u128::from(most);
+            let levels = u128::from(levels) * groups_wide * sides;
             let coordinates = u64::try_from(levels * most).unwrap_or(u64::MAX);
             let l1 = whole(levels * most);
             let l2_squared = whole(levels * most * most);

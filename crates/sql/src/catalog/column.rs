@@ -3,6 +3,7 @@
 use super::document::{Node, Section};
 use crate::Error;
 use crate::facts::{Facts, Kind, Range, Value};
+use crate::scalar::calendar;
 use std::sync::Arc;
 use toml::de::DeValue;
 use toml::value::{Date, Datetime, Offset};
@@ -13,8 +14,8 @@ const WHOLE: f64 = 9_007_199_254_740_992.0;
 const DAY: i64 = 86_400;
 const SECOND: i64 = 1_000_000;
 
-/// A column as declared; `of_unit` is what the curator said, before the table adds what follows from it.
-pub(super) fn column(node: &Node<'_>, public: bool) -> Result<Facts, Error> {
+/// A column as declared, and what other values than the declared ones are read as; `of_unit` is what the curator said, before the table adds what follows from it.
+pub(super) fn column(node: &Node<'_>, public: bool) -> Result<(Facts, Option<String>), Error> {
     let mut section = node.section()?;
     let kind = kind(&section.need(
         "kind",
@@ -22,11 +23,13 @@ pub(super) fn column(node: &Node<'_>, public: bool) -> Result<Facts, Error> {
     )?)?;
     let mut facts = Facts::unknown(kind);
     if let Some(node) = section.take("bounds") {
-        facts.range = Some(bounds(&node, kind)?);
+        facts.range = Some(match kind {
+            Kind::Date | Kind::Timestamp => period(&node, kind)?,
+            _ => bounds(&node, kind)?,
+        });
     }
-    if let Some(node) = section.take("nullable") {
-        facts.nullable = node.flag()?;
-    }
+    let nullable = section.take("nullable").map(|node| node.flag()).transpose()?;
+    facts.nullable = nullable.unwrap_or(facts.nullable);
     if let Some(node) = section.take("values") {
         let values = values(&node, kind)?;
         let hull = values.iter().filter_map(number).fold(None, |hull, number| {
@@ -50,9 +53,45 @@ pub(super) fn column(node: &Node<'_>, public: bool) -> Result<Facts, Error> {
         // A value that is not listed is read as NULL, whatever the curator says about NULLs in the file.
         facts.nullable |= !public;
     }
+    let other = match section.take("other") {
+        Some(node) => {
+            let other = other(&node, &mut facts)?;
+            // Every text has its group now.
+            facts.nullable = nullable.unwrap_or(true);
+            Some(other)
+        }
+        None => None,
+    };
+    if let Some(node) = section.take("periods") {
+        if facts.values.is_some() {
+            return Err(node.wrong(
+                "`periods` are a list of values, and there is one",
+                "drop one of them",
+            ));
+        }
+        facts.values = Some(periods(&node, &facts)?);
+        facts.nullable |= !public;
+    }
     facts.of_unit = of_unit(&mut section, public)?;
     section.finish()?;
-    Ok(facts)
+    Ok((facts, other))
+}
+
+/// The value that stands for all that are not declared; it becomes the last of the declared ones, unless it is one already.
+fn other(node: &Node<'_>, facts: &mut Facts) -> Result<String, Error> {
+    const HINT: &str = "write for example values = [\"red\", \"green\"], other = \"other\"";
+    let (Kind::Text, Some(values)) = (facts.kind, &facts.values) else {
+        return Err(node.wrong("`other` is for columns of text with declared `values`", HINT));
+    };
+    let DeValue::String(text) = node.value() else {
+        return Err(node.wrong("expected text in double quotes", HINT));
+    };
+    let other = bound::canonical_text(text).into_owned();
+    let value = Value::Text(other.clone());
+    if !values.contains(&value) {
+        facts.values = Some(values.iter().cloned().chain([value]).collect());
+    }
+    Ok(other)
 }
 
 fn of_unit(section: &mut Section<'_>, public: bool) -> Result<bool, Error> {
@@ -91,7 +130,7 @@ fn bounds(node: &Node<'_>, kind: Kind) -> Result<Range, Error> {
         "write the smallest and the largest value that shall count, as [0, 120]; values beyond are clamped";
     if !kind.is_number() {
         return Err(node.wrong(
-            format!("bounds are for numbers, and this column is of kind {kind}"),
+            format!("bounds are for numbers, dates and timestamps, and this column is of kind {kind}"),
             "drop the bounds; for a column that groups, list its `values`",
         ));
     }
@@ -114,6 +153,86 @@ fn bounds(node: &Node<'_>, kind: Kind) -> Result<Range, Error> {
     };
     let (low, high) = (end(low)?, end(high)?);
     Range::new(low, high).ok_or_else(|| node.wrong("the first bound is above the second", HINT))
+}
+
+/// The first and the last day or moment, as days or microseconds since 1970.
+fn period(node: &Node<'_>, kind: Kind) -> Result<Range, Error> {
+    const HINT: &str =
+        "write the first and the last day that groups are listed for, as [\"2020-01-01\", \"2023-12-31\"]";
+    let ends = node.array()?;
+    let [low, high] = ends.as_slice() else {
+        return Err(node.wrong("expected two days", HINT));
+    };
+    let end = |node: &Node<'_>, last: bool| {
+        let wrong = || {
+            node.wrong(
+                "expected a day such as 2026-11-15, or, in a column of timestamps of the years 1700 to 2254, a moment such as 2026-11-15T08:30:00",
+                HINT,
+            )
+        };
+        let moment = moment(node).ok_or_else(wrong)?;
+        let day = days(&moment.date.ok_or_else(wrong)?);
+        let number = match (kind, moment.time, moment.offset) {
+            (Kind::Date, None, None) => day,
+            // A day as the last one is all of that day.
+            (Kind::Timestamp, None, None) => (day + i64::from(last)) * DAY * SECOND - i64::from(last),
+            (Kind::Timestamp, Some(_), _) => microseconds(&moment).ok_or_else(wrong)?,
+            _ => return Err(wrong()),
+        };
+        // Beyond, ends would not be exact.
+        match number as f64 {
+            number if number.abs() <= WHOLE => Ok(number),
+            _ => Err(wrong()),
+        }
+    };
+    let (low, high) = (end(low, false)?, end(high, true)?);
+    Range::new(low, high).ok_or_else(|| node.wrong("the first bound is after the second", HINT))
+}
+
+/// Every period that has a day between the bounds, by its first day.
+fn periods(node: &Node<'_>, facts: &Facts) -> Result<Arc<[Value]>, Error> {
+    /// As many as are listed of whole numbers.
+    const MOST: usize = 10_000;
+    const HINT: &str = "expected \"day\", \"week\", \"month\", \"quarter\" or \"year\", for a column that holds the first day of each; of other days, group by date_trunc('month', x), which needs bounds alone";
+    if !matches!(facts.kind, Kind::Date | Kind::Timestamp) {
+        return Err(node.wrong(
+            format!(
+                "periods are for dates and timestamps, and this column is of kind {}",
+                facts.kind
+            ),
+            "drop this key",
+        ));
+    }
+    let Some(range) = facts.range else {
+        return Err(node.wrong(
+            "periods need `bounds`, between which they are listed",
+            "declare bounds = [\"2020-01-01\", \"2023-12-31\"]",
+        ));
+    };
+    let name = node.text()?;
+    if !calendar::PERIODS.contains(&name) {
+        return Err(node.wrong("there is no such period", HINT));
+    }
+    let microseconds = DAY * SECOND;
+    let day = |end: f64| match facts.kind {
+        Kind::Date => end as i64,
+        _ => (end as i64).div_euclid(microseconds),
+    };
+    let starts = calendar::periods(name, day(range.low), day(range.high));
+    if starts.len() > MOST {
+        return Err(node.wrong(
+            format!("there are more than {MOST} periods between the bounds"),
+            "declare longer periods, or bounds that are nearer to each other",
+        ));
+    }
+    let value = |start: i64| match facts.kind {
+        Kind::Date => i32::try_from(start).ok().map(Value::Date),
+        _ => start.checked_mul(microseconds).map(Value::Timestamp),
+    };
+    let values: Option<Vec<Value>> = starts.into_iter().map(value).collect();
+    values
+        .map(Arc::from)
+        .ok_or_else(|| node.wrong("there is no such day in the calendar", HINT))
 }
 
 fn values(node: &Node<'_>, kind: Kind) -> Result<Arc<[Value]>, Error> {

@@ -395,7 +395,10 @@ fn declared(facts: &Facts) -> String {
         Some(range) if facts.kind == Kind::Int => {
             parts.push(format!("bounds = [{}, {}]", range.low, range.high))
         }
-        Some(range) => parts.push(format!("bounds = [{:?}, {:?}]", range.low, range.high)),
+        Some(range) if facts.kind == Kind::Float => {
+            parts.push(format!("bounds = [{:?}, {:?}]", range.low, range.high))
+        }
+        Some(_) => {}
         None => {}
     }
     if let Some(values) = &facts.values {

@@ -52,6 +52,11 @@ const SECTIONS: &[SectionKind] = &[
         about: "Shares of the budget. Where some analysts are listed, others may spend nothing.",
     },
     SectionKind {
+        section: "data",
+        title: "`[data]`",
+        about: "Which version of the data is meant. A saved answer belongs to a version, and a question about another one is new. It is your word, and never follows from files: that a file changed is itself about the data. `deniable data release` raises it.",
+    },
+    SectionKind {
         section: "limits",
         title: "`[limits]`",
         about: "How much of one unit counts. More keeps more of the data; less needs less noise. A table's own limits, and those in a query, come before these.",
@@ -112,6 +117,7 @@ pub(super) const KEYS: &[Key] = &[
     key("", "name", "text", "", "What the dataset is called.", r#"name = "clinic""#),
     key("", "unit", "section", "", "Whose privacy is protected.", r#"unit = { whose = "patient" }"#),
     key("", "budget", "section", "", "How much all answers together may reveal.", "budget = { epsilon = 1 }"),
+    key("", "data", "section", "version 1", "Which version of the data is meant.", r#"data = { version = "2026-11" }"#),
     key("", "limits", "section", "no limits", "How much of one unit counts.", "limits = { groups = 4 }"),
     key("", "tables", "section", "", "The tables, at least one.", "[tables.people]"),
 
@@ -128,6 +134,9 @@ pub(super) const KEYS: &[Key] = &[
     key("budget.query", "delta", "number of at least 0 and below 1", "0", "The δ that a query may take that states none.", "delta = 1e-9"),
 
     key("budget.analysts", "*", "number above 0 and at most 1", "nothing", "The share of the analyst of this name.", "alice = 0.25"),
+
+    key("data", "version", "text", r#""1""#, "What you call the present state of all data.", r#"version = "2026-11""#),
+    key("data", "version_every", r#""day", "week", "month", "quarter" or "year""#, "no schedule", "Data that is new on a public schedule: the period of the calendar (UTC) is part of the version.", r#"version_every = "month""#),
 
     key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "Of one unit, at most so many groups of a query count.", "groups = 4"),
     key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "Of one unit, at most so many rows count in each group.", "rows_per_group = 4"),
@@ -152,7 +161,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*", "clustered", "true or false", "false", "The rows of a unit lie next to each other: queries are then faster. Where that is not true they are right all the same.", "clustered = true"),
     key("tables.*", "keys", "list of lists of columns", "[]", "For public tables: columns of which no two rows agree in all.", r#"keys = [["code"], ["year", "region"]]"#),
     key("tables.*", "limits", "section", "those of `[limits]`", "Limits of this table.", "limits = { groups = 1 }"),
-    key("tables.*", "version", "text", "names, lengths and times of files", "What you call the present state of the data. A question about the same state is the same question, and free when repeated.", r#"version = "2026-11""#),
+    key("tables.*", "version", "text", "that of `[data]` alone", "What you call the present state of this table, beside the version of all data.", r#"version = "2026-11""#),
     key("tables.*", "columns", "section", "", "The columns that queries may use.", r#"columns = { id = { kind = "int" } }"#),
 
     key("tables.*.unit_through", "column", "name of a column", "", "The column here that names a row of the other table.", r#"column = "visit""#),
@@ -165,7 +174,9 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*.columns", "*", "section", "", "A column by its name in the data.", r#"age = { kind = "int", bounds = [0, 120] }"#),
 
     key("tables.*.columns.*", "kind", r#""bool", "int", "float", "text", "date" or "timestamp""#, "", "What it holds. A value that does not fit is NULL.", r#"kind = "int""#),
-    key("tables.*.columns.*", "bounds", "[lowest, highest]", "unknown: it cannot be summed", "Numbers beyond count as the nearest bound.", "bounds = [0, 120]"),
+    key("tables.*.columns.*", "bounds", "[lowest, highest]", "unknown: it cannot be summed", "Numbers beyond count as the nearest bound. Of days and moments, `[\"2020-01-01\", \"2023-12-31\"]`: months, weeks and the like between them are public groups, so that grouping by them costs no δ.", "bounds = [0, 120]"),
+    key("tables.*.columns.*", "periods", r#""day", "week", "month", "quarter" or "year""#, "none", "For days and moments with `bounds`: the values are the beginnings of these periods, and are listed as groups.", r#"periods = "month""#),
+    key("tables.*.columns.*", "other", "text", "other values are NULL", "For text with `values`: any other text is read as this value, which is the last group. NULL stays NULL.", r#"other = "other""#),
     key("tables.*.columns.*", "values", "list", "unknown", "All values it can take. Grouped by it, each is shown, also if nobody has it; other values are NULL.", r#"values = ["yes", "no"]"#),
     key("tables.*.columns.*", "nullable", "true or false", "true", "Whether it may be NULL.", "nullable = false"),
     key("tables.*.columns.*", "of_unit", "true or false", "false; true where a unit has one row", "Your word that all rows of a unit have the same value.", "of_unit = true"),

@@ -100,6 +100,8 @@ pub struct Table {
     pub limits: Limits,
     /// Its columns, in order, by name.
     pub columns: Vec<(String, Facts)>,
+    /// Columns of text with declared values in which any other value is read as this one, which is declared too. NULL stays NULL.
+    pub other: Vec<(String, String)>,
     /// What the curator calls the present state of this table beside the version of all data; part of what makes two questions the same.
     pub version: Option<String>,
     /// How its files are written, where they are CSV.
@@ -163,6 +165,7 @@ impl Table {
             identifiers: Vec::new(),
             limits: Limits::default(),
             columns: Vec::new(),
+            other: Vec::new(),
             version: None,
             csv: CsvFormat::default(),
         }

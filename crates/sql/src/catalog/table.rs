@@ -27,10 +27,11 @@ pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<
     let csv = format(&mut section, matches!(source, Source::Csv(_)))?;
     let (owner, place) = owner(&mut section)?;
     let public = owner == Owner::Public;
-    let columns = columns(&mut section, public)?;
+    let (columns, other) = columns(&mut section, public)?;
     let mut table = Table::undeclared(source);
     table.owner = owner;
     table.columns = columns;
+    table.other = other;
     table.csv = csv;
     names_exist(&table, &section)?;
     owner_exists(&table, &place)?;
@@ -275,13 +276,16 @@ fn keys(node: &Node<'_>, table: &Table) -> Result<Vec<Vec<String>>, Error> {
     Ok(keys)
 }
 
-fn columns(section: &mut Section<'_>, public: bool) -> Result<Vec<(String, Facts)>, Error> {
+/// The columns, and what values that are not declared are read as.
+type Columns = (Vec<(String, Facts)>, Vec<(String, String)>);
+
+fn columns(section: &mut Section<'_>, public: bool) -> Result<Columns, Error> {
     let node = section.need(
         "columns",
         "declare the columns that queries may use, as [tables.NAME.columns] with lines such as age = { kind = \"int\", bounds = [0, 120] }",
     )?;
     let mut seen = std::collections::BTreeSet::new();
-    let mut columns = Vec::new();
+    let (mut columns, mut others) = (Vec::new(), Vec::new());
     for (name, column_node) in node.section()?.named() {
         if name.is_empty() {
             return Err(column_node.wrong("a column without a name", "name it"));
@@ -292,10 +296,12 @@ fn columns(section: &mut Section<'_>, public: bool) -> Result<Vec<(String, Facts
                 "SQL would confuse them: declare one of them",
             ));
         }
-        columns.push((name.to_owned(), column(&column_node, public)?));
+        let (facts, other) = column(&column_node, public)?;
+        columns.push((name.to_owned(), facts));
+        others.extend(other.map(|other| (name.to_owned(), other)));
     }
     if columns.is_empty() {
         return Err(node.wrong("no columns", "declare at least one"));
     }
-    Ok(columns)
+    Ok((columns, others))
 }

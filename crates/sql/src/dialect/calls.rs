@@ -1,12 +1,12 @@
 //! Calls that the engine's planner does not know, turned into those it does, or into markers.
 
-use super::markers::{PER_GROUP, PER_ROW, QUANTILE};
+use super::markers::{MODE, PER_GROUP, PER_ROW, QUANTILE};
 use crate::Error;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
-    FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, SelectItem, Subscript,
-    UnaryOperator, Value,
+    AccessExpr, BinaryOperator, CaseWhen, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgOperator, FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart,
+    SelectItem, Subscript, UnaryOperator, Value,
 };
 
 /// The aggregates whose contributions can be bounded in the call.
@@ -43,7 +43,7 @@ pub(super) const QUANTILES: [&str; 5] = [
 pub(super) const APPROXIMATE: &str = "approx_quantiles";
 
 /// Aggregates that are known here and not to the engine.
-pub(super) const AGGREGATES: [&str; 10] = [
+pub(super) const AGGREGATES: [&str; 12] = [
     "anon_count",
     "anon_sum",
     "anon_avg",
@@ -53,6 +53,8 @@ pub(super) const AGGREGATES: [&str; 10] = [
     "count_if",
     "percentile_disc",
     "quantile",
+    "mode",
+    "approx_count_distinct",
     APPROXIMATE,
 ];
 
@@ -124,6 +126,7 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
     let Some(name) = name_of(function) else {
         return Ok(None);
     };
+    let distinct = matches!(name.as_str(), "approx_count_distinct" | "approx_distinct");
     let (name, new_name) = match name.as_str() {
         "anon_count" => ("count", Some("count")),
         "anon_sum" => ("sum", Some("sum")),
@@ -131,8 +134,13 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
         "variance" => ("var", Some("var")),
         "sign" => ("sign", Some("signum")),
         "countif" | "count_if" => ("countif", Some("count")),
+        "approx_count_distinct" | "approx_distinct" => ("count", Some("count")),
         other => (other, None),
     };
+    if let (true, Some(arguments)) = (distinct, list(function)) {
+        // What COUNT(DISTINCT …) counts exactly before its noise is what it would approximate.
+        arguments.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+    }
     if let Some(new_name) = new_name {
         function.name = ObjectName::from(Ident::new(new_name));
     }
@@ -147,6 +155,7 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
             conditional_count(function);
             bound(function, name).map(|()| None)
         }
+        "mode" if function.over.is_none() => mode(function).map(Some),
         // As a window function it is the engine's.
         _ if QUANTILES.contains(&name) && function.over.is_none() => quantile(function, name).map(Some),
         _ => bound(function, name).map(|()| None),
@@ -366,6 +375,29 @@ fn quantile(function: &mut Function, name: &str) -> Result<Expr, Error> {
         }
     }
     Ok(quantile_marker(value, fraction, function))
+}
+
+/// `MODE() WITHIN GROUP (ORDER BY x)` and `MODE(x)`.
+fn mode(function: &mut Function) -> Result<Expr, Error> {
+    let shape = || Error::Syntax {
+        what: "MODE takes one value".into(),
+        hint: "write MODE() WITHIN GROUP (ORDER BY x) or MODE(x)".into(),
+    };
+    let ordered = function.within_group.first().map(|order| order.expr.clone());
+    let several = function.within_group.len() > 1;
+    let arguments = list(function).ok_or_else(shape)?;
+    if several || arguments.duplicate_treatment.is_some() || !arguments.clauses.is_empty() {
+        return Err(shape());
+    }
+    let value = match (ordered, arguments.args.as_slice()) {
+        (Some(value), []) => value,
+        (None, [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))]) => value.clone(),
+        _ => return Err(shape()),
+    };
+    Ok(Expr::Function(Function {
+        filter: function.filter.clone(),
+        ..call(MODE, vec![value])
+    }))
 }
 
 /// The two arguments of a quantile, the first one with its bounds.

@@ -18,6 +18,8 @@ pub(crate) const PER_GROUP: &str = "__deniable_per_group";
 pub(crate) const PER_ROW: &str = "__deniable_per_row";
 /// A quantile, as an aggregate.
 pub(crate) const QUANTILE: &str = "__deniable_quantile";
+/// The most frequent value, as an aggregate.
+pub(crate) const MODE: &str = "__deniable_mode";
 /// Which of `n` equal buckets between two numbers a value falls into. Not a marker: it can be evaluated.
 pub(crate) const WIDTH_BUCKET: &str = "width_bucket";
 
@@ -34,7 +36,7 @@ pub(crate) fn marker_functions() -> (Vec<ScalarUDF>, Vec<AggregateUDF>) {
         returns: None,
         signature: Signature::any(3, Volatility::Immutable),
     };
-    let scalars = vec![
+    let mut scalars = vec![
         ScalarUDF::new_from_impl(select),
         ScalarUDF::new_from_impl(bounds(PER_GROUP)),
         ScalarUDF::new_from_impl(bounds(PER_ROW)),
@@ -42,10 +44,22 @@ pub(crate) fn marker_functions() -> (Vec<ScalarUDF>, Vec<AggregateUDF>) {
             signature: Signature::any(4, Volatility::Immutable),
         }),
     ];
+    scalars.extend(
+        crate::scalar::functions()
+            .iter()
+            .map(|function| function.as_ref().clone()),
+    );
     let quantile = Quantile {
         signature: Signature::any(2, Volatility::Immutable),
     };
-    (scalars, vec![AggregateUDF::new_from_impl(quantile)])
+    let mode = Mode {
+        signature: Signature::any(1, Volatility::Immutable),
+    };
+    let aggregates = vec![
+        AggregateUDF::new_from_impl(quantile),
+        AggregateUDF::new_from_impl(mode),
+    ];
+    (scalars, aggregates)
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -98,6 +112,32 @@ impl AggregateUDFImpl for Quantile {
 
     fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         internal_err!("the marker {QUANTILE} was left in a plan")
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Mode {
+    signature: Signature,
+}
+
+impl AggregateUDFImpl for Mode {
+    fn name(&self) -> &str {
+        MODE
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
+            [value] => Ok(value.clone()),
+            _ => plan_err!("MODE takes one value"),
+        }
+    }
+
+    fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        internal_err!("the marker {MODE} was left in a plan")
     }
 }
 

@@ -11,10 +11,11 @@
 //! | `__deniable_per_group(x, low, high)` → type of x, the argument of an aggregate | `contribution_bounds_per_group => (low, high)`; for `COUNT(*)` x is 1 |
 //! | `__deniable_per_row(x, low, high)` → type of x, the same, and inside a per-group marker when both are given | `contribution_bounds_per_row => (low, high)` |
 //! | `__deniable_quantile(x, fraction)` → float, an aggregate | `PERCENTILE_CONT`, `PERCENTILE_DISC`, `QUANTILE`, `QUANTILE_CONT`, `APPROX_PERCENTILE_CONT`, `APPROX_QUANTILES`; the fraction is a literal in 0..=1 |
+//! | `__deniable_mode(x)` → type of x, an aggregate | `MODE() WITHIN GROUP (ORDER BY x)`, `MODE(x)` |
 //!
 //! Bounds and fractions are literals. `MIN`, `MAX` and `MEDIAN` stay as they are, because over released results they are the engine's.
 //! Some names become those of the engine: `ANON_SUM`, `ANON_AVG` and `ANON_COUNT` lose their prefix, `MEAN` is `avg`, `VARIANCE` is `var`,
-//! `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`. `width_bucket` is a function that the engine lacks; the one here is real.
+//! `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`, `APPROX_COUNT_DISTINCT(x)` and `APPROX_DISTINCT(x)` are `count(DISTINCT x)`. `width_bucket` is a function that the engine lacks; the one here is real.
 //!
 //! Clauses of other databases that the engine's planner would pass over are refused.
 //! Types with a time zone are refused, because the engine's planner would drop the zone silently.
@@ -31,7 +32,7 @@ mod spelling;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use markers::{PER_GROUP, PER_ROW, QUANTILE, SELECT, WIDTH_BUCKET, marker_functions};
+pub(crate) use markers::{MODE, PER_GROUP, PER_ROW, QUANTILE, SELECT, WIDTH_BUCKET, marker_functions};
 pub(crate) use options::{GroupSelection, SelectOptions};
 pub(crate) use spelling::as_written;
 

@@ -115,8 +115,17 @@ pub(super) fn to(draft: Draft, kind: Kind) -> Result<Draft, Error> {
         }
         // The engine fails on days that its calendar does not have, even where it should give NULL.
         (Kind::Date | Kind::Timestamp, Kind::Text) | (Kind::Timestamp, Kind::Date) => {
+            let column = dates::is_column(&draft);
             let draft = dates::in_calendar(draft);
-            above(try_cast(draft.expr.clone(), data_type), &draft)
+            let cast = above(try_cast(draft.expr.clone(), data_type), &draft);
+            match kind {
+                Kind::Date => dates::day_of_moment(cast, &draft, column),
+                _ => cast,
+            }
+        }
+        (Kind::Date, Kind::Timestamp) => {
+            let cast = above(try_cast(draft.expr.clone(), data_type), &draft).with_nulls();
+            cast.with_bounds(dates::as_moments(draft.kind, draft.bounds))
         }
         _ => {
             let draft = draft.settled();

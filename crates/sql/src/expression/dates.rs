@@ -1,18 +1,18 @@
 //! Dates and timestamps. The engine's calendar has edges, and it fails beyond them; values near them are made NULL first.
 
-use super::bounds::Bounds;
+use super::bounds::{Arithmetic, Bounds};
 use super::casts;
 use super::draft::{Draft, binary, call, cast};
 use super::functions::Call;
-use crate::{Error, Kind, Value};
+use crate::scalar::calendar::{self, DAY, HOUR};
+use crate::scalar::date_bin::stride;
+use crate::scalar::to_char::Pattern;
+use crate::{Error, Facts, Kind, Value, scalar};
 use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::ScalarValue;
 use datafusion::functions::core::nullif;
 use datafusion::functions::datetime::{date_part, date_trunc};
 use datafusion::logical_expr::{Expr, Operator};
-
-/// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 /// Days from 1970 to the last day before the year 1, and to the first day of the year 10000.
 const YEARS_1_TO_9999: (i32, i32) = (-719_163, 2_932_897);
@@ -41,7 +41,7 @@ fn years(draft: Draft, (low, high): (i32, i32)) -> Draft {
 }
 
 /// The parts of a date that can be extracted, with the range of those that have one.
-const PARTS: [(&str, Option<(i64, i64)>); 15] = [
+pub(crate) const PARTS: [(&str, Option<(i64, i64)>); 15] = [
     ("year", None),
     ("isoyear", None),
     ("quarter", Some((1, 4))),
@@ -78,21 +78,47 @@ pub(super) fn part(mut call_: Call) -> Result<Draft, Error> {
             format!("the parts are {}", names.join(", ")),
         ));
     };
-    let moment = maybe_null(temporal(moment, call_.name)?);
+    let moment = temporal(moment, call_.name)?;
+    let (column, lies) = (is_column(&moment), as_moments(moment.kind, moment.bounds));
+    let moment = maybe_null(moment);
     let arguments = vec![text(name), moment.expr.clone()];
     let expr = call(date_part(), arguments);
     if *name == "epoch" {
+        let seconds = lies.rising(|moment| moment / 1e6);
         return Ok(Draft {
             numeric: true,
-            ..Draft::above(expr, Kind::Float, &[&moment]).partly_defined()
+            ..Draft::above(expr, Kind::Float, &[&moment])
+                .with_bounds(seconds)
+                .partly_defined()
         });
     }
+    let granule = match *name {
+        "hour" => HOUR,
+        "minute" => HOUR / 60,
+        "second" => 1_000_000,
+        "millisecond" => 1_000,
+        "microsecond" => 1,
+        _ => DAY,
+    };
     let part = Draft {
         numeric: true,
-        ..Draft::above(cast(expr, DataType::Int64), Kind::Int, &[&moment])
+        ..Draft::above(cast(expr, DataType::Int64), Kind::Int, &[&moment]).stepping(granule, column)
     };
     let Some((low, high)) = *range else {
-        return Ok(Draft { small: true, ..part });
+        // A year begins at the same place for all, and the year of a week is at most one off.
+        let slack = if *name == "isoyear" { 1 } else { 0 };
+        let year = |moment: f64| calendar::civil((moment / DAY as f64).floor() as i64).0;
+        let years = match lies.range() {
+            Some(range) => Bounds::new(
+                (year(range.low) - slack) as f64,
+                (year(range.high) + slack) as f64,
+            ),
+            None => Bounds::UNKNOWN,
+        };
+        return Ok(Draft {
+            small: true,
+            ..part.with_bounds(years)
+        });
     };
     let listed = high - low < LISTED;
     Ok(Draft {
@@ -142,21 +168,165 @@ pub(super) fn truncate(mut call_: Call) -> Result<Draft, Error> {
             format!("the units are {}", UNITS.join(", ")),
         ));
     };
-    let moment = casts::to(temporal(moment, call_.name)?, Kind::Timestamp)?;
+    let moment = temporal(moment, call_.name)?;
+    let column = is_column(&moment);
+    let moment = casts::to(moment, Kind::Timestamp)?;
     let moment = years(moment, YEARS_1700_TO_2261);
     let expr = call(date_trunc(), vec![text(unit), moment.expr.clone()]);
-    Ok(Draft::above(expr, Kind::Timestamp, &[&moment]))
+    let granule = match *unit {
+        "microsecond" => 1,
+        "millisecond" => 1_000,
+        "second" => 1_000_000,
+        "minute" => HOUR / 60,
+        "hour" => HOUR,
+        // All longer ones begin with a day.
+        _ => DAY,
+    };
+    Ok(Draft::above(expr, Kind::Timestamp, &[&moment]).stepping(granule, column))
+}
+
+/// `to_char(x, 'YYYY-MM')`.
+pub(super) fn to_char(mut call_: Call) -> Result<Draft, Error> {
+    let [moment, pattern] = call_.take()?;
+    let Some(read) = pattern.text_literal().map(Pattern::read) else {
+        return Err(Error::refused(
+            "the pattern of to_char must be a constant",
+            "write for example to_char(x, 'YYYY-MM')",
+        ));
+    };
+    let granule = read?.granule();
+    let moment = temporal(moment, call_.name)?;
+    let expr = call(scalar::to_char(), vec![moment.expr.clone(), pattern.expr.clone()]);
+    let column = is_column(&moment);
+    // The result is in canonical form: the function sees to that.
+    Ok(Draft::above(expr, Kind::Text, &[&moment])
+        .with_nulls()
+        .stepping(granule, column))
+}
+
+/// `date_bin(stride, x, origin)`; the reader has made a number of microseconds of the stride.
+pub(super) fn bin(mut call_: Call) -> Result<Draft, Error> {
+    let origin = match call_.arguments.len() {
+        3 => call_
+            .arguments
+            .pop()
+            .map(|origin| temporal(origin, call_.name))
+            .transpose()?,
+        _ => None,
+    };
+    let [stride, moment] = call_.take()?;
+    let origin = match origin {
+        None => Some(0),
+        Some(origin) => match casts::to(origin, Kind::Timestamp)?.literal {
+            Some(ScalarValue::TimestampMicrosecond(origin, None)) => origin,
+            _ => None,
+        },
+    };
+    let (Some(stride), Some(origin)) = (stride.int_literal(), origin) else {
+        return Err(Error::refused(
+            "date_bin takes a constant interval and a constant origin",
+            "write for example date_bin(INTERVAL '15 minutes', x, TIMESTAMP '2024-01-01')",
+        ));
+    };
+    let moment = temporal(moment, call_.name)?;
+    let column = is_column(&moment);
+    let constant = ScalarValue::TimestampMicrosecond(Some(origin), None);
+    let arguments = vec![
+        super::draft::integer(stride),
+        moment.expr.clone(),
+        Expr::Literal(constant, None),
+    ];
+    let expr = call(scalar::date_bin(), arguments);
+    // Strides begin at the origin plus multiples of themselves, which all are multiples of this.
+    let granule = common(stride, origin.rem_euclid(stride));
+    Ok(Draft::above(expr, Kind::Timestamp, &[&moment])
+        .with_nulls()
+        .stepping(granule, column))
+}
+
+/// The stride of `date_bin` as a constant number of microseconds.
+pub(super) fn constant_stride(interval: IntervalMonthDayNano) -> Result<Draft, Error> {
+    stride(interval).map(Draft::int)
+}
+
+/// The greatest common divisor; 0 is a multiple of everything.
+pub(super) fn common(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { common(b, a % b) }
+}
+
+/// Days and moments.
+pub(super) fn is_temporal(kind: Kind) -> bool {
+    matches!(kind, Kind::Date | Kind::Timestamp)
+}
+
+/// Whether it is a column of moments as it is, so that a function of it that goes in steps does so in the column's values.
+pub(super) fn is_column(draft: &Draft) -> bool {
+    draft.kind == Kind::Timestamp && matches!(draft.expr, Expr::Column(_))
+}
+
+impl Draft {
+    /// Says that this function of `column` is the same for all its moments in the same multiple of `granule` microseconds.
+    fn stepping(self, granule: i64, column: bool) -> Self {
+        Self {
+            granule: if column { granule } else { self.granule },
+            ..self
+        }
+    }
+}
+
+/// A day that was cut from a moment.
+pub(super) fn day_of_moment(day: Draft, moment: &Draft, column: bool) -> Draft {
+    let days = moment.bounds.rising(|moment| (moment / DAY as f64).floor());
+    day.with_bounds(days).stepping(DAY, column)
+}
+
+/// Where moments lie, if these are the days on which they lie.
+pub(super) fn as_moments(kind: Kind, bounds: Bounds) -> Bounds {
+    match kind {
+        Kind::Date => bounds.rising(|day| day * DAY as f64),
+        _ => bounds,
+    }
+}
+
+/// Moments are tried on at most so many values, a hundred years of days.
+const TRIED: i64 = 36_600;
+
+/// Public values of a column of days or moments on which an expression takes all the values that it takes between the column's bounds; `None` where they are too many.
+///
+/// Days are all tried. Of moments the first of each granule is, and the first of all: between them the expression does not change.
+pub(super) fn tried(facts: &Facts, granule: i64) -> Option<Vec<Value>> {
+    let range = facts.range?;
+    let (low, high) = (range.low.ceil() as i64, range.high.floor() as i64);
+    match facts.kind {
+        Kind::Date if high - low < TRIED => (low..=high)
+            .map(|day| i32::try_from(day).ok().map(Value::Date))
+            .collect(),
+        Kind::Timestamp => {
+            let granule = if granule == 0 { DAY } else { granule };
+            let (first, last) = (low.div_euclid(granule) + 1, high.div_euclid(granule));
+            if last - first >= TRIED {
+                return None;
+            }
+            let starts = (first..=last).map(|place| place * granule);
+            let all = std::iter::once(low)
+                .chain(starts)
+                .filter(|moment| *moment <= high);
+            Some(all.map(Value::Timestamp).collect())
+        }
+        _ => None,
+    }
 }
 
 /// Days between two days.
 pub(super) fn days_between(left: &Draft, right: &Draft) -> Draft {
     let days = |draft: &Draft| cast(draft.expr.clone(), DataType::Int64);
     // Differences of 32-bit numbers fit in 64 bits.
-    Draft::above(
+    let between = Draft::above(
         binary(days(left), Operator::Minus, days(right)),
         Kind::Int,
         &[left, right],
-    )
+    );
+    between.with_bounds(left.bounds.subtract(right.bounds, Arithmetic::Integer))
 }
 
 /// A day or a moment, later or earlier by a constant interval.

@@ -1,6 +1,7 @@
 //! A part of an expression that was taken, with everything known of it.
 
 use super::bounds::Bounds;
+use super::dates;
 use super::integers::Halves;
 use super::values::{self, Part};
 #[cfg(test)]
@@ -44,6 +45,9 @@ pub(super) struct Draft {
     pub(super) weight: u64,
     /// Parts of it that have few public values, where its columns have not.
     pub(super) parts: Vec<Arc<Part>>,
+    /// It is the same for all values of a column of moments that lie in the same multiple of so many microseconds: 1 where nothing is known, and 0 where it has no such
+    /// column.
+    pub(super) granule: i64,
     /// The constant that it is.
     pub(super) literal: Option<ScalarValue>,
     /// A NULL that nobody gave a kind.
@@ -70,6 +74,9 @@ impl Draft {
                 .iter()
                 .fold(1, |sum: u64, part| sum.saturating_add(part.weight)),
             parts: together(parts),
+            granule: parts
+                .iter()
+                .fold(0, |common, part| dates::common(common, part.granule)),
             literal: None,
             untyped: false,
         }
@@ -81,11 +88,12 @@ impl Draft {
             bounds = values::bounds(values);
         }
         Self {
-            bounds: if facts.kind.is_number() {
+            bounds: if facts.kind.is_number() || dates::is_temporal(facts.kind) {
                 bounds
             } else {
                 Bounds::UNKNOWN
             },
+            granule: i64::from(facts.kind == Kind::Timestamp),
             values: facts.values.clone(),
             nullable: facts.nullable,
             of_unit: facts.of_unit,
@@ -110,6 +118,8 @@ impl Draft {
         let bounds = match public {
             Some(Value::Int(value)) => Bounds::integer(value),
             Some(Value::Float(value)) => Bounds::new(value, value),
+            Some(Value::Date(day)) => Bounds::integer(i64::from(day)),
+            Some(Value::Timestamp(moment)) => Bounds::integer(moment),
             _ => Bounds::UNKNOWN,
         };
         Self {
@@ -279,7 +289,10 @@ impl Draft {
         }
         Facts {
             kind: self.kind,
-            range: self.bounds.range().filter(|_| self.kind.is_number()),
+            range: self
+                .bounds
+                .range()
+                .filter(|_| self.kind.is_number() || dates::is_temporal(self.kind)),
             values,
             nullable: self.nullable,
             of_unit: self.of_unit,

@@ -1,9 +1,10 @@
 //! The list of functions.
 
 use super::draft::Draft;
-use super::{choice, dates, math, refuse, text};
+use super::{choice, dates, math, patterns, refuse, text};
 use crate::Error;
 use crate::dialect::WIDTH_BUCKET;
+use crate::scalar::{DATE_BIN, REGEXP_COUNT, REGEXP_LIKE, REGEXP_REPLACE, REGEXP_SUBSTR, TO_CHAR};
 
 /// A call whose arguments were taken.
 pub(super) struct Call {
@@ -50,7 +51,7 @@ const fn function(
 }
 
 /// Everything that can be called. Other names of the same functions (`length`, `pow`, `ifnull`, …) are resolved by the engine's planner.
-pub(super) const FUNCTIONS: [Function; 39] = [
+pub(super) const FUNCTIONS: [Function; 45] = [
     function("abs", "the absolute value", math::absolute),
     function(
         "ceil",
@@ -169,6 +170,26 @@ pub(super) const FUNCTIONS: [Function; 39] = [
         text::split,
     ),
     function(
+        REGEXP_LIKE,
+        "regexp_like(x, 'pattern', 'i'): whether a regular expression matches, the flag being optional; also written x ~ 'pattern'",
+        patterns::like,
+    ),
+    function(
+        REGEXP_SUBSTR,
+        "regexp_substr(x, 'pattern'): the first match, or NULL",
+        patterns::substring,
+    ),
+    function(
+        REGEXP_COUNT,
+        "regexp_count(x, 'pattern'): matches in the first 1,000 characters",
+        patterns::count,
+    ),
+    function(
+        REGEXP_REPLACE,
+        "regexp_replace(x, 'pattern', 'new', 'g'): the first match replaced, or with g all of them in the first 1,000 characters; \\1 is the first group of the pattern, \\& the match",
+        patterns::replace,
+    ),
+    function(
         "date_part",
         "EXTRACT(part FROM x): year, isoyear, quarter, month, week, day, doy, dow, isodow, hour, minute, second, millisecond, microsecond, epoch",
         dates::part,
@@ -178,10 +199,20 @@ pub(super) const FUNCTIONS: [Function; 39] = [
         "date_trunc('month', x): the start of the year, quarter, month, week, day, hour, minute, second, … as a timestamp; NULL outside the years 1700 to 2261",
         dates::truncate,
     ),
+    function(
+        DATE_BIN,
+        "date_bin(INTERVAL '15 minutes', x, origin): the start of the stride in which x lies, strides being counted from a constant origin, or from 1970-01-01",
+        dates::bin,
+    ),
+    function(
+        TO_CHAR,
+        "to_char(x, 'YYYY-MM'): a date or timestamp as text, by a constant pattern; NULL outside the years 1 to 9999",
+        dates::to_char,
+    ),
 ];
 
 /// The operators, for whoever documents them.
-const OPERATORS: [(&str, &str); 14] = [
+pub(crate) const OPERATORS: [(&str, &str); 16] = [
     (
         "+ - *",
         "an integer if both sides are, else a float; NULL beyond 64 bits and beyond the largest float",
@@ -205,6 +236,14 @@ const OPERATORS: [(&str, &str); 14] = [
     ("AND OR NOT", "three-valued logic"),
     ("BETWEEN, IN (…)", "comparisons with a range and with a list"),
     ("LIKE, ILIKE", "constant patterns of at most 1000 bytes"),
+    (
+        "~ ~* !~ !~*",
+        "constant regular expressions of at most 1000 bytes, in linear time; with * letters of either case",
+    ),
+    (
+        "SIMILAR TO",
+        "constant patterns of the whole text: % _ | * + ? {} () []",
+    ),
     ("||", "texts one after the other; NULL when one is"),
     ("CASE", "both forms"),
     (
@@ -217,6 +256,11 @@ const OPERATORS: [(&str, &str); 14] = [
 pub fn allowed_functions() -> Vec<(&'static str, &'static str)> {
     let functions = FUNCTIONS.iter().map(|function| (function.name, function.meaning));
     OPERATORS.into_iter().chain(functions).collect()
+}
+
+/// The names of functions, in the order of the list.
+pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|function| function.name)
 }
 
 /// Takes a call by the name that the engine gave it.

@@ -37,6 +37,7 @@ mod functions;
 mod integers;
 mod logic;
 mod math;
+mod patterns;
 mod reader;
 mod refuse;
 mod scope;
@@ -46,7 +47,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use dates::PARTS;
 pub use functions::allowed_functions;
+pub(crate) use functions::{OPERATORS, function_names};
 pub(crate) use scope::Scope;
 pub(crate) use values::together;
 

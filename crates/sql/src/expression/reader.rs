@@ -3,10 +3,12 @@
 use super::draft::{Draft, binary};
 use super::functions;
 use super::scope::Scope;
-use super::{arithmetic, casts, choice, dates, draft, logic, refuse, values};
+use super::{arithmetic, casts, choice, dates, draft, logic, patterns, refuse, values};
+use crate::scalar::DATE_BIN;
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, Operator};
 
 /// How deep an expression may nest. Chains of AND and OR count once.
@@ -60,10 +62,14 @@ impl Reader<'_> {
                 let (operand, pattern) = (inner.read(&like.expr)?, inner.read(&like.pattern)?);
                 logic::like(operand, pattern, like)
             }
+            Expr::SimilarTo(like) => {
+                let (operand, pattern) = (inner.read(&like.expr)?, inner.read(&like.pattern)?);
+                patterns::similar_to(operand, pattern, like)
+            }
             Expr::Case(_) => inner.case(expr),
             Expr::Cast(cast) => casts::written(inner.read(&cast.expr)?, cast.field.data_type()),
             Expr::TryCast(cast) => casts::written(inner.read(&cast.expr)?, cast.field.data_type()),
-            Expr::ScalarFunction(call) => functions::read(call.name(), inner.all(&call.args)?),
+            Expr::ScalarFunction(call) => functions::read(call.name(), inner.arguments(call)?),
             other => Err(refuse::expression(other)),
         }?
         .checked()
@@ -72,6 +78,15 @@ impl Reader<'_> {
 
     fn all(self, exprs: &[Expr]) -> Result<Vec<Draft>, Error> {
         exprs.iter().map(|expr| self.read(expr)).collect()
+    }
+
+    /// The arguments of a call. An interval has a meaning of its own in one place only.
+    fn arguments(self, call: &ScalarFunction) -> Result<Vec<Draft>, Error> {
+        let read = |(place, argument): (usize, &Expr)| match interval(argument) {
+            Some(interval) if place == 0 && call.name() == DATE_BIN => dates::constant_stride(interval),
+            _ => self.read(argument),
+        };
+        call.args.iter().enumerate().map(read).collect()
     }
 
     fn column(self, expr: &Expr) -> Result<Draft, Error> {
@@ -108,7 +123,10 @@ impl Reader<'_> {
             | Operator::IsDistinctFrom
             | Operator::IsNotDistinctFrom => logic::compare(left, operator, right),
             Operator::StringConcat => super::text::join(left, right),
-            other => Err(refuse::operator(other)),
+            other => match patterns::operator(other) {
+                Some((insensitive, negated)) => patterns::matches(left, &right, insensitive, negated),
+                None => Err(refuse::operator(other)),
+            },
         }
     }
 

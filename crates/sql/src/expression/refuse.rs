@@ -32,7 +32,6 @@ pub(super) fn expression(expr: &Expr) -> Error {
             "an aggregate cannot stand inside an expression of rows",
             "aggregate in a subquery, grouped by the privacy unit",
         ),
-        Expr::SimilarTo(_) => ("SIMILAR TO is not taken over private rows", "use LIKE or ILIKE"),
         Expr::GroupingSet(_) => (
             "grouping sets cannot stand inside an expression",
             "write them directly in GROUP BY",
@@ -52,14 +51,9 @@ pub(super) fn expression(expr: &Expr) -> Error {
 /// An operator that is not taken.
 pub(super) fn operator(operator: Operator) -> Error {
     let hint = match operator {
-        Operator::RegexMatch
-        | Operator::RegexIMatch
-        | Operator::RegexNotMatch
-        | Operator::RegexNotIMatch
-        | Operator::LikeMatch
-        | Operator::ILikeMatch
-        | Operator::NotLikeMatch
-        | Operator::NotILikeMatch => "use LIKE or ILIKE with a constant pattern",
+        Operator::LikeMatch | Operator::ILikeMatch | Operator::NotLikeMatch | Operator::NotILikeMatch => {
+            "use LIKE or ILIKE with a constant pattern"
+        }
         Operator::IntegerDivide => "write a / b, which is cut towards zero for integers, or div(a, b)",
         Operator::BitwiseXor => "write power(a, b)",
         Operator::BitwiseAnd
@@ -96,7 +90,7 @@ pub(super) fn function(name: &str) -> Error {
     if name.starts_with("regexp") {
         return Error::refused(
             format!("{name} is not taken over private rows"),
-            "use LIKE, ILIKE, starts_with, strpos, split_part or replace",
+            "the functions of regular expressions are regexp_like, regexp_substr, regexp_count and regexp_replace",
         );
     }
     let mut names: Vec<_> = FUNCTIONS.iter().map(|function| function.name).collect();

@@ -6,6 +6,7 @@
 
 use super::Typed;
 use super::bounds::Bounds;
+use super::dates;
 use super::draft::Draft;
 use super::scope::Scope;
 use crate::group_name::encode;
@@ -51,7 +52,7 @@ fn size(facts: &Facts, integral: bool) -> Option<usize> {
     }
     match facts.kind {
         Kind::Bool => return Some(2),
-        Kind::Int => {}
+        Kind::Int | Kind::Date => {}
         Kind::Float if integral => {}
         _ => return None,
     }
@@ -68,6 +69,7 @@ pub(super) fn enumerable(facts: &Facts, integral: bool) -> Option<Vec<Value>> {
         return Some(values.to_vec());
     }
     let whole: fn(f64) -> Value = match facts.kind {
+        Kind::Date => |value| Value::Date(value as i32),
         Kind::Bool => return Some(vec![Value::Bool(false), Value::Bool(true)]),
         Kind::Int => |value| Value::Int(value as i64),
         _ => Value::Float,
@@ -161,10 +163,12 @@ pub(super) fn deduce(draft: &mut Draft, scope: &Scope) {
     if known || draft.kind == Kind::Bool || draft.weight > COMPUTED {
         return;
     }
-    let Some(results) = images(std::slice::from_ref(&draft.expr), &draft.parts, scope) else {
+    let images = images(std::slice::from_ref(&draft.expr), &draft.parts, scope)
+        .map(|images| images.into_iter().flatten().collect())
+        .or_else(|| of_moments(draft, scope));
+    let Some(mut found) = images else {
         return;
     };
-    let mut found: Vec<Value> = results.into_iter().flatten().collect();
     draft.nullable = found.contains(&Value::Null);
     found.retain(|value| *value != Value::Null);
     if draft.kind.is_number() && !found.is_empty() {
@@ -173,6 +177,34 @@ pub(super) fn deduce(draft: &mut Draft, scope: &Scope) {
         found.sort_by_cached_key(|value| encode(std::slice::from_ref(value)));
     }
     draft.values = Some(found.into());
+}
+
+/// The image of an expression of one column of bounded days or moments: computed on values that stand for all, since the expression changes in steps (`dates`).
+fn of_moments(draft: &Draft, scope: &Scope) -> Option<Vec<Value>> {
+    let columns: HashSet<&Column> = draft.expr.column_refs();
+    let column = columns.iter().next().filter(|_| columns.len() == 1)?;
+    let facts = scope.find(column).filter(|facts| facts.values.is_none())?;
+    let mut tried = dates::tried(facts, draft.granule)?;
+    tried.extend(facts.nullable.then_some(Value::Null));
+    if tried.is_empty() {
+        return Some(Vec::new());
+    }
+    let values = tried.iter().map(|value| scalar(value, facts.kind));
+    let field = Arc::new(Field::new(&column.name, facts.kind.data_type(), true));
+    let arrow = Schema::new(vec![field.clone()]);
+    let fields = vec![(column.relation.clone(), field)];
+    let schema = Arc::new(DFSchema::new_with_metadata(fields, HashMap::default()).ok()?);
+    let batch = RecordBatch::try_new(Arc::new(arrow), vec![ScalarValue::iter_to_array(values).ok()?]).ok()?;
+    let result = compute(&draft.expr, &schema, &batch)?;
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for row in 0..batch.num_rows() {
+        let value = value(&ScalarValue::try_from_array(&result, row).ok()?).unwrap_or(Value::Null);
+        if seen.insert(encode(std::slice::from_ref(&value))) {
+            found.push(value);
+        }
+    }
+    (found.len() <= LISTED).then_some(found)
 }
 
 /// All combinations of values that several expressions have on the same row, NULL included, if their columns have few.

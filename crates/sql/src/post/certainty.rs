@@ -4,7 +4,7 @@
 //! on its way carry one, and otherwise a reason why there is none. A column is never called exact because an interval was lost.
 
 use super::spans::{self, Part};
-use super::{CHOSEN, ENDS};
+use super::{CHOSEN, CHOSEN_BY_COUNTS, ENDS, NOISY};
 use crate::Error;
 use crate::frontier::RELEASED;
 use crate::relation::unplannable;
@@ -227,6 +227,9 @@ fn scanned(plan: &LogicalPlan, scan: &TableScan, names: &mut Names) -> Extended 
     let columns = (0..shown).map(|place| {
         let ends = ENDS.map(|end| format!("{end}{place}"));
         let there = |name: &String| fields.iter().any(|field| field.name() == name);
+        if fields[place].metadata().contains_key(NOISY) {
+            return Known::Noisy(CHOSEN_BY_COUNTS);
+        }
         if !ends.iter().all(there) {
             return Known::Exact;
         }

@@ -7,7 +7,7 @@ mod certainty;
 mod spans;
 
 use self::certainty::{Known, Names, extend};
-use crate::aggregation::{Aggregation, Selection, Shape};
+use crate::aggregation::{Aggregation, Output, Selection, Shape};
 use crate::catalog::Catalog;
 use crate::engine::over_data;
 use crate::estimate::Estimate;
@@ -26,6 +26,12 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::SessionContext;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Marks, in the description of a column of a released table, that it is noisy although it has no interval.
+const NOISY: &str = "deniable.noisy";
+
+/// Why such a column has none.
+const CHOSEN_BY_COUNTS: &str = "it is the value with the largest noisy count";
 
 /// Marks, in the description of a released table, that which groups it has was decided by noise.
 const CHOSEN: &str = "deniable.chosen";
@@ -56,6 +62,21 @@ pub(crate) fn table(
             }
         } else {
             let estimates = &outputs[place - keys];
+            if let Output::Mode { values, .. } = &aggregation.outputs[place - keys] {
+                // Which of the public values it is.
+                let values = estimates.iter().map(|estimate| {
+                    let value = estimate.value.and_then(|place| values.get(place as usize));
+                    scalar(value.unwrap_or(&Value::Null), data_type)
+                });
+                columns.push(match estimates.is_empty() {
+                    true => datafusion::arrow::array::new_empty_array(data_type),
+                    false => ScalarValue::iter_to_array(values).map_err(unplannable)?,
+                });
+                let without_ends = HashMap::from([(NOISY.to_owned(), String::new())]);
+                let field = Field::new(column_name(place), data_type.clone(), true);
+                fields.push(field.with_metadata(without_ends));
+                continue;
+            }
             let whole = data_type.is_integer();
             let values = estimates.iter().map(|estimate| {
                 let value = estimate.value?;
@@ -116,6 +137,9 @@ pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Fini
         name: column.name.clone(),
         certainty: match place(format!("low{at}")).zip(place(format!("high{at}"))) {
             Some((low, high)) => Certainty::Interval { low, high },
+            None if table.schema().field(at).metadata().contains_key(NOISY) => {
+                Certainty::NoInterval(CHOSEN_BY_COUNTS)
+            }
             None => Certainty::Exact,
         },
     });

@@ -22,7 +22,7 @@ pub const PEOPLE: u64 = 300_000;
 /// How many visits they make together.
 pub const VISITS: u64 = 988_904;
 
-const CATALOG: &str = include_str!("deniable.toml");
+pub(crate) const CATALOG: &str = include_str!("deniable.toml");
 const REGIONS: &str = include_str!("regions.csv");
 const ROWS_A_BATCH: usize = 8192;
 const ROWS_A_GROUP: usize = 1 << 16;

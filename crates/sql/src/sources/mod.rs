@@ -26,16 +26,17 @@ pub(crate) use postgres::{quoted_name, table_names};
 
 use crate::Error;
 use crate::catalog::{Source, Table};
-use crate::facts::Kind;
+use crate::facts::{Facts, Kind, Value};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use bound::{canonical, canonical_identifier, canonical_within};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, TableReference};
+use datafusion::common::{Column, ScalarValue, TableReference};
 use datafusion::datasource::provider_as_source;
+use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, when};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ pub async fn provider(
 /// The rows of a table as a plan with exactly the declared columns, in the declared order, each as its [`Kind::data_type`] and qualified by `name`.
 ///
 /// A value that does not fit its kind is NULL; none can raise an error. Days and moments are of the years 1 to 9999. Values are in canonical form (`bound::canonical`):
-/// an infinity is the declared bound on its side, or NULL where none is declared. Other values outside of declared bounds and lists are left as they are.
+/// an infinity is the declared bound on its side, or NULL where none is declared. A text that is not declared is the column's `other` value where it has one. Other values outside of declared bounds and lists are left as they are.
 ///
 /// # Errors
 /// When the table cannot be opened, lacks a declared column, or has it in a type from which the kind cannot be made. That depends on its
@@ -100,12 +101,32 @@ pub async fn typed_scan(
             Kind::Text if texts == Texts::Whole => value,
             kind => canonical(value, kind),
         };
+        let value = match table.other.iter().find(|(name, _)| name == column) {
+            Some((_, other)) => declared_or(value, facts, other).map_err(engine)?,
+            None => value,
+        };
         expressions.push(value.alias_qualified(Some(relation.clone()), column));
     }
     LogicalPlanBuilder::scan(relation, provider_as_source(provider), Some(projected))
         .and_then(|plan| plan.project(expressions))
         .and_then(|plan| plan.build())
         .map_err(engine)
+}
+
+/// A declared value as it is, NULL as NULL, and anything else as `other`: a function of the one cell.
+fn declared_or(value: Expr, facts: &Facts, other: &str) -> Result<Expr, DataFusionError> {
+    let text = |text: &str| lit(ScalarValue::Utf8View(Some(text.to_owned())));
+    let declared = facts.values.iter().flat_map(|values| values.iter());
+    let declared: Vec<Expr> = declared
+        .filter_map(|value| match value {
+            Value::Text(value) => Some(text(value)),
+            _ => None,
+        })
+        .collect();
+    // Where the value is NULL, so is the first test.
+    when(value.clone().in_list(declared, false), value.clone())
+        .when(value.is_not_null(), text(other))
+        .end()
 }
 
 /// The column at `index`, as a value of this kind.

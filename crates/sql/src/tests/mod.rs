@@ -1,5 +1,6 @@
 //! The whole way of a query under attack: what the exact numbers before the noise do when one unit comes, goes or changes.
 
+mod asked;
 mod examples;
 mod hunter;
 mod movement;

@@ -101,6 +101,10 @@ pub(super) fn vectors(aggregation: &Aggregation, measured: &Measured) -> Vec<Vec
                         level += 1;
                     }
                 }
+            } else if matches!(statistic.measure, Measure::Histogram { .. }) {
+                for ((group, bin), rows) in &measured.bins[place] {
+                    *vector.entry((names[group].clone(), *bin as usize)).or_default() += rows;
+                }
             } else {
                 for (group, number) in measured.numbers[place].iter().enumerate() {
                     vector.insert((names[&group].clone(), 0), *number);

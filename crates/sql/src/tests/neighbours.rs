@@ -220,6 +220,11 @@ pub(super) const QUERIES: &[&str] = &[
     "SELECT keyed.c, COUNT(*) FROM own LEFT JOIN keyed ON keyed.g = own.g GROUP BY keyed.c",
     "SELECT c, COUNT(*) FROM (SELECT t.u AS u, own.g AS c FROM t LEFT JOIN own ON t.u = own.u AND t.x < 5) AS e GROUP BY c",
     "SELECT COUNT(*) FROM (SELECT u, c, COUNT(*) AS k FROM (SELECT t.u AS u, own.g AS c FROM t LEFT JOIN own ON t.u = own.u AND t.x < 5) AS e GROUP BY u, c) AS s",
+    "SELECT CORR(y, x), REGR_INTERCEPT(x, y), COVAR_SAMP(x, y) FROM t",
+    "SELECT g, REGR_R2(x, y), MODE(o) FROM t GROUP BY g",
+    "SELECT MODE(g), CORR(x, -x) FROM own",
+    "SELECT to_char(day, 'YYYY-MM') AS m, COUNT(*), APPROX_COUNT_DISTINCT(regexp_substr(g, '[a-z]')) FROM t WHERE g !~ '^z' GROUP BY m",
+    "SELECT date_bin(INTERVAL '36 hours', day, DATE '2000-01-01') AS m, COUNT(*) FROM t GROUP BY m",
     "SELECT SUM(m, contribution_bounds_per_row => (-10, 50)), COUNT(DISTINCT l) FROM (SELECT u, MAX(x) AS m, MIN(x) AS l FROM t GROUP BY u) AS s",
 ];
 

@@ -77,7 +77,7 @@ fn every_mistake_is_told_by_its_place() {
         ("choice = { kind = \"text\" }", "choice = { kind = \"uuid\" }", "tables.votes.columns.choice.kind: there is no such kind"),
         ("choice = { kind = \"text\" }", "choice = { kind = \"text\", bound = 1 }", "tables.votes.columns.choice: there is no key `bound` here"),
         ("choice = { kind = \"text\" }", "choice = { kind = \"text\" }\nChoice = { kind = \"text\" }", "tables.votes.columns.Choice: another column differs"),
-        ("choice = { kind = \"text\" }", "choice = { kind = \"text\", bounds = [0, 1] }", "tables.votes.columns.choice.bounds: bounds are for numbers, and this column is of kind text"),
+        ("choice = { kind = \"text\" }", "choice = { kind = \"text\", bounds = [0, 1] }", "tables.votes.columns.choice.bounds: bounds are for numbers, dates and timestamps, and this column is of kind text"),
         ("bounds = [0, 120]", "bounds = [120, 0]", "line 30, tables.People.columns.age.bounds: the first bound is above the second"),
         ("bounds = [0, 120]", "bounds = [0]", "line 30, tables.People.columns.age.bounds: expected two numbers"),
         ("bounds = [0, 120]", "bounds = 120", "line 30, tables.People.columns.age.bounds: expected a list"),

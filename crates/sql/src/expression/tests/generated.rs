@@ -187,6 +187,10 @@ impl Tape<'_> {
                     self.expression(Kind::Text)
                 )
             }
+            16 if self.pick(&["cast", "match"]) == "match" => {
+                let pattern = self.pick(&["~ '^\\w+$'", "!~* 'É|s'", "SIMILAR TO '%(a|b)_'"]);
+                format!("({} {pattern})", self.expression(Kind::Text))
+            }
             16 => format!("CAST({} AS BOOLEAN)", self.read_text()),
             17 => format!("CAST({} AS BOOLEAN)", self.expression(Kind::Int)),
             choice => self.same(Kind::Bool, choice),
@@ -368,7 +372,23 @@ impl Tape<'_> {
                 ]);
                 format!("split_part({}, {arguments})", self.expression(Kind::Text))
             }
-            12..=14 => format!("CAST({} AS VARCHAR)", self.any()),
+            12 => {
+                let pattern = self.pick(&[
+                    "YYYY-MM-DD HH24:MI:SS.US",
+                    "FMMonth Day IYYY IW",
+                    "\"é\"Q WW W D DDD AM",
+                ]);
+                format!("to_char({}, '{pattern}')", self.temporal())
+            }
+            13 => {
+                let call = self.pick(&[
+                    "regexp_replace(TEXT, '(.)(.?)', '\\2\\1\\&', 'g')",
+                    "regexp_replace(TEXT, '', 'e\u{301}', 'g')",
+                    "regexp_substr(TEXT, '[^a-z]+$')",
+                ]);
+                call.replace("TEXT", &self.expression(Kind::Text))
+            }
+            14 => format!("CAST({} AS VARCHAR)", self.any()),
             choice => self.same(Kind::Text, choice),
         }
     }
@@ -406,7 +426,14 @@ impl Tape<'_> {
             ]),
             3..=5 => format!("CAST({} AS TIMESTAMP)", self.expression(Kind::Date)),
             6..=8 => format!("CAST({} AS TIMESTAMP)", self.read_text()),
-            9..=12 => {
+            12 => {
+                let stride = self.pick(&["15 minutes", "7 days", "36500 days", "1 microsecond"]);
+                format!(
+                    "date_bin(INTERVAL '{stride}', {}, TIMESTAMP '2001-02-16 20:05:00')",
+                    self.temporal()
+                )
+            }
+            9..=11 => {
                 let unit = self.pick(&[
                     "year",
                     "quarter",

@@ -45,6 +45,9 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT COUNT(*), SUM(x) FROM (SELECT u, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY d) AS k FROM t) AS q WHERE k = 1",
     "SELECT COUNT(*), SUM(r, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, SUM(x) OVER (PARTITION BY u ORDER BY s ROWS 2 PRECEDING) AS r FROM t) AS q",
     "SELECT COUNT(*), COUNT(DISTINCT z) FROM (SELECT u, x, LAG(s) OVER (PARTITION BY u, y ORDER BY d DESC) AS z, RANK() OVER (PARTITION BY u ORDER BY x) AS k FROM t) AS q WHERE k > 1 AND x <> 0",
+    "SELECT CORR(x, y), REGR_SLOPE(x, y), MODE(CAST(y AS BIGINT) % 3) FROM (SELECT u, LEAST(GREATEST(x, -10), 50) AS x, LEAST(GREATEST(CAST(y AS BIGINT), -5), 9) AS y FROM t) AS q",
+    "SELECT to_char(d, 'IYYY-IW Day') AS k, COUNT(*) FROM t WHERE date_bin(INTERVAL '7 days', d, DATE '2024-01-01') > TIMESTAMP '0001-01-02' GROUP BY k",
+    "SELECT regexp_replace(s, '(.)', '\\1\\1', 'g') AS k, COUNT(*) FROM t WHERE s !~* '^[a-m]' GROUP BY k",
     GROWING,
 ];
 
@@ -364,7 +367,7 @@ impl Grammar<'_> {
 
     fn integer(&mut self, tables: &[&str], depth: usize) -> String {
         let table = self.pick(tables);
-        match self.seeded.below(if depth == 0 { 3 } else { 9 }) {
+        match self.seeded.below(if depth == 0 { 3 } else { 10 }) {
             0 => self.seeded.pick(INTEGERS).to_string(),
             1 | 2 => format!("CAST({table}.y AS BIGINT)"),
             3 => format!("CAST({} AS BIGINT)", self.float(tables, depth - 1)),
@@ -380,6 +383,7 @@ impl Grammar<'_> {
                 let (one, other) = (self.integer(tables, depth - 1), self.integer(tables, depth - 1));
                 format!("CAST({one} {operator} {other} AS BIGINT)")
             }
+            8 => format!("regexp_count({}, '[a-zé]|')", self.text(tables, depth - 1)),
             _ => format!("EXTRACT(year FROM {table}.d)"),
         }
     }
@@ -393,7 +397,16 @@ impl Grammar<'_> {
             };
         }
         let inner = depth - 1;
-        match self.seeded.below(7) {
+        match self.seeded.below(11) {
+            7 => format!("to_char({table}.d, 'YYYY-MM Dy HH24')"),
+            8 => format!(
+                "CAST(date_bin(INTERVAL '40 hours', {table}.d, TIMESTAMP '2001-02-16 20:05:00') AS VARCHAR)"
+            ),
+            9 => format!(
+                "regexp_replace({}, '(\\w)(.?)', '\\2-\\1', 'g')",
+                self.text(tables, inner)
+            ),
+            10 => format!("regexp_substr({}, '.+[^a]')", self.text(tables, inner)),
             0 => format!("({} || {})", self.text(tables, inner), self.text(tables, inner)),
             1 => format!("upper({})", self.text(tables, inner)),
             2 => format!("lower({})", self.text(tables, inner)),
@@ -424,7 +437,8 @@ impl Grammar<'_> {
             return format!("({one} {joined} {other})");
         }
         let table = self.pick(tables);
-        match self.seeded.below(7) {
+        match self.seeded.below(8) {
+            7 => format!("{} ~* '(é|A)+$'", self.text(tables, depth)),
             0 | 1 => format!(
                 "{} {operator} {}",
                 self.float(tables, depth),

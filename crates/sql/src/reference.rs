@@ -1,0 +1,295 @@
+//! The reference of the SQL that is understood, made of the tables that the code itself looks names up in.
+
+use crate::aggregation::AGGREGATES;
+use crate::expression::{OPERATORS, PARTS, allowed_functions, function_names};
+use crate::scalar::to_char::WORDS;
+
+/// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
+const CLAUSES: [(&str, &str, &str); 17] = [
+    (
+        "SELECT … FROM … WHERE",
+        "rows that the condition keeps; each row is looked at alone",
+        "SELECT COUNT(*) FROM people WHERE age >= 18 AND region IN ('Ashford', 'Dunmere')",
+    ),
+    (
+        "GROUP BY",
+        "columns and expressions. Groups with public names all appear, empty ones too; others appear where enough people are in them, which costs δ",
+        "SELECT region, sex, COUNT(*) FROM people GROUP BY region, sex",
+    ),
+    (
+        "GROUP BY of dates",
+        "with `bounds` on the column, months and other periods are public groups",
+        "SELECT date_trunc('month', day) AS month, COUNT(*) FROM visits GROUP BY month ORDER BY month",
+    ),
+    (
+        "FILTER (WHERE …)",
+        "an aggregate of some of the rows",
+        "SELECT COUNT(*) FILTER (WHERE smoker), COUNT(*) FROM people",
+    ),
+    (
+        "HAVING, ORDER BY, LIMIT, OFFSET",
+        "over released results, so they are free",
+        "SELECT occupation, AVG(hours) AS hours FROM people GROUP BY occupation HAVING COUNT(*) > 100 ORDER BY hours DESC LIMIT 3",
+    ),
+    (
+        "arithmetic over aggregates",
+        "free, and intervals are carried along where they can be",
+        "SELECT department, SUM(cost) / COUNT(*) AS average FROM visits GROUP BY department",
+    ),
+    (
+        "window functions",
+        "over released results",
+        "SELECT region, n, RANK() OVER (ORDER BY n DESC) AS place FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) AS counted",
+    ),
+    (
+        "WITH, subqueries in FROM",
+        "views of private rows, or of released results",
+        "WITH adults AS (SELECT * FROM people WHERE age >= 18) SELECT education, AVG(income) FROM adults GROUP BY education",
+    ),
+    (
+        "GROUP BY the privacy unit, in a subquery",
+        "one row a person, computed of the person's own rows",
+        "SELECT AVG(visits, contribution_bounds_per_row => (0, 20)) FROM (SELECT person_id, COUNT(*) AS visits FROM visits GROUP BY person_id) AS of_person",
+    ),
+    (
+        "SELECT DISTINCT, in a subquery",
+        "with the column that names the unit",
+        "SELECT department, COUNT(*) FROM (SELECT DISTINCT person_id, department FROM visits) AS once GROUP BY department",
+    ),
+    (
+        "JOIN of private tables",
+        "on the columns that name the unit, and further conditions: INNER and LEFT",
+        "SELECT people.sex, AVG(visits.cost) FROM visits JOIN people ON visits.person_id = people.person_id GROUP BY people.sex",
+    ),
+    (
+        "JOIN with a public table",
+        "on any condition",
+        "SELECT regions.country, COUNT(*) FROM people JOIN regions ON people.region = regions.region GROUP BY regions.country",
+    ),
+    (
+        "UNION ALL",
+        "of private rows that have owners",
+        "SELECT COUNT(*) FROM (SELECT person_id FROM people UNION ALL SELECT person_id FROM visits) AS both_tables",
+    ),
+    (
+        "contribution_bounds_per_group => (low, high)",
+        "what one person may add to one group, stated in the call",
+        "SELECT department, SUM(cost, contribution_bounds_per_group => (0, 500)) FROM visits GROUP BY department",
+    ),
+    (
+        "contribution_bounds_per_row => (low, high)",
+        "what one row may add",
+        "SELECT AVG(cost, contribution_bounds_per_row => (0, 100)) FROM visits",
+    ),
+    (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
+        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, max_groups_contributed = 1) department, COUNT(*) FROM visits GROUP BY department",
+    ),
+    (
+        "group_selection_strategy = PUBLIC_GROUPS",
+        "refused unless all names of groups are public",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = PUBLIC_GROUPS) to_char(day, 'YYYY-MM') AS month, COUNT(*) FROM visits GROUP BY month",
+    ),
+];
+
+/// An example of each function, over the columns of the sample's people (`p`) or visits (`v`).
+const EXAMPLES: [(&str, char, &str); 45] = [
+    ("abs", 'p', "abs(age - 40)"),
+    ("ceil", 'v', "ceil(cost / 100)"),
+    ("floor", 'v', "floor(cost / 100)"),
+    ("round", 'v', "round(cost, 1)"),
+    ("trunc", 'v', "trunc(cost)"),
+    ("signum", 'p', "sign(hours - 40)"),
+    ("sqrt", 'v', "sqrt(minutes)"),
+    ("ln", 'p', "ln(income)"),
+    ("log", 'p', "log(2, income)"),
+    ("log10", 'p', "log10(income)"),
+    ("log2", 'p', "log2(income)"),
+    ("exp", 'p', "exp(age / 100)"),
+    ("power", 'p', "power(age, 2)"),
+    ("width_bucket", 'p', "width_bucket(age, 0, 100, 10)"),
+    ("coalesce", 'p', "coalesce(income, 0)"),
+    ("nvl", 'p', "nvl(income, 0)"),
+    ("nvl2", 'p', "nvl2(income, 'told', 'not told')"),
+    ("nullif", 'p', "nullif(hours, 0)"),
+    ("greatest", 'v', "greatest(cost, 10)"),
+    ("least", 'v', "least(cost, 500)"),
+    ("lower", 'p', "lower(region)"),
+    ("upper", 'p', "upper(region)"),
+    ("reverse", 'p', "reverse(region)"),
+    ("btrim", 'p', "trim(region)"),
+    ("ltrim", 'p', "ltrim(region, 'A')"),
+    ("rtrim", 'p', "rtrim(region, 'd')"),
+    ("character_length", 'p', "length(region)"),
+    ("strpos", 'p', "strpos(region, 'r')"),
+    ("starts_with", 'p', "starts_with(region, 'A')"),
+    ("ends_with", 'p', "ends_with(region, 'd')"),
+    ("contains", 'p', "contains(region, 'ford')"),
+    ("substr", 'p', "substr(region, 1, 3)"),
+    ("left", 'p', "left(region, 1)"),
+    ("right", 'p', "right(region, 4)"),
+    ("concat", 'p', "concat(sex, ' of ', region)"),
+    ("replace", 'p', "replace(region, ' ', '-')"),
+    ("split_part", 'p', "split_part(region, ' ', 1)"),
+    ("regexp_like", 'p', "regexp_like(region, '^[a-f]', 'i')"),
+    ("regexp_substr", 'p', "regexp_substr(region, '[a-z]+')"),
+    ("regexp_count", 'p', "regexp_count(region, '[aeiou]')"),
+    (
+        "regexp_replace",
+        'p',
+        "regexp_replace(region, '[aeiou]', '', 'g')",
+    ),
+    ("date_part", 'v', "EXTRACT(YEAR FROM day)"),
+    ("date_trunc", 'v', "date_trunc('quarter', day)"),
+    (
+        "date_bin",
+        'v',
+        "date_bin(INTERVAL '7 days', day, DATE '2024-01-01')",
+    ),
+    ("to_char", 'v', "to_char(day, 'YYYY-\"Q\"Q')"),
+];
+
+/// How matching differs from PostgreSQL's.
+const REGULAR: &str = "\
+Patterns are constants of at most 1,000 bytes, compiled before anything is charged; a match takes time linear in the text, whatever the pattern and the text are.
+They are written as for PostgreSQL: `.` is any character, lines mean nothing, `\\m`, `\\M`, `\\y`, `\\Y` are edges of words, `\\A` and `\\Z` those of the text, and
+`[[:alpha:]]` and its like hold letters of any script. What differs:
+
+- Look-around, `(?=…)` and `(?<!…)`, and backreferences, `\\1` in a pattern, are refused: they do not allow linear time.
+- `\\b` is the edge of a word, as everywhere but in PostgreSQL.
+- Of alternatives the first that fits is taken, and not the longest; `(?i)` at the start of a pattern and `{m,n}` work, `***` and `(?n)` do not.
+- `regexp_count` and `regexp_replace` with `g` look at the first 1,000 characters of a text, and give nothing of what comes after.
+- The flags are `i`, `c` and `g`.
+";
+
+/// What is known before anybody looks at data.
+const PUBLIC: &str = "\
+Names of groups are public, and cost nothing, where the catalog and the query tell all of them: a column with `values` or `periods`, a boolean, a whole number with `bounds`, a date with
+`bounds`; a `CASE` of constants; and an expression of one such column. Of a timestamp with `bounds` they are public where the expression goes in steps: `date_trunc`, `date_bin`, `to_char`,
+`EXTRACT`, `CAST(x AS DATE)`. At most 100,000 groups are listed. Rows whose value lies outside of `bounds` and is not among `values` are in none of them.
+
+A column of text with `values = [\"red\", \"green\"], other = \"other\"` reads every other text as `other`, which has a group of its own, the last; NULL stays NULL.
+";
+
+/// Every query of the reference that must be accepted, over the sample.
+#[cfg(test)]
+fn examples() -> Vec<String> {
+    let clauses = CLAUSES.iter().map(|(_, _, example)| (*example).to_owned());
+    let aggregates = AGGREGATES.iter().map(|aggregate| aggregate.example.to_owned());
+    let functions = EXAMPLES
+        .iter()
+        .map(|(_, table, expression)| query(*table, expression));
+    clauses.chain(aggregates).chain(functions).collect()
+}
+
+/// A query that groups by an expression.
+#[cfg(test)]
+fn query(table: char, expression: &str) -> String {
+    let table = if table == 'p' { "people" } else { "visits" };
+    format!("SELECT {expression} AS k, COUNT(*) FROM {table} GROUP BY k")
+}
+
+/// A row of a table in Markdown.
+fn row(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// The reference, as Markdown: `docs/sql.md`.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# The SQL that is understood\n\n\
+         <!-- Made from the tables in crates/sql/src. Do not edit: change the tables, and run\n     \
+         DENIABLE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_reference_of_sql_is_the_document)' -->\n\n\
+         `deniable sql` prints this page. The dialect is that of PostgreSQL, with GoogleSQL's words for differential privacy. What is not on these lists is refused before anything is charged, with a hint.\n\
+         The examples are about the built-in sample, and a test asks each of them. After the noise, over released results, the engine's whole SQL is free.\n\n\
+         ## Clauses\n\n| clause | meaning | example |\n|---|---|---|\n",
+    );
+    let code = |example: &str| format!("`{example}`");
+    for (clause, meaning, example) in CLAUSES {
+        text += &row(&[&code(clause), meaning, &code(example)]);
+    }
+    text += "\n## Aggregates\n\nNumbers need bounds, from the catalog or the call. Each comes with an interval that holds the truth with 95 % confidence, unless it says otherwise.\n\n| aggregate | meaning | example |\n|---|---|---|\n";
+    for aggregate in &AGGREGATES {
+        text += &row(&[
+            &code(aggregate.written),
+            aggregate.meaning,
+            &code(aggregate.example),
+        ]);
+    }
+    text += "\n## Groups with public names\n\n";
+    text += PUBLIC;
+    text += "\n## Operators over private rows\n\nNo value of the data makes an expression fail: what is undefined is NULL.\n\n| operator | meaning |\n|---|---|\n";
+    for (operator, meaning) in OPERATORS {
+        text += &row(&[&code(operator), meaning]);
+    }
+    text += "\n## Functions over private rows\n\n| function | meaning | example |\n|---|---|---|\n";
+    let functions = allowed_functions();
+    for name in function_names() {
+        let meaning = functions.iter().find(|(other, _)| *other == name);
+        let example = EXAMPLES.iter().find(|(other, ..)| *other == name);
+        text += &row(&[
+            &code(name),
+            meaning.map_or("", |(_, meaning)| meaning),
+            &example.map_or_else(String::new, |(_, _, example)| code(example)),
+        ]);
+    }
+    text += "\n### Parts of dates\n\n`EXTRACT(part FROM x)`: ";
+    let parts: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+    text += &parts.join(", ");
+    text += ".\n\n### Patterns of to_char\n\nFM before a word leaves out zeros and blanks; other letters go in double quotes.\n\n| pattern | writes |\n|---|---|\n";
+    for (word, meaning) in WORDS {
+        text += &row(&[&code(word), meaning]);
+    }
+    text += "\n### Regular expressions\n\n";
+    text += REGULAR;
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner::Planner;
+    use crate::question::{Ask, Question};
+    use std::path::Path;
+
+    #[test]
+    fn the_reference_of_sql_is_the_document() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
+        if std::env::var_os("DENIABLE_WRITE_DOCS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, reference()).unwrap();
+        }
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            written == reference(),
+            "docs/sql.md is not what the tables make\nhint: DENIABLE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_reference_of_sql_is_the_document)'"
+        );
+    }
+
+    #[test]
+    fn every_example_is_accepted() {
+        let catalog = crate::Catalog::parse(crate::sample::CATALOG, Path::new("sample")).unwrap();
+        let planner = Planner::new(&catalog).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut refused = Vec::new();
+        for sql in examples() {
+            let ask = Ask::new(&sql, "reader");
+            if let Err(error) = runtime.block_on(Question::new(&ask, &catalog, &planner)) {
+                refused.push(format!("{sql}: {error}"));
+            }
+        }
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+    }
+
+    #[test]
+    fn every_function_has_an_example() {
+        for name in function_names() {
+            assert!(
+                EXAMPLES.iter().any(|(other, ..)| *other == name),
+                "{name}: add a row to EXAMPLES"
+            );
+        }
+    }
+}
