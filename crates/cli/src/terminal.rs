@@ -13,6 +13,7 @@ pub(crate) use table::{Column, DynamicTable, Heading, Table, cut};
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -138,9 +139,13 @@ pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> ExitCode {
     }
 }
 
-/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says it.
+/// Whether anything was written to standard output.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says it. A check that failed has printed its result before, and a
+/// program reads one object: then the words go to standard error.
 pub(crate) fn tell(error: &CliError, as_json: bool) {
-    let _ = if as_json {
+    let _ = if as_json && !PRINTED.load(Ordering::SeqCst) {
         writeln!(std::io::stdout(), "{}", error.json())
     } else {
         writeln!(std::io::stderr(), "{error}")
@@ -166,6 +171,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 
 /// The same for bytes that need not be text: they are written as they are.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
+    PRINTED.store(true, Ordering::SeqCst);
     print_to(std::io::stdout().lock(), bytes)
 }
 
