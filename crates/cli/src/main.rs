@@ -10,6 +10,7 @@ mod described;
 mod explain;
 mod html;
 mod init;
+mod limits;
 mod markup;
 mod outputs;
 mod plot;
@@ -37,6 +38,7 @@ Examples:
                                         what would it cost? spends nothing
   deniable budget                       who spent what, and what is left
   deniable init people.csv              describe your own data: a draft of deniable.toml
+  deniable limits visits --epsilon 0.1  how much of one person should count, found privately
   deniable account --help               what do all these releases cost together?
   deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
@@ -59,6 +61,7 @@ enum Command {
     Budget(budget::Arguments),
     Explain(explain::Arguments),
     Init(init::Arguments),
+    Limits(limits::Arguments),
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
@@ -79,6 +82,7 @@ fn main() -> std::process::ExitCode {
         Command::Budget(arguments) => budget::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Limits(arguments) => limits::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),

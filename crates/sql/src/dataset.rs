@@ -1,10 +1,12 @@
 //! A dataset that can be asked.
 
 use crate::answer::{Answer, Cost, answer};
+use crate::bounds::bounds;
 use crate::catalog::{Catalog, LedgerPlace};
+use crate::cut::{self, CutEstimate};
 use crate::engine::{ask as plan_of, form, measure};
 use crate::engines::Engines;
-use crate::estimate::{CONFIDENCE, estimates};
+use crate::estimate::CONFIDENCE;
 use crate::examples::{self, Encoding, Examples, Texts};
 use crate::explain::{Explanation, explain};
 use crate::planner::Planner;
@@ -158,6 +160,32 @@ impl Dataset {
         explain(&question, &self.catalog, group_size)
     }
 
+    /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
+    pub fn cut_before(&self, ask: &Ask) -> Result<Vec<CutEstimate>, Error> {
+        let question = self.understand(ask)?;
+        let about: Vec<String> = (0..question.visible).map(|place| question.about(place)).collect();
+        let Some(mut store) = Store::open_existing(&self.place())? else {
+            return Ok(Vec::new());
+        };
+        let mut found: Vec<CutEstimate> = Vec::new();
+        for charge in store
+            .charges()?
+            .into_iter()
+            .rev()
+            .filter(|charge| charge.answered)
+        {
+            let stored = store.stored_answer(&charge.question)?;
+            let answer = stored.and_then(|stored| serde_json::from_str::<Answer>(&stored.answer).ok());
+            for estimate in answer.into_iter().flat_map(|answer| answer.cut) {
+                let known = found.iter().any(|other| other.about == estimate.about);
+                if about.contains(&estimate.about) && !known {
+                    found.push(estimate);
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
     pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
         self.query_watched(ask, &mut |_| ())
@@ -234,7 +262,7 @@ impl Dataset {
         }
         let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
-        let mut tables = Vec::new();
+        let mut all = Vec::new();
         for (place, (aggregation, prepared)) in question.split.aggregations.iter().zip(prepared).enumerate() {
             let price = &question.prices[place];
             let measured = self
@@ -242,21 +270,35 @@ impl Dataset {
                 .block_on(measure(prepared, &aggregation.statistics, engines))?;
             let first = question.first(place);
             let unit = &self.catalog.unit;
-            let released = release(
-                aggregation,
+            let aggregation = cut::with_names(question, place, &all);
+            all.push(release(
+                &aggregation,
                 price,
                 measured,
                 account,
                 &mut reservation,
                 first,
                 unit,
-            )?;
-            let outputs: Vec<_> = aggregation
-                .outputs
-                .iter()
-                .map(|output| estimates(aggregation, price, &released, output))
-                .collect();
-            tables.push(post::table(aggregation, &released.groups, &outputs)?);
+            )?);
+        }
+        let mut tables = Vec::new();
+        let mut cuts = Vec::new();
+        let mut included = Vec::new();
+        for (place, aggregation) in question
+            .split
+            .aggregations
+            .iter()
+            .take(question.visible)
+            .enumerate()
+        {
+            let (outputs, read) = cut::read(question, place, &all, CONFIDENCE);
+            tables.push(post::table(aggregation, &all[place].groups, &outputs)?);
+            included.push(
+                read.as_ref()
+                    .map(|read| read.included.clone())
+                    .unwrap_or_default(),
+            );
+            cuts.extend(read.map(|read| read.told(&self.catalog.unit.whose)));
         }
         watch(Stage::Measured);
         let mut notes = question.notes(&self.catalog);
@@ -281,7 +323,10 @@ impl Dataset {
             delta,
             charge: receipt.number,
         };
-        answer(&finished, notes, cost, CONFIDENCE)
+        let bounds = bounds(question, &self.catalog.unit.whose, &included);
+        let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
+        answer.cut = cuts;
+        Ok(answer)
     }
 
     /// Runs what comes after the noise over made-up releases, so that what cannot work is refused before it is paid for.
@@ -293,6 +338,7 @@ impl Dataset {
             .split
             .aggregations
             .iter()
+            .take(question.visible)
             .map(post::made_up)
             .collect::<Result<Vec<_>, Error>>()?;
         let finishing = post::finish(&question.split.post, tables, session, &self.catalog);

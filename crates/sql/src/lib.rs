@@ -13,7 +13,9 @@
 
 mod aggregation;
 mod answer;
+mod bounds;
 pub mod catalog;
+mod cut;
 mod dataset;
 mod dialect;
 mod engine;
@@ -40,9 +42,12 @@ pub mod sources;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod tuning;
 
 pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
+pub use bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use catalog::Catalog;
+pub use cut::{CutEstimate, Share};
 pub use dataset::{Answered, Dataset, Stage};
 pub use error::Error;
 pub use examples::{Coding, Encoding, Examples, Texts, encoding};
@@ -50,3 +55,4 @@ pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use expression::allowed_functions;
 pub use facts::{Facts, Kind, Range, Value};
 pub use question::Ask;
+pub use tuning::{FindLimits, FoundLimits, Profile, with_limits};

@@ -1,7 +1,8 @@
 //! A query, understood and priced, before anything is spent or read.
 
-use crate::aggregation::{Aggregation, Measure, Selection};
+use crate::aggregation::{Aggregation, Selection};
 use crate::catalog::Catalog;
+use crate::cut::{self, Cut};
 use crate::frontier::{self, Split};
 use crate::planner::{Planned, Planner};
 use crate::price::{Price, price};
@@ -11,7 +12,7 @@ use accounting::{Delta, Epsilon};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{LogicalPlan, lit};
-use exact::Rational;
+use exact::{Rational, ratio};
 use mechanism::{Charge, Stated};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -27,6 +28,8 @@ pub struct Ask {
     pub epsilon: Option<Epsilon>,
     /// Likewise.
     pub delta: Option<Delta>,
+    /// Whether what the limits cut is to be estimated, for a share of ε. A query may say how large a share.
+    pub cut_estimate: bool,
 }
 
 impl Ask {
@@ -37,6 +40,7 @@ impl Ask {
             analyst: analyst.into(),
             epsilon: None,
             delta: None,
+            cut_estimate: true,
         }
     }
 }
@@ -48,6 +52,10 @@ pub(crate) struct Question {
     pub(crate) written: LogicalPlan,
     pub(crate) split: Split,
     pub(crate) prices: Vec<Price>,
+    /// How many of the aggregations the query itself asks for; the others estimate what was cut.
+    pub(crate) visible: usize,
+    /// What is estimated of it.
+    pub(crate) cuts: Vec<Cut>,
     /// The δ of all its releases together.
     pub(crate) delta: Delta,
     /// What the ledger will say it was for.
@@ -58,12 +66,16 @@ impl Question {
     /// Understands and prices. Reads no data, and depends on none.
     pub(crate) async fn new(ask: &Ask, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
         let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
-        let split = frontier::split(&plan, &selects, catalog)?;
-        let (prices, delta) = prices(&split.aggregations, ask, catalog)?;
+        let mut split = frontier::split(&plan, &selects, catalog)?;
+        let visible = split.aggregations.len();
+        let cuts = cut::plan(&mut split.aggregations, ask.cut_estimate)?;
+        let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, catalog)?;
         Ok(Self {
             written: plan,
             split,
             prices,
+            visible,
+            cuts,
             delta,
             purpose: ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
         })
@@ -85,6 +97,33 @@ impl Question {
             .iter()
             .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
             .collect()
+    }
+
+    /// Which rows an aggregation is about, and under which limits: the same for every question about them.
+    pub(crate) fn about(&self, place: usize) -> String {
+        let aggregation = &self.split.aggregations[place];
+        let keys: Vec<String> = aggregation.keys.iter().map(|key| key.expr.to_string()).collect();
+        let mut limits: Vec<String> = aggregation
+            .statistics
+            .iter()
+            .map(|statistic| {
+                let size = statistic.steps.size();
+                format!(
+                    "{} {}..{}",
+                    statistic.name,
+                    statistic.low as f64 * size,
+                    statistic.high as f64 * size
+                )
+            })
+            .collect();
+        limits.sort();
+        format!(
+            "{}; by {}; {} groups; {}",
+            aggregation.rows.story.join("; "),
+            keys.join(", "),
+            aggregation.groups.per_unit,
+            limits.join(", ")
+        )
     }
 
     /// Where an aggregation's mechanisms begin.
@@ -141,18 +180,13 @@ impl Question {
             .collect())
     }
 
-    /// What the intervals do not cover, for people.
+    /// Which groups appear, for people. What bounds the numbers in them is told column by column: see `bounds`.
     pub(crate) fn notes(&self, catalog: &Catalog) -> Vec<String> {
         let whose = &catalog.unit.whose;
         let mut notes = Vec::new();
-        for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
+        let asked = self.split.aggregations.iter().take(self.visible);
+        for (aggregation, price) in asked.zip(&self.prices) {
             let groups = &aggregation.groups;
-            if groups.sampled {
-                notes.push(format!(
-                    "a {whose} in more than {} groups counts in {} of them, chosen by chance: totals may be too low",
-                    groups.per_unit, groups.per_unit
-                ));
-            }
             if let Some(threshold) = price.noise.iter().find_map(|noise| noise.threshold()) {
                 notes.push(format!(
                     "groups of fewer than about {threshold} {whose}s do not appear: their names are private"
@@ -162,13 +196,6 @@ impl Question {
                     "all declared groups appear, empty ones included; values that are not declared do not"
                         .to_owned(),
                 );
-            }
-            for statistic in &aggregation.statistics {
-                // Squares are an inner matter of variances.
-                let inner = statistic.name.contains("squares of");
-                if let Some(note) = clamped(&statistic.measure, whose, aggregation).filter(|_| !inner) {
-                    notes.push(note);
-                }
             }
         }
         let mut seen = BTreeSet::new();
@@ -203,30 +230,17 @@ fn spell(plan: &LogicalPlan, add: &mut impl FnMut(&str)) -> Result<(), Error> {
     told.map(|_| ()).map_err(unplannable)
 }
 
-fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<String> {
-    let many = aggregation.rows.rows_per_unit != Some(1);
-    match measure {
-        Measure::Sum { argument, .. } | Measure::Mean { argument, .. } => {
-            let size = argument.steps.size();
-            let (low, high) = (argument.low as f64 * size, argument.high as f64 * size);
-            Some(format!("values are clamped to {low}..{high} before they count"))
-        }
-        Measure::Tree { range, .. } => Some(format!(
-            "quantiles are read from a tree over {}..{}; values outside count at its ends",
-            range.low, range.high
-        )),
-        Measure::Rows { most } | Measure::Present { most, .. } if many => {
-            Some(format!("at most {most} rows of one {whose} count in a group"))
-        }
-        Measure::Distinct { most, .. } if many => Some(format!(
-            "at most {most} different values of one {whose} count in a group"
-        )),
-        _ => None,
-    }
-}
-
 /// The price of each aggregation, and the δ of all.
-fn prices(aggregations: &[Aggregation], ask: &Ask, catalog: &Catalog) -> Result<(Vec<Price>, Delta), Error> {
+///
+/// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.
+fn prices(
+    all: &[Aggregation],
+    visible: usize,
+    cuts: &[Cut],
+    ask: &Ask,
+    catalog: &Catalog,
+) -> Result<(Vec<Price>, Delta), Error> {
+    let aggregations = &all[..visible];
     let silent = aggregations
         .iter()
         .filter(|one| one.options.epsilon.is_none())
@@ -245,8 +259,9 @@ fn prices(aggregations: &[Aggregation], ask: &Ask, catalog: &Catalog) -> Result<
     let parts = Rational::ONE / Rational::from(aggregations.len().max(1) as u64);
     let shared_delta = Delta::rounded_down(&(default_delta.as_rational() * parts))?;
     let mut prices = Vec::new();
+    let mut hidden = Vec::new();
     let mut total = Delta::ZERO;
-    for aggregation in aggregations {
+    for (place, aggregation) in aggregations.iter().enumerate() {
         let epsilon = match (&aggregation.options.epsilon, &default_epsilon) {
             (Some(stated), _) => Epsilon::parse(stated)?,
             (None, Some(default)) => Epsilon::rounded_down(&(default.as_rational() * &part))?,
@@ -262,7 +277,18 @@ fn prices(aggregations: &[Aggregation], ask: &Ask, catalog: &Catalog) -> Result<
             None => shared_delta.clone(),
         };
         total = total.plus(&delta)?;
-        prices.push(price(aggregation, &epsilon, &delta, &catalog.unit)?);
+        let Some(cut) = cuts.iter().find(|cut| cut.question == place) else {
+            prices.push(price(aggregation, &epsilon, &delta, &catalog.unit)?);
+            continue;
+        };
+        let part = |part: &Rational| Epsilon::rounded_down(&(epsilon.as_rational() * part));
+        let own = part(&(Rational::ONE - cut.share.clone()))?;
+        prices.push(price(aggregation, &own, &delta, &catalog.unit)?);
+        let half = part(&(&cut.share * ratio(1, 2)))?;
+        for extra in [cut.overview, cut.wide] {
+            hidden.push(price(&all[extra], &half, &Delta::ZERO, &catalog.unit)?);
+        }
     }
+    prices.extend(hidden);
     Ok((prices, total))
 }

@@ -58,15 +58,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(wanted) => Some(cheapest(&dataset, &mut ask, wanted, arguments.group_size)?),
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(explained)?;
+    let before = dataset.cut_before(&ask).map_err(explained)?;
     if arguments.json {
         let mut told = json!(explanation);
+        if let Some(told) = told.as_object_mut() {
+            told.insert("cut_before".to_owned(), json!(before));
+        }
         if let (Some(found), Some(told)) = (&found, told.as_object_mut()) {
             told.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
             told.insert("epsilon".to_owned(), json!(found.epsilon));
         }
         return terminal::print(&format!("{told}\n"));
     }
-    let mut text = report::text(&explanation, arguments.verbose);
+    let mut text = report::text(&explanation, &before, arguments.verbose);
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, arguments.group_size));
     }

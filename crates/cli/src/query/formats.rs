@@ -66,6 +66,8 @@ pub(super) fn json(answered: &Answered) -> Value {
         "columns": answer.columns,
         "rows": rows,
         "confidence": answer.confidence,
+        "bounds": answer.bounds,
+        "cut": answer.cut,
         "cost": answer.cost,
         "repeated": answered.repeated,
         "left": {

@@ -2,7 +2,7 @@
 
 mod cells;
 mod formats;
-mod summary;
+pub(crate) mod summary;
 
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments};
 use crate::outputs;
@@ -29,7 +29,8 @@ The cost is written down for good before the data is read. Whatever happens then
 charged stays charged; and once answered, the same question is answered again for nothing, for everybody.
 
 A column of noisy numbers has its interval beside it, which holds the truth with 95 % confidence: half of its width after ±, or
-both ends. It is about the noise; what clamping and dropped groups may add is told below the table. ∅ is NULL.
+both ends. Below the table stands what bounds one unit's part in each column, and whether the interval is about the data within
+those bounds. ∅ is NULL.
 In CSV and Parquet the ends are columns of their own, NAME_low and NAME_high. In JSON each value has them, and ε and δ are
 decimals as text.";
 

@@ -3,6 +3,7 @@
 mod budget;
 mod explain;
 mod init;
+mod limits;
 mod query;
 
 use serde_json::Value;

@@ -35,7 +35,7 @@ impl Groups {
     pub(crate) fn of(
         keys: &[Typed],
         rows: &Rows,
-        limits: Limits,
+        limits: &Limits,
         options: &SelectOptions,
         catalog: &Catalog,
     ) -> Result<Self, Error> {

@@ -16,6 +16,7 @@ use datafusion::prelude::SessionContext;
 use measure::Measured;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+pub(crate) use toml_text::key as key_text;
 use toml_text::{key, text};
 
 /// How a draft is written.
@@ -142,6 +143,7 @@ delta = 1e-9
 
 [limits]
 # Of one unit, at most so many groups of a query count, and in each at most so many rows. More keeps more data; fewer needs less noise.
+# These are placeholders: `deniable limits TABLE --epsilon 0.1` finds limits for a table privately, and writes them here.
 groups = 4
 rows_per_group = 4
 "#,

@@ -5,4 +5,5 @@ mod answers;
 mod budgets;
 mod harness;
 mod intervals;
+mod limits;
 mod refusals;
