@@ -214,4 +214,5 @@ def main():
     print(f"error beside the best fixed limits: {mean:.2f} times in the geometric mean, {max(ratios):.2f} at most")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -38,12 +38,15 @@ pub(super) fn text(explanation: &Explanation, before: &[CutEstimate], verbose: b
             indented(&explanation.after)
         );
     }
-    text += &format!("\n{}", summary::bounds(&explanation.bounds));
+    let mut told = summary::bounds(&explanation.bounds);
     for cut in before {
-        text += &format!("cut, as an earlier answer says: {}\n", cut.words);
+        told += &format!("cut, as an earlier answer says: {}\n", cut.words);
     }
     for hint in &explanation.hints {
-        text += &format!("hint: {hint}\n");
+        told += &format!("hint: {hint}\n");
+    }
+    if !told.is_empty() {
+        text += &format!("\n{told}");
     }
     text += &format!("\ncost: {}\n", readable(&explanation.guarantee));
     text

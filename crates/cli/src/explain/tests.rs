@@ -87,6 +87,8 @@ fn an_explanation_is_readable() {
     what is done with the released results, which is free:
       Projection
 
+    hint: look for limits
+
     cost: ε = 0.5 for each person, added or removed
     ");
     assert!(!report::text(&explanation(), &[], false).contains("TableScan"));

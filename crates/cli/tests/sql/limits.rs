@@ -103,10 +103,9 @@ fn what_was_cut_is_said_and_predicted() {
     let value = &told["rows"][0]["n"];
     let number = |end: &str| value[end].as_f64().expect("a number");
     assert!((number("value") - 3900.0).abs() < 300.0, "{value}");
-    assert!(
-        (told["cut"][0]["cut"]["estimate"].as_f64().expect("a number") - 0.85).abs() < 0.1,
-        "{told}"
-    );
+    // The noise on what they have is of scale 78, so that a part of 0.85 is off by 0.3 with probability below 1e-6.
+    let part = told["cut"][0]["cut"]["estimate"].as_f64().expect("a number");
+    assert!((part - 0.85).abs() < 0.3, "{told}");
     let said = folder.run(&["query", "--epsilon", "20", question]);
     let said = super::stderr(&said);
     assert!(said.contains("\ncut: about "), "{said}");

@@ -287,7 +287,7 @@ fn an_overview_without_its_clamp_is_noticed() {
         group: "a",
         other: 1,
         x: "5",
-        y: "5",
+        y: "9223372036854775807",
         day: "",
     };
     let few = Unit {

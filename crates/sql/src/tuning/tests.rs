@@ -51,19 +51,16 @@ fn laws() -> Vec<(&'static str, Vec<f64>)> {
 }
 
 #[test]
-fn limits_err_little_more_than_the_best() {
+fn limits_err_less_than_twice_as_much_as_the_best() {
     for (name, values) in laws() {
-        // Noise of ε = 1/60: as for six histograms at ε = 0.1.
-        let seen = histogram(values.iter().copied(), count_edges(), 85.0);
+        // Noise of ε = 0.05: half of 0.1, as rows get it.
+        let seen = histogram(values.iter().copied(), count_edges(), 28.0);
         let found = Tail::of(&seen).unwrap().best_limit(true, &NOISE);
         let best = (1..2000)
             .map(|limit| error(&values, f64::from(limit), NOISE.laplace))
             .fold(f64::INFINITY, f64::min);
         let ratio = error(&values, found, NOISE.laplace) / best;
-        assert!(
-            ratio < 1.25,
-            "{name}: limit {found}, {ratio} times the best error"
-        );
+        assert!(ratio < 2.0, "{name}: limit {found}, {ratio} times the best error");
     }
 }
 
