@@ -151,6 +151,9 @@ pub(crate) struct AskArguments {
     /// The δ that the query may take, where it does not say itself [default: the catalog's]
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
+    /// Spend nothing on an estimate of what the limits cut, which otherwise takes a tenth of ε where something can be cut
+    #[arg(long)]
+    no_cut_estimate: bool,
 }
 
 impl AskArguments {
@@ -180,6 +183,7 @@ impl AskArguments {
         Ok(Ask {
             epsilon,
             delta,
+            cut_estimate: !self.no_cut_estimate,
             ..Ask::new(sql, analyst)
         })
     }

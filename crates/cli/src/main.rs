@@ -12,6 +12,7 @@ mod described;
 mod explain;
 mod html;
 mod init;
+mod limits;
 mod manual;
 mod markup;
 mod outputs;
@@ -44,6 +45,7 @@ Examples:
   deniable data release                 the data is new: declare another version of it
   deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable check                        is the data what the catalog says? not private: for the curator
+  deniable limits visits --epsilon 0.1  how much of one person should count, found privately
   deniable account --help               what do all these releases cost together?
   deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
@@ -72,6 +74,7 @@ enum Command {
     Explain(explain::Arguments),
     Init(init::Arguments),
     Man(manual::ManArguments),
+    Limits(limits::Arguments),
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
@@ -112,6 +115,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
+        Command::Limits(arguments) => limits::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),

@@ -1,6 +1,8 @@
 //! What an analyst gets.
 
 use crate::Error;
+use crate::bounds::ColumnBounds;
+use crate::cut::CutEstimate;
 use crate::post::{Certainty, Finished};
 use crate::relation::unplannable;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -16,9 +18,15 @@ pub struct Answer {
     pub columns: Vec<AnswerColumn>,
     /// The rows.
     pub rows: Vec<Vec<Cell>>,
-    /// How likely each interval holds the truth of the data within its bounds.
+    /// How likely each interval holds the truth: of which data, `bounds` says.
     pub confidence: f64,
-    /// What the intervals leave out: clamping, rows and groups that were cut, and the like.
+    /// What bounds one unit's part in each column.
+    #[serde(default)]
+    pub bounds: Vec<ColumnBounds>,
+    /// How much the bounds cut, where that was estimated.
+    #[serde(default)]
+    pub cut: Vec<CutEstimate>,
+    /// What else there is to know: which groups appear, and the like.
     pub notes: Vec<String>,
     /// What was charged.
     pub cost: Cost,
@@ -91,6 +99,7 @@ pub struct Cost {
 
 pub(crate) fn answer(
     finished: &Finished,
+    bounds: Vec<ColumnBounds>,
     notes: Vec<String>,
     cost: Cost,
     confidence: f64,
@@ -161,6 +170,8 @@ pub(crate) fn answer(
         columns,
         rows,
         confidence,
+        bounds,
+        cut: Vec::new(),
         notes,
         cost,
     })
@@ -376,6 +387,8 @@ mod tests {
             ],
             confidence: 0.95,
             notes: Vec::new(),
+            bounds: Vec::new(),
+            cut: Vec::new(),
             cost: Cost {
                 guarantee: String::new(),
                 epsilon: String::new(),

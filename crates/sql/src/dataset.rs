@@ -1,11 +1,13 @@
 //! A dataset that can be asked.
 
 use crate::answer::{Answer, Cost, answer};
+use crate::bounds::bounds;
 use crate::catalog::{Catalog, LedgerPlace};
+use crate::cut::{self, CutEstimate};
 use crate::description::describe;
 use crate::engine::{ask as plan_of, form, measure};
 use crate::engines::Engines;
-use crate::estimate::{CONFIDENCE, estimates};
+use crate::estimate::CONFIDENCE;
 use crate::examples::{self, Encoding, Examples, Texts};
 use crate::explain::{Explanation, explain};
 use crate::planner::Planner;
@@ -16,7 +18,6 @@ use crate::saved::Saved;
 use crate::{Error, post};
 use accounting::{Budget, Delta, Promise};
 use bound::Secret;
-use datafusion::arrow::array::RecordBatch;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use exact::ratio;
 use ledger::{Place, Rules, Store};
@@ -200,6 +201,32 @@ impl Dataset {
         explain(&question, &self.catalog, group_size)
     }
 
+    /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
+    pub fn cut_before(&self, ask: &Ask) -> Result<Vec<CutEstimate>, Error> {
+        let question = self.understand(ask)?;
+        let about: Vec<String> = (0..question.visible).map(|place| question.about(place)).collect();
+        let Some(mut store) = Store::open_existing(&self.place())? else {
+            return Ok(Vec::new());
+        };
+        let mut found: Vec<CutEstimate> = Vec::new();
+        for charge in store
+            .charges()?
+            .into_iter()
+            .rev()
+            .filter(|charge| charge.answered)
+        {
+            let stored = store.stored_answer(&charge.question)?;
+            let saved = stored.and_then(|stored| serde_json::from_str::<Saved>(&stored.answer).ok());
+            for estimate in saved.into_iter().flat_map(|saved| saved.answer.cut) {
+                let known = found.iter().any(|other| other.about == estimate.about);
+                if about.contains(&estimate.about) && !known {
+                    found.push(estimate);
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
     pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
         self.query_watched(ask, &mut |_| ())
@@ -294,8 +321,7 @@ impl Dataset {
             return Ok(None);
         };
         let session = self.engines().public()?;
-        let tables = self.tables(question, &releases)?;
-        self.shown(question, tables, &session, saved.cost().clone())
+        self.shown(question, &releases, &session, saved.cost().clone())
             .map(Some)
     }
 
@@ -331,8 +357,9 @@ impl Dataset {
                 .block_on(measure(prepared, &aggregation.statistics, engines))?;
             let first = question.first(place);
             let unit = &self.catalog.unit;
+            let aggregation = cut::with_names(question, place, &releases);
             releases.push(release(
-                aggregation,
+                &aggregation,
                 price,
                 measured,
                 account,
@@ -355,37 +382,34 @@ impl Dataset {
             delta,
             charge: receipt.number,
         };
-        let tables = self.tables(question, &releases)?;
-        let answer = self.shown(question, tables, &session, cost)?;
+        let answer = self.shown(question, &releases, &session, cost)?;
         let pieces = question.pieces(&self.catalog);
         let saved = Saved::new(question.as_written()?, answer.clone(), &pieces, &releases);
         Ok((answer, saved))
     }
 
-    /// The released tables that the rest of the query reads.
-    fn tables(&self, question: &Question, releases: &[Released]) -> Result<Vec<RecordBatch>, Error> {
-        let parts = question.split.aggregations.iter().zip(&question.prices);
-        parts
-            .zip(releases)
-            .map(|((aggregation, price), released)| {
-                let outputs: Vec<_> = aggregation
-                    .outputs
-                    .iter()
-                    .map(|output| estimates(aggregation, price, released, output))
-                    .collect();
-                post::table(aggregation, &released.groups, &outputs)
-            })
-            .collect()
-    }
-
-    /// The rest of the query over released tables: post-processing.
+    /// What is made of releases: estimates, what was cut, and the rest of the query over released tables. All of it is post-processing.
     fn shown(
         &self,
         question: &Question,
-        tables: Vec<RecordBatch>,
+        releases: &[Released],
         session: &SessionContext,
         cost: Cost,
     ) -> Result<Answer, Error> {
+        let mut tables = Vec::new();
+        let mut cuts = Vec::new();
+        let mut included = Vec::new();
+        let asked = question.split.aggregations.iter().take(question.visible);
+        for (place, aggregation) in asked.enumerate() {
+            let (outputs, read) = cut::read(question, place, releases, CONFIDENCE);
+            tables.push(post::table(aggregation, &releases[place].groups, &outputs)?);
+            included.push(
+                read.as_ref()
+                    .map(|read| read.included.clone())
+                    .unwrap_or_default(),
+            );
+            cuts.extend(read.map(|read| read.told(&self.catalog.unit.whose)));
+        }
         let mut notes = question.notes(&self.catalog);
         let finishing = post::finish(&question.split.post, tables.clone(), session, &self.catalog);
         let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
@@ -395,7 +419,10 @@ impl Dataset {
             );
             post::unfinished(&question.split.aggregations[0], &tables[0])
         });
-        answer(&finished, notes, cost, CONFIDENCE)
+        let bounds = bounds(question, &self.catalog.unit.whose, &included);
+        let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
+        answer.cut = cuts;
+        Ok(answer)
     }
 
     /// Runs what comes after the noise over made-up releases, so that what cannot work is refused before it is paid for.
@@ -407,6 +434,7 @@ impl Dataset {
             .split
             .aggregations
             .iter()
+            .take(question.visible)
             .map(post::made_up)
             .collect::<Result<Vec<_>, Error>>()?;
         let finishing = post::finish(&question.split.post, tables, session, &self.catalog);

@@ -127,6 +127,8 @@ fn shown(names: &[&str], rows: Vec<Vec<String>>) -> Answer {
             .collect(),
         confidence: CONFIDENCE,
         notes: Vec::new(),
+        bounds: Vec::new(),
+        cut: Vec::new(),
         cost: Cost {
             guarantee: "nothing: the catalog is public".to_owned(),
             epsilon: "0".to_owned(),

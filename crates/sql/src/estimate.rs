@@ -50,6 +50,82 @@ pub(crate) fn estimates(
         .collect()
 }
 
+/// An aggregation that was released.
+pub(crate) struct Seen<'a> {
+    pub(crate) aggregation: &'a Aggregation,
+    pub(crate) price: &'a Price,
+    pub(crate) released: &'a Released,
+}
+
+impl Seen<'_> {
+    fn reader(&self) -> Reader<'_> {
+        Reader {
+            aggregation: self.aggregation,
+            price: self.price,
+            released: self.released,
+            widths: RefCell::default(),
+        }
+    }
+}
+
+/// The estimates of an output for all data, from the question and from the same under wide limits; `None` where nothing shows that anything was cut.
+///
+/// Under wide limits nothing is cut, as long as nobody is over them, so their interval holds the truth of all data. What only grows with what counts (a count, a sum of
+/// what is not negative) is at least what the question itself saw: then the lower end is the higher one of both. Three ends may fail, each with a quarter of what is
+/// left of the confidence. A value that lies outside is known to be cut short, and the wide one stands in its place.
+pub(crate) fn whole_data(
+    (question, output): (&Seen<'_>, &Output),
+    (wide, wide_output): (&Seen<'_>, &Output),
+    noticed: bool,
+) -> Option<Vec<Estimate>> {
+    let (near, far) = (question.reader(), wide.reader());
+    let grows = match output {
+        Output::Plain { statistic } => question.aggregation.statistics[*statistic].low >= 0,
+        _ => false,
+    };
+    let groups = question.released.groups.len();
+    // Also where the overview saw nothing, a value may be too low for the wide limits.
+    let sure = 1.0 - 0.01 / groups.max(1) as f64;
+    let too_low = |group: usize| {
+        let ends = near
+            .read(output, group, sure)
+            .1
+            .zip(far.read(wide_output, group, sure).1);
+        grows && ends.is_some_and(|(near, far)| near.1 < far.0)
+    };
+    if !noticed && !(0..groups).any(too_low) {
+        return None;
+    }
+    let read = |group: usize, confidence: f64| -> Reading {
+        let each = f64::midpoint(1.0, confidence);
+        let (value, own) = near.read(output, group, each);
+        let (wide_value, ends) = far.read(wide_output, group, if grows { each } else { confidence });
+        let Some((low, high)) = ends else {
+            return (value, None);
+        };
+        let low = match own {
+            Some((least, _)) if grows => low.max(least),
+            _ => low,
+        };
+        let high = high.max(low);
+        let value = match value {
+            Some(value) if low <= value && value <= high => Some(value),
+            value => wide_value.or(value).map(|value| value.clamp(low, high)),
+        };
+        (value, Some((low, high)))
+    };
+    let estimate = |group: usize| {
+        let (value, interval) = read(group, CONFIDENCE);
+        let (_, wide) = read(group, f64::midpoint(1.0, CONFIDENCE));
+        Estimate {
+            value,
+            interval,
+            wide,
+        }
+    };
+    Some((0..groups).map(estimate).collect())
+}
+
 struct Reader<'a> {
     aggregation: &'a Aggregation,
     price: &'a Price,

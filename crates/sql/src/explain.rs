@@ -1,7 +1,8 @@
 //! What a query would do and cost, before it does anything.
 
 use crate::aggregation::{Aggregation, Measure, Output, Selection};
-use crate::catalog::Catalog;
+use crate::bounds::{ColumnBounds, bounds};
+use crate::catalog::{Catalog, Limits, Owner};
 use crate::engine::{ask, form};
 use crate::estimate::{CONFIDENCE, half_width};
 use crate::price::Price;
@@ -18,6 +19,10 @@ pub struct Explanation {
     pub unit: String,
     /// The private parts of the query.
     pub parts: Vec<Part>,
+    /// What bounds one unit's part in each column of the answer.
+    pub bounds: Vec<ColumnBounds>,
+    /// What could be done better.
+    pub hints: Vec<String>,
     /// What is done with the released results.
     pub after: String,
     /// What everything costs together.
@@ -45,6 +50,8 @@ pub struct Part {
     pub delta: String,
     /// The engine's plan.
     pub plan: String,
+    /// Whether it only estimates what another part's limits cut.
+    pub estimates_cut: bool,
 }
 
 /// A released statistic.
@@ -92,15 +99,49 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         .aggregations
         .iter()
         .zip(&question.prices)
-        .map(|(aggregation, price)| part(aggregation, price, catalog, group_size.max(1)))
+        .enumerate()
+        .map(|(place, (aggregation, price))| {
+            let mut told = part(aggregation, price, catalog, group_size.max(1))?;
+            if place >= question.visible {
+                told.estimates_cut = true;
+                // Nobody waits for these columns.
+                told.outputs = Vec::new();
+            }
+            Ok(told)
+        })
         .collect::<Result<Vec<Part>, Error>>()?;
     Ok(Explanation {
         unit: catalog.unit.to_string(),
         parts,
+        hints: hints(question, catalog),
+        bounds: bounds(question, &catalog.unit.whose, &[]),
         after: question.split.post.display_indent().to_string(),
         guarantee: question.charge(catalog)?.guarantee.to_string(),
         group_size,
     })
+}
+
+/// Limits that nobody has looked for yet.
+fn hints(question: &Question, catalog: &Catalog) -> Vec<String> {
+    let asked = question.split.aggregations.iter().take(question.visible);
+    let mut several = asked.filter(|asked| asked.rows.has_unit && asked.rows.rows_per_unit != Some(1));
+    if several.next().is_none() {
+        return Vec::new();
+    }
+    let untuned = |name: &String| {
+        let table = &catalog.tables[name];
+        matches!(table.owner, Owner::Column(_))
+            && table.rows_per_unit != Some(1)
+            && table.limits == Limits::default()
+    };
+    let tables = question.tables(catalog).into_iter().filter(untuned);
+    tables
+        .map(|name| {
+            format!(
+                "nobody has looked which limits suit {name}: `deniable limits {name} --epsilon 0.1` finds them privately"
+            )
+        })
+        .collect()
 }
 
 fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size: u64) -> Result<Part, Error> {
@@ -179,6 +220,7 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         epsilon: price.epsilon.to_string(),
         delta: price.delta.to_string(),
         plan,
+        estimates_cut: false,
     })
 }
 

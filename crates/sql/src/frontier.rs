@@ -30,6 +30,8 @@ pub(crate) struct Split {
     pub(crate) post: LogicalPlan,
     /// What each aggregation releases, so that the same is asked once.
     pub(crate) marks: Vec<Marks>,
+    /// The rows that each aggregation is asked of, as the query wrote them.
+    pub(crate) asked: Vec<LogicalPlan>,
 }
 
 /// Splits a plan.
@@ -61,6 +63,7 @@ pub(crate) fn split(
         aggregations: Vec::new(),
         post: plan.clone(),
         marks: Vec::new(),
+        asked: Vec::new(),
     };
     split.post = split.public(plan, selects, catalog)?;
     // Whatever the walk did not see, nothing after the noise reads private rows.
@@ -224,6 +227,7 @@ impl Split {
         if found.is_none() {
             self.aggregations.push(aggregation);
             self.marks.push(marks);
+            self.asked.push(rows.clone());
         }
         stand_in(place, &shape)
     }

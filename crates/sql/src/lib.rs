@@ -13,7 +13,9 @@
 
 mod aggregation;
 mod answer;
+mod bounds;
 pub mod catalog;
+mod cut;
 mod dataset;
 mod description;
 mod dialect;
@@ -50,9 +52,12 @@ mod spelling;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod tuning;
 
 pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
+pub use bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use catalog::Catalog;
+pub use cut::{CutEstimate, Share};
 pub use dataset::{Answered, Dataset, Stage, public_file_examples};
 pub use error::{Error, OverBudget};
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
@@ -63,3 +68,4 @@ pub use fingerprint::{Fingerprints, State};
 pub use forecast::{Forecast, MOST_QUESTIONS};
 pub use question::Ask;
 pub use reference::reference;
+pub use tuning::{FindLimits, FoundLimits, Profile, with_limits};

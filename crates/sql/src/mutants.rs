@@ -13,6 +13,16 @@ pub(crate) enum Mutant {
     TextGrowth,
     /// ROW_NUMBER counts rows that are equal in the query's order as they come.
     WindowTies,
+    /// What was cut of a unit is not clamped.
+    UnclampedCut,
+}
+
+/// Lets one unit add anything to a sum, which is priced as before.
+pub(crate) fn unclamp(statistic: &mut crate::aggregation::Statistic) {
+    if let crate::aggregation::Measure::Sum { argument, high, .. } = &mut statistic.measure {
+        argument.high = 1 << 44;
+        *high = 1 << 44;
+    }
 }
 
 thread_local! {

@@ -1,16 +1,18 @@
 //! A query, understood and priced, before anything is spent or read.
 
-use crate::aggregation::{Aggregation, Measure, Selection};
+use crate::aggregation::{Aggregation, Selection};
 use crate::catalog::Catalog;
+use crate::cut::{self, Cut};
 use crate::frontier::{self, Split};
 use crate::planner::{Planned, Planner};
 use crate::price::{Price, price};
-use crate::relation::unplannable;
+use crate::relation::{table_of, unplannable};
 use crate::saved::Piece;
 use crate::{Error, same};
 use accounting::{Delta, Epsilon};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
-use exact::Rational;
+use exact::{Rational, ratio};
 use mechanism::{Charge, Stated};
 use std::collections::BTreeSet;
 
@@ -25,6 +27,8 @@ pub struct Ask {
     pub epsilon: Option<Epsilon>,
     /// Likewise.
     pub delta: Option<Delta>,
+    /// Whether what the limits cut is to be estimated, for a share of ε. A query may say how large a share.
+    pub cut_estimate: bool,
 }
 
 impl Ask {
@@ -35,6 +39,7 @@ impl Ask {
             analyst: analyst.into(),
             epsilon: None,
             delta: None,
+            cut_estimate: true,
         }
     }
 }
@@ -46,6 +51,10 @@ pub(crate) struct Question {
     pub(crate) written: LogicalPlan,
     pub(crate) split: Split,
     pub(crate) prices: Vec<Price>,
+    /// How many of the aggregations the query itself asks for; the others estimate what was cut.
+    pub(crate) visible: usize,
+    /// What is estimated of it.
+    pub(crate) cuts: Vec<Cut>,
     /// The δ of all its releases together.
     pub(crate) delta: Delta,
     /// What the ledger will say it was for.
@@ -56,12 +65,17 @@ impl Question {
     /// Understands and prices. Reads no data, and depends on none.
     pub(crate) async fn new(ask: &Ask, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
         let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
-        let split = frontier::split(&plan, &selects, catalog)?;
-        let (prices, delta) = prices(&split.aggregations, ask, None, catalog)?;
+        let mut split = frontier::split(&plan, &selects, catalog)?;
+        let visible = split.aggregations.len();
+        let cuts = cut::plan(&mut split.aggregations, ask.cut_estimate)?;
+        cut::mark(&mut split, &cuts, catalog)?;
+        let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, None, catalog)?;
         Ok(Self {
             written: plan,
             split,
             prices,
+            visible,
+            cuts,
             delta,
             purpose: ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
         })
@@ -89,7 +103,14 @@ impl Question {
             ..ask.clone()
         };
         let most = self.states_its_price().then_some(epsilon);
-        let (prices, delta) = prices(&self.split.aggregations, &ask, most, catalog)?;
+        let (prices, delta) = prices(
+            &self.split.aggregations,
+            self.visible,
+            &self.cuts,
+            &ask,
+            most,
+            catalog,
+        )?;
         let mechanisms: Vec<&dyn Stated> = prices
             .iter()
             .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
@@ -104,7 +125,7 @@ impl Question {
 
     /// Whether every SELECT of it says what it may cost.
     pub(crate) fn states_its_price(&self) -> bool {
-        let mut parts = self.split.aggregations.iter();
+        let mut parts = self.split.aggregations.iter().take(self.visible);
         parts.all(|aggregation| aggregation.options.epsilon.is_some())
     }
 
@@ -116,12 +137,60 @@ impl Question {
             .collect()
     }
 
+    /// Which rows an aggregation is about, and under which limits: the same for every question about them.
+    pub(crate) fn about(&self, place: usize) -> String {
+        let aggregation = &self.split.aggregations[place];
+        let keys: Vec<String> = aggregation.keys.iter().map(|key| key.expr.to_string()).collect();
+        let mut limits: Vec<String> = aggregation
+            .statistics
+            .iter()
+            .map(|statistic| {
+                let size = statistic.steps.size();
+                format!(
+                    "{} {}..{}",
+                    statistic.name,
+                    statistic.low as f64 * size,
+                    statistic.high as f64 * size
+                )
+            })
+            .collect();
+        limits.sort();
+        format!(
+            "{}; by {}; {} groups; {}",
+            aggregation.rows.story.join("; "),
+            keys.join(", "),
+            aggregation.groups.per_unit,
+            limits.join(", ")
+        )
+    }
+
     /// Where an aggregation's mechanisms begin.
     pub(crate) fn first(&self, aggregation: usize) -> usize {
         self.prices[..aggregation]
             .iter()
             .map(|price| price.noise.len())
             .sum()
+    }
+
+    /// The declared tables that it reads, also those through which it reaches owners.
+    pub(crate) fn tables(&self, catalog: &Catalog) -> BTreeSet<String> {
+        let mut tables = BTreeSet::new();
+        let read = self
+            .split
+            .aggregations
+            .iter()
+            .map(|aggregation| &aggregation.rows.plan);
+        for plan in read.chain([&self.written]) {
+            let _ = plan.apply_with_subqueries(|node| {
+                if let LogicalPlan::TableScan(scan) = node
+                    && let Some((name, _)) = table_of(catalog, &scan.table_name)
+                {
+                    tables.insert(name.to_owned());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+        }
+        tables
     }
 
     /// What its parts release, in the order of the aggregations.
@@ -150,18 +219,13 @@ impl Question {
         same::as_written(&self.written).map_err(unplannable)
     }
 
-    /// What the intervals do not cover, for people.
+    /// Which groups appear, for people. What bounds the numbers in them is told column by column: see `bounds`.
     pub(crate) fn notes(&self, catalog: &Catalog) -> Vec<String> {
         let whose = &catalog.unit.whose;
         let mut notes = Vec::new();
-        for (aggregation, price) in self.split.aggregations.iter().zip(&self.prices) {
+        let asked = self.split.aggregations.iter().take(self.visible);
+        for (aggregation, price) in asked.zip(&self.prices) {
             let groups = &aggregation.groups;
-            if groups.sampled {
-                notes.push(format!(
-                    "a {whose} in more than {} groups counts in {} of them, chosen by chance: totals may be too low",
-                    groups.per_unit, groups.per_unit
-                ));
-            }
             if let Some(threshold) = price.noise.iter().find_map(|noise| noise.threshold()) {
                 notes.push(format!(
                     "groups of fewer than about {threshold} {whose}s do not appear: their names are private"
@@ -172,13 +236,6 @@ impl Question {
                         .to_owned(),
                 );
             }
-            for statistic in &aggregation.statistics {
-                // Squares are an inner matter of variances.
-                let inner = statistic.name.contains("squares of");
-                if let Some(note) = clamped(&statistic.measure, whose, aggregation).filter(|_| !inner) {
-                    notes.push(note);
-                }
-            }
         }
         let mut seen = BTreeSet::new();
         notes.retain(|note| seen.insert(note.clone()));
@@ -186,35 +243,18 @@ impl Question {
     }
 }
 
-fn clamped(measure: &Measure, whose: &str, aggregation: &Aggregation) -> Option<String> {
-    let many = aggregation.rows.rows_per_unit != Some(1);
-    match measure {
-        Measure::Sum { argument, .. } | Measure::Mean { argument, .. } => {
-            let size = argument.steps.size();
-            let (low, high) = (argument.low as f64 * size, argument.high as f64 * size);
-            Some(format!("values are clamped to {low}..{high} before they count"))
-        }
-        Measure::Tree { range, .. } => Some(format!(
-            "quantiles are read from a tree over {}..{}; values outside count at its ends",
-            range.low, range.high
-        )),
-        Measure::Rows { most } | Measure::Present { most, .. } if many => {
-            Some(format!("at most {most} rows of one {whose} count in a group"))
-        }
-        Measure::Distinct { most, .. } if many => Some(format!(
-            "at most {most} different values of one {whose} count in a group"
-        )),
-        _ => None,
-    }
-}
-
 /// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`.
+///
+/// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.
 fn prices(
-    aggregations: &[Aggregation],
+    all: &[Aggregation],
+    visible: usize,
+    cuts: &[Cut],
     ask: &Ask,
     most: Option<&Epsilon>,
     catalog: &Catalog,
 ) -> Result<(Vec<Price>, Delta), Error> {
+    let aggregations = &all[..visible];
     let silent = aggregations
         .iter()
         .filter(|one| one.options.epsilon.is_none())
@@ -233,8 +273,9 @@ fn prices(
     let parts = Rational::ONE / Rational::from(aggregations.len().max(1) as u64);
     let shared_delta = Delta::rounded_down(&(default_delta.as_rational() * parts))?;
     let mut prices = Vec::new();
+    let mut hidden = Vec::new();
     let mut total = Delta::ZERO;
-    for aggregation in aggregations {
+    for (place, aggregation) in aggregations.iter().enumerate() {
         let epsilon = match (&aggregation.options.epsilon, &default_epsilon) {
             (Some(stated), _) => {
                 let stated = Epsilon::parse(stated)?;
@@ -256,7 +297,18 @@ fn prices(
             None => shared_delta.clone(),
         };
         total = total.plus(&delta)?;
-        prices.push(price(aggregation, &epsilon, &delta, &catalog.unit)?);
+        let Some(cut) = cuts.iter().find(|cut| cut.question == place) else {
+            prices.push(price(aggregation, &epsilon, &delta, &catalog.unit)?);
+            continue;
+        };
+        let part = |part: &Rational| Epsilon::rounded_down(&(epsilon.as_rational() * part));
+        let own = part(&(Rational::ONE - cut.share.clone()))?;
+        prices.push(price(aggregation, &own, &delta, &catalog.unit)?);
+        let half = part(&(&cut.share * ratio(1, 2)))?;
+        for extra in [cut.overview, cut.wide] {
+            hidden.push(price(&all[extra], &half, &Delta::ZERO, &catalog.unit)?);
+        }
     }
+    prices.extend(hidden);
     Ok((prices, total))
 }

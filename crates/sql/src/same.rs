@@ -555,6 +555,27 @@ impl Marks {
         })
     }
 
+    /// Of the overview of what the limits of this aggregation cut. The names of its columns tell nothing apart, so it is known by what it is about.
+    pub(crate) fn of_overview(&self, about: &Aggregation, overview: &Aggregation) -> Self {
+        let whole = Parts::of("overview")
+            .mark(self.rows)
+            .marks(self.keys.iter().copied().collect::<BTreeSet<_>>())
+            .marks(self.statistics.iter().copied().collect::<BTreeSet<_>>())
+            .debug((about.groups.per_unit, about.groups.sampled))
+            .end();
+        let statistic = |(place, one): (usize, &Statistic)| {
+            Parts::of("of an overview")
+                .mark(whole)
+                .debug((place, one.steps, one.low, one.high, one.weight))
+                .end()
+        };
+        Self {
+            rows: whole,
+            keys: Vec::new(),
+            statistics: overview.statistics.iter().enumerate().map(statistic).collect(),
+        }
+    }
+
     /// Whether both release the same, in the same order.
     pub(crate) fn same_in_order(&self, other: &Self) -> bool {
         self.rows == other.rows && self.keys == other.keys && self.statistics == other.statistics

@@ -141,7 +141,8 @@ impl Piece<'_> {
         }
         // In which order the groups come.
         let order: Vec<usize> = match &self.aggregation.groups.selection {
-            Selection::Listed(listed) => {
+            // An estimate of what was cut has the groups that its question released, in the order of their names.
+            Selection::Listed(listed) if !(listed.is_empty() && !keys.is_empty()) => {
                 let at: HashMap<Vec<u8>, usize> = groups
                     .iter()
                     .enumerate()
@@ -151,7 +152,7 @@ impl Piece<'_> {
                 let order = listed.iter().map(|group| at.get(&encode(group)).copied());
                 order.collect::<Option<_>>()?
             }
-            Selection::Threshold => {
+            Selection::Listed(_) | Selection::Threshold => {
                 let mut order: Vec<usize> = (0..groups.len()).collect();
                 order.sort_by_key(|place| encode(&groups[*place]));
                 order

@@ -62,10 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
     // A ledger that cannot be read is no reason not to explain.
     let forecast = dataset.forecast(&ask).map_err(unanswered);
+    let before = dataset.cut_before(&ask).unwrap_or_default();
     if arguments.json {
         let mut told = json!(explanation);
         if let Some(told) = told.as_object_mut() {
             told.insert("forecast".to_owned(), json!(forecast.as_ref().ok()));
+            told.insert("cut_before".to_owned(), json!(before));
         }
         if let (Some(found), Some(told)) = (&found, told.as_object_mut()) {
             told.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
@@ -73,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
         return terminal::print(&format!("{told}\n"));
     }
-    let mut text = report::text(&explanation, arguments.verbose);
+    let mut text = report::text(&explanation, &before, arguments.verbose);
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, arguments.group_size));
     }

@@ -3,20 +3,29 @@
 use super::Explanation;
 use super::search::{Found, Wanted};
 use crate::dataset::readable;
+use crate::query::summary;
 use crate::terminal::{Column, Table, significant};
-use sql::{Forecast, Part, StatisticLine};
+use sql::{CutEstimate, Forecast, Part, StatisticLine};
 
 /// Significant digits of an error: it is an expectation, not a measurement.
 const DIGITS: usize = 3;
 
 /// Everything, part by part.
-pub(super) fn text(explanation: &Explanation, verbose: bool) -> String {
+pub(super) fn text(explanation: &Explanation, before: &[CutEstimate], verbose: bool) -> String {
     let mut text = format!("protects {}\n", explanation.unit);
-    let several = explanation.parts.len() > 1;
+    let asked = explanation
+        .parts
+        .iter()
+        .filter(|part| !part.estimates_cut)
+        .count();
     for (place, part) in explanation.parts.iter().enumerate() {
         text += "\n";
-        if several {
-            text += &format!("part {} of {}\n", place + 1, explanation.parts.len());
+        if part.estimates_cut {
+            text += &estimate(part);
+            continue;
+        }
+        if asked > 1 {
+            text += &format!("part {} of {asked}\n", place + 1);
         }
         text += &part_text(part, explanation.group_size);
         if verbose {
@@ -29,8 +38,28 @@ pub(super) fn text(explanation: &Explanation, verbose: bool) -> String {
             indented(&explanation.after)
         );
     }
+    let mut told = summary::bounds(&explanation.bounds);
+    for cut in before {
+        told += &format!("cut, as an earlier answer says: {}\n", cut.words);
+    }
+    for hint in &explanation.hints {
+        told += &format!("hint: {hint}\n");
+    }
+    if !told.is_empty() {
+        text += &format!("\n{told}");
+    }
     text += &format!("\ncost: {}\n", readable(&explanation.guarantee));
     text
+}
+
+/// What is asked only to know what the limits cut.
+fn estimate(part: &Part) -> String {
+    let what = part.rows.last().map_or("", String::as_str);
+    format!(
+        "{what}, for ε = {}:\n{}",
+        part.epsilon,
+        statistics(&part.statistics)
+    )
 }
 
 fn part_text(part: &Part, group_size: u64) -> String {

@@ -47,7 +47,10 @@ fn explanation() -> Explanation {
             epsilon: "0.5".to_owned(),
             delta: "0".to_owned(),
             plan: "Aggregate\n  TableScan".to_owned(),
+            estimates_cut: false,
         }],
+        bounds: Vec::new(),
+        hints: vec!["look for limits".to_owned()],
         after: "Projection".to_owned(),
         guarantee: "ε = 0.5 for each person, added or removed".to_owned(),
         group_size: 1000,
@@ -56,7 +59,7 @@ fn explanation() -> Explanation {
 
 #[test]
 fn an_explanation_is_readable() {
-    insta::assert_snapshot!(report::text(&explanation(), true), @r"
+    insta::assert_snapshot!(report::text(&explanation(), &[], true), @r"
     protects each person, added or removed
 
     rows:
@@ -84,9 +87,11 @@ fn an_explanation_is_readable() {
     what is done with the released results, which is free:
       Projection
 
+    hint: look for limits
+
     cost: ε = 0.5 for each person, added or removed
     ");
-    assert!(!report::text(&explanation(), false).contains("TableScan"));
+    assert!(!report::text(&explanation(), &[], false).contains("TableScan"));
 }
 
 /// An explanation whose one output has the error 1/ε.

@@ -71,6 +71,8 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
         "columns": answer.columns,
         "rows": rows,
         "confidence": answer.confidence,
+        "bounds": answer.bounds,
+        "cut": answer.cut,
         "cost": answer.cost,
     });
     if let Some(answered) = answered {

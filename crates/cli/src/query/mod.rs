@@ -3,7 +3,7 @@
 mod cells;
 mod formats;
 mod interruption;
-mod summary;
+pub(crate) mod summary;
 
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
 use crate::outputs;
@@ -37,7 +37,8 @@ charged stays charged, and asking again finishes the question under the same cha
 again for nothing, for everybody: however it is written, and whatever is done with its results (ORDER BY, HAVING, arithmetic).
 
 A column of noisy numbers has its interval beside it, which holds the truth with 95 % confidence: half of its width after ±, or
-both ends. It is about the noise; what clamping and dropped groups may add is told below the table. ∅ is NULL.
+both ends. Below the table stands what bounds one unit's part in each column, and whether the interval is about the data within
+those bounds. ∅ is NULL.
 In CSV and Parquet the ends are columns of their own, NAME_low and NAME_high. In JSON each value has them, and ε and δ are
 decimals as text.";
 

@@ -1,7 +1,7 @@
 //! What an answer cost, what is left, and what its intervals leave out, in words.
 
 use crate::dataset::readable;
-use sql::Answered;
+use sql::{Answer, Answered, ColumnBounds, IntervalOf};
 
 /// Lines for standard error.
 pub(super) fn text(answered: &Answered, analyst: &str) -> String {
@@ -35,11 +35,10 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
             left.epsilon
         ),
     };
-    if answer.columns.iter().any(|column| column.has_intervals()) {
-        text += &format!(
-            "±: each interval holds the truth with {} % confidence, as far as noise goes\n",
-            (answer.confidence * 1000.0).round() / 10.0
-        );
+    text += &interval(answer);
+    text += &bounds(&answer.bounds);
+    for cut in &answer.cut {
+        text += &format!("cut: {}\n", cut.words);
     }
     for column in &answer.columns {
         if let Some(why) = &column.no_interval {
@@ -53,4 +52,52 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
         text += &format!("note: {note}\n");
     }
     text
+}
+
+/// What the intervals hold.
+fn interval(answer: &Answer) -> String {
+    if !answer.columns.iter().any(|column| column.noisy) {
+        return String::new();
+    }
+    let percent = (answer.confidence * 1000.0).round() / 10.0;
+    let kinds = [
+        (IntervalOf::WholeData, "the truth"),
+        (IntervalOf::AllRows, "the truth of all rows, with values clamped"),
+        (IntervalOf::BoundedData, "the truth of the bounded data"),
+    ];
+    let columns = |kind: IntervalOf| -> Vec<&str> {
+        let of_kind = answer.bounds.iter().filter(|told| told.interval_of == kind);
+        of_kind.map(|told| told.column.as_str()).collect()
+    };
+    let told: Vec<(Vec<&str>, &str)> = kinds
+        .into_iter()
+        .map(|(kind, what)| (columns(kind), what))
+        .filter(|(columns, _)| !columns.is_empty())
+        .collect();
+    let what = match told.as_slice() {
+        [] => "the truth of the bounded data".to_owned(),
+        [(_, what)] => (*what).to_owned(),
+        several => {
+            let parts = several
+                .iter()
+                .map(|(columns, what)| format!("{what} ({})", columns.join(", ")));
+            parts.collect::<Vec<_>>().join(" or ")
+        }
+    };
+    format!("±: each interval holds {what} with {percent} % confidence\n")
+}
+
+/// What bounds the columns, each sentence once.
+pub(crate) fn bounds(all: &[ColumnBounds]) -> String {
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for told in all {
+        match sentences.iter_mut().find(|(words, _)| *words == told.words) {
+            Some((_, columns)) => columns.push(&told.column),
+            None => sentences.push((&told.words, vec![&told.column])),
+        }
+    }
+    sentences
+        .iter()
+        .map(|(words, columns)| format!("bounds of {}: {words}\n", columns.join(", ")))
+        .collect()
 }

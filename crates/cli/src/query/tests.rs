@@ -3,7 +3,9 @@
 use super::{cells, formats, summary};
 use accounting::Epsilon;
 use serde_json::{Value, json};
-use sql::{Answer, AnswerColumn, Answered, Cell, CellKind, Cost};
+use sql::{
+    Answer, AnswerColumn, Answered, Cell, CellKind, ColumnBounds, Cost, CutEstimate, IntervalOf, Share,
+};
 
 fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
     AnswerColumn {
@@ -48,13 +50,47 @@ fn answer() -> Answer {
             ],
         ],
         confidence: 0.95,
-        notes: vec!["values are clamped to 0..100 before they count".to_owned()],
+        bounds: vec![
+            bounds("people", IntervalOf::WholeData, "nothing of any person is cut"),
+            bounds("average, age", IntervalOf::AllRows, "age is clamped to 0..100"),
+        ],
+        cut: vec![CutEstimate {
+            about: "people".to_owned(),
+            units_over: share(0.25),
+            of: "rows".to_owned(),
+            cut: share(0.5),
+            included: false,
+            words: "about half of the rows is cut".to_owned(),
+        }],
+        notes: vec!["all declared groups appear".to_owned()],
         cost: Cost {
             guarantee: "ε = 0.5 for each person, added or removed".to_owned(),
             epsilon: "0.5".to_owned(),
             delta: "0".to_owned(),
             charge: 2,
         },
+    }
+}
+
+fn bounds(column: &str, interval_of: IntervalOf, words: &str) -> ColumnBounds {
+    ColumnBounds {
+        column: column.to_owned(),
+        unit: "person".to_owned(),
+        rows_per_unit: None,
+        groups_per_unit: None,
+        distinct_per_unit: None,
+        clamps: Vec::new(),
+        unit_sums: Vec::new(),
+        interval_of,
+        words: words.to_owned(),
+    }
+}
+
+fn share(estimate: f64) -> Share {
+    Share {
+        estimate,
+        low: estimate,
+        high: estimate,
     }
 }
 
@@ -147,6 +183,8 @@ fn a_program_gets_everything() {
             "columns",
             "rows",
             "confidence",
+            "bounds",
+            "cut",
             "cost",
             "repeated",
             "resumed",
@@ -178,8 +216,11 @@ fn what_it_cost_is_said() {
     insta::assert_snapshot!(summary::text(&answered(false, None), "ann"), @r"
     cost: ε = 0.5 for each person, added or removed (charge 2); the same question again is free
     left: ann may spend ε = 9.5 on one further release
-    ±: each interval holds the truth with 95 % confidence, as far as noise goes
-    note: values are clamped to 0..100 before they count
+    ±: each interval holds the truth (people) or the truth of all rows, with values clamped (average, age) with 95 % confidence
+    bounds of people: nothing of any person is cut
+    bounds of average, age: age is clamped to 0..100
+    cut: about half of the rows is cut
+    note: all declared groups appear
     ");
     let repeated = summary::text(&answered(true, Some("0.25")), "ann");
     assert!(

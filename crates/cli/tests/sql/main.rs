@@ -6,6 +6,7 @@ mod explain;
 mod files;
 mod init;
 mod ledger;
+mod limits;
 mod query;
 
 use serde_json::Value;

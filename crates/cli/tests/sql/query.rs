@@ -40,7 +40,7 @@ fn a_table_for_people() {
         "{said}"
     );
     assert!(said.contains("left: ann may spend ε = 1.5 "), "{said}");
-    assert!(said.contains("note: values are clamped to 0..100"), "{said}");
+    assert!(said.contains("age is clamped to 0..100"), "{said}");
     let quiet = folder.run(&["query", "--quiet", BY_CITY]);
     assert_eq!((text(&quiet.stdout), stderr(&quiet)), (table, String::new()));
 }

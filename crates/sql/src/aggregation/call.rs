@@ -40,7 +40,8 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    fn uses(&mut self) -> Vec<&mut usize> {
+    /// The places of the statistics that it is made of.
+    pub(crate) fn uses(&mut self) -> Vec<&mut usize> {
         match self {
             Self::Plain { statistic } => vec![statistic],
             Self::Average { sum, count, .. } => vec![sum, count],
@@ -271,7 +272,10 @@ impl Request<'_> {
         let (typed, stated) = self.argument(args.first(), kept.as_ref(), "SUM")?;
         let of = shown(&args[0]);
         check_number(&typed, "SUM")?;
-        if let Some(group) = stated.per_group {
+        // What the catalog says of one unit's sum holds where the query says nothing of it.
+        let declared = self.limits.sums.get(&of).copied();
+        let declared = declared.filter(|_| stated.per_row.is_none() && self.rows.rows_per_unit != Some(1));
+        if let Some(group) = stated.per_group.or(declared) {
             // Rows are clamped far outside the group's bounds, so that they may cancel before the sum is clamped.
             let steps = crate::steps::Steps::holding(group, typed.facts.kind, 1)?;
             let mut argument = Argument {

@@ -37,7 +37,7 @@ impl Groups {
     pub(crate) fn of(
         keys: &[Typed],
         rows: &Rows,
-        limits: Limits,
+        limits: &Limits,
         options: &SelectOptions,
         catalog: &Catalog,
     ) -> Result<Self, Error> {

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::dialect::SelectOptions;
 use crate::expression::Typed;
-use crate::relation::{Rows, tighter};
+use crate::relation::Rows;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchemaRef, TableReference};
 use datafusion::logical_expr::Expr;
@@ -72,20 +72,8 @@ impl Aggregation {
             .iter()
             .map(|expr| rows.accept(expr))
             .collect::<Result<Vec<Typed>, Error>>()?;
-        let stated = Limits {
-            groups: options.max_groups_contributed,
-            rows_per_group: options.max_rows_contributed,
-        };
-        // The query may ask for less or more than the catalog's defaults: limits change accuracy and price, never privacy.
-        let declared = tighter(rows.limits, Limits::default());
-        let limits = Limits {
-            groups: stated.groups.or(declared.groups).or(catalog.limits.groups),
-            rows_per_group: stated
-                .rows_per_group
-                .or(declared.rows_per_group)
-                .or(catalog.limits.rows_per_group),
-        };
-        let groups = Groups::of(&keys, &rows, limits, &options, catalog)?;
+        let limits = limits_of(&keys, group_exprs, &rows, &options, catalog);
+        let groups = Groups::of(&keys, &rows, &limits, &options, catalog)?;
         let mut statistics = Vec::new();
         let mut outputs = Vec::new();
         let mut request = Request {
@@ -136,6 +124,49 @@ impl Aggregation {
             shape,
             options,
         })
+    }
+}
+
+/// What limits one unit: what the query says, else what the table says for what it is grouped by, else what the catalog says. The query may ask for less or
+/// more than the catalog's: limits change accuracy and price, never privacy.
+fn limits_of(
+    keys: &[Typed],
+    group_exprs: &[Expr],
+    rows: &Rows,
+    options: &SelectOptions,
+    catalog: &Catalog,
+) -> Limits {
+    let one_group = keys.iter().all(|key| key.facts.of_unit);
+    let column = match group_exprs {
+        [expr] => match expr.clone().unalias() {
+            Expr::Column(column) => Some(column.name),
+            _ => None,
+        },
+        _ => None,
+    };
+    let declared = &rows.limits;
+    let by = column
+        .and_then(|column| declared.by.get(&column))
+        .filter(|_| !one_group);
+    let rows_per_group = |limits: &Limits| limits.rows.filter(|_| one_group).or(limits.rows_per_group);
+    let stated = options.max_rows_contributed;
+    Limits {
+        groups: options
+            .max_groups_contributed
+            .or(by.and_then(|by| by.groups))
+            .or(declared.groups)
+            .or(catalog.limits.groups),
+        rows_per_group: stated
+            .or(by.and_then(rows_per_group))
+            .or(rows_per_group(declared))
+            .or(rows_per_group(&catalog.limits)),
+        // A query that says how many rows count means rows.
+        sums: match by {
+            _ if stated.is_some() => std::collections::BTreeMap::new(),
+            None if one_group => declared.sums.clone(),
+            by => by.map(|by| by.sums.clone()).unwrap_or_default(),
+        },
+        ..Limits::default()
     }
 }
 

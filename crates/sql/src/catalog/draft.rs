@@ -18,6 +18,7 @@ use measure::Measured;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use toml_text::key;
+pub(crate) use toml_text::key as key_text;
 pub(super) use toml_text::text;
 
 /// How a draft is written.
@@ -146,6 +147,7 @@ delta = 1e-9
 
 [limits]
 # Of one unit, at most so many groups of a query count, and in each at most so many rows. More keeps more data; fewer needs less noise.
+# These are placeholders: `deniable limits TABLE --epsilon 0.1` finds limits for a table privately, and writes them here.
 groups = 4
 rows_per_group = 4
 "#,

@@ -62,6 +62,26 @@ const SECTIONS: &[SectionKind] = &[
         about: "How much of one unit counts. More keeps more of the data; less needs less noise. A table's own limits, and those in a query, come before these.",
     },
     SectionKind {
+        section: "limits.sums",
+        title: "`[limits.sums]`",
+        about: "What one unit's sums are clamped to.",
+    },
+    SectionKind {
+        section: "limits.by",
+        title: "`[limits.by]`",
+        about: "Limits of queries that group by one column.",
+    },
+    SectionKind {
+        section: "limits.by.*",
+        title: "`[limits.by.COLUMN]`",
+        about: "Limits of queries that group by this column.",
+    },
+    SectionKind {
+        section: "limits.by.*.sums",
+        title: "`[limits.by.COLUMN.sums]`",
+        about: "What one unit's sums in one group are clamped to.",
+    },
+    SectionKind {
         section: "tables",
         title: "`[tables]`",
         about: "The tables of the dataset.",
@@ -80,6 +100,26 @@ const SECTIONS: &[SectionKind] = &[
         section: "tables.*.limits",
         title: "`[tables.NAME.limits]`",
         about: "Limits of this table, instead of those of `[limits]`.",
+    },
+    SectionKind {
+        section: "tables.*.limits.sums",
+        title: "`[tables.NAME.limits.sums]`",
+        about: "What one unit's sums are clamped to.",
+    },
+    SectionKind {
+        section: "tables.*.limits.by",
+        title: "`[tables.NAME.limits.by]`",
+        about: "Limits of queries that group by one column.",
+    },
+    SectionKind {
+        section: "tables.*.limits.by.*",
+        title: "`[tables.NAME.limits.by.COLUMN]`",
+        about: "Limits of queries that group by this column.",
+    },
+    SectionKind {
+        section: "tables.*.limits.by.*.sums",
+        title: "`[tables.NAME.limits.by.COLUMN.sums]`",
+        about: "What one unit's sums in one group are clamped to.",
     },
     SectionKind {
         section: "tables.*.columns",
@@ -140,6 +180,19 @@ pub(super) const KEYS: &[Key] = &[
 
     key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "Of one unit, at most so many groups of a query count.", "groups = 4"),
     key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "Of one unit, at most so many rows count in each group.", "rows_per_group = 4"),
+    key("limits", "rows", "whole number of at least 1", "as many as in one group", "Of one unit, at most so many rows count where all of them are in one group, as in a query that does not group.", "rows = 20"),
+    key("limits", "sums", "section", "none", "What one unit's sum of a column is clamped to where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
+    key("limits", "by", "section", "none", "Limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
+
+    key("limits.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be, with 0 between them.", "cost = [0, 5000]"),
+
+    key("limits.by", "*", "section", "none", "Limits of queries that group by this column alone.", "ward = { groups = 2 }"),
+
+    key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many groups of a query count.", "groups = 2"),
+    key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many rows count in each group.", "rows_per_group = 5"),
+    key("limits.by.*", "sums", "section", "none", "What one unit's sum of a column is clamped to in one group.", "sums = { cost = [0, 900] }"),
+
+    key("limits.by.*.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be in one group, with 0 between them.", "cost = [0, 900]"),
 
     key("tables", "*", "section", "", "A table by the name that queries use, in any case.", "[tables.visits]"),
 
@@ -170,6 +223,19 @@ pub(super) const KEYS: &[Key] = &[
 
     key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "Of one unit, at most so many groups of a query count.", "groups = 1"),
     key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "Of one unit, at most so many rows count in each group.", "rows_per_group = 2"),
+    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "Of one unit, at most so many rows count where all of them are in one group, as in a query that does not group.", "rows = 20"),
+    key("tables.*.limits", "sums", "section", "none", "What one unit's sum of a column is clamped to where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
+    key("tables.*.limits", "by", "section", "none", "Limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
+
+    key("tables.*.limits.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be, with 0 between them.", "cost = [0, 5000]"),
+
+    key("tables.*.limits.by", "*", "section", "none", "Limits of queries that group by this column alone.", "ward = { groups = 2 }"),
+
+    key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many groups of a query count.", "groups = 2"),
+    key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many rows count in each group.", "rows_per_group = 5"),
+    key("tables.*.limits.by.*", "sums", "section", "none", "What one unit's sum of a column is clamped to in one group.", "sums = { cost = [0, 900] }"),
+
+    key("tables.*.limits.by.*.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be in one group, with 0 between them.", "cost = [0, 900]"),
 
     key("tables.*.columns", "*", "section", "", "A column by its name in the data.", r#"age = { kind = "int", bounds = [0, 120] }"#),
 

@@ -17,11 +17,12 @@ mod version;
 
 pub(crate) use csv::UTF_16_HINT;
 pub use csv::{CsvFormat, Header};
+pub(crate) use draft::key_text;
 pub use draft::{DraftOptions, draft};
 pub use keys::reference;
 pub use version::{DataVersion, Every, with_version};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Range};
 use accounting::{Delta, Epsilon, PrivacyUnit};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,12 +74,20 @@ pub enum LedgerPlace {
 }
 
 /// How much one unit may contribute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// Limits decide what is cut and how much noise is needed: accuracy, and never privacy.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Groups in which one unit counts, of a query that groups.
     pub groups: Option<u64>,
     /// Rows of one unit that count in one group.
     pub rows_per_group: Option<u64>,
+    /// Rows of one unit that count where all of them are in one group, as in a query that does not group; else as many as in one group.
+    pub rows: Option<u64>,
+    /// What one unit's sum of a column is clamped to where all of its rows are in one group; else as many rows count as there may be.
+    pub sums: BTreeMap<String, Range>,
+    /// Limits of queries that group by this one column. In these `sums` are for one group.
+    pub by: BTreeMap<String, Limits>,
 }
 
 /// One table.

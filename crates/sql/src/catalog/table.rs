@@ -5,7 +5,8 @@ use super::csv::{Header, format};
 use super::document::{Node, Place, Section};
 use super::{Limits, Owner, Source, Table};
 use crate::Error;
-use crate::facts::{Facts, Kind};
+use crate::facts::{Facts, Kind, Range};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What surrounds a catalog: where relative paths start, and what `${NAME}` stands for.
@@ -56,13 +57,48 @@ pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<
 
 /// Limits on what one unit contributes.
 pub(super) fn limits(mut section: Section<'_>) -> Result<Limits, Error> {
-    let mut count = |key| section.take(key).map(|node| node.count()).transpose();
-    let limits = Limits {
-        groups: count("groups")?,
-        rows_per_group: count("rows_per_group")?,
-    };
+    let mut limits = within_groups(&mut section)?;
+    limits.rows = section.take("rows").map(|node| node.count()).transpose()?;
+    for (column, node) in section.section("by")?.named() {
+        let mut section = node.section()?;
+        limits.by.insert(column.to_owned(), within_groups(&mut section)?);
+        section.finish()?;
+    }
     section.finish()?;
     Ok(limits)
+}
+
+/// Limits that may differ with what a query groups by.
+fn within_groups(section: &mut Section<'_>) -> Result<Limits, Error> {
+    let mut count = |key| section.take(key).map(|node| node.count()).transpose();
+    let (groups, rows_per_group) = (count("groups")?, count("rows_per_group")?);
+    let mut sums = BTreeMap::new();
+    for (column, node) in section.section("sums")?.named() {
+        sums.insert(column.to_owned(), range(&node)?);
+    }
+    Ok(Limits {
+        groups,
+        rows_per_group,
+        sums,
+        ..Limits::default()
+    })
+}
+
+/// What one unit's sum is clamped to: it may have no rows, so 0 is within.
+fn range(node: &Node<'_>) -> Result<Range, Error> {
+    let ends: Vec<Option<f64>> = node.array()?.iter().map(Node::float).collect();
+    let range = match ends[..] {
+        [Some(low), Some(high)] => Range::new(low, high),
+        _ => None,
+    };
+    range
+        .filter(|range| range.low <= 0.0 && range.high >= 0.0 && range.low < range.high)
+        .ok_or_else(|| {
+            node.wrong(
+                "expected two numbers in order with 0 between them",
+                "write [0, 5000]: the least and the most that one unit's sum may be",
+            )
+        })
 }
 
 /// Whether this names a PostgreSQL database rather than a file.

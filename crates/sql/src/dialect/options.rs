@@ -23,6 +23,8 @@ pub(crate) struct SelectOptions {
     pub(crate) group_selection_strategy: Option<GroupSelection>,
     /// `min_privacy_units_per_group`: smaller groups are never shown.
     pub(crate) min_privacy_units_per_group: Option<u64>,
+    /// `cut_share`: the part of ε for an estimate of what the limits cut.
+    pub(crate) cut_share: Option<String>,
 }
 
 /// How it is decided which groups are shown.
@@ -41,7 +43,7 @@ pub(super) struct Clause {
     pub(super) options: SelectOptions,
 }
 
-const NAMES: &str = "epsilon, delta, max_groups_contributed, max_rows_contributed, privacy_unit_column, group_selection_strategy and min_privacy_units_per_group";
+const NAMES: &str = "epsilon, delta, max_groups_contributed, max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group and cut_share";
 
 /// Takes all clauses out of the tokens.
 pub(super) fn take(tokens: Vec<TokenWithSpan>) -> Result<(Vec<TokenWithSpan>, Vec<Clause>), Error> {
@@ -150,6 +152,7 @@ fn option(cursor: &mut Cursor<'_>, options: &mut SelectOptions) -> Result<(), Er
             &mut options.min_privacy_units_per_group,
             count(cursor, &name)?,
         ),
+        "cut_share" => set(&name, &mut options.cut_share, number(cursor, &name)?),
         "privacy_unit_column" => set(&name, &mut options.privacy_unit_column, column(cursor)?),
         "group_selection_strategy" => set(&name, &mut options.group_selection_strategy, strategy(cursor)?),
         _ => Err(Error::refused(

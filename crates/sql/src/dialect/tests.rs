@@ -163,6 +163,7 @@ fn all_options_are_read() {
         privacy_unit_column: Some(vec!["t".into(), "User".into()]),
         group_selection_strategy: Some(GroupSelection::PublicGroups),
         min_privacy_units_per_group: Some(20),
+        cut_share: None,
     };
     assert_eq!(options(sql), [expected]);
     assert_eq!(

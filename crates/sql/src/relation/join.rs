@@ -383,7 +383,7 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         publics,
         clustered: false,
         whole: false,
-        limits: tighter(left.limits, right.limits),
+        limits: tighter(&left.limits, &right.limits),
         selects,
         story,
     };

@@ -237,7 +237,7 @@ fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
         publics: Vec::new(),
         clustered: table.clustered,
         whole: true,
-        limits: table.limits,
+        limits: table.limits.clone(),
         selects: Vec::new(),
         story: Vec::new(),
     };
@@ -540,7 +540,7 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
         .try_fold(0u64, |sum, part| sum.checked_add(part.rows_per_unit?));
     let limits = parts
         .iter()
-        .fold(Limits::default(), |all, part| tighter(all, part.limits));
+        .fold(Limits::default(), |all, part| tighter(&all, &part.limits));
     Ok(Rows {
         plan,
         unit_columns: unit_columns.iter().map(|place| names[*place].clone()).collect(),
@@ -572,14 +572,22 @@ fn either(one: Option<Arc<[Value]>>, other: &Option<Arc<[Value]>>) -> Option<Arc
 }
 
 /// The smaller of two limits, where both are stated.
-pub(crate) fn tighter(one: Limits, other: Limits) -> Limits {
+pub(crate) fn tighter(one: &Limits, other: &Limits) -> Limits {
     let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     };
+    // Of what is stated of columns by name, the first table's word counts.
+    let mut sums = other.sums.clone();
+    sums.extend(one.sums.clone());
+    let mut by = other.by.clone();
+    by.extend(one.by.clone());
     Limits {
         groups: least(one.groups, other.groups),
         rows_per_group: least(one.rows_per_group, other.rows_per_group),
+        rows: least(one.rows, other.rows),
+        sums,
+        by,
     }
 }
 

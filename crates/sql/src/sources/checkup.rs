@@ -247,7 +247,7 @@ impl Found {
                 units: unit.map(|unit| UnitCheck {
                     column: table.columns[unit].0.clone(),
                     promised_rows: table.rows_per_unit,
-                    limit: limit(catalog.limits, table),
+                    limit: limit(&catalog.limits, table),
                     said_to_be_clustered: table.clustered,
                     ..UnitCheck::default()
                 }),
@@ -374,7 +374,7 @@ impl Found {
 }
 
 /// How many rows of a unit count in a query without groups that does not say.
-fn limit(of_all: Limits, table: &Table) -> Option<u64> {
+fn limit(of_all: &Limits, table: &Table) -> Option<u64> {
     table.limits.rows_per_group.or(of_all.rows_per_group)
 }
 

@@ -2,6 +2,7 @@
 
 use super::movement::{Database, check};
 use crate::catalog::Catalog;
+use crate::mutants::{Mutant, with};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
@@ -281,6 +282,51 @@ proptest! {
             Err(refused) if refused.contains("change_one") => {}
             outcome => prop_assert_eq!(outcome, Ok(())),
         }
+    }
+}
+
+/// What was cut of a unit is clamped too: without that, one unit with very many rows would move the estimate as far as it likes.
+#[test]
+fn an_overview_without_its_clamp_is_noticed() {
+    let row = Row {
+        group: "a",
+        other: 1,
+        x: "5",
+        y: "9223372036854775807",
+        day: "",
+    };
+    let few = Unit {
+        rows: vec![row.clone()],
+        own: None,
+    };
+    let many = Unit {
+        rows: vec![row; 500],
+        own: None,
+    };
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(here.path(), &[(0, &few)], 0, 1);
+    write(there.path(), &[(0, &few), (1, &many)], 0, 1);
+    let catalogs = [
+        &catalog(here.path(), "add_remove"),
+        &catalog(there.path(), "add_remove"),
+    ];
+    let database = |directory| Database {
+        directory,
+        threads: 2,
+        batch: 8,
+    };
+    let databases = [&database(here.path()), &database(there.path())];
+    for query in [
+        "SELECT COUNT(*) FROM t",
+        "SELECT SUM(y) FROM t",
+        "SELECT g, COUNT(*) FROM t GROUP BY g",
+    ] {
+        assert_eq!(check(query, catalogs, databases), Ok(()), "{query}");
+        let planted = with(Mutant::UnclampedCut, || check(query, catalogs, databases));
+        assert!(
+            planted.is_err_and(|why| why.contains("further than its sensitivity")),
+            "{query}"
+        );
     }
 }
 

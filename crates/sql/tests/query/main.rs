@@ -7,5 +7,6 @@ mod budgets;
 mod grouping;
 mod harness;
 mod intervals;
+mod limits;
 mod refusals;
 mod words;

@@ -61,6 +61,7 @@ fn answers(csv: &str) -> Result<Vec<i64>, Fault> {
     let exact = |sql: &str| -> Result<i64, Fault> {
         let ask = Ask {
             epsilon: Some(Epsilon::parse(EPSILON)?),
+            cut_estimate: false,
             ..Ask::new(sql, "reader")
         };
         let (value, _, _) = super::data::number(&dataset.query(&ask)?)?;

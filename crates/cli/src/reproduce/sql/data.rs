@@ -72,6 +72,8 @@ impl Data {
 fn ask(sql: &str, analyst: &str, epsilon: &str) -> Result<Ask, Fault> {
     Ok(Ask {
         epsilon: Some(Epsilon::parse(epsilon)?),
+        // The claims are about the question itself.
+        cut_estimate: false,
         ..Ask::new(sql, analyst)
     })
 }

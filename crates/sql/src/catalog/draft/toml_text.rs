@@ -21,7 +21,7 @@ pub(in crate::catalog) fn text(text: &str) -> String {
 }
 
 /// A key, in quotes where it must be.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !name.is_empty() && name.bytes().all(bare) {
         name.to_owned()

@@ -13,7 +13,8 @@ fn everything_that_is_said_is_read() {
         catalog.limits,
         Limits {
             groups: Some(4),
-            rows_per_group: Some(3)
+            rows_per_group: Some(3),
+            ..Limits::default()
         }
     );
     assert_eq!(catalog.budget.epsilon, Epsilon::parse("10").unwrap());
@@ -42,7 +43,8 @@ fn everything_that_is_said_is_read() {
         people.limits,
         Limits {
             groups: Some(1),
-            rows_per_group: None
+            rows_per_group: None,
+            ..Limits::default()
         }
     );
     let columns: Vec<_> = people.columns.iter().map(|(name, _)| name.as_str()).collect();

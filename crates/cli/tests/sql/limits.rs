@@ -1,0 +1,131 @@
+//! Limits that are found, written into the catalog and used.
+
+use super::Folder;
+
+/// 600 persons with 1 to 12 visits in 1 to 3 wards.
+fn clinic() -> Folder {
+    let folder = Folder::new();
+    let mut csv = "person,ward,minutes\n".to_owned();
+    for person in 0..600 {
+        for visit in 0..=person % 12 {
+            let ward = ["eyes", "heart", "skin"][visit % 3];
+            csv += &format!("{person},{ward},{}\n", 20 + visit);
+        }
+    }
+    folder.write("visits.csv", &csv);
+    folder.write(
+        "deniable.toml",
+        "\
+name = \"clinic\"  # ours
+[unit]
+whose = \"person\"
+[budget]
+epsilon = 100
+ledger = \"clinic.ledger\"
+[budget.query]
+epsilon = 1
+[limits]
+groups = 1
+rows_per_group = 1
+[tables.visits]
+source = \"visits.csv\"
+unit = \"person\"
+[tables.visits.columns]
+person = { kind = \"int\" }
+ward = { kind = \"text\", values = [\"eyes\", \"heart\", \"skin\"], nullable = false }
+minutes = { kind = \"int\", bounds = [0, 240], nullable = false }
+",
+    );
+    folder
+}
+
+#[test]
+fn limits_are_written_and_used() {
+    let folder = clinic();
+    let before = folder.stdout(&["explain", "SELECT COUNT(*) FROM visits"]);
+    assert!(
+        before.contains("hint: nobody has looked which limits suit visits"),
+        "{before}"
+    );
+    let dry = folder.stdout(&["limits", "visits", "--epsilon", "10", "--dry-run"]);
+    assert!(
+        dry.contains("rows; ") && dry.contains("groups by ward") && dry.contains("for ε = 10 in all"),
+        "{dry}"
+    );
+    assert!(
+        !folder.names().iter().any(|name| name.contains("ledger")),
+        "nothing was spent"
+    );
+    let told = folder.object(&["limits", "visits", "--epsilon", "10", "--json"]);
+    let rows = told["limits"]["rows"].as_u64().expect("a number");
+    // Nobody has more than 12.
+    assert!((8..=20).contains(&rows), "{told}");
+    let price: f64 = told["cost"]["epsilon"]
+        .as_str()
+        .expect("text")
+        .parse()
+        .expect("a number");
+    assert!(price <= 10.0 && price > 9.5, "{told}");
+    let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("written");
+    assert!(
+        catalog.contains("name = \"clinic\"  # ours") && catalog.contains(&format!("rows = {rows}")),
+        "{catalog}"
+    );
+    let after = folder.stdout(&["explain", "SELECT COUNT(*) FROM visits"]);
+    assert!(
+        after.contains(&format!("each person counts with at most {rows} rows")) && !after.contains("hint: "),
+        "{after}"
+    );
+    let budget = folder.object(&["budget", "--json"]);
+    assert_eq!(budget["charges"].as_array().map(Vec::len), Some(1));
+    for (table, why) in [("people", "no table"), ("", "no table")] {
+        assert!(
+            folder
+                .refused(&["limits", table, "--epsilon", "1"], 2)
+                .contains(why)
+        );
+    }
+    folder.refused(&["limits", "visits", "--epsilon", "0"], 2);
+    folder.refused(
+        &["limits", "visits", "--epsilon", "1", "--group-by", "nothing"],
+        2,
+    );
+}
+
+#[test]
+fn what_was_cut_is_said_and_predicted() {
+    let folder = clinic();
+    let question = "SELECT COUNT(*) AS n FROM visits";
+    let told = folder.object(&["query", "--json", "--epsilon", "20", question]);
+    assert_eq!(told["bounds"][0]["rows_per_unit"], 1);
+    assert_eq!(told["bounds"][0]["interval_of"], "whole_data");
+    // 3,900 visits, of which 600 count.
+    let value = &told["rows"][0]["n"];
+    let number = |end: &str| value[end].as_f64().expect("a number");
+    assert!((number("value") - 3900.0).abs() < 300.0, "{value}");
+    // The noise on what they have is of scale 78, so that a part of 0.85 is off by 0.3 with probability below 1e-6.
+    let part = told["cut"][0]["cut"]["estimate"].as_f64().expect("a number");
+    assert!((part - 0.85).abs() < 0.3, "{told}");
+    let said = folder.run(&["query", "--epsilon", "20", question]);
+    let said = super::stderr(&said);
+    assert!(said.contains("\ncut: about "), "{said}");
+    let predicted = folder.stdout(&["explain", "--epsilon", "3", question]);
+    assert!(
+        predicted.contains("cut, as an earlier answer says: about "),
+        "{predicted}"
+    );
+    let without = folder.object(&[
+        "query",
+        "--json",
+        "--epsilon",
+        "20",
+        "--no-cut-estimate",
+        question,
+    ]);
+    assert_eq!(without["cut"].as_array().map(Vec::len), Some(0));
+    assert_eq!(without["bounds"][0]["interval_of"], "bounded_data");
+    assert!(
+        (without["rows"][0]["n"]["value"].as_f64().expect("a number") - 600.0).abs() < 20.0,
+        "{without}"
+    );
+}

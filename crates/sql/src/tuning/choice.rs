@@ -1,0 +1,334 @@
+//! Choosing limits from noisy histograms of units. Post-processing: nothing here sees data.
+//!
+//! The best limit is where what it cuts and the noise that it needs are together least. With the noise of a usual question that is where a handful of units are over it,
+//! and a histogram for a tenth of that ε does not see a handful. So the tail is looked at where it is seen, and continued by curves that agree with it: power laws, parabolas in
+//! logarithms (as of lognormal laws) and stretched exponentials. Each counts with its likelihood, and the limit is that of the least error in the mean over them, because a
+//! limit that is too low costs far more than one that is too high.
+
+/// Noisy numbers of units by bucket: bucket j holds those over `edges[j − 1]` and not over `edges[j]`; the last, those over all edges.
+#[derive(Clone, Debug)]
+pub(super) struct Histogram {
+    pub(super) edges: Vec<f64>,
+    pub(super) counts: Vec<f64>,
+    /// The standard deviation of each number.
+    pub(super) deviation: f64,
+}
+
+/// The noise of a question, as a standard deviation, for a unit that moves one number by one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Noise {
+    pub(super) laplace: f64,
+    pub(super) gaussian: Option<f64>,
+}
+
+impl Noise {
+    /// Where a unit moves so many numbers, each by at most `step`.
+    fn of(&self, numbers: f64, step: f64) -> f64 {
+        let laplace = self.laplace * numbers * step;
+        let gaussian = self
+            .gaussian
+            .map_or(f64::INFINITY, |one| one * numbers.sqrt() * step);
+        laplace.min(gaussian)
+    }
+}
+
+/// A bucket is seen when it, or it and the ones before it together, are so many deviations above nothing. Of some five hundred looks, one is deceived in ten histograms
+/// or fewer; then a limit is larger than it need be.
+const SEEN: f64 = 6.0;
+/// Curves begin where this part of the units is over.
+const BEGIN: f64 = 0.3;
+/// They are compared with the next so many buckets: six octaves.
+const COMPARED: usize = 48;
+/// Curves that are less likely than the best by e to this power say nothing.
+const UNLIKELY: f64 = 12.0;
+
+/// How many units are over each of many numbers, as the curves say that agree with a histogram.
+#[derive(Clone, Debug)]
+pub(super) struct Tail {
+    /// Ascending, beyond all that was seen.
+    edges: Vec<f64>,
+    /// For each curve its weight and the units over each edge.
+    curves: Vec<(f64, Vec<f64>)>,
+    pub(super) units: f64,
+    /// The mean of what was put into buckets.
+    pub(super) mean: f64,
+    /// The end of the last bucket that was seen.
+    pub(super) largest: f64,
+    /// The largest edge over which there surely are units, and how many.
+    deepest: Option<(f64, f64)>,
+}
+
+impl Tail {
+    /// `None` where nothing is seen above the noise.
+    pub(super) fn of(histogram: &Histogram) -> Option<Self> {
+        let Histogram {
+            edges,
+            counts,
+            deviation,
+        } = histogram;
+        let seen = |last: usize| {
+            [1usize, 2, 4, 8].iter().any(|width| {
+                let from = (last + 1).saturating_sub(*width);
+                let sum: f64 = counts[from..=last].iter().sum();
+                sum > SEEN * deviation * (*width as f64).sqrt()
+            })
+        };
+        // The last bucket has no end: who is in it is over all limits, whatever they are.
+        let last = (0..edges.len()).rev().find(|last| seen(*last))?;
+        let units: f64 = counts[..=last].iter().sum::<f64>().max(1.0);
+        let middle = |bucket: usize| match bucket {
+            0 => edges[0],
+            bucket => f64::midpoint(edges[bucket - 1], edges[bucket]),
+        };
+        let total: f64 = (0..=last).map(|bucket| counts[bucket] * middle(bucket)).sum();
+        // Units over edge j, as far as buckets are seen; made to fall.
+        let mut over: Vec<f64> = (0..=last)
+            .map(|edge| counts[edge + 1..=last].iter().sum::<f64>().max(0.0))
+            .collect();
+        for edge in (0..last).rev() {
+            over[edge] = over[edge].max(over[edge + 1]);
+        }
+        let blur = |edge: usize| deviation * ((last - edge).max(1) as f64).sqrt();
+        let surely = |part: f64, times: f64| {
+            (0..=last)
+                .rev()
+                .find(|edge| edges[*edge] > 0.0 && over[*edge] > (part * units).max(times * blur(*edge)))
+        };
+        let deepest = surely(0.0, 8.0).map(|edge| (edges[edge], over[edge]));
+        let (edges, curves) = match surely(BEGIN, 8.0).or_else(|| surely(0.0, 4.0)) {
+            Some(begin) => {
+                let end = edges.len().min(begin + 1 + COMPARED);
+                let continued = likely(
+                    &edges[begin..end],
+                    &counts[begin + 1..end],
+                    over[begin],
+                    *deviation,
+                );
+                let with_head = |(weight, tail): (f64, Vec<f64>)| {
+                    (weight, over[..begin].iter().copied().chain(tail).collect())
+                };
+                (
+                    edges[..end].to_vec(),
+                    continued.into_iter().map(with_head).collect(),
+                )
+            }
+            // All are in the first buckets: nobody is over the last that is seen.
+            None => (edges[..=last].to_vec(), vec![(1.0, over)]),
+        };
+        Some(Self {
+            edges,
+            curves,
+            units,
+            mean: total / units,
+            largest: histogram.edges[last],
+            deepest,
+        })
+    }
+
+    /// The tail of another histogram of the same units that is seen less far: it is taken to fall as this one does, from where it is last seen.
+    pub(super) fn shape_of(&self, other: &Self) -> Self {
+        let Some((edge, over)) = other.deepest else {
+            return other.clone();
+        };
+        // Where this one has as large a part of its units.
+        let part = over / other.units * self.units;
+        let above = (0..self.edges.len()).find(|place| self.mean_over(*place) <= part);
+        let Some(above) = above.filter(|above| *above > 0) else {
+            return other.clone();
+        };
+        let (before, after) = (self.mean_over(above - 1), self.mean_over(above));
+        let through = if before > after {
+            (before - part) / (before - after)
+        } else {
+            0.0
+        };
+        let here = self.edges[above - 1] + through * (self.edges[above] - self.edges[above - 1]);
+        let factor = edge / here;
+        let to_other = other.units / self.units;
+        let scaled =
+            |(weight, over): &(f64, Vec<f64>)| (*weight, over.iter().map(|units| units * to_other).collect());
+        Self {
+            edges: self.edges.iter().map(|edge| edge * factor).collect(),
+            curves: self.curves.iter().map(scaled).collect(),
+            ..other.clone()
+        }
+    }
+
+    fn mean_over(&self, edge: usize) -> f64 {
+        let weights: f64 = self.curves.iter().map(|(weight, _)| weight).sum();
+        let sum: f64 = self.curves.iter().map(|(weight, over)| weight * over[edge]).sum();
+        sum / weights.max(f64::MIN_POSITIVE)
+    }
+
+    /// What all units have over a limit, together, by each curve: Σ (t − limit)₊ = ∫ over(x) dx from the limit on.
+    fn excesses(&self, limit: f64) -> Vec<(f64, f64)> {
+        let from = self.edges.partition_point(|edge| *edge <= limit);
+        let excess = |over: &[f64]| {
+            let mut sum: f64 = (from.max(1)..self.edges.len())
+                .skip(usize::from(from > 0))
+                .map(|place| {
+                    (self.edges[place] - self.edges[place - 1]) * f64::midpoint(over[place - 1], over[place])
+                })
+                .sum();
+            match (from.checked_sub(1), self.edges.get(from)) {
+                (Some(below), Some(next)) => {
+                    let width = next - self.edges[below];
+                    let here = over[below] + (limit - self.edges[below]) / width * (over[from] - over[below]);
+                    sum += (next - limit) * f64::midpoint(here, over[from]);
+                }
+                (None, Some(first)) => sum += (first - limit) * self.units,
+                _ => {}
+            }
+            sum
+        };
+        self.curves
+            .iter()
+            .map(|(weight, over)| (*weight, excess(over)))
+            .collect()
+    }
+
+    /// The mean over the curves.
+    fn excess(&self, limit: f64) -> f64 {
+        let weights: f64 = self.curves.iter().map(|(weight, _)| weight).sum();
+        let sum: f64 = self
+            .excesses(limit)
+            .iter()
+            .map(|(weight, excess)| weight * excess)
+            .sum();
+        sum / weights.max(f64::MIN_POSITIVE)
+    }
+
+    /// Units over a limit, in the mean over the curves.
+    fn over(&self, limit: f64) -> f64 {
+        match self.edges.iter().position(|edge| *edge >= limit) {
+            Some(place) => self.mean_over(place),
+            None => 0.0,
+        }
+    }
+
+    /// Limits to choose from.
+    fn candidates(&self, whole: bool) -> Vec<f64> {
+        let rounded = |edge: &f64| if whole { edge.ceil().max(1.0) } else { *edge };
+        let mut all: Vec<f64> = self.edges.iter().map(rounded).collect();
+        all.dedup();
+        all
+    }
+
+    /// The limit of one number for which √(bias² + noise²) is least in the mean over the curves.
+    pub(super) fn best_limit(&self, whole: bool, noise: &Noise) -> f64 {
+        least(self.candidates(whole), |limit| {
+            let noise = noise.of(1.0, *limit);
+            let errors = self.excesses(*limit).into_iter();
+            errors.map(|(weight, bias)| weight * bias.hypot(noise)).sum()
+        })
+        .unwrap_or(self.largest)
+    }
+
+    pub(super) fn profile(&self, of: String, limit: f64) -> super::Profile {
+        super::Profile {
+            of,
+            limit,
+            units_over: self.over(limit),
+            cut: (self.excess(limit) / (self.units * self.mean).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0),
+        }
+    }
+}
+
+/// Curves that agree with noisy counts: `edges` begin where `units` are over, and `counts` are those of the buckets that end at the edges after the first.
+fn likely(edges: &[f64], counts: &[f64], units: f64, deviation: f64) -> Vec<(f64, Vec<f64>)> {
+    let distances: Vec<f64> = edges.iter().map(|edge| (edge / edges[0]).ln()).collect();
+    let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
+    let mut consider = |falls: &dyn Fn(f64) -> f64| {
+        let over: Vec<f64> = distances
+            .iter()
+            .map(|distance| units * (-falls(*distance)).exp())
+            .collect();
+        // What does not come to an end within what is compared is no tail.
+        if over.last().is_some_and(|last| *last > 1.0) && over.len() > COMPARED {
+            return;
+        }
+        let misfit: f64 = counts
+            .iter()
+            .zip(over.windows(2))
+            .map(|(count, ends)| {
+                let expected = ends[0] - ends[1];
+                (count - expected).powi(2) / (deviation * deviation + expected)
+            })
+            .sum();
+        found.push((misfit, over));
+    };
+    for slope in (0..100).map(|place| 0.25 * 1.04f64.powi(place)) {
+        consider(&|distance| slope * distance);
+        for bend in (0..36).map(|place| 0.05 * 1.16f64.powi(place)) {
+            consider(&|distance| slope * distance + bend * distance * distance);
+        }
+        for power in [0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 16.0] {
+            consider(&|distance| slope * ((power * distance).exp() - 1.0) / power);
+        }
+    }
+    let best = found
+        .iter()
+        .map(|(misfit, _)| *misfit)
+        .fold(f64::INFINITY, f64::min);
+    found
+        .into_iter()
+        .filter(|(misfit, _)| misfit - best < UNLIKELY)
+        .map(|(misfit, over)| ((-(misfit - best) / 2.0).exp(), over))
+        .collect()
+}
+
+/// In how many groups a unit counts, and with how many rows in each, so that the error of one group's count is least. What is cut is taken to be spread over the
+/// groups evenly; each group of a unit that is dropped takes as many rows with it as a unit has in a group in the mean.
+pub(super) fn best_pair(
+    groups: &Tail,
+    in_group: &Tail,
+    rows: &Tail,
+    all_groups: f64,
+    noise: &Noise,
+) -> (f64, f64) {
+    let rows_a_group = (rows.mean / groups.mean.max(1.0)).max(1.0);
+    let most: Vec<f64> = (1..=64)
+        .map(f64::from)
+        .chain(groups.candidates(true).into_iter().filter(|k| *k > 64.0))
+        .filter(|k| *k <= all_groups.max(1.0))
+        .collect();
+    let dropped: Vec<(f64, f64)> = most
+        .iter()
+        // At the number of all groups nothing is dropped.
+        .map(|k| {
+            (
+                *k,
+                if *k >= all_groups {
+                    0.0
+                } else {
+                    groups.excess(*k) * rows_a_group
+                },
+            )
+        })
+        .collect();
+    let cut: Vec<(f64, f64)> = in_group
+        .candidates(true)
+        .iter()
+        .map(|m| (*m, in_group.excess(*m)))
+        .collect();
+    let pairs = dropped
+        .iter()
+        .flat_map(|k| cut.iter().map(move |m| (*k, *m)))
+        .collect();
+    let best = least(pairs, |((k, dropped), (m, cut))| {
+        let bias = (dropped + cut) / all_groups.max(1.0);
+        bias.hypot(noise.of(*k, *m))
+    });
+    best.map_or((1.0, 1.0), |((k, _), (m, _))| (k, m))
+}
+
+fn least<T>(candidates: Vec<T>, error: impl Fn(&T) -> f64) -> Option<T> {
+    let mut best: Option<(f64, T)> = None;
+    for candidate in candidates {
+        let error = error(&candidate);
+        if best.as_ref().is_none_or(|(least, _)| error < *least) {
+            best = Some((error, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}

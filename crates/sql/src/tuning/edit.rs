@@ -1,0 +1,155 @@
+//! Writing found limits into a catalog's text, where everything else stays as it is, comments too.
+
+use super::FoundLimits;
+use crate::Error;
+use crate::catalog::{Catalog, Limits, key_text};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What marks the lines that were written here.
+const MARK: &str = "# Found by `deniable limits`";
+
+/// The catalog's text with these limits in it. `directory` is where the catalog is.
+///
+/// # Errors
+/// When the text declares the table in a way in which a section of limits cannot be added: then the lines are told, to be added by hand.
+pub fn with_limits(text: &str, found: &FoundLimits, directory: &Path) -> Result<String, Error> {
+    let section = section(found);
+    let mut lines = without_limits(text, &found.table);
+    for (column, range) in &found.bounds {
+        add_bounds(&mut lines, &found.table, column, range.low, range.high);
+    }
+    let mut edited = lines.join("\n").trim_end().to_owned();
+    edited.push_str("\n\n");
+    edited.push_str(&section);
+    let declared = Catalog::parse(&edited, directory).ok();
+    let table = declared.as_ref().and_then(|catalog| catalog.table(&found.table));
+    let bounded = |(column, range): (&String, &crate::Range)| {
+        table
+            .and_then(|table| table.column(column))
+            .and_then(|facts| facts.range)
+            == Some(*range)
+    };
+    if table.is_some_and(|table| table.limits == found.limits) && found.bounds.iter().all(bounded) {
+        return Ok(edited);
+    }
+    let mut by_hand = section;
+    for (column, range) in &found.bounds {
+        let _ = writeln!(
+            by_hand,
+            "# {}: bounds = [{}, {}]",
+            column,
+            number(range.low),
+            number(range.high)
+        );
+    }
+    Err(Error::catalog(
+        "the limits were found, but this catalog is written in a way in which they cannot be added",
+        format!("add these lines yourself, in place of the table's other limits:\n{by_hand}"),
+    ))
+}
+
+fn section(found: &FoundLimits) -> String {
+    let limits = &found.limits;
+    let mut section = format!(
+        "{MARK}, for ε = {} (charge {}); they err least in questions of ε = {}.\n[tables.{}.limits]\n",
+        found.answer.cost.epsilon,
+        found.answer.cost.charge,
+        found.question_epsilon,
+        key_text(&found.table)
+    );
+    for entry in entries(limits) {
+        section.push_str(&entry);
+        section.push('\n');
+    }
+    if !limits.by.is_empty() {
+        for (column, by) in &limits.by {
+            let _ = writeln!(
+                section,
+                "by.{} = {{ {} }}",
+                key_text(column),
+                entries(by).join(", ")
+            );
+        }
+    }
+    section
+}
+
+fn entries(limits: &Limits) -> Vec<String> {
+    let counts = [
+        ("rows", limits.rows),
+        ("groups", limits.groups),
+        ("rows_per_group", limits.rows_per_group),
+    ];
+    let mut entries: Vec<String> = counts
+        .iter()
+        .filter_map(|(name, count)| count.map(|count| format!("{name} = {count}")))
+        .collect();
+    for (column, range) in &limits.sums {
+        entries.push(format!(
+            "sums.{} = [{}, {}]",
+            key_text(column),
+            number(range.low),
+            number(range.high)
+        ));
+    }
+    entries
+}
+
+/// A number as TOML writes it.
+fn number(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:?}")
+    }
+}
+
+/// The lines without the table's limits.
+fn without_limits(text: &str, table: &str) -> Vec<String> {
+    let start = format!("[tables.{}.limits", key_text(table));
+    let mut lines: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        let trimmed = line.trim().to_lowercase();
+        if trimmed.starts_with('[') {
+            inside = trimmed.starts_with(&format!("{start}]")) || trimmed.starts_with(&format!("{start}."));
+            if inside && lines.last().is_some_and(|line| line.starts_with(MARK)) {
+                lines.pop();
+            }
+        }
+        if !inside {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
+}
+
+/// Adds bounds to a column's line.
+fn add_bounds(lines: &mut [String], table: &str, column: &str, low: f64, high: f64) {
+    let header = format!("[tables.{}.columns]", key_text(table));
+    let mut inside = false;
+    for line in lines.iter_mut() {
+        let trimmed = line.trim();
+        if trimmed.starts_with('[') {
+            inside = trimmed.to_lowercase().starts_with(&header);
+            continue;
+        }
+        let names = trimmed
+            .strip_prefix(&key_text(column))
+            .is_some_and(|rest| rest.trim_start().starts_with('='));
+        if inside
+            && names
+            && let Some(end) = line.find('}')
+        {
+            let before = line[..end].trim_end().to_owned();
+            *line = format!(
+                "{before}, bounds = [{}, {}] {}",
+                number(low),
+                number(high),
+                &line[end..]
+            );
+            return;
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! Finding limits privately: how many rows, groups and how large sums of one unit should count, and which bounds values have.
+//!
+//! Everything is read from histograms of units: how many units have so many rows, so many groups, so large a sum. Buckets grow geometrically, so few of them reach
+//! far, and each histogram says at once, for every limit, how much it would cut.
+//!
+//! # Privacy
+//! Claim: the histograms together cost the ε that is asked for, and what is made of them costs nothing.
+//! Proof: each is an ordinary question, `SELECT bucket, COUNT(*) … GROUP BY bucket` over a subquery with one row a unit, so a unit is in one bucket of each, and its
+//! sensitivity follows as that of any question. They are parts of one query, charged once before any row is read. Choosing limits is post-processing.
+
+mod choice;
+mod edit;
+
+pub use edit::with_limits;
+
+use crate::catalog::{Catalog, Limits, Owner, Table};
+use crate::dataset::{Dataset, Stage};
+use crate::facts::{Facts, Kind, Range};
+use crate::question::Ask;
+use crate::{Answer, Error};
+use accounting::{Delta, Epsilon, smallest_multiplier};
+use choice::{Histogram, Noise, Tail};
+use exact::{ratio, to_f64_nearest};
+use std::collections::BTreeMap;
+
+/// Which limits are to be found, and for how much.
+#[derive(Clone, Debug)]
+pub struct FindLimits {
+    /// Of this table.
+    pub table: String,
+    /// What it may cost.
+    pub epsilon: Epsilon,
+    /// For questions that group by one of these columns; where none is named, those with declared `values`.
+    pub group_by: Vec<String>,
+    /// Who asks.
+    pub analyst: String,
+}
+
+/// Limits that were found.
+#[derive(Clone, Debug)]
+pub struct FoundLimits {
+    /// Of this table.
+    pub table: String,
+    /// The limits.
+    pub limits: Limits,
+    /// Bounds of columns that had none.
+    pub bounds: BTreeMap<String, Range>,
+    /// What was seen, for people.
+    pub profiles: Vec<Profile>,
+    /// The ε of a question for which the limits err least.
+    pub question_epsilon: f64,
+    /// What it cost.
+    pub answer: Answer,
+    /// Whether this was found before, so that it cost nothing now.
+    pub repeated: bool,
+}
+
+/// What one histogram said.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Profile {
+    /// Of what.
+    pub of: String,
+    /// The limit that was chosen.
+    pub limit: f64,
+    /// About so many units are over it.
+    pub units_over: f64,
+    /// About this part of everything is cut by it.
+    pub cut: f64,
+}
+
+/// One histogram.
+#[derive(Clone, Debug, PartialEq)]
+enum Asked {
+    /// Rows of a unit.
+    Rows,
+    /// A unit's sum of a column.
+    Sum(String),
+    /// Groups of a unit.
+    Groups(String),
+    /// Rows of a unit in the group in which it has most.
+    RowsInGroup(String),
+    /// The largest value of a unit.
+    Largest(String),
+    /// The smallest value of a unit, with its sign changed.
+    Smallest(String),
+}
+
+/// Limits of counts are looked for up to here.
+const MOST_ROWS: f64 = (1u64 << 20) as f64;
+
+impl Asked {
+    /// Its part of the budget. How many rows units have is seen best, and tells how the others' tails fall.
+    fn weight(&self) -> u64 {
+        match self {
+            Self::Rows => 12,
+            Self::RowsInGroup(_) => 3,
+            _ => 2,
+        }
+    }
+
+    /// The ends of its buckets: a unit is in the first whose end is not below its number.
+    fn edges(&self, table: &Table) -> Vec<f64> {
+        let geometric = |first: f64, last: f64| {
+            let octaves = (0..60).map(|octave| first * 2f64.powi(octave));
+            let edges = octaves.flat_map(|start| (8..16).map(move |eighth| start * f64::from(eighth) / 8.0));
+            edges.take_while(|edge| *edge <= last).collect::<Vec<f64>>()
+        };
+        match self {
+            Self::Rows | Self::Groups(_) | Self::RowsInGroup(_) => {
+                let mut edges: Vec<f64> = (1..8).map(f64::from).collect();
+                edges.extend(geometric(8.0, MOST_ROWS));
+                edges
+            }
+            Self::Sum(column) => {
+                let high = range_of(table, column).map_or(1.0, |range| range.high);
+                geometric(high / 8.0, high * f64::from(1 << 14))
+            }
+            Self::Largest(_) | Self::Smallest(_) => {
+                let powers = || (-10..=40).map(|power| 2f64.powi(power));
+                let below = powers().rev().map(|edge| -edge);
+                below.chain([0.0]).chain(powers()).collect()
+            }
+        }
+    }
+
+    /// One row a unit, with the number that is put into buckets as `v`.
+    fn per_unit(&self, table: &str, unit: &str) -> String {
+        let (table, unit) = (quoted(table), quoted(unit));
+        let of_rows = |value: String| format!("SELECT {unit}, {value} AS v FROM {table} GROUP BY {unit}");
+        let of_groups = |value: &str, column: &str| {
+            let column = quoted(column);
+            format!(
+                "SELECT {unit}, {value} AS v FROM (SELECT {unit}, {column}, COUNT(*) AS r FROM {table} GROUP BY {unit}, {column}) AS g GROUP BY {unit}"
+            )
+        };
+        match self {
+            Self::Rows => of_rows("COUNT(*)".to_owned()),
+            Self::Sum(column) => of_rows(format!("SUM({})", quoted(column))),
+            Self::Groups(column) => of_groups("COUNT(*)", column),
+            Self::RowsInGroup(column) => of_groups("MAX(r)", column),
+            Self::Largest(column) => of_rows(format!("MAX({})", quoted(column))),
+            Self::Smallest(column) => of_rows(format!("-MIN({})", quoted(column))),
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Rows => "rows".to_owned(),
+            Self::Sum(column) => format!("sum of {column}"),
+            Self::Groups(column) => format!("groups by {column}"),
+            Self::RowsInGroup(column) => format!("rows in one group by {column}"),
+            Self::Largest(column) => format!("largest {column}"),
+            Self::Smallest(column) => format!("smallest {column}, with its sign changed"),
+        }
+    }
+}
+
+fn range_of(table: &Table, column: &str) -> Option<Range> {
+    table.column(column).and_then(|facts| facts.range)
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The histograms that are asked for, and the query that asks for all of them.
+struct Planned {
+    table: String,
+    asked: Vec<Asked>,
+    sql: String,
+}
+
+impl Planned {
+    fn new(find: &FindLimits, catalog: &Catalog) -> Result<Self, Error> {
+        let name = find.table.to_lowercase();
+        let whose = &catalog.unit.whose;
+        let table = catalog.table(&name).ok_or_else(|| {
+            Error::refused(
+                format!("the catalog declares no table `{}`", find.table),
+                format!(
+                    "it declares {}",
+                    catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
+                ),
+            )
+        })?;
+        let unit = match &table.owner {
+            Owner::Column(unit) if table.rows_per_unit != Some(1) => unit,
+            Owner::Public => {
+                return Err(Error::refused(
+                    format!("`{name}` is public: nobody's part in it is limited"),
+                    "name a private table",
+                ));
+            }
+            Owner::Through { .. } => {
+                return Err(Error::refused(
+                    format!(
+                        "rows of `{name}` lead to their {whose} through another table, and limits are found where a column names the {whose}"
+                    ),
+                    "add that column to the table, or state limits yourself",
+                ));
+            }
+            _ => {
+                return Err(Error::refused(
+                    format!("in `{name}` each {whose} has one row, so there are no limits to find"),
+                    "name a table in which one may have several",
+                ));
+            }
+        };
+        let named = |column: &String| {
+            let found = table
+                .columns
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(column));
+            found.map(|(name, _)| name.clone()).ok_or_else(|| {
+                Error::refused(
+                    format!("`{name}` has no column `{column}`"),
+                    "name a column that the catalog declares",
+                )
+            })
+        };
+        let groups: Vec<String> = if find.group_by.is_empty() {
+            let grouping = |facts: &Facts| facts.values.is_some() && !facts.of_unit;
+            let columns = table.columns.iter().filter(|(_, facts)| grouping(facts));
+            columns.map(|(name, _)| name.clone()).collect()
+        } else {
+            find.group_by.iter().map(named).collect::<Result<_, Error>>()?
+        };
+        let mut asked = vec![Asked::Rows];
+        for (column, facts) in &table.columns {
+            if !matches!(facts.kind, Kind::Int | Kind::Float)
+                || facts.of_unit
+                || facts.values.is_some()
+                || table.identifiers.contains(column)
+                || groups.contains(column)
+            {
+                continue;
+            }
+            match facts.range {
+                // A sum that may have either sign keeps the bounds that follow from its rows.
+                Some(range) if range.low >= 0.0 && range.high > 0.0 => asked.push(Asked::Sum(column.clone())),
+                Some(_) => {}
+                None => asked.extend([Asked::Largest(column.clone()), Asked::Smallest(column.clone())]),
+            }
+        }
+        for column in &groups {
+            asked.extend([Asked::Groups(column.clone()), Asked::RowsInGroup(column.clone())]);
+        }
+        let weights: u64 = asked.iter().map(Asked::weight).sum();
+        let epsilon = |one: &Asked| {
+            let part = ratio((one.weight() * 1000 / weights) as i64, 1000);
+            Epsilon::rounded_down(&(find.epsilon.as_rational() * part))
+        };
+        let sql = asked
+            .iter()
+            .enumerate()
+            .map(|(place, one)| {
+                let mut buckets = String::new();
+                let edges = one.edges(table);
+                for (bucket, edge) in edges.iter().enumerate() {
+                    buckets += &format!(" WHEN v <= {edge} THEN {bucket}");
+                }
+                Ok(format!(
+                    "SELECT {place} AS asked, b, n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) b, COUNT(*) AS n FROM (SELECT {unit}, CASE{buckets} ELSE {} END AS b FROM ({}) AS per_unit) AS bucketed GROUP BY b) AS histogram{place}",
+                    epsilon(one)?,
+                    edges.len(),
+                    one.per_unit(&name, unit),
+                    unit = quoted(unit),
+                ))
+            })
+            .collect::<Result<Vec<String>, Error>>()?
+            .join(" UNION ALL ");
+        Ok(Self {
+            table: name,
+            asked,
+            sql,
+        })
+    }
+
+    fn ask(&self, find: &FindLimits) -> Ask {
+        Ask {
+            epsilon: Some(find.epsilon.clone()),
+            delta: Some(Delta::ZERO),
+            ..Ask::new(self.sql.clone(), find.analyst.clone())
+        }
+    }
+}
+
+impl Dataset {
+    /// What finding limits would ask: for people, a histogram each. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When there is no such table, or nothing to find in it.
+    pub fn limits_asked(&self, find: &FindLimits) -> Result<Vec<String>, Error> {
+        let planned = Planned::new(find, self.catalog())?;
+        self.explain(&planned.ask(find), 1)?;
+        Ok(planned.asked.iter().map(Asked::words).collect())
+    }
+
+    /// Finds limits privately: charged like any question, and free when it was asked before.
+    ///
+    /// # Errors
+    /// When it is refused or cannot be paid for, or when there are too few units to see anything.
+    pub fn find_limits(&self, find: &FindLimits, watch: &mut dyn FnMut(Stage)) -> Result<FoundLimits, Error> {
+        let catalog = self.catalog();
+        let planned = Planned::new(find, catalog)?;
+        let ask = planned.ask(find);
+        let explanation = self.explain(&ask, 1)?;
+        let deviations: Vec<f64> = explanation
+            .parts
+            .iter()
+            .map(|part| part.statistics[0].deviation)
+            .collect();
+        let answered = self.query_watched(&ask, watch)?;
+        let table = &catalog.tables[&planned.table];
+        let histograms = histograms(&planned.asked, table, &answered.answer, &deviations);
+        let question_epsilon = catalog.budget.query_epsilon.clone();
+        let question_epsilon = question_epsilon.map_or(1.0, |epsilon| to_f64_nearest(epsilon.as_rational()));
+        let (limits, bounds, profiles) = chosen(&planned.asked, &histograms, table, &self.noise()?)?;
+        Ok(FoundLimits {
+            table: planned.table,
+            limits,
+            bounds,
+            profiles,
+            question_epsilon,
+            answer: answered.answer,
+            repeated: answered.repeated,
+        })
+    }
+
+    /// The noise of a question that takes the catalog's defaults.
+    fn noise(&self) -> Result<Noise, Error> {
+        let budget = &self.catalog().budget;
+        let epsilon = match &budget.query_epsilon {
+            Some(epsilon) => epsilon.clone(),
+            None => Epsilon::parse("1")?,
+        };
+        let gaussian = if budget.delta > Delta::ZERO && budget.query_delta > Delta::ZERO {
+            Some(to_f64_nearest(&smallest_multiplier(
+                &epsilon,
+                &budget.query_delta,
+            )?))
+        } else {
+            None
+        };
+        Ok(Noise {
+            laplace: std::f64::consts::SQRT_2 / to_f64_nearest(epsilon.as_rational()),
+            gaussian,
+        })
+    }
+}
+
+fn histograms(asked: &[Asked], table: &Table, answer: &Answer, deviations: &[f64]) -> Vec<Histogram> {
+    let mut histograms: Vec<Histogram> = asked
+        .iter()
+        .zip(deviations)
+        .map(|(one, deviation)| {
+            let edges = one.edges(table);
+            Histogram {
+                counts: vec![0.0; edges.len() + 1],
+                edges,
+                deviation: *deviation,
+            }
+        })
+        .collect();
+    for row in &answer.rows {
+        let [asked, bucket, units] = &row[..] else {
+            continue;
+        };
+        let place = |cell: &crate::Cell| cell.value.as_u64().map(|place| place as usize);
+        if let (Some(asked), Some(bucket), Some(units)) = (place(asked), place(bucket), units.value.as_f64())
+            && let Some(histogram) = histograms.get_mut(asked)
+            && let Some(count) = histogram.counts.get_mut(bucket)
+        {
+            *count = units;
+        }
+    }
+    histograms
+}
+
+type Chosen = (Limits, BTreeMap<String, Range>, Vec<Profile>);
+
+fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Noise) -> Result<Chosen, Error> {
+    let mut tails: Vec<Option<Tail>> = histograms.iter().map(Tail::of).collect();
+    let shape = asked
+        .iter()
+        .position(|one| *one == Asked::Rows)
+        .and_then(|place| tails[place].clone());
+    for (one, found) in asked.iter().zip(&mut tails) {
+        if matches!(one, Asked::Sum(_) | Asked::RowsInGroup(_)) {
+            *found = found
+                .as_ref()
+                .zip(shape.as_ref())
+                .map(|(found, shape)| shape.shape_of(found));
+        }
+    }
+    let tail = |wanted: &Asked| {
+        let place = asked.iter().position(|one| one == wanted);
+        place.and_then(|place| tails[place].as_ref())
+    };
+    let rows = tail(&Asked::Rows).ok_or_else(|| {
+        Error::refused(
+            "there are too few units to see how many rows they have",
+            "what was charged stays charged; allow more with --epsilon, or state limits yourself",
+        )
+    })?;
+    let mut limits = Limits::default();
+    let mut bounds = BTreeMap::new();
+    let mut profiles = Vec::new();
+    for (one, found) in asked.iter().zip(&tails) {
+        let Some(found) = found else { continue };
+        match one {
+            Asked::Rows => {
+                let limit = found.best_limit(true, noise);
+                limits.rows = Some(limit as u64);
+                profiles.push(found.profile(one.words(), limit));
+            }
+            Asked::Sum(column) => {
+                let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
+                let limit = rounded(found.best_limit(whole, noise), whole);
+                limits
+                    .sums
+                    .extend(Range::new(0.0, limit).map(|range| (column.clone(), range)));
+                profiles.push(found.profile(one.words(), limit));
+            }
+            Asked::Groups(column) => {
+                let Some(in_group) = tail(&Asked::RowsInGroup(column.clone())) else {
+                    continue;
+                };
+                let declared = table.column(column).and_then(|facts| {
+                    let values = facts.values.as_ref()?.len();
+                    Some((values + usize::from(facts.nullable)) as f64)
+                });
+                // Without declared values there are at least as many groups as one unit has.
+                let groups = declared.unwrap_or(found.largest);
+                let (per_unit, per_group) = choice::best_pair(found, in_group, rows, groups, noise);
+                let by = Limits {
+                    groups: Some(per_unit as u64),
+                    rows_per_group: Some(per_group as u64),
+                    ..Limits::default()
+                };
+                limits.groups = limits.groups.max(by.groups);
+                limits.rows_per_group = limits.rows_per_group.max(by.rows_per_group);
+                limits.by.insert(column.clone(), by);
+                profiles.push(found.profile(one.words(), per_unit));
+                profiles.push(in_group.profile(Asked::RowsInGroup(column.clone()).words(), per_group));
+            }
+            Asked::RowsInGroup(_) | Asked::Smallest(_) => {}
+            Asked::Largest(column) => {
+                let low = tail(&Asked::Smallest(column.clone())).map(|tail| -tail.largest);
+                let range = low.and_then(|low| Range::new(low.min(found.largest), found.largest));
+                bounds.extend(range.map(|range| (column.clone(), range)));
+            }
+        }
+    }
+    // A group's sum follows from its rows: their mean, and as much above it, for so many rows, as the limit of all sums is above that of all rows.
+    for (column, all) in limits.sums.clone() {
+        let (Some(sums), Some(most_rows)) = (tail(&Asked::Sum(column.clone())), limits.rows) else {
+            continue;
+        };
+        let high = range_of(table, &column).map_or(f64::INFINITY, |range| range.high);
+        let whole = table.column(&column).is_some_and(|facts| facts.kind == Kind::Int);
+        let mean = (sums.mean / rows.mean.max(1.0)).clamp(0.0, high);
+        let spread = ((all.high - most_rows as f64 * mean) / (most_rows as f64).sqrt()).max(0.0);
+        for by in limits.by.values_mut() {
+            let rows = by.rows_per_group.unwrap_or(1) as f64;
+            let limit = (rows * mean + spread * rows.sqrt()).min(rows * high);
+            by.sums
+                .extend(Range::new(0.0, rounded(limit, whole)).map(|range| (column.clone(), range)));
+        }
+    }
+    Ok((limits, bounds, profiles))
+}
+
+/// To three digits, upwards: nobody needs more, and a file reads better.
+fn rounded(limit: f64, whole: bool) -> f64 {
+    let step = 10f64.powf(limit.log10().floor() - 2.0);
+    let rounded = (limit / step).ceil() * step;
+    // A power below one is not a decimal; what is printed shall be.
+    let shown = if step >= 1.0 || whole {
+        rounded.ceil()
+    } else {
+        (rounded * 1e6).ceil() / 1e6
+    };
+    if shown > 0.0 { shown } else { limit }
+}
+
+#[cfg(test)]
+mod tests;

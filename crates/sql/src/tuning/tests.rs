@@ -1,0 +1,192 @@
+//! Limits from histograms that are known, and catalogs that keep their comments.
+
+use super::choice::{Histogram, Noise, Tail, best_pair};
+use super::*;
+use crate::answer::Cost;
+
+const NOISE: Noise = Noise {
+    laplace: std::f64::consts::SQRT_2,
+    gaussian: None,
+};
+
+/// A histogram of numbers, with noise of a fixed pattern of mean zero and this deviation.
+fn histogram(values: impl Iterator<Item = f64>, edges: Vec<f64>, deviation: f64) -> Histogram {
+    let mut counts = vec![0.0; edges.len() + 1];
+    for value in values {
+        counts[edges.partition_point(|edge| *edge < value)] += 1.0;
+    }
+    let pattern = [1.0, -1.0, 0.5, -0.7, 1.3, -1.1];
+    for (place, count) in counts.iter_mut().enumerate() {
+        *count += deviation * pattern[place % pattern.len()];
+    }
+    Histogram {
+        edges,
+        counts,
+        deviation,
+    }
+}
+
+fn count_edges() -> Vec<f64> {
+    let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
+    Asked::Rows.edges(&table)
+}
+
+/// bias² + noise² of a limit, from the numbers themselves.
+fn error(values: &[f64], limit: f64, noise: f64) -> f64 {
+    let bias: f64 = values.iter().map(|value| (value - limit).max(0.0)).sum();
+    (bias.powi(2) + (noise * limit).powi(2)).sqrt()
+}
+
+/// Quantiles of laws with light and heavy tails: 20,000 units.
+fn laws() -> Vec<(&'static str, Vec<f64>)> {
+    let uniform = |place: usize| (place as f64 + 0.5) / 20_000.0;
+    let exponential = |place: usize| (-10.0 * uniform(place).ln()).ceil();
+    let power = |place: usize| (5.0 * uniform(place).powf(-1.0 / 3.0)).ceil();
+    let narrow = |place: usize| 8.0 + (uniform(place) * 5.0).floor();
+    vec![
+        ("exponential", (0..20_000).map(exponential).collect()),
+        ("power", (0..20_000).map(power).collect()),
+        ("narrow", (0..20_000).map(narrow).collect()),
+    ]
+}
+
+#[test]
+fn limits_err_less_than_twice_as_much_as_the_best() {
+    for (name, values) in laws() {
+        // Noise of ε = 0.05: half of 0.1, as rows get it.
+        let seen = histogram(values.iter().copied(), count_edges(), 28.0);
+        let found = Tail::of(&seen).unwrap().best_limit(true, &NOISE);
+        let best = (1..2000)
+            .map(|limit| error(&values, f64::from(limit), NOISE.laplace))
+            .fold(f64::INFINITY, f64::min);
+        let ratio = error(&values, found, NOISE.laplace) / best;
+        assert!(ratio < 2.0, "{name}: limit {found}, {ratio} times the best error");
+    }
+}
+
+#[test]
+fn nothing_is_seen_in_noise() {
+    assert!(Tail::of(&histogram(std::iter::empty(), count_edges(), 10.0)).is_none());
+}
+
+#[test]
+fn where_nobody_is_in_many_groups_few_count() {
+    let groups = histogram(
+        (0..20_000).map(|unit| f64::from(1 + unit % 3)),
+        count_edges(),
+        30.0,
+    );
+    let rows = histogram(
+        (0..20_000).map(|unit| f64::from(2 + unit % 4)),
+        count_edges(),
+        30.0,
+    );
+    let (groups, rows) = (Tail::of(&groups).unwrap(), Tail::of(&rows).unwrap());
+    let (k, m) = best_pair(&groups, &rows, &rows, 10.0, &NOISE);
+    assert!((2.0..=4.0).contains(&k) && (4.0..=6.0).contains(&m), "{k} {m}");
+}
+
+const CATALOG: &str = r#"
+name = "clinic"  # a comment
+[unit]
+whose = "person"
+neighbors = "add_remove"
+[budget]
+epsilon = 10
+ledger = "unused.ledger"
+[limits]
+groups = 4
+[tables.visits]
+source = "visits.csv"
+unit = "person"
+[tables.visits.limits]
+# an old limit
+groups = 1
+[tables.visits.columns]
+# what queries may use
+person = { kind = "int" }
+ward = { kind = "text", values = ["a", "b"] }  # where
+cost = { kind = "float" }  # in money
+"#;
+
+fn found() -> FoundLimits {
+    let by = Limits {
+        groups: Some(2),
+        rows_per_group: Some(7),
+        ..Limits::default()
+    };
+    FoundLimits {
+        table: "visits".to_owned(),
+        limits: Limits {
+            rows: Some(31),
+            groups: Some(2),
+            rows_per_group: Some(7),
+            sums: BTreeMap::from([("odd name".to_owned(), Range { low: 0.0, high: 2.5 })]),
+            by: BTreeMap::from([("ward".to_owned(), by)]),
+        },
+        bounds: BTreeMap::from([(
+            "cost".to_owned(),
+            Range {
+                low: 0.0,
+                high: 512.0,
+            },
+        )]),
+        profiles: Vec::new(),
+        question_epsilon: 1.0,
+        answer: Answer {
+            columns: Vec::new(),
+            rows: Vec::new(),
+            confidence: 0.95,
+            bounds: Vec::new(),
+            cut: Vec::new(),
+            notes: Vec::new(),
+            cost: Cost {
+                guarantee: String::new(),
+                epsilon: "0.1".to_owned(),
+                delta: "0".to_owned(),
+                charge: 3,
+            },
+        },
+        repeated: false,
+    }
+}
+
+#[test]
+fn the_rest_of_a_catalog_stays_as_it_is() {
+    let directory = std::path::Path::new(".");
+    let once = with_limits(CATALOG, &found(), directory).unwrap();
+    for kept in [
+        "name = \"clinic\"  # a comment",
+        "# what queries may use",
+        "# where",
+        "# in money",
+    ] {
+        assert!(once.contains(kept), "{kept}: {once}");
+    }
+    assert!(
+        !once.contains("an old limit") && once.contains("bounds = [0, 512] }  # in money"),
+        "{once}"
+    );
+    let catalog = Catalog::parse(&once, directory).unwrap();
+    assert_eq!(catalog.tables["visits"].limits, found().limits);
+    // The second time replaces the first.
+    let again = FoundLimits {
+        bounds: BTreeMap::new(),
+        ..found()
+    };
+    assert_eq!(with_limits(&once, &again, directory).unwrap(), once);
+}
+
+#[test]
+fn what_cannot_be_edited_is_told() {
+    let inline = CATALOG
+        .replace("[tables.visits.limits]\n# an old limit\ngroups = 1\n", "")
+        .replace(
+            "unit = \"person\"\n",
+            "unit = \"person\"\nlimits = { groups = 1 }\n",
+        );
+    let error = with_limits(&inline, &found(), std::path::Path::new("."))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("rows = 31"), "{error}");
+}

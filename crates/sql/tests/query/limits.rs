@@ -1,0 +1,201 @@
+//! What bounds an answer, what the bounds cut, and limits that are found.
+
+use crate::harness::{Bench, CATALOG, NEARLY_EXACT};
+use accounting::Epsilon;
+use sql::{Answer, Ask, FindLimits, IntervalOf, with_limits};
+
+/// A dataset whose limits are these.
+fn limited(epsilon: &str, limits: &str) -> Bench {
+    let catalog = CATALOG
+        .replace("EPSILON", epsilon)
+        .replace("NEIGHBORS", "add_remove")
+        .replace("groups = 5\nrows_per_group = 5\n", limits);
+    Bench::with(&catalog)
+}
+
+fn ask(bench: &Bench, sql: &str) -> Answer {
+    bench
+        .dataset
+        .query(&Ask::new(sql, "tester"))
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        .answer
+}
+
+/// Visits: persons have 0 to 4 of them, 800 in all, 320 persons have some.
+const VISITS: f64 = 800.0;
+
+#[test]
+fn every_column_says_what_bounds_it() {
+    let bench = limited("1", "groups = 2\nrows_per_group = 3\n");
+    let answer = ask(
+        &bench,
+        "SELECT department, COUNT(*) AS n, SUM(minutes) AS m, AVG(cost) AS c, COUNT(*) * 2 AS twice FROM visits GROUP BY department",
+    );
+    let words: Vec<(&str, &str)> = answer
+        .bounds
+        .iter()
+        .map(|told| (told.column.as_str(), told.words.as_str()))
+        .collect();
+    let counts = "each person counts with at most 3 rows and in at most 2 groups";
+    assert_eq!(
+        words,
+        [
+            ("n", counts),
+            (
+                "m",
+                "each person counts in at most 2 groups; minutes is clamped to 0..60; a person's sum of minutes to 0..180"
+            ),
+            ("c", &format!("{counts}; cost is clamped to 0..100")[..]),
+            ("twice", counts),
+        ]
+    );
+    let told = serde_json::to_value(&answer.bounds[1]).unwrap();
+    assert_eq!(told["groups_per_unit"], 2);
+    assert_eq!(
+        told["clamps"][0],
+        serde_json::json!({ "of": "minutes", "low": 0.0, "high": 60.0 })
+    );
+    assert_eq!(told["unit_sums"][0]["high"], 180.0);
+    let one_row = ask(&bench, "SELECT COUNT(*), AVG(age) FROM people");
+    let kinds: Vec<IntervalOf> = one_row.bounds.iter().map(|told| told.interval_of).collect();
+    assert_eq!(kinds, [IntervalOf::WholeData, IntervalOf::AllRows]);
+    assert!(one_row.cut.is_empty(), "nothing can be cut of one row");
+}
+
+#[test]
+fn what_was_cut_is_estimated_and_in_the_interval() {
+    let bench = limited(NEARLY_EXACT, "groups = 1\nrows_per_group = 1\n");
+    let answer = ask(&bench, "SELECT COUNT(*) AS n FROM visits");
+    let cut = &answer.cut[0];
+    // 240 of 320 persons have more than one visit, and 480 of 800 visits do not count.
+    assert!((cut.units_over.estimate - 0.75).abs() < 0.01, "{cut:?}");
+    assert!(
+        (cut.cut.estimate - 0.6).abs() < 0.01 && cut.of == "rows",
+        "{cut:?}"
+    );
+    assert!(
+        cut.included && cut.words.contains("the intervals include it"),
+        "{cut:?}"
+    );
+    assert_eq!(answer.bounds[0].interval_of, IntervalOf::WholeData);
+    let cell = &answer.rows[0][0];
+    assert!((cell.value.as_f64().unwrap() - VISITS).abs() < 2.0, "{cell:?}");
+    assert!(
+        cell.low.unwrap() <= VISITS && VISITS <= cell.high.unwrap(),
+        "{cell:?}"
+    );
+    // By department a person is in several groups, of which one counts.
+    let grouped = ask(
+        &bench,
+        "SELECT department, COUNT(*) AS n, SUM(minutes) AS m FROM visits GROUP BY department",
+    );
+    let total: f64 = grouped
+        .rows
+        .iter()
+        .map(|row| row[1].value.as_f64().unwrap())
+        .sum();
+    assert!((total - VISITS).abs() < 5.0, "{total}");
+    assert_eq!(grouped.bounds[1].interval_of, IntervalOf::AllRows);
+    // Without the estimate the answer is what the limits leave, and says so.
+    let bounded = bench.ask("SELECT COUNT(*) AS n FROM visits").unwrap();
+    assert!((bounded.rows[0][0].value.as_f64().unwrap() - 320.0).abs() < 2.0);
+    assert_eq!(bounded.bounds[0].interval_of, IntervalOf::BoundedData);
+    assert!(bounded.cut.is_empty());
+    let share = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (cut_share = 0) COUNT(*) AS n FROM visits";
+    assert!(ask(&bench, share).cut.is_empty());
+}
+
+#[test]
+fn the_estimate_is_part_of_the_price() {
+    let bench = limited("0.5", "groups = 1\nrows_per_group = 1\n");
+    let answer = ask(&bench, "SELECT COUNT(*) AS n FROM visits");
+    let price: f64 = answer.cost.epsilon.parse().unwrap();
+    assert!(price <= 0.5 && price > 0.499_999, "{price}");
+    let ask = Ask::new("SELECT COUNT(*) AS n FROM visits", "tester");
+    let told = bench.dataset.explain(&ask, 1000).unwrap();
+    let parts: Vec<(&str, bool)> = told
+        .parts
+        .iter()
+        .map(|part| (part.epsilon.as_str(), part.estimates_cut))
+        .collect();
+    assert_eq!(parts, [("0.45", false), ("0.025", true), ("0.025", true)]);
+    assert!(
+        told.hints[0].contains("deniable limits visits"),
+        "{:?}",
+        told.hints
+    );
+    let before = bench.dataset.cut_before(&ask).unwrap();
+    assert_eq!(before, answer.cut, "what an earlier answer said is told again");
+}
+
+/// Of 60 runs that each succeed with probability 0.95 or more, fewer than 40 succeed with probability below 1e-11.
+#[test]
+fn intervals_of_many_rows_a_person_hold_the_raw_truth() {
+    let bench = limited("1", "groups = 1\nrows_per_group = 1\n");
+    let mut covered = 0;
+    for run in 0..60 {
+        let ask = Ask {
+            epsilon: Some(Epsilon::parse(&format!("5.{}", 500_000 + run)).unwrap()),
+            ..Ask::new("SELECT COUNT(*) FROM visits", "tester")
+        };
+        let cell = &bench.dataset.query(&ask).unwrap().answer.rows[0][0];
+        covered += u32::from(cell.low.unwrap() <= VISITS && VISITS <= cell.high.unwrap());
+    }
+    assert!(covered >= 40, "{covered}");
+}
+
+#[test]
+fn limits_are_found_and_used() {
+    let catalog = CATALOG
+        .replace("EPSILON", "10")
+        .replace("NEIGHBORS", "add_remove")
+        .replace(
+            "groups = 5\nrows_per_group = 5\n",
+            "groups = 1\nrows_per_group = 1\n",
+        );
+    let bench = Bench::with(&catalog);
+    let find = FindLimits {
+        table: "visits".to_owned(),
+        epsilon: Epsilon::parse("50").unwrap(),
+        group_by: Vec::new(),
+        analyst: "tester".to_owned(),
+    };
+    let found = bench.dataset.find_limits(&find, &mut |_| ()).unwrap();
+    // Nobody has more than 4 visits, nor is in more than 3 departments.
+    assert!(
+        found.limits.rows.is_some_and(|rows| (3..=5).contains(&rows)),
+        "{:?}",
+        found.limits
+    );
+    let by = &found.limits.by["department"];
+    assert!(
+        by.groups.is_some_and(|groups| (2..=3).contains(&groups)),
+        "{by:?}"
+    );
+    let edited = with_limits(&catalog, &found, bench.directory.path()).unwrap();
+    assert!(edited.contains("[tables.visits.limits]"), "{edited}");
+    let again = bench.dataset.find_limits(&find, &mut |_| ()).unwrap();
+    assert!(again.repeated && again.limits == found.limits);
+    let tuned = Bench::with(&edited);
+    let told = tuned
+        .dataset
+        .explain(&Ask::new("SELECT SUM(minutes) FROM visits", "tester"), 1000)
+        .unwrap();
+    assert!(told.hints.is_empty());
+    let cap = found.limits.sums["minutes"].high;
+    assert_eq!(told.bounds[0].unit_sums[0].high, cap);
+    let refused = |table: &str| {
+        let find = FindLimits {
+            table: table.to_owned(),
+            ..find.clone()
+        };
+        bench
+            .dataset
+            .find_limits(&find, &mut |_| ())
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refused("people").contains("one row"));
+    assert!(refused("regions").contains("public"));
+    assert!(refused("nothing").contains("no table"));
+}
