@@ -35,9 +35,22 @@ fn json(directory: &Path, words: &str) -> Value {
 /// What stands on standard error of what is refused; there is a hint in it.
 #[track_caller]
 fn refused(directory: &Path, words: &str) -> String {
+    refused_with(directory, words, 2)
+}
+
+/// The same with an exit code of its own: 3 where the budget refuses.
+fn refused_with(directory: &Path, words: &str, code: i32) -> String {
     let output = deniable(directory, words);
+    // Where JSON was asked for, the error is an object on standard output.
+    if words.contains("--json") {
+        let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        let error = &told["error"];
+        assert_eq!(output.status.code(), Some(code), "{words}: {told}");
+        assert!(error["hint"].is_string(), "{words}: {told}");
+        return error["message"].as_str().expect("what is wrong").to_owned();
+    }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{words}: {errors}");
+    assert_eq!(output.status.code(), Some(code), "{words}: {errors}");
     assert!(errors.contains("hint:"), "{words}: {errors}");
     errors
 }
@@ -96,7 +109,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     assert!(!again.trim().is_empty());
 
     // A budget of 4 has room for one such run, and not for two, however well they compose.
-    let errors = refused(here, &words);
+    let errors = refused_with(here, &words, 3);
     assert!(errors.contains("budget"), "{errors}");
 }
 

@@ -142,7 +142,7 @@ impl Piece<'_> {
         // In which order the groups come.
         let order: Vec<usize> = match &self.aggregation.groups.selection {
             // An estimate of what was cut has the groups that its question released, in the order of their names.
-            Selection::Listed(listed) if !(listed.is_empty() && !keys.is_empty()) => {
+            Selection::Listed(listed) if !listed.is_empty() || keys.is_empty() => {
                 let at: HashMap<Vec<u8>, usize> = groups
                     .iter()
                     .enumerate()

@@ -14,7 +14,7 @@ use super::origin::{Origin, Source};
 use super::places;
 use super::session::{self, Looks, Shown};
 use crate::compute::{DeviceName, cuda};
-use crate::terminal::{CliError, explained};
+use crate::terminal::{CliError, exit_code, explained};
 use device::{Cpu, Device};
 use mechanism::Account;
 use sql::Dataset;
@@ -233,7 +233,8 @@ fn refused(error: train::Error) -> CliError {
     let told = explained(error);
     if budget {
         return told
-            .with_hint("ask for less with a smaller --target-epsilon; `deniable budget` shows what is left");
+            .with_hint("ask for less with a smaller --target-epsilon; `deniable budget` shows what is left")
+            .with_code(exit_code::REFUSED);
     }
     told
 }

@@ -14,7 +14,7 @@ fn rows(folder: &Folder, sql: &str) -> Vec<Value> {
 /// The last value of the first row.
 fn first(folder: &Folder, sql: &str) -> f64 {
     let row = rows(folder, sql).swap_remove(0);
-    let last = row.as_object().and_then(|row| row.values().last());
+    let last = row.as_object().and_then(|row| row.values().next_back());
     last.and_then(|cell| cell["value"].as_f64())
         .unwrap_or_else(|| panic!("{row}"))
 }

@@ -132,7 +132,7 @@ pub fn with_version(text: &str, word: &str) -> Option<String> {
         let line = line.split('#').next().unwrap_or_default().trim();
         line == "[data]"
     };
-    let written = match lines.iter().position(|line| header(&line)) {
+    let written = match lines.iter().position(header) {
         None => {
             let gap = if text.ends_with('\n') { "" } else { "\n" };
             format!("{text}{gap}\n[data]\n{quoted}\n")
@@ -148,7 +148,7 @@ pub fn with_version(text: &str, word: &str) -> Option<String> {
                 let name = line.split('=').next().unwrap_or_default();
                 name.trim() == "version"
             };
-            match lines[place + 1..end].iter().position(|line| is_version(&line)) {
+            match lines[place + 1..end].iter().position(is_version) {
                 Some(at) => lines[place + 1 + at] = &quoted,
                 None => lines.insert(place + 1, &quoted),
             }

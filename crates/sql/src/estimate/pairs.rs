@@ -83,7 +83,7 @@ impl Certain {
     }
 
     /// What cannot be below zero, is not.
-    fn from_zero(self) -> Self {
+    fn not_below_zero(self) -> Self {
         self.within(0.0, f64::INFINITY)
     }
 
@@ -183,8 +183,8 @@ fn compute(
     let x = || average(moments.x);
     let y = || average(moments.y);
     // E[(x − m)²] − E[x − m]², and the like for products: the middle m drops out.
-    let variance_x = || Some(average(moments.xx)?.subtract(x()?.squared()).from_zero());
-    let variance_y = || Some(average(moments.yy)?.subtract(y()?.squared()).from_zero());
+    let variance_x = || Some(average(moments.xx)?.subtract(x()?.squared()).not_below_zero());
+    let variance_y = || Some(average(moments.yy)?.subtract(y()?.squared()).not_below_zero());
     let covariance = || Some(average(moments.xy)?.subtract(x()?.times(y()?)));
     let slope = || {
         let (covariance, variance) = (covariance()?, variance_x()?);

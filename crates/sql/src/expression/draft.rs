@@ -252,7 +252,7 @@ impl Draft {
     /// As PostgreSQL types a number made of these: `double precision` if one of them is, else `numeric` if one of them is.
     pub(super) fn typed_as(mut self, parts: &[&Self]) -> Self {
         let double = |part: &&Self| part.double || (part.kind == Kind::Float && !part.numeric);
-        let double = parts.iter().any(|part| double(part));
+        let double = parts.iter().any(double);
         self.double = double && self.kind == Kind::Int;
         self.numeric = !double && self.kind.is_number() && parts.iter().any(|part| part.numeric);
         self

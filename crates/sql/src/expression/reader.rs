@@ -25,6 +25,11 @@ struct Reader<'a> {
     depth: usize,
 }
 
+/// Checks what was taken, and remembers its values where they are few.
+fn finished(draft: Draft, scope: &Scope) -> Result<Draft, Error> {
+    Ok(values::noted(draft.checked()?, scope))
+}
+
 impl Reader<'_> {
     fn read(self, expr: &Expr) -> Result<Draft, Error> {
         if self.depth >= DEPTH {
@@ -37,43 +42,65 @@ impl Reader<'_> {
             depth: self.depth + 1,
             ..self
         };
-        // Arms are small, because each level of nesting pays for the largest.
+        finished(inner.taken(expr)?, self.scope)
+    }
+
+    /// Arms call functions that hold what they need: each level of nesting pays for all that is held here.
+    fn taken(self, expr: &Expr) -> Result<Draft, Error> {
         match expr {
-            Expr::Alias(alias) => inner.read(&alias.expr),
-            Expr::Column(_) => inner.column(expr),
+            Expr::Alias(alias) => self.read(&alias.expr),
+            Expr::Column(_) => self.column(expr),
             Expr::Literal(value, _) => literal(value),
             Expr::BinaryExpr(binary) => match binary.op {
-                Operator::And | Operator::Or => inner.chain(expr, binary.op),
-                operator => inner.operator(&binary.left, operator, &binary.right),
+                Operator::And | Operator::Or => self.chain(expr, binary.op),
+                operator => self.operator(&binary.left, operator, &binary.right),
             },
-            Expr::Negative(operand) => arithmetic::negate(inner.read(operand)?),
-            Expr::Not(operand) => logic::not(inner.read(operand)?),
-            Expr::IsNull(operand) => Ok(logic::is_null(inner.read(operand)?, true)),
-            Expr::IsNotNull(operand) => Ok(logic::is_null(inner.read(operand)?, false)),
+            Expr::Negative(operand) => self.under(operand, arithmetic::negate),
+            Expr::Not(operand) => self.under(operand, logic::not),
+            Expr::IsNull(operand) => self.under(operand, |operand| Ok(logic::is_null(operand, true))),
+            Expr::IsNotNull(operand) => self.under(operand, |operand| Ok(logic::is_null(operand, false))),
             Expr::IsTrue(operand)
             | Expr::IsFalse(operand)
             | Expr::IsUnknown(operand)
             | Expr::IsNotTrue(operand)
             | Expr::IsNotFalse(operand)
-            | Expr::IsNotUnknown(operand) => logic::is_truth(expr, inner.read(operand)?),
-            Expr::Between(_) => inner.between(expr),
-            Expr::InList(_) => inner.in_list(expr),
-            Expr::Like(like) => {
-                let (operand, pattern) = (inner.read(&like.expr)?, inner.read(&like.pattern)?);
+            | Expr::IsNotUnknown(operand) => self.under(operand, |operand| logic::is_truth(expr, operand)),
+            Expr::Between(_) => self.between(expr),
+            Expr::InList(_) => self.in_list(expr),
+            Expr::Like(like) => self.pattern(&like.expr, &like.pattern, |operand, pattern| {
                 logic::like(operand, pattern, like)
-            }
-            Expr::SimilarTo(like) => {
-                let (operand, pattern) = (inner.read(&like.expr)?, inner.read(&like.pattern)?);
+            }),
+            Expr::SimilarTo(like) => self.pattern(&like.expr, &like.pattern, |operand, pattern| {
                 patterns::similar_to(operand, pattern, like)
-            }
-            Expr::Case(_) => inner.case(expr),
-            Expr::Cast(cast) => casts::written(inner.read(&cast.expr)?, cast.field.data_type()),
-            Expr::TryCast(cast) => casts::written(inner.read(&cast.expr)?, cast.field.data_type()),
-            Expr::ScalarFunction(call) => functions::read(call.name(), inner.arguments(call)?),
+            }),
+            Expr::Case(_) => self.case(expr),
+            Expr::Cast(cast) => self.under(&cast.expr, |operand| {
+                casts::written(operand, cast.field.data_type())
+            }),
+            Expr::TryCast(cast) => self.under(&cast.expr, |operand| {
+                casts::written(operand, cast.field.data_type())
+            }),
+            Expr::ScalarFunction(call) => self.call(call),
             other => Err(refuse::expression(other)),
-        }?
-        .checked()
-        .map(|draft| values::noted(draft, self.scope))
+        }
+    }
+
+    /// Something that is made of one operand.
+    fn under(self, operand: &Expr, make: impl FnOnce(Draft) -> Result<Draft, Error>) -> Result<Draft, Error> {
+        make(self.read(operand)?)
+    }
+
+    fn pattern(
+        self,
+        operand: &Expr,
+        pattern: &Expr,
+        make: impl FnOnce(Draft, Draft) -> Result<Draft, Error>,
+    ) -> Result<Draft, Error> {
+        make(self.read(operand)?, self.read(pattern)?)
+    }
+
+    fn call(self, call: &ScalarFunction) -> Result<Draft, Error> {
+        functions::read(call.name(), self.arguments(call)?)
     }
 
     fn all(self, exprs: &[Expr]) -> Result<Vec<Draft>, Error> {

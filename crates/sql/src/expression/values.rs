@@ -163,9 +163,10 @@ pub(super) fn deduce(draft: &mut Draft, scope: &Scope) {
     if known || draft.kind == Kind::Bool || draft.weight > COMPUTED {
         return;
     }
-    let images = images(std::slice::from_ref(&draft.expr), &draft.parts, scope)
-        .map(|images| images.into_iter().flatten().collect())
-        .or_else(|| of_moments(draft, scope));
+    let images = of_moments(draft, scope).or_else(|| {
+        let images = images(std::slice::from_ref(&draft.expr), &draft.parts, scope)?;
+        Some(images.into_iter().flatten().collect())
+    });
     let Some(mut found) = images else {
         return;
     };

@@ -61,12 +61,16 @@ pub(super) enum Known {
     /// It does not depend on noise.
     Exact,
     /// It is noisy, and within these ends with the stated probability.
-    Within(Ends),
+    Within(Box<Ends>),
     /// It is noisy, and nothing is said about how much.
     Noisy(&'static str),
 }
 
 impl Known {
+    fn within(columns: [Column; 4], sources: BTreeSet<usize>) -> Self {
+        Self::Within(Box::new(Ends { columns, sources }))
+    }
+
     fn is_exact(&self) -> bool {
         matches!(self, Self::Exact)
     }
@@ -209,12 +213,13 @@ fn over(plan: &LogicalPlan, input: Extended) -> Result<Extended, Error> {
 
 fn requalified(known: Known, alias: &TableReference) -> Known {
     match known {
-        Known::Within(ends) => Known::Within(Ends {
-            columns: ends
-                .columns
-                .map(|column| Column::new(Some(alias.clone()), column.name)),
-            ..ends
-        }),
+        Known::Within(ends) => {
+            let Ends { columns, sources } = *ends;
+            Known::within(
+                columns.map(|column| Column::new(Some(alias.clone()), column.name)),
+                sources,
+            )
+        }
         other => other,
     }
 }
@@ -233,10 +238,10 @@ fn scanned(plan: &LogicalPlan, scan: &TableScan, names: &mut Names) -> Extended 
         if !ends.iter().all(there) {
             return Known::Exact;
         }
-        Known::Within(Ends {
-            columns: ends.map(|end| Column::new(Some(scan.table_name.clone()), end)),
-            sources: names.source(),
-        })
+        Known::within(
+            ends.map(|end| Column::new(Some(scan.table_name.clone()), end)),
+            names.source(),
+        )
     });
     Extended {
         columns: columns.collect(),
@@ -259,10 +264,7 @@ fn projected(projection: &Projection, names: &mut Names) -> Result<Extended, Err
                 for (end, name) in span.ends.into_iter().zip(&ends) {
                     exprs.push(end.alias(name));
                 }
-                Known::Within(Ends {
-                    columns: ends.map(Column::from_name),
-                    sources: span.sources,
-                })
+                Known::within(ends.map(Column::from_name), span.sources)
             }
         });
     }
@@ -298,10 +300,7 @@ fn united(union: &Union, names: &mut Names) -> Result<Extended, Error> {
             .any(|known| matches!(known, Known::Within(_)))
             .then(|| names.ends());
         columns.push(match (&ends, lost) {
-            (Some(ends), _) => Known::Within(Ends {
-                columns: ends.clone().map(Column::from_name),
-                sources: names.source(),
-            }),
+            (Some(ends), _) => Known::within(ends.clone().map(Column::from_name), names.source()),
             (None, Some(why)) => Known::Noisy(why),
             (None, None) => Known::Exact,
         });

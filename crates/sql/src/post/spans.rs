@@ -40,15 +40,19 @@ pub(super) enum Part {
     /// It does not depend on noise.
     Exact,
     /// It is noisy, within these ends.
-    Span(Span),
+    Span(Box<Span>),
     /// It is noisy, and this is why no interval is told.
     Lost(&'static str),
 }
 
 impl Part {
+    fn within(span: Span) -> Self {
+        Self::Span(Box::new(span))
+    }
+
     fn map(self, change: impl FnOnce(Span) -> Option<Span>) -> Self {
         match self {
-            Self::Span(span) => change(span).map_or(Self::Lost(NOT_CARRIED), Self::Span),
+            Self::Span(span) => change(*span).map_or(Self::Lost(NOT_CARRIED), Self::within),
             other => other,
         }
     }
@@ -95,7 +99,7 @@ pub(super) fn part(expr: &Expr, input: &Extended, names: &mut Names) -> Result<P
         Expr::Cast(cast) => casted(&cast.expr, cast.field.data_type(), input, names)?,
         Expr::TryCast(cast) => casted(&cast.expr, cast.field.data_type(), input, names)?,
         Expr::Column(column) => match input.known(column) {
-            Some(Known::Within(ends)) => Part::Span(of_column(ends)),
+            Some(Known::Within(ends)) => Part::within(of_column(ends)),
             Some(Known::Noisy(why)) => Part::Lost(why),
             Some(Known::Exact) => Part::Exact,
             None => Part::Lost(NOT_CARRIED),
@@ -116,8 +120,8 @@ pub(super) fn part(expr: &Expr, input: &Extended, names: &mut Names) -> Result<P
                     .get_type(input.plan.schema())
                     .is_ok_and(|kind| kind.is_integer());
             match combined {
-                Ok(span) if whole => Part::Span(span.outwards()),
-                Ok(span) => Part::Span(span),
+                Ok(span) if whole => Part::within(span.outwards()),
+                Ok(span) => Part::within(span),
                 Err(why) => Part::Lost(why),
             }
         }
@@ -138,7 +142,7 @@ fn of_column(ends: &Ends) -> Span {
 /// A side of an operator: an exact number is an interval of its own.
 fn operand(expr: &Expr, input: &Extended, names: &mut Names) -> Result<Result<Span, &'static str>, Error> {
     Ok(match part(expr, input, names)? {
-        Part::Span(span) => Ok(span),
+        Part::Span(span) => Ok(*span),
         Part::Lost(why) => Err(why),
         Part::Exact => {
             let value = try_cast(expr.clone(), DataType::Float64);
@@ -324,7 +328,9 @@ fn extreme(name: &str, spans: Vec<Span>) -> Part {
             .zip(choose(2).zip(choose(3)))
             .map(|((a, b), (c, d))| [a, b, c, d])
     };
-    ends.map_or(Part::Lost(NOT_CARRIED), |ends| Part::Span(Span { ends, sources }))
+    ends.map_or(Part::Lost(NOT_CARRIED), |ends| {
+        Part::within(Span { ends, sources })
+    })
 }
 
 /// CASE whose conditions are exact: the interval of the case that applies. Which one that is depends on the row, so it counts as a noisy number of its own.
@@ -358,7 +364,7 @@ fn cases(case: &Case, input: &Extended, names: &mut Names) -> Result<Part, Error
             else_expr,
         })
     });
-    Ok(Part::Span(Span {
+    Ok(Part::within(Span {
         ends,
         sources: names.source(),
     }))
@@ -386,7 +392,7 @@ fn inner(subquery: &Subquery, names: &mut Names) -> Result<Part, Error> {
     let Ok(ends) = <[Expr; 4]>::try_from(told) else {
         return Ok(Part::Lost(INNER));
     };
-    Ok(Part::Span(Span {
+    Ok(Part::within(Span {
         ends,
         sources: names.source(),
     }))

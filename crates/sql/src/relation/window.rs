@@ -180,6 +180,9 @@ fn careless(
         .ok()
 }
 
+/// Makes a function's value from what the engine computed.
+type Made = Box<dyn Fn(&[Expr]) -> Expr>;
+
 /// What a function is made of.
 struct Computed {
     /// What the engine computes of the argument.
@@ -187,7 +190,7 @@ struct Computed {
     /// The argument, total.
     argument: Option<Expr>,
     /// The function's value from these.
-    result: Box<dyn Fn(&[Expr]) -> Expr>,
+    result: Made,
     facts: Facts,
     /// All rows of a partition have the same value.
     whole: bool,
@@ -319,7 +322,7 @@ impl Computed {
                     range.high.max(range.high * times),
                 );
                 let size = steps.size();
-                let (result, facts): (Box<dyn Fn(&[Expr]) -> Expr>, Facts) = match (called.as_str(), kind) {
+                let (result, facts): (Made, Facts) = match (called.as_str(), kind) {
                     ("avg", _) => (
                         Box::new(move |computed| {
                             let total = float(&computed[0]) * lit(size);

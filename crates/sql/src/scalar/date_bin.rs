@@ -37,7 +37,9 @@ pub(crate) fn stride(interval: IntervalMonthDayNano) -> Result<i64, Error> {
 /// All three are of the years 1 to 9999, so differences stay far inside 64 bits.
 pub(crate) fn bin(stride: i64, moment: i64, origin: i64) -> Option<i64> {
     let start = origin + (moment - origin).div_euclid(stride) * stride;
-    (start >= FIRST_DAY * DAY && start < (LAST_DAY + 1) * DAY).then_some(start)
+    (FIRST_DAY * DAY..(LAST_DAY + 1) * DAY)
+        .contains(&start)
+        .then_some(start)
 }
 
 /// The function.

@@ -148,8 +148,11 @@ struct Found {
     last: Option<Cell>,
     runs: u64,
     /// Where the columns of each key are, and what was seen of them.
-    keys: Vec<(Vec<usize>, HashSet<Vec<Option<Cell>>>)>,
+    keys: Vec<SeenKeys>,
 }
+
+/// The places of a key's columns, and the values that were seen of them.
+type SeenKeys = (Vec<usize>, HashSet<Vec<Option<Cell>>>);
 
 /// A value that can be looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

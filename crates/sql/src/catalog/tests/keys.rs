@@ -9,7 +9,13 @@ use std::path::Path;
 
 #[test]
 fn every_key_of_the_table_is_read_and_no_other() {
-    read(WHOLE).unwrap();
+    // Sections that are named by columns are read where there are some.
+    let more = "by = { age = { groups = 1, rows_per_group = 2, sums = { income = [0, 9] } } }\n";
+    let limited = WHOLE.replace("[limits]\n", &format!("[limits]\n{more}")).replace(
+        "[tables.People.limits]\n",
+        &format!("[tables.People.limits]\n{more}"),
+    );
+    read(&limited).unwrap();
     let taken: BTreeSet<(String, &str)> = TAKEN.with_borrow(Clone::clone);
     let listed: BTreeSet<(String, &str)> = KEYS
         .iter()

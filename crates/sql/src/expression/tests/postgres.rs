@@ -117,8 +117,11 @@ impl Writer {
     }
 }
 
+/// Two integers and two floats.
+type Row = (Option<i64>, Option<i64>, Option<f64>, Option<f64>);
+
 /// Small numbers, and halves.
-const MODERATE: [(Option<i64>, Option<i64>, Option<f64>, Option<f64>); 9] = [
+const MODERATE: [Row; 9] = [
     (Some(7), Some(2), Some(2.5), Some(-2.5)),
     (Some(-7), Some(2), Some(-0.5), Some(0.5)),
     (Some(0), Some(-7), Some(3.5), Some(0.0)),
@@ -131,7 +134,7 @@ const MODERATE: [(Option<i64>, Option<i64>, Option<f64>, Option<f64>); 9] = [
 ];
 
 /// The smallest and the largest, with which floats would not be exact.
-const EXTREME: [(Option<i64>, Option<i64>, Option<f64>, Option<f64>); 5] = [
+const EXTREME: [Row; 5] = [
     (Some(i64::MIN), Some(-1), None, None),
     (Some(-1), Some(i64::MIN), None, None),
     (Some(i64::MAX), Some(i64::MIN + 1), None, None),
