@@ -53,7 +53,7 @@ pub(crate) struct CliError {
     /// The exit code: see [`exit_code`].
     pub(crate) code: u8,
     /// What a program may want to know besides, by name.
-    pub(crate) details: serde_json::Map<String, serde_json::Value>,
+    pub(crate) details: Box<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl CliError {
@@ -63,7 +63,7 @@ impl CliError {
             message: message.into(),
             hint: None,
             code: exit_code::BAD_INPUT,
-            details: serde_json::Map::new(),
+            details: Box::default(),
         }
     }
 
@@ -90,7 +90,7 @@ impl CliError {
         error.insert("exit_code".to_owned(), self.code.into());
         error.insert("message".to_owned(), self.message.clone().into());
         error.insert("hint".to_owned(), self.hint.clone().into());
-        error.extend(self.details.clone());
+        error.extend((*self.details).clone());
         serde_json::json!({ "error": error }).to_string()
     }
 
