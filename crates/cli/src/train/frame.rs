@@ -230,11 +230,10 @@ impl Run<'_> {
 /// Why a run did not begin; where the budget is too small, with what helps here.
 fn refused(error: train::Error) -> CliError {
     let budget = matches!(error, train::Error::Mechanism(mechanism::Error::Refused(_)));
-    let told = explained(error);
     if budget {
-        return told
+        return CliError::bad_input("this run costs more than is left of the budget")
             .with_hint("ask for less with a smaller --target-epsilon; `deniable budget` shows what is left")
             .with_code(exit_code::REFUSED);
     }
-    told
+    explained(error)
 }

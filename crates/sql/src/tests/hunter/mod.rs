@@ -336,8 +336,8 @@ fn one_person_with_very_many_rows_decides_nothing() {
     let reading = Reading {
         threads: 2,
         batch: 8192,
-        // Windows that are looked at once more for what limits cut are two sorts and an aggregate at the same time.
-        attempts: &[Some(64 << 20)],
+        // Of which each of eight sorts that run side by side has its part: a batch of texts has to fit into that.
+        attempts: &[Some(128 << 20)],
     };
     let forty = vec!["SELECT u, x, s FROM t"; 40].join(" UNION ALL ");
     for sql in [
