@@ -14,6 +14,7 @@
 
 use crate::aggregation::{Aggregation, Argument, Measure, Selection, Statistic};
 use crate::catalog::{Catalog, Source, Table};
+use crate::expression::commutes;
 use crate::price::Price;
 use crate::relation::{select_marker, table_of};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -354,6 +355,11 @@ impl Reading<'_> {
                     }
                     _ => Parts::of("in").debug(negated).mark(of(expr)?).marks(values).end(),
                 }
+            }
+            Expr::ScalarFunction(call) if commutes(call.func.name()) => {
+                let mut operands = self.expressions(&call.args, rows)?;
+                operands.sort();
+                Parts::of("call").text(call.func.name()).marks(operands).end()
             }
             // Every constant that is not NULL counts all rows.
             Expr::AggregateFunction(AggregateFunction { func, params })

@@ -56,6 +56,13 @@ pub(super) fn operate(left: Expr, operator: Operator, right: Expr) -> Expr {
     called(form, vec![left, right])
 }
 
+/// Whether the function of this name gives the same with its operands exchanged.
+pub(crate) fn commutes(name: &str) -> bool {
+    [Form::Sum, Form::Product]
+        .iter()
+        .any(|form| Total::new(*form).name() == name)
+}
+
 /// A float as an integer: NULL where none of 64 bits is near.
 pub(super) fn nearest(value: Expr, halves: Halves) -> Expr {
     called(Form::Nearest(halves), vec![value])
