@@ -370,7 +370,7 @@ mod tests {
         text
     }
 
-    /// What PostgreSQL 16 answers.
+    /// What PostgreSQL answers, by its documentation.
     #[test]
     fn patterns_write_what_postgresql_writes() {
         let moment = day_of(2024, 2, 5) * DAY + 15 * HOUR + 7 * 60_000_000 + 9_000_000 + 45_006;
