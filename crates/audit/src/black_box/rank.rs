@@ -33,6 +33,9 @@ impl Tally {
 /// A set of more cells than these is hard to understand, and must be better than a simple event by this part.
 const SIMPLE: usize = 4;
 const PRICE_OF_MANY: f64 = 0.01;
+/// Standard errors that counts of single cells are moved against them before they are named.
+const ALONE: f64 = 1.0;
+
 /// An order of cells, and how many of them from its beginning make the event.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
@@ -60,11 +63,14 @@ impl Choice {
 
     /// What these draws say that the test can be expected to give, when their counts are moved so many standard errors against the event.
     pub(super) fn judged(&self, hunt: &Hunt, tally: &Tally, caution: f64) -> f64 {
-        let (side, other) = (self.likely.index(), self.likely.other().index());
+        let drawn = [self.likely, self.likely.other()].map(|side| tally.drawn[side.index()]);
+        self.priced(expected_bound(hunt, self.hits(tally), drawn, caution))
+    }
+
+    /// How often these draws hit it: on the likely side and on the other.
+    pub(super) fn hits(&self, tally: &Tally) -> [u64; 2] {
         let cells = || self.order[..self.length].iter().map(|cell| tally.hits[*cell]);
-        let hits = [side, other].map(|side| cells().map(|hits| hits[side]).sum());
-        let drawn = [side, other].map(|side| tally.drawn[side]);
-        self.priced(expected_bound(hunt, hits, drawn, caution))
+        [self.likely, self.likely.other()].map(|side| cells().map(|hits| hits[side.index()]).sum())
     }
 
     /// Whether the two hold the same cells.
@@ -139,6 +145,78 @@ pub(super) fn best_choices<const N: usize>(
         }
     }
     best
+}
+
+/// What is worth judging on draws of its own: the best beginnings of every order at every caution, and single cells where cells have no order, as each of them is an
+/// output, a beginning of one or a pattern in it. Luck chooses here as well, and draws that judge do away with it; so there are many, the most promising of each kind.
+pub(super) fn candidates(
+    hunt: &Hunt,
+    partition: &Partition,
+    folds: &[Tally; 2],
+    cautions: &[f64; 4],
+    most: usize,
+) -> Vec<Choice> {
+    let mut both = folds[0].clone();
+    both.add(&folds[1]);
+    let mut found: Vec<Choice> = Vec::new();
+    let mut name = |choice: Choice| {
+        if choice.value > f64::NEG_INFINITY && !found.iter().any(|other| other.is_same(&choice)) {
+            found.push(choice);
+        }
+    };
+    // The best of all comes first, whatever else there is.
+    best_choices(hunt, partition, folds, *cautions)
+        .into_iter()
+        .for_each(&mut name);
+    let mut others: Vec<Choice> = Vec::new();
+    for likely in [Side::First, Side::Second] {
+        let sides = [likely.index(), likely.other().index()];
+        let drawn = sides.map(|side| both.drawn[side]);
+        let mut orders: Vec<(bool, Vec<usize>)> = Vec::new();
+        if matches!(partition, Partition::Keys { .. }) {
+            orders.push((true, by_ratio(&both, sides)));
+        }
+        orders.extend(partition.orders().into_iter().map(|order| (false, order)));
+        for (is_set, order) in orders {
+            for (length, value) in best_lengths(hunt, &order, &both, sides, *cautions) {
+                let order = order.clone();
+                others.push(Choice {
+                    order,
+                    length,
+                    likely,
+                    value,
+                    is_set,
+                });
+            }
+        }
+        if !partition.is_ordered() {
+            for (cell, hits) in both.hits.iter().enumerate() {
+                let hits = sides.map(|side| hits[side]);
+                let value = expected_bound(hunt, hits, drawn, ALONE);
+                // The family around a single cell: the others by their ratio.
+                let order = vec![cell];
+                others.push(Choice {
+                    order,
+                    length: 1,
+                    likely,
+                    value,
+                    is_set: true,
+                });
+            }
+        }
+    }
+    others.sort_by(|left, right| right.value.total_cmp(&left.value));
+    others.into_iter().take(4 * most).for_each(&mut name);
+    found.truncate(most);
+    // An event of one cell has no order yet that a family around it could be made of.
+    for choice in found.iter_mut().filter(|choice| choice.order.len() == 1) {
+        let sides = [choice.likely.index(), choice.likely.other().index()];
+        let first = choice.order[0];
+        choice
+            .order
+            .extend(by_ratio(&both, sides).into_iter().filter(|cell| *cell != first));
+    }
+    found
 }
 
 /// Cells by a cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once says little.
