@@ -93,12 +93,10 @@ const JUDGING: [u64; 2] = [4, 3];
 const COMPARING: f64 = 1.4;
 const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
 const DECIDING: f64 = 0.7;
-/// Candidates of one way to look.
-const NAMED: usize = 16;
 /// Rivals of the winner that are tested with it.
 pub(super) const RIVALS: usize = 7;
-/// Two events of one way to look are the same for a test if their hits differ by less than this part on both sides.
-const ALIKE: f64 = 0.03;
+/// Two events are as good as the same for a test if their hits differ by less than this part on both sides.
+const ALIKE: f64 = 0.12;
 /// A round is counted in so many parts, and asked after each whether time is up; or in fewer, if each has less than so many draws.
 const QUESTIONS: u64 = 8;
 const FEWEST_BETWEEN: u64 = 1 << 15;
@@ -130,7 +128,12 @@ pub(super) fn race<S: Subject>(
     let parts: u64 = ROUNDS.iter().map(|round| round.part).chain(JUDGING).sum();
     for (number, round) in ROUNDS.into_iter().enumerate() {
         if number + 1 == ROUNDS.len() {
-            let share = (more_learning / entries.len().max(1) as u64).max(1);
+            let rows = if late() {
+                more_learning / QUESTIONS
+            } else {
+                more_learning
+            };
+            let share = (rows / entries.len().max(1) as u64).max(1);
             for entry in &mut entries {
                 entry.relearn(workers, share)?;
             }
@@ -273,7 +276,7 @@ impl Entry {
     /// From here on draws choose nothing any more.
     fn name_candidates(&mut self, hunt: &Hunt) {
         for arm in &mut self.arms {
-            arm.candidates = candidates(hunt, &arm.partition, &arm.folds, &NAMING, NAMED);
+            arm.candidates = candidates(hunt, &arm.partition, &arm.folds, NAMING);
         }
     }
 

@@ -59,12 +59,12 @@ const MANY_TIMES: u64 = 5;
 const CHOSEN_FOR: u64 = 10;
 /// Draws of a first rehearsal, and the parts of an allowance for longer ones.
 const REHEARSING: u64 = 1 << 16;
-const REHEARSALS: [f64; 2] = [0.01, 0.04];
+const REHEARSALS: [f64; 2] = [0.01, 0.05];
 /// The part of an allowance at which choosing is planned to end, rehearsals included, and the part at which it is cut short: the rest is for the test.
 const CHOOSING: f64 = 0.35;
 const CHOOSING_AT_MOST: f64 = 0.42;
 /// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its limits are wider.
-const PLANNED: f64 = 0.94;
+const PLANNED: f64 = 0.96;
 /// Clopper and Pearson's limits are proved for fewer than 2³² draws.
 const MOST: u64 = u32::MAX as u64 - 4096;
 
@@ -197,7 +197,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// The costs that explain all rehearsals, as far as plausible ones do: learning takes some of the time that a longer one takes more, and not nearly all of it.
+    /// The costs that explain all rehearsals, as far as plausible ones do: learning takes at most three fourths of the time that a longer one takes more.
     fn of_choosing([short, middle, long]: [Rehearsal; 3]) -> Self {
         let more = |from: Rehearsal, to: Rehearsal| {
             let rows = |run: Rehearsal| Hunt::rows_learned(run.draws) as f64;
@@ -209,7 +209,7 @@ impl Cost {
         // Cramer's rule.
         let learned = (first * many_draws - second * few_draws) / (few * many_draws - many * few_draws);
         let learned = if learned.is_finite() && many > 0.0 {
-            learned.clamp(0.0, 0.7 * second / many)
+            learned.clamp(0.0, 0.75 * second / many)
         } else {
             0.0
         };
