@@ -21,8 +21,9 @@ struct Term {
     weights: Vec<f64>,
 }
 
-/// Cells of each entry at first: more would have too few rows each for a good weight.
+/// Cells of each entry at first: more would have too few rows each for a good weight, but where there are many rows.
 const PARTS: usize = 32;
+const MANY_ROWS: usize = 1 << 17;
 /// Times that every weight is fitted; the sum converges long before.
 const SWEEPS: usize = 5;
 /// Pulls weights of cells with few rows towards zero.
@@ -34,11 +35,12 @@ const ALIKE: f64 = 9.0;
 impl Additive {
     /// Fits the ratio of the first side to the second.
     pub(super) fn fit(views: Vec<View>, name: &'static str, rows: &[Vec<f64>], first: &[bool]) -> Self {
+        let parts = if rows.len() < MANY_ROWS { PARTS } else { 2 * PARTS };
         let mut cells: Vec<Vec<u16>> = Vec::new();
         let mut terms: Vec<Term> = Vec::new();
         for view in views {
             let keys: Vec<i64> = rows.iter().map(|row| view.key(row)).collect();
-            let cuts = cut_keys(keys.clone(), 2 * PARTS, 4 * PARTS, PARTS, false);
+            let cuts = cut_keys(keys.clone(), 2 * parts, 4 * parts, parts, false);
             let cell = |key: &i64| cuts.partition_point(|cut| cut <= key) as u16;
             cells.push(keys.iter().map(cell).collect());
             let weights = vec![0.0; cuts.len() + 1];

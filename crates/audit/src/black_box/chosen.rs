@@ -19,7 +19,7 @@
 //! all moments (see [`super::sequential`]), and the caller may stop whenever the evidence, or the patience, suffices. [`Chosen::test_unless`] has both.
 
 use super::cells::Partition;
-use super::race::Winner;
+use super::race::{Look, Winner};
 use super::sequential::{Guess, lower_limit_always, upper_limit_always};
 use super::shortcut::Shortcut;
 use super::subject::{Pair, Subject, Teller, run};
@@ -32,18 +32,24 @@ use crate::binomial::{lower_limit, upper_limit};
 pub struct Chosen {
     pair: Pair,
     likely: Side,
-    partition: Partition,
-    /// The smallest member of the nested family that each cell is in; cells in none have the number of members. Cells that no member tells apart are one.
-    member: Vec<u8>,
-    /// The chosen event and its rivals. Which of them each cell is in: one bit each.
+    /// The ways to look that the chosen event (the first) and its rivals need.
+    looks: Vec<Labelled>,
+    /// The chosen event and its rivals.
     contenders: Vec<Contender>,
-    within: Vec<u8>,
     /// What the draws that chose it counted for each member: on the likely side and on the other.
     guesses: Vec<[u64; 2]>,
     drawn: [u64; 2],
     shortcut: Shortcut<(u8, u8)>,
     expected: f64,
     confidence: f64,
+}
+
+/// Cells, and what each of them is part of. Neighbouring cells that are part of the same are one.
+#[derive(Clone, Debug)]
+struct Labelled {
+    partition: Partition,
+    /// The smallest member of the nested family that each cell is in (of the first way to look; cells in none have the number of members), and the contenders that it is in: one bit each.
+    labels: Vec<(u8, u8)>,
 }
 
 /// An event whose coin is bounded.
@@ -57,7 +63,7 @@ struct Contender {
 }
 
 /// The chosen event's part of the error of all coins, where it has rivals.
-const PART_OF_CHOSEN: f64 = 0.6;
+const PART_OF_CHOSEN: f64 = 0.5;
 
 /// One event of the family, and what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,11 +140,11 @@ impl Chosen {
         let Winner {
             pair,
             rows,
-            partition,
             choice,
+            looks,
             rivals,
-            tally,
         } = winner;
+        let Look { partition, tally } = &looks[0];
         let drawn = tally.drawn;
         let (likely, other) = (choice.likely.index(), choice.likely.other().index());
         // The lengths of the family's members along the order of cells: the chosen one, and those of the stated shares.
@@ -164,43 +170,45 @@ impl Chosen {
                 guess[1] += tally.hits[*cell][other];
             }
         }
-        let mut within = vec![0u8; partition.size()];
+        let mut labels: Vec<Vec<(u8, u8)>> = looks
+            .iter()
+            .map(|look| vec![(0, 0); look.partition.size()])
+            .collect();
+        labels[0]
+            .iter_mut()
+            .zip(member)
+            .for_each(|(label, member)| label.0 = member);
         let mut contenders = Vec::new();
         let parts = if rivals.is_empty() { 1.0 } else { PART_OF_CHOSEN };
         let rest = (1.0 - parts) / rivals.len().max(1) as f64;
-        for (number, contender) in [&choice].into_iter().chain(&rivals).enumerate() {
-            let mut guess = [0u64; 2];
+        let rivals = rivals.iter().map(|(look, rival)| (*look, rival));
+        for (number, (look, contender)) in [(0, &choice)].into_iter().chain(rivals).enumerate() {
+            let Look { partition, tally } = &looks[look];
             let mut cells = Cells {
                 chosen: vec![false; partition.size()],
                 seen: tally.hits.iter().map(|hits| hits[0] + hits[1] > 0).collect(),
             };
             for cell in &contender.order[..contender.length] {
-                within[*cell] |= 1 << number;
+                labels[look][*cell].1 |= 1 << number;
                 cells.chosen[*cell] = true;
-                guess[0] += tally.hits[*cell][likely];
-                guess[1] += tally.hits[*cell][other];
             }
             contenders.push(Contender {
-                told: describe(&partition, &cells, &rows, teller),
+                told: describe(partition, &cells, &rows, teller),
                 part: if number == 0 { parts } else { rest },
-                guess,
+                guess: contender.hits(tally),
             });
         }
-        let decided = |row: &Vec<f64>| {
-            let cell = partition.cell(row);
-            (member[cell], within[cell])
-        };
-        let shortcut = Shortcut::new(rows.iter().map(|row| (row.as_slice(), decided(row))));
-        let labels: Vec<(u8, u8)> = member.into_iter().zip(within).collect();
-        let (partition, labels) = partition.merged(&labels);
-        let (member, within) = labels.into_iter().unzip();
+        let looks = looks.into_iter().zip(labels).map(|(look, labels)| {
+            let (partition, labels) = look.partition.merged(&labels);
+            Labelled { partition, labels }
+        });
+        let looks: Vec<Labelled> = looks.collect();
+        let shortcut = Shortcut::new(rows.iter().map(|row| (row.as_slice(), decide(&looks, row))));
         Self {
             pair,
             likely: choice.likely,
-            partition,
-            member,
+            looks,
             contenders,
-            within,
             guesses,
             shortcut,
             drawn: [drawn[likely], drawn[other]],
@@ -303,10 +311,10 @@ impl Chosen {
         let sets = 1 << self.contenders.len();
         let empty = || vec![[0u64; 2]; (self.guesses.len() + 1) * sets];
         let (accounts, drawn) = run(workers, self.pair, draws, empty, |hits, side, row| {
-            let (member, within) = self.shortcut.decided(row).unwrap_or_else(|| {
-                let cell = self.partition.cell(row);
-                (self.member[cell], self.within[cell])
-            });
+            let (member, within) = self
+                .shortcut
+                .decided(row)
+                .unwrap_or_else(|| decide(&self.looks, row));
             hits[usize::from(member) * sets + usize::from(within)][side] += 1;
         })?;
         let (likely, other) = (self.likely.index(), self.likely.other().index());
@@ -371,6 +379,13 @@ impl Chosen {
             family: family.collect(),
         }
     }
+}
+
+/// The smallest member of the family that a row is in, and the contenders.
+fn decide(looks: &[Labelled], row: &[f64]) -> (u8, u8) {
+    let mut labels = looks.iter().map(|look| look.labels[look.partition.cell(row)]);
+    let first = labels.next().unwrap_or_default();
+    labels.fold(first, |(member, within), label| (member, within | label.1))
 }
 
 /// Hits of each member of the family and of each contender, and draws: on the likely side and on the other.
@@ -438,10 +453,15 @@ mod tests {
         let winner = Winner {
             pair: Pair { first: 0, second: 1 },
             choice: only(0.0),
-            rivals: vec![only(1.0), only(2.0)],
+            rivals: vec![(0, only(1.0)), (1, only(2.0))],
             rows: values.clone(),
-            tally,
-            partition: partition.clone(),
+            // The same cells twice: one rival is seen by a way to look of its own.
+            looks: [(); 2]
+                .map(|()| Look {
+                    partition: partition.clone(),
+                    tally: tally.clone(),
+                })
+                .into(),
         };
         let teller = Teller {
             entry: &|_| "value".to_string(),

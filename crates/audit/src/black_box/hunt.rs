@@ -6,7 +6,7 @@
 //! 2. *Test.* The chosen event is counted on draws that nothing has seen ([`Chosen`]).
 
 use super::chosen::Chosen;
-use super::race::race;
+use super::race::{race, rows_learned};
 use super::subject::{Pair, Subject, Teller};
 use super::view::Lens;
 use crate::Error;
@@ -46,13 +46,29 @@ impl Hunt {
         Ok(())
     }
 
+    /// Of the draws that choose, those that are learned from: such a row costs as much time as many others.
+    pub(crate) fn rows_learned(choosing: u64) -> u64 {
+        rows_learned(choosing)
+    }
+
     /// Chooses the pair and the event. All draws made here are forgotten by the test.
     pub fn choose<S: Subject>(&self, workers: &mut [S], pairs: &[Pair]) -> Result<Chosen, S::Error> {
+        self.choose_unless(workers, pairs, || false)
+    }
+
+    /// The same, with fewer draws from the moment on that `late` says so, for whatever reason: what was drawn so far chooses, and the rest is cut down to an eighth.
+    /// The test is as valid as ever, since it has draws of its own.
+    pub fn choose_unless<S: Subject>(
+        &self,
+        workers: &mut [S],
+        pairs: &[Pair],
+        mut late: impl FnMut() -> bool,
+    ) -> Result<Chosen, S::Error> {
         self.check()?;
         if pairs.is_empty() || workers.is_empty() {
             return Err(Error::NoPairs.into());
         }
-        let winner = race(self, workers, pairs)?;
+        let winner = race(self, workers, pairs, &mut late)?;
         let teller = Teller {
             entry: &|place| workers[0].entry(place),
             text: &|word| workers.iter().find_map(|worker| worker.text(word)),

@@ -5,14 +5,16 @@
 //!
 //! # What luck may do
 //!
-//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While ways to look are dropped, each
+//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While pairs and ways to look are dropped, each
 //! is held to a lower confidence bound of what its best event is worth in a test ([`best_choices`]), on all draws so far: common events of no great worth have
-//! narrow bounds, so a rare event that is worth more passes them as soon as draws suffice to know it, and no lucky one does. Then the few ways to look that are left
-//! name candidates, with more and with less caution, and draws that had no part in any choice judge them. The best is tested, and with it its rivals ([`Winner`]).
+//! narrow bounds, so a rare event that is worth more passes them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and few at a time, since a
+//! rare event can be told from others only where all draws are on its pair; a pair that is left keeps many ways to look, all of them where outputs
+//! repeat and looking costs nothing. Then what is left names candidates, with more and with less caution, and draws that had no part in any choice judge them. The best is
+//! tested, and with it its rivals ([`Winner`]): which of a few events that are hardly told apart is best, the test knows.
 
 use super::cells::Partition;
 use super::hunt::Hunt;
-use super::rank::{Choice, Tally, best_choices};
+use super::rank::{Choice, Tally, best_choices, candidates};
 use super::recipe::Recipe;
 use super::shortcut::Shortcut;
 use super::subject::{Pair, Subject, run};
@@ -44,11 +46,16 @@ struct Arm {
 pub(super) struct Winner {
     pub(super) pair: Pair,
     pub(super) rows: Vec<Vec<f64>>,
-    pub(super) partition: Partition,
     pub(super) choice: Choice,
-    /// The next best of the same way to look. Which of them is best a test knows better than the draws before it.
-    pub(super) rivals: Vec<Choice>,
-    /// What was counted on this way to look.
+    /// The way to look that it is an event of comes first.
+    pub(super) looks: Vec<Look>,
+    /// The next best on the same pair and the same side, and by which way to look. Which of them is best a test knows better than the draws before it.
+    pub(super) rivals: Vec<(usize, Choice)>,
+}
+
+/// A way to look, and what was counted on it by draws that judged and did not choose.
+pub(super) struct Look {
+    pub(super) partition: Partition,
     pub(super) tally: Tally,
 }
 
@@ -56,20 +63,58 @@ pub(super) struct Winner {
 const MOST_ROWS: u64 = 1 << 19;
 /// Of so many draws a tenth is learned from, and of those above a smaller part.
 const FEW: u64 = 1 << 20;
-/// The rounds: how many ways to look each leaves, and its parts of the draws. The first has most: it decides between all ways to look, and nothing
-/// that it drops comes back. Before the last scores are learned anew from more rows.
-const ROUNDS: [(usize, u64); 3] = [(24, 5), (6, 2), (6, 1)];
-/// The rounds that judge candidates, likewise: the fewer are left, the more draws each has.
-const JUDGING: [(usize, u64); 3] = [(3, 2), (2, 2), (1, 2)];
-/// Standard errors that counts are moved against an event before ways to look are compared, before candidates are named, and before these are judged.
-const COMPARING: f64 = 2.0;
+/// The rounds: how many pairs each leaves, how many ways to look at one of them, and its parts of the draws. The first is short, as it has
+/// all ways to look, and drops what is hopeless. Nothing that is dropped comes back. Before the last scores are learned anew from more rows.
+const ROUNDS: [Round; 4] = [
+    Round {
+        pairs: usize::MAX,
+        looks: 24,
+        part: 1,
+    },
+    Round {
+        pairs: 5,
+        looks: 10,
+        part: 6,
+    },
+    Round {
+        pairs: 3,
+        looks: 8,
+        part: 5,
+    },
+    Round {
+        pairs: 3,
+        looks: 6,
+        part: 4,
+    },
+];
+/// The parts of the draws that judge candidates on all pairs that are left, and then on the best alone.
+const JUDGING: [u64; 2] = [4, 3];
+/// Standard errors that counts are moved against an event before pairs and ways to look are compared, before candidates are named, and before these are judged.
+const COMPARING: f64 = 1.4;
 const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
-const DECIDING: f64 = 1.0;
+const DECIDING: f64 = 0.7;
 /// Rivals of the winner that are tested with it.
-pub(super) const RIVALS: usize = 2;
+pub(super) const RIVALS: usize = 7;
+/// Two events are as good as the same for a test if their hits differ by less than this part on both sides.
+const ALIKE: f64 = 0.12;
+/// A round is counted in so many parts, and asked after each whether time is up; or in fewer, if each has less than so many draws.
+const QUESTIONS: u64 = 8;
+const FEWEST_BETWEEN: u64 = 1 << 15;
 
-/// Runs the race on `hunt.choosing` draws.
-pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -> Result<Winner, S::Error> {
+#[derive(Clone, Copy)]
+struct Round {
+    pairs: usize,
+    looks: usize,
+    part: u64,
+}
+
+/// Runs the race on `hunt.choosing` draws. When `late` says so, what is left of it is cut down to an eighth.
+pub(super) fn race<S: Subject>(
+    hunt: &Hunt,
+    workers: &mut [S],
+    pairs: &[Pair],
+    late: &mut dyn FnMut() -> bool,
+) -> Result<Winner, S::Error> {
     let learning = part_to_learn(hunt.choosing).min(MOST_ROWS / 2);
     let more_learning = part_to_learn(hunt.choosing).min(MOST_ROWS);
     let mut entries = Vec::new();
@@ -80,50 +125,63 @@ pub(super) fn race<S: Subject>(hunt: &Hunt, workers: &mut [S], pairs: &[Pair]) -
         })?);
     }
     let racing = hunt.choosing.saturating_sub(learning + more_learning);
-    let parts: u64 = ROUNDS.iter().chain(&JUDGING).map(|(_, part)| part).sum();
-    for (round, (keep, part)) in ROUNDS.into_iter().enumerate() {
-        if round + 1 == ROUNDS.len() {
-            let share = (more_learning / entries.len().max(1) as u64).max(1);
+    let parts: u64 = ROUNDS.iter().map(|round| round.part).chain(JUDGING).sum();
+    for (number, round) in ROUNDS.into_iter().enumerate() {
+        if number + 1 == ROUNDS.len() {
+            let rows = if late() {
+                more_learning / QUESTIONS
+            } else {
+                more_learning
+            };
+            let share = (rows / entries.len().max(1) as u64).max(1);
             for entry in &mut entries {
                 entry.relearn(workers, share)?;
             }
         }
-        let share = racing * part / parts / entries.len().max(1) as u64;
-        for entry in &mut entries {
-            entry.run(hunt, workers, share)?;
+        let share = racing * round.part / parts / entries.len().max(1) as u64;
+        // All pairs have the same number of draws, also where time is up.
+        for draws in in_parts(share) {
+            for entry in &mut entries {
+                entry.run(workers, draws)?;
+            }
+            if late() {
+                break;
+            }
         }
-        keep_best(&mut entries, keep, (2 * keep).div_ceil(pairs.len()).max(2));
+        entries
+            .iter_mut()
+            .for_each(|entry| entry.keep_best(hunt, round.looks));
+        keep_best(&mut entries, round.pairs);
     }
     entries.iter_mut().for_each(|entry| entry.name_candidates(hunt));
-    for (keep, part) in JUDGING {
+    for part in JUDGING {
         let share = racing * part / parts / entries.len().max(1) as u64;
-        for entry in &mut entries {
-            entry.judge(hunt, workers, share)?;
+        for draws in in_parts(share) {
+            for entry in &mut entries {
+                entry.judge(workers, draws)?;
+            }
+            if late() {
+                break;
+            }
         }
-        keep_best(&mut entries, keep, keep);
+        entries.iter_mut().for_each(|entry| entry.sort_candidates(hunt));
+        keep_best(&mut entries, 1);
     }
-    let winner = entries
-        .pop()
-        .and_then(|mut entry| entry.arms.pop().map(|arm| (entry, arm)));
-    let Some((entry, arm)) = winner else {
-        return Err(Error::NoFeatures.into());
-    };
-    let mut candidates = arm.candidates.into_iter();
-    let Some(choice) = candidates.next() else {
-        return Err(Error::NoFeatures.into());
-    };
-    Ok(Winner {
-        rivals: candidates
-            .filter(|rival| rival.likely == choice.likely)
-            .take(RIVALS)
-            .collect(),
-        choice,
-        pair: entry.pair,
-        rows: entry.rows,
-        partition: arm.partition,
-        // The test guesses from what judged, and not from what chose.
-        tally: arm.judging,
-    })
+    match entries.pop() {
+        Some(entry) => entry.winner().ok_or_else(|| Error::NoFeatures.into()),
+        None => Err(Error::NoFeatures.into()),
+    }
+}
+
+/// The rows that a race on so many draws learns from.
+pub(super) fn rows_learned(draws: u64) -> u64 {
+    part_to_learn(draws).min(MOST_ROWS / 2) + part_to_learn(draws).min(MOST_ROWS)
+}
+
+/// Draws in a few equal parts.
+fn in_parts(draws: u64) -> impl Iterator<Item = u64> {
+    let parts = (draws / FEWEST_BETWEEN).clamp(1, QUESTIONS);
+    (0..parts).map(move |part| draws * (part + 1) / parts - draws * part / parts)
 }
 
 /// A row to learn from costs as much as many draws that are counted; where draws are few, they are nothing without it.
@@ -131,39 +189,16 @@ fn part_to_learn(draws: u64) -> u64 {
     (draws / 10).min(FEW / 10 + draws / 64)
 }
 
-/// Keeps the best, and of one pair no more than so many: what one pair gives away is seen in many ways, and none of them must crowd out the rare event of another
-/// pair that is not known well yet. Of equally good ones the last stays, which is the simplest.
-fn keep_best(entries: &mut Vec<Entry>, keep: usize, of_one: usize) {
-    let mut order: Vec<(f64, usize, usize)> = Vec::new();
-    for (place, entry) in entries.iter().enumerate() {
-        order.extend(
-            entry
-                .arms
-                .iter()
-                .enumerate()
-                .map(|(at, arm)| (arm.value, place, at)),
-        );
-    }
-    order.sort_by(|left, right| {
-        right
-            .0
-            .total_cmp(&left.0)
-            .then((right.1, right.2).cmp(&(left.1, left.2)))
+/// Keeps the best pairs. Of equally good ones the last stays.
+fn keep_best(entries: &mut Vec<Entry>, keep: usize) {
+    let mut values: Vec<(f64, usize)> = entries.iter().map(Entry::value).zip(0..).collect();
+    values.sort_by(|left, right| right.0.total_cmp(&left.0).then(right.1.cmp(&left.1)));
+    values.truncate(keep);
+    let mut place = 0..;
+    entries.retain(|_| {
+        let place = place.next();
+        values.iter().any(|(_, kept)| Some(*kept) == place)
     });
-    let mut kept = vec![0; entries.len()];
-    order.retain(|(_, place, _)| {
-        kept[*place] += 1;
-        kept[*place] <= of_one
-    });
-    order.truncate(keep);
-    for (place, entry) in entries.iter_mut().enumerate() {
-        let mut at = 0..;
-        entry.arms.retain(|_| {
-            let at = at.next();
-            order.iter().any(|kept| kept.1 == place && Some(kept.2) == at)
-        });
-    }
-    entries.retain(|entry| !entry.arms.is_empty());
 }
 
 impl Entry {
@@ -204,35 +239,58 @@ impl Entry {
         Ok(())
     }
 
-    /// One round on so many draws.
-    fn run<S: Subject>(&mut self, hunt: &Hunt, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+    /// Counts so many more draws.
+    fn run<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
         for fold in 0..2 {
             for (arm, tally) in self.count(workers, draws / 2)? {
                 arm.folds[fold].add(&tally);
             }
         }
+        Ok(())
+    }
+
+    /// What the best way to look at it is worth.
+    fn value(&self) -> f64 {
+        self.arms
+            .iter()
+            .map(|arm| arm.value)
+            .fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Keeps the best ways to look, and all of them where outputs repeat: there they cost nothing, as each output is looked at once. Of equally
+    /// good ones the last stays, which is the simplest.
+    fn keep_best(&mut self, hunt: &Hunt, keep: usize) {
         for arm in &mut self.arms {
             let [best] = best_choices(hunt, &arm.partition, &arm.folds, [COMPARING]);
             arm.value = best.value;
         }
-        Ok(())
+        if self.known.is_empty() {
+            self.arms.reverse();
+            self.arms
+                .sort_by(|left, right| right.value.total_cmp(&left.value));
+            self.arms.truncate(keep);
+            self.arms.reverse();
+        }
     }
 
     /// From here on draws choose nothing any more.
     fn name_candidates(&mut self, hunt: &Hunt) {
         for arm in &mut self.arms {
-            for candidate in best_choices(hunt, &arm.partition, &arm.folds, NAMING) {
-                if !arm.candidates.iter().any(|other| other.is_same(&candidate)) {
-                    arm.candidates.push(candidate);
-                }
-            }
+            arm.candidates = candidates(hunt, &arm.partition, &arm.folds, NAMING);
         }
     }
 
-    /// So many more draws judge the candidates: the best of each way to look comes first.
-    fn judge<S: Subject>(&mut self, hunt: &Hunt, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
+    /// So many more draws judge the candidates.
+    fn judge<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
         for (arm, tally) in self.count(workers, draws)? {
             arm.judging.add(&tally);
+        }
+        Ok(())
+    }
+
+    /// The best candidate of each way to look comes first.
+    fn sort_candidates(&mut self, hunt: &Hunt) {
+        for arm in &mut self.arms {
             for candidate in &mut arm.candidates {
                 candidate.value = candidate.judged(hunt, &arm.judging, DECIDING);
             }
@@ -243,7 +301,65 @@ impl Entry {
                 .first()
                 .map_or(f64::NEG_INFINITY, |best| best.value);
         }
-        Ok(())
+    }
+
+    /// The best candidate and its rivals. Where each way to look costs time in every draw of the test, the rivals are of the same.
+    fn winner(mut self) -> Option<Winner> {
+        // Of equals the last, which is the simplest.
+        self.arms.reverse();
+        self.arms
+            .sort_by(|left, right| right.value.total_cmp(&left.value));
+        if self.known.is_empty() {
+            self.arms.truncate(1);
+        }
+        let mut all: Vec<(usize, Choice)> = Vec::new();
+        let mut looks = Vec::new();
+        for (number, arm) in self.arms.into_iter().enumerate() {
+            all.extend(arm.candidates.into_iter().map(|candidate| (number, candidate)));
+            looks.push(Look {
+                partition: arm.partition,
+                // The test guesses from what judged, and not from what chose.
+                tally: arm.judging,
+            });
+        }
+        all.sort_by(|left, right| right.1.value.total_cmp(&left.1.value));
+        let mut contenders: Vec<(usize, Choice)> = Vec::new();
+        for (number, candidate) in all {
+            let hits = candidate.hits(&looks[number].tally);
+            let is_like = |(other, contender): &(usize, Choice)| {
+                let others = contender.hits(&looks[*other].tally);
+                (0..2).all(|side| hits[side].abs_diff(others[side]) as f64 <= ALIKE * others[side] as f64)
+            };
+            let is_other_side = |first: &(usize, Choice)| first.1.likely != candidate.likely;
+            if !contenders.first().is_some_and(is_other_side) && !contenders.iter().any(is_like) {
+                contenders.push((number, candidate));
+            }
+            if contenders.len() > RIVALS {
+                break;
+            }
+        }
+        let mut contenders = contenders.into_iter();
+        let (first, choice) = contenders.next()?;
+        // The winner's way to look comes first, and those without a rival are not looked at.
+        let mut rivals: Vec<(usize, Choice)> = contenders.collect();
+        let mut used = vec![first];
+        for (number, _) in &mut rivals {
+            *number = used.iter().position(|other| other == number).unwrap_or_else(|| {
+                used.push(*number);
+                used.len() - 1
+            });
+        }
+        let mut looks: Vec<Option<Look>> = looks.into_iter().map(Some).collect();
+        Some(Winner {
+            pair: self.pair,
+            rows: self.rows,
+            choice,
+            looks: used
+                .into_iter()
+                .filter_map(|number| looks[number].take())
+                .collect(),
+            rivals,
+        })
     }
 
     /// Counts so many draws on every way to look.

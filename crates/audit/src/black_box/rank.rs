@@ -33,6 +33,13 @@ impl Tally {
 /// A set of more cells than these is hard to understand, and must be better than a simple event by this part.
 const SIMPLE: usize = 4;
 const PRICE_OF_MANY: f64 = 0.01;
+/// Standard errors that counts of single cells are moved against them before they are named.
+const ALONE: f64 = 1.0;
+/// So many of them are named for each side.
+const MOST_ALONE: usize = 8;
+/// Hits on the likely side of the smallest half-line that is named for its size.
+const FEWEST_HITS: f64 = 256.0;
+
 /// An order of cells, and how many of them from its beginning make the event.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
@@ -60,11 +67,14 @@ impl Choice {
 
     /// What these draws say that the test can be expected to give, when their counts are moved so many standard errors against the event.
     pub(super) fn judged(&self, hunt: &Hunt, tally: &Tally, caution: f64) -> f64 {
-        let (side, other) = (self.likely.index(), self.likely.other().index());
+        let drawn = [self.likely, self.likely.other()].map(|side| tally.drawn[side.index()]);
+        self.priced(expected_bound(hunt, self.hits(tally), drawn, caution))
+    }
+
+    /// How often these draws hit it: on the likely side and on the other.
+    pub(super) fn hits(&self, tally: &Tally) -> [u64; 2] {
         let cells = || self.order[..self.length].iter().map(|cell| tally.hits[*cell]);
-        let hits = [side, other].map(|side| cells().map(|hits| hits[side]).sum());
-        let drawn = [side, other].map(|side| tally.drawn[side]);
-        self.priced(expected_bound(hunt, hits, drawn, caution))
+        [self.likely, self.likely.other()].map(|side| cells().map(|hits| hits[side.index()]).sum())
     }
 
     /// Whether the two hold the same cells.
@@ -139,6 +149,73 @@ pub(super) fn best_choices<const N: usize>(
         }
     }
     best
+}
+
+/// What is worth judging on draws of its own. Luck chooses here as well, and draws that judge do away with it; but the lucky must not crowd out the others, so each kind has places
+/// of its own: the best beginnings of every order at every caution; along an order of keys half-lines of all sizes, in steps of half an octave; and, where cells
+/// have no order, the most promising single ones, as each of them is an output, a beginning of one or a pattern in it.
+pub(super) fn candidates(
+    hunt: &Hunt,
+    partition: &Partition,
+    folds: &[Tally; 2],
+    cautions: [f64; 4],
+) -> Vec<Choice> {
+    let mut both = folds[0].clone();
+    both.add(&folds[1]);
+    let mut found: Vec<Choice> = best_choices(hunt, partition, folds, cautions).to_vec();
+    for likely in [Side::First, Side::Second] {
+        let sides = [likely.index(), likely.other().index()];
+        let drawn = sides.map(|side| both.drawn[side]);
+        let by_ratio = by_ratio(&both, sides);
+        let mut name = |order: &[usize], length: usize, is_set: bool| {
+            let order = order.to_vec();
+            found.push(Choice {
+                order,
+                length,
+                likely,
+                value: f64::NEG_INFINITY,
+                is_set,
+            });
+        };
+        if matches!(partition, Partition::Keys { .. }) {
+            let lengths = best_lengths(hunt, &by_ratio, &both, sides, cautions);
+            lengths
+                .into_iter()
+                .for_each(|(length, _)| name(&by_ratio, length, true));
+        }
+        for order in partition.orders() {
+            let lengths = best_lengths(hunt, &order, &both, sides, cautions);
+            lengths
+                .into_iter()
+                .for_each(|(length, _)| name(&order, length, false));
+            let (mut hits, mut next) = (0, FEWEST_HITS);
+            for (position, cell) in order.iter().enumerate() {
+                hits += both.hits[*cell][sides[0]];
+                if hits as f64 >= next {
+                    name(&order, position + 1, false);
+                    next = hits as f64 * std::f64::consts::SQRT_2;
+                }
+            }
+        }
+        if !partition.is_ordered() {
+            let value = |hits: &[u64; 2]| expected_bound(hunt, sides.map(|side| hits[side]), drawn, ALONE);
+            let mut alone: Vec<(f64, usize)> = both.hits.iter().map(value).zip(0..).collect();
+            alone.sort_by(|left, right| right.0.total_cmp(&left.0));
+            for (_, first) in alone.into_iter().take(MOST_ALONE) {
+                // The family around it is made of the others by their ratio.
+                let others = by_ratio.iter().filter(|cell| **cell != first);
+                let order: Vec<usize> = [first].into_iter().chain(others.copied()).collect();
+                name(&order, 1, true);
+            }
+        }
+    }
+    let mut different: Vec<Choice> = Vec::new();
+    for choice in found {
+        if !different.iter().any(|other| other.is_same(&choice)) {
+            different.push(choice);
+        }
+    }
+    different
 }
 
 /// Cells by a cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once says little.
@@ -254,6 +331,33 @@ mod tests {
                 "{likely} {unlikely}: {expected} {exact}"
             );
         }
+    }
+
+    /// Half-lines of all sizes are named, however many cells were luckier than they are.
+    #[test]
+    fn the_lucky_do_not_crowd_out_half_lines() {
+        let keys = (0..4000i64).map(|key| key / 10).collect();
+        let partition = Partition::of_keys(super::super::view::View::Length, keys);
+        // Each cell is lucky in a fold of its own, and the first hundred are likelier on the first side.
+        let fold = |fold: usize| {
+            let mut tally = Tally::of(partition.size());
+            for cell in 0..partition.size() {
+                let lucky = if cell % 7 == fold { 40 } else { 0 };
+                tally.hits[cell] = [100 + lucky + if cell < 100 { 16 } else { 0 }, 100];
+            }
+            tally.drawn = [100 * partition.size() as u64; 2];
+            tally
+        };
+        let folds = [fold(0), fold(1)];
+        let named = candidates(&hunt(100_000_000), &partition, &folds, [0.7, 1.5, 2.5, 4.0]);
+        let [along, ..] = partition.orders().try_into().unwrap_or([vec![], vec![]]);
+        let is_near = |choice: &Choice| {
+            let half_line =
+                choice.length.abs_diff(100) < 25 && choice.order[..choice.length] == along[..choice.length];
+            half_line && choice.likely == Side::First
+        };
+        assert!(named.iter().any(is_near), "none of {}", named.len());
+        assert!(named.iter().any(|choice| choice.is_set) && named.len() < 100);
     }
 
     #[test]

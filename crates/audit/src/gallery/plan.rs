@@ -42,7 +42,7 @@ pub struct Allowance<'a> {
 /// What came of an audit within an allowance.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The plan that was made on the way. A replay of it finds the same, unless the test was stopped early.
+    /// The plan that was made on the way. A replay of it finds the same, unless choosing or the test was stopped early.
     pub plan: Plan,
     /// What was found.
     pub witness: Witness,
@@ -59,11 +59,12 @@ const MANY_TIMES: u64 = 5;
 const CHOSEN_FOR: u64 = 10;
 /// Draws of a first rehearsal, and the parts of an allowance for longer ones.
 const REHEARSING: u64 = 1 << 16;
-const REHEARSALS: [f64; 2] = [0.01, 0.03];
-/// The part of an allowance for choosing, as rehearsals foretell it. Long races are cheaper by the draw than short ones, so this is more than it takes.
-const CHOOSING: f64 = 0.3;
+const REHEARSALS: [f64; 2] = [0.01, 0.05];
+/// The part of an allowance at which choosing is planned to end, rehearsals included, and the part at which it is cut short: the rest is for the test.
+const CHOOSING: f64 = 0.35;
+const CHOOSING_AT_MOST: f64 = 0.42;
 /// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its limits are wider.
-const PLANNED: f64 = 0.92;
+const PLANNED: f64 = 0.96;
 /// Clopper and Pearson's limits are proved for fewer than 2³² draws.
 const MOST: u64 = u32::MAX as u64 - 4096;
 
@@ -91,7 +92,12 @@ impl Plan {
     }
 
     /// Chooses a pair and an event. That depends on the draws that choose and on nothing that comes later, so the test may be planned afterwards.
-    fn choose(&self, exhibit: &Exhibit, workers: &mut [Player<Seeded>]) -> Result<Chosen, Error> {
+    fn choose(
+        &self,
+        exhibit: &Exhibit,
+        workers: &mut [Player<Seeded>],
+        late: impl FnMut() -> bool,
+    ) -> Result<Chosen, Error> {
         let choosing = self.draws.choosing;
         let hunt = Hunt {
             choosing,
@@ -104,21 +110,23 @@ impl Plan {
             confidence: self.confidence,
             lens: self.lens,
         };
-        hunt.choose(workers, &exhibit.pairs())
+        hunt.choose_unless(workers, &exhibit.pairs(), late)
     }
 
     /// Chooses and tests.
     pub fn audit(&self, exhibit: &Exhibit) -> Result<Witness, Error> {
         let mut workers = self.workers(exhibit, 0..self.workers.max(1));
-        let chosen = self.choose(exhibit, &mut workers)?;
+        let chosen = self.choose(exhibit, &mut workers, || false)?;
         chosen.test_unless(&mut workers, self.draws.testing, || false)
     }
 
     /// Chooses and tests with as many draws as an allowance suffices for, and not with those of this plan. How many is foretold by rehearsals on other
-    /// streams of the seed: before the first draw that counts is made, their number is decided.
+    /// streams of the seed: before the first draw that counts is made, their number is decided. Choosing and testing have fixed parts of the allowance: choosing that takes
+    /// longer than was foretold is cut short, so that the test has its part.
     pub fn audit_within(mut self, exhibit: &Exhibit, allowance: Allowance<'_>) -> Result<Outcome, Error> {
         let started = (allowance.clock)();
         let taken = || (allowance.clock)() - started;
+        let late = || taken() >= CHOOSING_AT_MOST * allowance.seconds;
         let streams = self.workers.max(1);
         let mut others = self.workers(exhibit, streams..2 * streams);
         let mut choose = |choosing: u64| {
@@ -126,14 +134,19 @@ impl Plan {
                 draws: Draws { choosing, testing: 0 },
                 ..self
             };
-            plan.choose(exhibit, &mut others).map(drop)
+            plan.choose(exhibit, &mut others, late).map(drop)
         };
-        let each = allowance.rehearse(&mut choose)?;
-        self.draws.choosing = ((CHOOSING * allowance.seconds / each) as u64).clamp(REHEARSING / 16, MOST / 4);
+        let times = allowance.rehearse(&mut choose)?;
+        let cost = Cost::of_choosing(times);
+        let choosing = cost.draws_within(CHOOSING * allowance.seconds - taken());
+        self.draws.choosing = choosing.clamp(REHEARSING / 16, MOST / 4);
         let mut workers = self.workers(exhibit, 0..streams);
-        let chosen = self.choose(exhibit, &mut workers)?;
+        let chosen = self.choose(exhibit, &mut workers, late)?;
         let seconds_to_choose = taken();
-        let each = allowance.rehearse(&mut |draws| chosen.rehearse(&mut others, draws))?;
+        let [_, short, long] = allowance.rehearse(&mut |draws| chosen.rehearse(&mut others, draws))?;
+        // If something else made the shorter run long, the average of the longer one is a better guess than a difference.
+        let each = ((long.seconds - short.seconds) / (long.draws - short.draws) as f64)
+            .max(0.5 * long.seconds / long.draws as f64);
         let testing = (PLANNED * (allowance.seconds - taken()) / each) as u64;
         self.draws.testing = testing.clamp(REHEARSING / 16, MOST - self.draws.choosing);
         let stop = || taken() >= 0.985 * allowance.seconds;
@@ -146,28 +159,132 @@ impl Plan {
     }
 }
 
+/// A rehearsal: so many draws took so long.
+#[derive(Clone, Copy, Debug)]
+struct Rehearsal {
+    draws: u64,
+    seconds: f64,
+}
+
 impl Allowance<'_> {
-    /// The seconds that one more draw takes: of two runs, each longer than the one before, what the longest takes more. What a run learns first costs as much
-    /// whether it is long or not, once it is long enough; a short one would foretell too much.
-    fn rehearse(&self, run: &mut dyn FnMut(u64) -> Result<(), Error>) -> Result<f64, Error> {
-        let mut time = |draws: u64| -> Result<f64, Error> {
+    /// A short run, and two that are longer, as long as their parts of the allowance suffice for.
+    fn rehearse(&self, run: &mut dyn FnMut(u64) -> Result<(), Error>) -> Result<[Rehearsal; 3], Error> {
+        let mut time = |draws: u64| -> Result<Rehearsal, Error> {
             let before = (self.clock)();
             run(draws)?;
             // A clock has its own steps, and nothing is free.
-            Ok(((self.clock)() - before).max(1e-6))
+            let seconds = ((self.clock)() - before).max(1e-6);
+            Ok(Rehearsal { draws, seconds })
         };
-        let (mut draws, mut took) = (REHEARSING, time(REHEARSING)?);
-        let mut each = took / draws as f64;
-        for part in REHEARSALS {
-            let times = (part * self.seconds / took).clamp(2.0, 128.0) as u64;
-            let (more, longer) = (times * draws, time(times * draws)?);
-            // If something else made the shorter run long, the average of the longer one is a better guess than a difference.
-            each = ((longer - took) / (more - draws) as f64).max(0.2 * longer / more as f64);
-            if longer > part * self.seconds {
-                break;
-            }
-            (draws, took) = (more, longer);
+        let short = time(REHEARSING)?;
+        let longer = |part: f64, run: Rehearsal| {
+            let times = (part * self.seconds / run.seconds).clamp(2.0, 64.0);
+            (times * run.draws as f64) as u64
+        };
+        let middle = time(longer(REHEARSALS[0], short))?;
+        let long = time(longer(REHEARSALS[1], middle))?;
+        Ok([short, middle, long])
+    }
+}
+
+/// What choosing costs: a row to learn from costs far more than a draw that is counted, and the more draws there are, the smaller is the part of them to learn from. And
+/// what is done once costs as much in a short run as in a long one. So seconds by the draw of a short run would foretell far too much of a long one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cost {
+    once: f64,
+    learned: f64,
+    counted: f64,
+}
+
+impl Cost {
+    /// The costs that explain all rehearsals, as far as plausible ones do: learning takes at most three fourths of the time that a longer one takes more.
+    fn of_choosing([short, middle, long]: [Rehearsal; 3]) -> Self {
+        let more = |from: Rehearsal, to: Rehearsal| {
+            let rows = |run: Rehearsal| Hunt::rows_learned(run.draws) as f64;
+            let seconds = (to.seconds - from.seconds).max(0.1 * to.seconds);
+            (rows(to) - rows(from), (to.draws - from.draws) as f64, seconds)
+        };
+        let (few, few_draws, first) = more(short, middle);
+        let (many, many_draws, second) = more(middle, long);
+        // Cramer's rule.
+        let learned = (first * many_draws - second * few_draws) / (few * many_draws - many * few_draws);
+        let learned = if learned.is_finite() && many > 0.0 {
+            learned.clamp(0.0, 0.75 * second / many)
+        } else {
+            0.0
+        };
+        let counted = (second - learned * many) / many_draws;
+        let without = Self {
+            once: 0.0,
+            learned,
+            counted,
+        };
+        Self {
+            once: (long.seconds - without.seconds(long.draws)).max(0.0),
+            ..without
         }
-        Ok(each)
+    }
+
+    fn seconds(self, draws: u64) -> f64 {
+        self.once + self.learned * Hunt::rows_learned(draws) as f64 + self.counted * draws as f64
+    }
+
+    /// The largest number of draws that these seconds suffice for.
+    fn draws_within(self, seconds: f64) -> u64 {
+        let (mut enough, mut too_many) = (0, MOST);
+        while too_many - enough > 1 {
+            let middle = u64::midpoint(enough, too_many);
+            if self.seconds(middle) <= seconds {
+                enough = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Costs that are known are found again from two rehearsals, and foretell a run that is far longer than both. The mutant, seconds by the draw of the longer
+    /// rehearsal, plans half of what there is time for.
+    #[test]
+    fn costs_of_learning_and_counting_are_told_apart() {
+        let truth = Cost {
+            once: 0.3,
+            learned: 4e-6,
+            counted: 1e-7,
+        };
+        let rehearsal = |draws: u64| Rehearsal {
+            draws,
+            seconds: truth.seconds(draws),
+        };
+        let (short, middle, long) = (rehearsal(REHEARSING), rehearsal(1 << 20), rehearsal(1 << 22));
+        let found = Cost::of_choosing([short, middle, long]);
+        let (planned, possible) = (found.draws_within(15.0), truth.draws_within(15.0));
+        assert!(
+            planned.abs_diff(possible) < possible / 50,
+            "{planned} of {possible}"
+        );
+        let mutant = (15.0 * long.draws as f64 / long.seconds) as u64;
+        assert!(mutant < possible / 2, "{mutant} of {possible}");
+        // A clock that something else has disturbed gives no costs below zero.
+        let longer = |run: Rehearsal| Rehearsal {
+            seconds: 10.0 + run.seconds,
+            ..run
+        };
+        for times in [
+            [longer(short), middle, long],
+            [short, longer(middle), long],
+            [short, middle, longer(long)],
+        ] {
+            let cost = Cost::of_choosing(times);
+            assert!(
+                cost.once >= 0.0 && cost.learned >= 0.0 && cost.counted > 0.0,
+                "{cost:?}"
+            );
+        }
     }
 }
