@@ -294,7 +294,8 @@ pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
             Kind::Answer => {
                 let answer: AnswerBody = record.body()?;
                 if let Ok(place) = charges.binary_search_by_key(&answer.charge, |charge| charge.number) {
-                    charges[place].answered = true;
+                    // Without a word, drawing has begun and no answer was saved.
+                    charges[place].answered |= !answer.answer.is_empty();
                 }
             }
         }
@@ -346,7 +347,11 @@ fn check_answers(backend: &mut dyn Backend) -> Result<(), Error> {
             }
             Kind::Answer => {
                 let answer: AnswerBody = record.body()?;
-                let whose = open.remove(&answer.charge);
+                // The word that drawing has begun leaves room for what was drawn.
+                let whose = match answer.answer.is_empty() {
+                    true => open.get(&answer.charge).cloned(),
+                    false => open.remove(&answer.charge),
+                };
                 if whose.is_none_or(|(analyst, question)| {
                     analyst != normalised(&record.analyst) || question != record.question
                 }) {

@@ -27,6 +27,15 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Writes down, durably and once, that drawing under this charge begins now. From then on the charge is not resumed.
+    ///
+    /// # Errors
+    /// When drawing under it has begun before, or the ledger cannot be written.
+    pub fn begin_drawing(&mut self, number: u64) -> Result<(), Error> {
+        self.store
+            .begin_drawing(number, &self.question, self.analyst.name())
+    }
+
     /// See [`Store::resumable_session`].
     pub(crate) fn resuming(self) -> Self {
         Self {

@@ -11,6 +11,9 @@ use accounting::{Epsilon, Event};
 use mechanism::{Charge, Receipt, Refusal};
 use std::fmt;
 
+/// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never drawn again.
+const DRAWING: &str = "";
+
 mod opening;
 #[cfg(test)]
 mod tests;
@@ -244,12 +247,12 @@ impl Store {
     ///
     /// # Privacy
     /// Claim: everything that is ever shown is paid for.
-    /// Proof: whoever opens such a session shows nothing but what [`Store::record_answer`] has saved, or what it found saved. A charge without a saved answer has therefore
-    /// shown nothing, and running again under it is the first release of what it paid for: the same event, for the same question. Two who finish the same
-    /// charge at the same time each draw, but one answer is saved, in a transaction that refuses a second; the other one is thrown away unseen, and the saved one shown. Which one is
-    /// saved depends on who was first, not on what was drawn.
-    /// A run that fails shows that it failed. It may be repeated, and shows the same again; that is no part of any charge, now as before, and says nothing about one unit because
-    /// no single unit decides whether a run succeeds.
+    /// Proof: under one charge is drawn once. Whoever opens such a session calls [`Session::begin_drawing`] after all data was read and before the first draw, in a
+    /// transaction that refuses a second; a charge for which that was called is never found here again. So a charge that is found has drawn nothing, and nothing that was
+    /// seen of earlier runs (their time, their memory, that they failed) depends on noise. What comes after the draws (whatever the analyst's own SQL does with them) may take
+    /// long, fail or be stopped as it depends on them: that shows a part of a release that was paid for, and the next run pays again, or finds what was saved.
+    /// A run that fails before it draws shows that it failed. It may be repeated, and shows the same again; that is no part of any charge, now as before, and says nothing
+    /// about one unit because no single unit decides whether a run succeeds.
     ///
     /// # Errors
     /// As [`Store::session`].
@@ -288,6 +291,16 @@ impl Store {
         })();
         self.backend.rollback();
         found
+    }
+
+    /// Writes down that drawing under this charge begins now.
+    pub(crate) fn begin_drawing(
+        &mut self,
+        receipt_number: u64,
+        question: &str,
+        analyst: &str,
+    ) -> Result<(), Error> {
+        self.record_answer(receipt_number, question, analyst, DRAWING)
     }
 
     /// Keeps the answer that an earlier charge paid for.
@@ -334,8 +347,11 @@ impl Store {
             ));
         }
         for earlier in self.backend.answers(question, u32::MAX)? {
-            if earlier.body::<AnswerBody>()?.charge == number {
-                return Err(refused("it has an answer"));
+            let earlier: AnswerBody = earlier.body()?;
+            // What was drawn is saved after the word that drawing has begun, once.
+            let only_begun = earlier.answer == DRAWING && answer != DRAWING;
+            if earlier.charge == number && !only_begun {
+                return Err(refused("it has an answer, or is being answered"));
             }
         }
         let last = self.backend.last()?.ok_or_else(history::no_entries)?;
@@ -372,21 +388,23 @@ impl Store {
         let found = (|| {
             self.check_kept(kept.as_ref())?;
             self.load(NOBODY)?;
-            self.backend.answers(question, 1)
+            self.backend.answers(question, u32::MAX)
         })();
         self.backend.rollback();
-        let Some(record) = found?.pop() else {
-            return Ok(None);
-        };
-        record.check_itself()?;
-        let AnswerBody { charge, answer } = record.body()?;
-        Ok(Some(StoredAnswer {
-            number: record.number,
-            time: record.time,
-            analyst: normalised(&record.analyst),
-            answer,
-            charge_number: charge,
-        }))
+        for record in found? {
+            record.check_itself()?;
+            let AnswerBody { charge, answer } = record.body()?;
+            if answer != DRAWING {
+                return Ok(Some(StoredAnswer {
+                    number: record.number,
+                    time: record.time,
+                    analyst: normalised(&record.analyst),
+                    answer,
+                    charge_number: charge,
+                }));
+            }
+        }
+        Ok(None)
     }
 
     /// Every charge, the oldest first.

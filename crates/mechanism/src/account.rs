@@ -109,6 +109,11 @@ impl<L: Ledger> Account<L> {
         &self.ledger
     }
 
+    /// The ledger, to write down what belongs beside a charge.
+    pub fn ledger_mut(&mut self) -> &mut L {
+        &mut self.ledger
+    }
+
     /// Charges, then draws. An error means that nothing was drawn.
     pub fn release<I, M: Mechanism<I>>(
         &mut self,
@@ -147,10 +152,6 @@ impl<L: Ledger> Account<L> {
         };
         let receipt = self.ledger.charge(charge)?;
         Ok((receipt, self.mint()))
-    }
-
-    pub(crate) fn ledger_mut(&mut self) -> &mut L {
-        &mut self.ledger
     }
 
     /// A fresh key, for a run that draws more than once.

@@ -67,12 +67,15 @@ pub enum IntervalOf {
 /// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums.
 pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<bool>]) -> Vec<ColumnBounds> {
     let post = &question.split.post;
-    let shown = post.schema().fields().iter().enumerate();
+    let names = post.schema().fields().iter().map(|field| field.name().clone());
+    let shown = crate::dialect::as_written(names.collect())
+        .into_iter()
+        .enumerate();
     shown
-        .filter_map(|(place, field)| {
+        .filter_map(|(place, name)| {
             let sources = sources(post, place);
             let mut told = ColumnBounds {
-                column: field.name().replace("count(Int64(1))", "count(*)"),
+                column: name.replace("count(Int64(1))", "count(*)"),
                 unit: whose.to_owned(),
                 rows_per_unit: None,
                 groups_per_unit: None,

@@ -217,7 +217,7 @@ impl Dataset {
         {
             let stored = store.stored_answer(&charge.question)?;
             let saved = stored.and_then(|stored| serde_json::from_str::<Saved>(&stored.answer).ok());
-            for estimate in saved.into_iter().flat_map(|saved| saved.answer.cut) {
+            for estimate in saved.into_iter().flat_map(|saved| saved.cut) {
                 let known = found.iter().any(|other| other.about == estimate.about);
                 if about.contains(&estimate.about) && !known {
                     found.push(estimate);
@@ -258,38 +258,49 @@ impl Dataset {
             return self.told(answer, Origin::Saved, ask, store);
         }
         let before = store.head()?.number;
-        let (answer, saved) = {
+        let (releases, mut saved) = {
             let session = store.resumable_session(&ask.analyst, &digest)?;
             let mut account = Account::open(session)?;
-            match self.answer(question, &mut account, watch) {
+            match self.released(question, &mut account, watch) {
                 Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
                     drop(account);
                     return Err(self.over_budget(ask, question, store, refusal));
                 }
+                // Somebody finished the same charge first. Theirs is the answer, and here nothing was drawn.
+                Err(error @ Error::Ledger(ledger::Error::NotAnswerable { .. })) => {
+                    drop(account);
+                    return match self.saved_answer(question, &digest, store)? {
+                        Some(answer) => self.told(answer, Origin::Saved, ask, store),
+                        None => Err(error),
+                    };
+                }
                 other => other?,
             }
         };
-        let number = answer.cost.charge;
+        let number = saved.cost.charge;
         let origin = if number <= before {
             Origin::Resumed
         } else {
             Origin::Charged
         };
-        let text = serde_json::to_string(&saved).expect("an answer is plain data");
-        // Nothing is shown before it is saved: see `Store::resumable_session`.
-        match store.record_answer(number, &digest, &ask.analyst, &text) {
-            Ok(()) => self.told(answer, origin, ask, store),
-            // Somebody finished the same charge first. Theirs is the answer, and this one was never there.
-            Err(ledger::Error::NotAnswerable { .. }) => match self.saved_answer(question, &digest, store)? {
-                Some(answer) => self.told(answer, Origin::Saved, ask, store),
-                None => Err(ledger::Error::NotAnswerable {
-                    number,
-                    what: "it was answered meanwhile, with what cannot be read".to_owned(),
-                }
-                .into()),
-            },
-            Err(error) => Err(error.into()),
-        }
+        // What was drawn is saved before the query's own SQL sees it: what that does, and for how long, is the analyst's choice.
+        let session = self.engines().public()?;
+        let shown = |question| self.shown(question, &releases, &session, saved.cost.clone());
+        let answer = if saved.suffices() {
+            self.save(&saved, &digest, ask, store)?;
+            shown(question)?
+        } else {
+            let answer = shown(question)?;
+            saved.answer = Some(answer.clone());
+            self.save(&saved, &digest, ask, store)?;
+            answer
+        };
+        self.told(answer, origin, ask, store)
+    }
+
+    fn save(&self, saved: &Saved, digest: &str, ask: &Ask, store: &mut Store) -> Result<(), Error> {
+        let text = serde_json::to_string(saved).expect("an answer is plain data");
+        Ok(store.record_answer(saved.cost.charge, digest, &ask.analyst, &text)?)
     }
 
     fn told(&self, answer: Answer, origin: Origin, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
@@ -314,24 +325,24 @@ impl Dataset {
         let Ok(saved) = serde_json::from_str::<Saved>(&stored.answer) else {
             return Ok(None);
         };
-        if saved.written == question.as_written()?.hexadecimal() {
-            return Ok(Some(saved.answer));
+        if saved.written == question.as_written()?.hexadecimal() && saved.answer.is_some() {
+            return Ok(saved.answer);
         }
         let Some(releases) = saved.released(&question.pieces(&self.catalog)) else {
             return Ok(None);
         };
         let session = self.engines().public()?;
-        self.shown(question, &releases, &session, saved.cost().clone())
+        self.shown(question, &releases, &session, saved.cost.clone())
             .map(Some)
     }
 
-    /// Charges, measures, draws.
-    fn answer<L: mechanism::Ledger>(
+    /// Charges, measures, and only then draws: see `Store::resumable_session`.
+    fn released(
         &self,
         question: &Question,
-        account: &mut Account<L>,
+        account: &mut Account<ledger::Session<'_>>,
         watch: &mut dyn FnMut(Stage),
-    ) -> Result<(Answer, Saved), Error> {
+    ) -> Result<(Vec<Released>, Saved), Error> {
         let engines = self.engines();
         let session = engines.public()?;
         // Whatever can be refused is refused before the charge.
@@ -349,12 +360,15 @@ impl Dataset {
         }
         let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
+        let mut measured = Vec::new();
+        for (aggregation, prepared) in question.split.aggregations.iter().zip(prepared) {
+            let measuring = measure(prepared, &aggregation.statistics, engines);
+            measured.push(self.runtime.block_on(measuring)?);
+        }
+        account.ledger_mut().begin_drawing(reservation.receipt().number)?;
         let mut releases = Vec::new();
-        for (place, (aggregation, prepared)) in question.split.aggregations.iter().zip(prepared).enumerate() {
+        for (place, measured) in measured.into_iter().enumerate() {
             let price = &question.prices[place];
-            let measured = self
-                .runtime
-                .block_on(measure(prepared, &aggregation.statistics, engines))?;
             let first = question.first(place);
             let unit = &self.catalog.unit;
             let aggregation = cut::with_names(question, place, &releases);
@@ -382,10 +396,14 @@ impl Dataset {
             delta,
             charge: receipt.number,
         };
-        let answer = self.shown(question, &releases, &session, cost)?;
         let pieces = question.pieces(&self.catalog);
-        let saved = Saved::new(question.as_written()?, answer.clone(), &pieces, &releases);
-        Ok((answer, saved))
+        let whose = &self.catalog.unit.whose;
+        let cut = (0..question.visible)
+            .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
+            .map(|read| read.told(whose))
+            .collect();
+        let saved = Saved::new(question.as_written()?, cost, cut, &pieces, &releases);
+        Ok((releases, saved))
     }
 
     /// What is made of releases: estimates, what was cut, and the rest of the query over released tables. All of it is post-processing.

@@ -68,11 +68,15 @@ impl Seen<'_> {
     }
 }
 
+/// A wide value stands in for one that was cut short where half of its interval is at most this part of it.
+const TRUSTED: f64 = 0.2;
+
 /// The estimates of an output for all data, from the question and from the same under wide limits; `None` where nothing shows that anything was cut.
 ///
 /// Under wide limits nothing is cut, as long as nobody is over them, so their interval holds the truth of all data. What only grows with what counts (a count, a sum of
 /// what is not negative) is at least what the question itself saw: then the lower end is the higher one of both. Three ends may fail, each with a quarter of what is
-/// left of the confidence. A value that lies outside is known to be cut short, and the wide one stands in its place.
+/// left of the confidence. A value that lies outside is known to be cut short, and the wide one stands in its place, where it is precise enough; else the interval is
+/// widened to hold both.
 pub(crate) fn whole_data(
     (question, output): (&Seen<'_>, &Output),
     (wide, wide_output): (&Seen<'_>, &Output),
@@ -108,11 +112,14 @@ pub(crate) fn whole_data(
             _ => low,
         };
         let high = high.max(low);
-        let value = match value {
-            Some(value) if low <= value && value <= high => Some(value),
-            value => wide_value.or(value).map(|value| value.clamp(low, high)),
-        };
-        (value, Some((low, high)))
+        // Of many groups, those whose wide value is large by chance would be the first in any order: so it stands in only where its own noise is small beside it.
+        let trusted = wide_value.filter(|wide| (high - low) / 2.0 <= TRUSTED * wide.abs());
+        match (value, trusted) {
+            (Some(value), _) if low <= value && value <= high => (Some(value), Some((low, high))),
+            (_, Some(wide)) => (Some(wide.clamp(low, high)), Some((low, high))),
+            (Some(value), None) => (Some(value), Some((low.min(value), high.max(value)))),
+            (None, None) => (None, Some((low, high))),
+        }
     };
     let estimate = |group: usize| {
         let (value, interval) = read(group, CONFIDENCE);

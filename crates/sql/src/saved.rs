@@ -2,6 +2,7 @@
 
 use crate::aggregation::{Aggregation, Selection};
 use crate::answer::{Answer, Cost};
+use crate::cut::CutEstimate;
 use crate::group_name::{decode, encode};
 use crate::price::Price;
 use crate::release::Released;
@@ -15,10 +16,14 @@ const MOST_NUMBERS: usize = 200_000;
 /// An answer as it is kept.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Saved {
-    /// The mark of the plan as it was written, to which the answer belongs to the last bit.
+    /// The mark of the plan as it was written, to which the answer belongs.
     pub(crate) written: String,
-    /// The answer as it was shown.
-    pub(crate) answer: Answer,
+    /// What was charged.
+    pub(crate) cost: Cost,
+    /// What was estimated of the cut.
+    pub(crate) cut: Vec<CutEstimate>,
+    /// The answer as it was shown, where the releases are too many to be kept.
+    pub(crate) answer: Option<Answer>,
     /// What was released, a part of the question each.
     releases: Option<Vec<SavedRelease>>,
 }
@@ -52,7 +57,13 @@ pub(crate) struct Piece<'a> {
 }
 
 impl Saved {
-    pub(crate) fn new(written: Mark, answer: Answer, pieces: &[Piece<'_>], releases: &[Released]) -> Self {
+    pub(crate) fn new(
+        written: Mark,
+        cost: Cost,
+        cut: Vec<CutEstimate>,
+        pieces: &[Piece<'_>],
+        releases: &[Released],
+    ) -> Self {
         let numbers: usize = releases
             .iter()
             .flat_map(|released| released.numbers.iter().map(Vec::len))
@@ -64,14 +75,16 @@ impl Saved {
         });
         Self {
             written: written.hexadecimal(),
-            answer,
+            cost,
+            cut,
+            answer: None,
             releases: kept,
         }
     }
 
-    /// What was charged.
-    pub(crate) fn cost(&self) -> &Cost {
-        &self.answer.cost
+    /// Whether whatever the query does with its releases can be computed from this.
+    pub(crate) fn suffices(&self) -> bool {
+        self.releases.is_some()
     }
 
     /// What was released for these pieces, in their order; `None` where it was not kept, or was drawn with other noise than this version would draw.

@@ -46,6 +46,7 @@ pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
 
 /// One object with everything.
 pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
+    let names = distinct_names(answer);
     let rows: Vec<Value> = answer
         .rows
         .iter()
@@ -62,9 +63,10 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
                     told.insert("low".to_owned(), end(low));
                     told.insert("high".to_owned(), end(high));
                 }
-                (column.name.clone(), Value::Object(told))
+                Value::Object(told)
             });
-            Value::Object(cells.collect())
+            let names = names.iter().cloned();
+            Value::Object(names.zip(cells).collect())
         })
         .collect();
     let mut object = json!({
@@ -86,4 +88,19 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
     }
     object["notes"] = json!(answer.notes);
     object
+}
+
+/// The names of the columns as keys of an object: of columns of the same name, the second is `name_2`, and so on.
+fn distinct_names(answer: &Answer) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for column in &answer.columns {
+        let mut name = column.name.clone();
+        let mut number = 2;
+        while names.contains(&name) {
+            name = format!("{}_{number}", column.name);
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
 }

@@ -47,7 +47,7 @@ fn a_restored_backup_and_a_deleted_ledger_are_accepted_on_purpose() {
     folder.refused(&["budget", "verify"], 4);
     let output = folder.run(&["budget", "accept-restored"]);
     assert!(
-        stderr(&output).contains("2 entries are gone for good"),
+        stderr(&output).contains("3 entries are gone for good"),
         "{}",
         stderr(&output)
     );

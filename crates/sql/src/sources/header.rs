@@ -55,7 +55,8 @@ pub(super) fn header(what: &str, file: &Path, table: &Table) -> Result<Vec<Strin
         hint: "check that it is a file and that you may read it".to_owned(),
     };
     let known = table.csv.names(&table.columns);
-    if matches!(mark(file).map_err(wrong)?, [0xff, 0xfe] | [0xfe, 0xff]) {
+    // Where names are declared, the first bytes are somebody's row, and decide nothing.
+    if known.is_none() && matches!(mark(file).map_err(wrong)?, [0xff, 0xfe] | [0xfe, 0xff]) {
         return Err(Error::catalog(
             format!("{what}: a file begins as files in UTF-16 do"),
             UTF_16_HINT,

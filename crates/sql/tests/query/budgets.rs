@@ -261,7 +261,7 @@ fn two_who_finish_one_charge_show_one_answer() {
     let mut inner = None;
     let outer = {
         let mut watch = |stage| {
-            if stage == Stage::Measured {
+            if stage == Stage::Charged {
                 inner = Some(bench.dataset.query(&asked).unwrap());
             }
         };
@@ -285,4 +285,44 @@ fn refused_queries_and_failing_engines() {
     std::fs::remove_file(bench.directory.path().join("people.csv")).unwrap();
     let gone = ask(&bench, "SELECT COUNT(*) FROM people", "alice").unwrap_err();
     assert!(gone.to_string().contains("hint: "), "{gone}");
+}
+
+/// What the analyst's own SQL does with released numbers may take long or be stopped, as it depends on them. So they are saved before it begins, and a run that is stopped after
+/// it has begun to draw is not repeated under the same charge: otherwise each attempt would show a little of another draw.
+#[test]
+fn a_charge_is_drawn_under_once() {
+    let bench = Bench::new("1");
+    let ask = |sql: &str| bench.ask(sql).unwrap();
+    let first = ask("SELECT SQRT(COUNT(*)) AS root FROM people");
+    let again = ask("SELECT COUNT(*) AS n FROM people");
+    assert_eq!(
+        again.cost.charge, first.cost.charge,
+        "what was drawn is found again"
+    );
+    // A run that is stopped while it reads is finished under its charge; one that is stopped after it began to draw is not.
+    let asked = |sql: &str| Ask::new(sql, "ann");
+    let stopped = |sql: &str, at: Stage| {
+        let run = || {
+            let mut watch = |stage: Stage| assert!(stage != at, "stopped");
+            bench.dataset.query_watched(&asked(sql), &mut watch)
+        };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    };
+    let charges = || bench.dataset.ledger().unwrap().charges().unwrap().len();
+    let reading = "SELECT COUNT(*) FROM people WHERE age > 30";
+    stopped(reading, Stage::Charged);
+    assert_eq!(charges(), 2);
+    assert!(bench.dataset.query(&asked(reading)).unwrap().resumed);
+    assert_eq!(charges(), 2);
+    let drawing = "SELECT COUNT(*) FROM people WHERE age > 40";
+    stopped(drawing, Stage::Measured);
+    assert_eq!(charges(), 3);
+    let again = bench.dataset.query(&asked(drawing)).unwrap();
+    assert!(!again.resumed && !again.repeated);
+    assert_eq!(
+        charges(),
+        4,
+        "what was drawn and not saved is paid for, and drawn anew for another charge"
+    );
+    bench.dataset.ledger().unwrap().verify().unwrap();
 }
