@@ -525,12 +525,12 @@ mod tests {
         insta::assert_snapshot!(to_text(&findings), @r"
         mechanism     exact ε  found ε ≥  share  claim ε = 0.1  right?
         ────────────  ───────  ─────────  ─────  ─────────────  ──────
-        reused-noise        ∞      6.197      –  refuted        yes
+        reused-noise        ∞      5.910      –  refuted        yes
           what     two counts with the same Laplace noise
           inputs   [0, 0] and [1, 0]
-          event    which values are equal in {as in (21.8173828125 21.8173828125)}
-          counted  5045 of 5045 on the first input
-                   0 of 5003 on the second input
+          event    which values are equal in {as in (-1.15625 -1.15625)}
+          counted  5033 of 5033 on the first input
+                   1 of 5015 on the second input
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");
