@@ -13,7 +13,10 @@
 //! by [`MOST_TEXT_BYTES`]: the more columns of text a plan has, the fewer rows it handles at a time.
 
 use crate::Kind;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringViewArray, StringViewBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Float64Array, RecordBatch, RecordBatchOptions, StringViewArray,
+    StringViewBuilder,
+};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::{Result, exec_err};
@@ -39,6 +42,18 @@ pub fn rows_of_texts(columns: usize) -> usize {
 pub fn texts_in(schema: &Schema) -> usize {
     let is_text = |field: &&FieldRef| Kind::of(field.data_type()) == Some(Kind::Text);
     schema.fields().iter().filter(is_text).count()
+}
+
+/// The same rows with texts of their own. A batch that was cut or picked out of another one shares its texts, and keeps all of them in memory: an operator that
+/// accounts for what it holds would count the texts of rows that it does not have.
+pub(crate) fn with_own_texts(batch: &RecordBatch) -> Result<RecordBatch> {
+    let own = |column: &ArrayRef| match column.as_string_view_opt() {
+        Some(texts) => Arc::new(texts.gc()) as ArrayRef,
+        None => Arc::clone(column),
+    };
+    let columns = batch.columns().iter().map(own).collect();
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &rows)?)
 }
 
 /// A computed value in canonical form: a float that is not finite is NULL.

@@ -2,6 +2,7 @@
 
 use super::WindowValue;
 use super::frames::{Computed, Partition};
+use crate::canonical::with_own_texts;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, UInt64Array,
 };
@@ -169,7 +170,8 @@ impl ExecutionPlan for OwnerWindowExec {
                 let mut from = 0;
                 while from < computed.num_rows() {
                     let rows = batch_size.min(computed.num_rows() - from);
-                    if sender.send(Ok(computed.slice(from, rows))).await.is_err() {
+                    let rows_out = with_own_texts(&computed.slice(from, rows))?;
+                    if sender.send(Ok(rows_out)).await.is_err() {
                         // Whoever does not listen any more does not want an answer.
                         return Ok(());
                     }

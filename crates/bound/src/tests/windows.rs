@@ -1,7 +1,7 @@
 //! Windows over one owner's rows, against a computation that looks at one owner at a time.
 
 use crate::{Frame, Ordered, OwnerWindow, WindowValue, session};
-use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
+use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
@@ -137,5 +137,60 @@ proptest! {
         let mut expected: Vec<_> = (0..5).flat_map(|owner| of_owner(&rows, owner, most)).collect();
         expected.sort();
         prop_assert_eq!(computed(&rows, cut, most, batch_size), expected);
+    }
+}
+
+/// What comes out holds its own texts: an owner's rows are handed on in small batches, and each would otherwise keep, and count, the texts of all.
+#[test]
+fn rows_of_a_window_hold_their_own_texts() {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("u", DataType::Int64, true),
+        Field::new("s", DataType::Utf8View, true),
+    ]));
+    const ROWS: i64 = 4000;
+    let texts = (0..ROWS).map(|row| Some(format!("{row:0>200}")));
+    let columns: Vec<Arc<dyn Array>> = vec![
+        Arc::new(Int64Array::from_iter_values((0..ROWS).map(|_| 1))),
+        Arc::new(StringViewArray::from_iter(texts)),
+    ];
+    let batch = RecordBatch::try_new(Arc::clone(&schema), columns).unwrap();
+    let table = Arc::new(MemTable::try_new(schema, vec![vec![batch]]).unwrap());
+    let input = LogicalPlanBuilder::scan(TableReference::bare("t"), provider_as_source(table), None);
+    let column = |name: &str| Column::new(Some(TableReference::bare("t")), name);
+    let plan = OwnerWindow {
+        input: input.and_then(LogicalPlanBuilder::build).unwrap(),
+        owner: column("u"),
+        partition: Vec::new(),
+        order: Vec::new(),
+        values: vec![(WindowValue::Lag(column("s"), 1), "w".to_owned())],
+        most: u64::MAX,
+    };
+    let config = SessionConfig::new().with_batch_size(100);
+    let session = session(config, Arc::new(RuntimeEnv::default()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    let batches = runtime.block_on(async {
+        let frame = session.execute_logical_plan(plan.plan().unwrap()).await.unwrap();
+        frame.collect().await.unwrap()
+    });
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 4000);
+    for batch in batches {
+        let held: usize = batch
+            .columns()
+            .iter()
+            .filter_map(|column| column.as_string_view_opt())
+            .map(|texts| {
+                texts
+                    .data_buffers()
+                    .iter()
+                    .map(|buffer| buffer.len())
+                    .sum::<usize>()
+            })
+            .sum();
+        // Its own texts, and those of the rows before.
+        assert!(
+            held <= 2 * 200 * batch.num_rows(),
+            "{held} bytes for {} rows",
+            batch.num_rows()
+        );
     }
 }

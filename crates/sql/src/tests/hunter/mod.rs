@@ -336,8 +336,7 @@ fn one_person_with_very_many_rows_decides_nothing() {
     let reading = Reading {
         threads: 2,
         batch: 8192,
-        // Of which each of eight sorts that run side by side has its part: a batch of texts has to fit into that.
-        attempts: &[Some(128 << 20)],
+        attempts: &[Some(32 << 20)],
     };
     let forty = vec!["SELECT u, x, s FROM t"; 40].join(" UNION ALL ");
     for sql in [
