@@ -13,7 +13,9 @@
 //! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter, which look at every statistic of a question, these too; `an_overview_without_its_clamp_is_noticed`.
 
 use crate::Error;
-use crate::aggregation::{Aggregation, Argument, Groups, Measure, Output, Selection, Shape, Statistic};
+use crate::aggregation::{
+    Aggregation, Argument, Groups, Measure, Output, Selection, Shape, Statistic, halved,
+};
 use crate::catalog::Catalog;
 use crate::dialect::SelectOptions;
 use crate::estimate::{Estimate, Seen, estimates, half_width, whole_data};
@@ -24,6 +26,7 @@ use crate::question::Question;
 use crate::relation::{Rows, UNIT, bare, unplannable};
 use crate::release::Released;
 use crate::same::Marks;
+use crate::steps::Steps;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::TableReference;
 use datafusion::functions_aggregate::expr_fn::{count, max, sum};
@@ -460,15 +463,18 @@ fn widened(statistic: &Statistic, factor: u64, promised: u64, sampled: bool) -> 
         Measure::Units if sampled => Statistic::units(),
         Measure::Rows { most } => Statistic::rows(more(most)),
         Measure::Present { argument, most } => Statistic::present(argument.clone(), more(most), ""),
-        Measure::Mean { argument, most } => Statistic::mean(argument.clone(), more(most), ""),
+        Measure::Mean { argument, most } => {
+            let most = more(most);
+            let largest = (argument.low - argument.centre)
+                .abs()
+                .max((argument.high - argument.centre).abs());
+            let bits = Steps::bits_over(i128::from(largest) * i128::from(most));
+            Statistic::mean(argument.coarser(bits), most, "")
+        }
         Measure::Sum { argument, low, high } => {
-            let times = factor as i64;
-            Statistic::sum(
-                argument.clone(),
-                low.checked_mul(times)?,
-                high.checked_mul(times)?,
-                "",
-            )
+            let [low, high] = [low, high].map(|end| i128::from(*end) * i128::from(factor));
+            let bits = Steps::bits_over(low.abs().max(high.abs()));
+            Statistic::sum(argument.coarser(bits), halved(low, bits), halved(high, bits), "")
         }
         _ => return None,
     };

@@ -5,7 +5,8 @@ use crate::facts::{Kind, Range};
 use noise::Grid;
 
 /// One unit's contribution to one group is at most 2³⁰ steps, so that the sum over 2³² units fits an `i64` with room.
-const MOST_STEPS: f64 = (1u64 << 30) as f64;
+const MOST_STEPS: f64 = MOST_STEPS_WHOLE as f64;
+const MOST_STEPS_WHOLE: i128 = 1 << 30;
 
 /// Floats are cut into so many steps: finer than any noise that protects them.
 const FLOAT_STEPS: f64 = (1u64 << 24) as f64;
@@ -39,6 +40,13 @@ impl Steps {
             _ => magnitude(FLOAT_STEPS).max(-900),
         };
         Ok(Self { exponent })
+    }
+
+    /// By how many bits a grid has to be coarser for a contribution of so many of its steps to be of modest size.
+    pub(crate) fn bits_over(contribution: i128) -> u32 {
+        (0..i128::BITS)
+            .find(|bits| contribution.abs() >> bits < MOST_STEPS_WHOLE)
+            .unwrap_or(i128::BITS)
     }
 
     /// Steps of 2^exponent.
@@ -85,6 +93,19 @@ mod tests {
         assert_eq!(steps(-1.0, 60.0, Kind::Int, 1).exponent(), 0);
         assert_eq!(steps(0.0, 1e12, Kind::Int, 1).exponent(), 10);
         assert_eq!(steps(0.0, 0.0, Kind::Int, 1).exponent(), 0);
+    }
+
+    #[test]
+    fn a_contribution_that_is_too_large_wants_a_coarser_grid() {
+        for (contribution, bits) in [
+            (0, 0),
+            ((1 << 30) - 1, 0),
+            (1 << 30, 1),
+            (-(1 << 34), 5),
+            (1 << 94, 65),
+        ] {
+            assert_eq!(Steps::bits_over(contribution), bits, "{contribution}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(crate) use call::{Output, Request};
 pub(crate) use groups::{Groups, Selection};
 pub(crate) use names::AGGREGATES;
 pub(crate) use pairs::{Moment, Moments, Pairs};
-pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES};
+pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, halved};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits};

@@ -54,6 +54,18 @@ impl Argument {
         Self { centre, ..self }
     }
 
+    /// The same on a grid that is coarser by so many bits.
+    pub(crate) fn coarser(&self, bits: u32) -> Self {
+        let coarse = |steps: i64| halved(i128::from(steps), bits);
+        Self {
+            steps: Steps::of(self.steps.exponent() + bits as i32),
+            low: coarse(self.low),
+            high: coarse(self.high),
+            centre: coarse(self.centre),
+            ..self.clone()
+        }
+    }
+
     /// The column. `native`: with the engine's own fast function instead of built-in ones; they agree on every value.
     pub(crate) fn column(&self, native: bool) -> Result<Expr, Error> {
         let exponent = self.steps.exponent();
@@ -72,6 +84,12 @@ impl Argument {
             placed - lit(self.centre)
         })
     }
+}
+
+/// So many steps on a grid that is coarser by so many bits: the nearest, upwards in the middle.
+pub(crate) fn halved(steps: i128, bits: u32) -> i64 {
+    let middle = (1i128 << bits) >> 1;
+    ((steps + middle) >> bits) as i64
 }
 
 /// What is measured in each group.

@@ -539,3 +539,28 @@ fn approximate_numbers_of_distinct_values_are_numbers_of_distinct_values() {
         &[&["3", "3", "5"]],
     );
 }
+
+/// What estimates the cut looks at more of a unit than the question does, and on a coarser grid where that would be too much for a sum of integers.
+#[test]
+fn no_statistic_takes_more_of_a_unit_than_its_grid_has_room_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let catalog = catalog(directory.path());
+    for bounds in ["(-3, 7)", "(0, 1e6)", "(-1e9, 5e8)", "(0, 4e18)"] {
+        let sql = format!(
+            "SELECT SUM(y, contribution_bounds_per_row => {bounds}), AVG(y, contribution_bounds_per_row => {bounds}), SUM(x, contribution_bounds_per_row => {bounds}) FROM orders"
+        );
+        let question = question(&sql, &catalog).unwrap();
+        let statistics: Vec<_> = (question.split.aggregations.iter())
+            .flat_map(|aggregation| &aggregation.statistics)
+            .collect();
+        assert!(statistics.len() > 7, "the cut is estimated");
+        for statistic in statistics {
+            let most = statistic.high.max(-statistic.low);
+            assert!(
+                most <= (1 << 30) + 4096,
+                "{bounds}: {} takes {most} steps",
+                statistic.name
+            );
+        }
+    }
+}
