@@ -10,6 +10,7 @@ mod data;
 mod dataset;
 mod described;
 mod explain;
+mod failure;
 mod html;
 mod init;
 mod limits;
@@ -86,6 +87,7 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    failure::tell_places_only();
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
@@ -94,10 +96,10 @@ fn main() -> std::process::ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refused(&error, as_json),
     };
-    // The panic itself was told on standard error.
+    // The place of the panic was told on standard error.
     let outcome = std::panic::catch_unwind(|| run(arguments.command)).unwrap_or_else(|_| {
         Err(terminal::CliError::bad_input("this is a defect of Deniable")
-            .with_hint("please report it with the words above")
+            .with_hint("please report it with the place above")
             .with_code(terminal::exit_code::INTERNAL))
     });
     terminal::exit(outcome, as_json)
