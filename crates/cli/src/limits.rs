@@ -88,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             Stage::Understood => progress.label("charging"),
             Stage::Charged => progress.label("charged; reading the data"),
             Stage::Measured => progress.label("adding noise"),
+            Stage::Drawn => progress.label("saving what was found"),
         };
         dataset.find_limits(&find, &mut watch).map_err(explained)?
     };

@@ -91,6 +91,14 @@ pub enum Error {
         /// Why not.
         what: String,
     },
+    /// Somebody else answered the same question between the look for a saved answer and the charge. Nothing was charged.
+    #[error(
+        "the same question was answered meanwhile, under entry {charge}\nhint: ask again: the saved answer costs nothing"
+    )]
+    AnsweredMeanwhile {
+        /// The number of the charge that paid for it.
+        charge: u64,
+    },
 }
 
 impl Error {

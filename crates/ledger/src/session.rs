@@ -1,6 +1,5 @@
 //! One question of one analyst, as a mechanism sees the ledger.
 
-use crate::writing::in_one_line;
 use crate::{Analyst, Error, Store};
 use accounting::{Budget, Promise};
 use mechanism::{Charge, Ledger, Receipt, Refusal};
@@ -11,8 +10,8 @@ pub struct Session<'a> {
     store: &'a mut Store,
     analyst: Analyst,
     question: String,
-    /// Whether a charge without a saved answer is used before a new one is made.
-    resumes: bool,
+    /// Where a charge without a saved answer is used before a new one is made: the last entry when a saved answer was looked for.
+    resumes: Option<u64>,
 }
 
 impl<'a> Session<'a> {
@@ -23,7 +22,7 @@ impl<'a> Session<'a> {
             store,
             analyst,
             question: question.to_owned(),
-            resumes: false,
+            resumes: None,
         })
     }
 
@@ -37,9 +36,9 @@ impl<'a> Session<'a> {
     }
 
     /// See [`Store::resumable_session`].
-    pub(crate) fn resuming(self) -> Self {
+    pub(crate) fn resuming(self, since: u64) -> Self {
         Self {
-            resumes: true,
+            resumes: Some(since),
             ..self
         }
     }
@@ -47,14 +46,11 @@ impl<'a> Session<'a> {
 
 impl Ledger for Session<'_> {
     fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal> {
-        if self.resumes {
-            let found = self.store.unanswered(&self.analyst, &self.question, &charge);
-            let found = found.map_err(|error| Refusal::NotRecorded(in_one_line(&error)))?;
-            if let Some(number) = found {
-                return Ok(Receipt { number, charge });
-            }
+        let (analyst, question) = (self.analyst.name(), &self.question);
+        match self.resumes {
+            Some(since) => self.store.charge_once(analyst, question, charge, since),
+            None => self.store.charge(analyst, question, charge),
         }
-        self.store.charge(self.analyst.name(), &self.question, charge)
     }
 
     fn taken(&mut self, number: u64) -> Result<Option<Charge>, Refusal> {

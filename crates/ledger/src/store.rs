@@ -55,6 +55,29 @@ impl Store {
     /// When the budget or the share does not admit it, and nothing was spent. Also when the database did not confirm it: then nothing may
     /// run, and it may count as spent.
     pub fn charge(&mut self, analyst: &str, question: &str, charge: Charge) -> Result<Receipt, Refusal> {
+        self.charge_or_find(analyst, question, charge, None)
+    }
+
+    /// The same for a question that may be finished under an earlier charge. All is decided in one transaction, so that of several who ask the same at the same time one is charged.
+    ///
+    /// `since` is the last entry that was there when whoever asks looked for a saved answer: one that came later is theirs, and they are not charged.
+    pub(crate) fn charge_once(
+        &mut self,
+        analyst: &str,
+        question: &str,
+        charge: Charge,
+        since: u64,
+    ) -> Result<Receipt, Refusal> {
+        self.charge_or_find(analyst, question, charge, Some(since))
+    }
+
+    fn charge_or_find(
+        &mut self,
+        analyst: &str,
+        question: &str,
+        charge: Charge,
+        once_since: Option<u64>,
+    ) -> Result<Receipt, Refusal> {
         let refused = |error: Error| Refusal::NotRecorded(in_one_line(&error));
         let analyst = Analyst::named(analyst).map_err(refused)?;
         let analyst = analyst.name();
@@ -64,9 +87,16 @@ impl Store {
         }
         let kept = self.kept().map_err(refused)?;
         self.backend.begin(Access::Write).map_err(refused)?;
-        let checked = self.check_kept(kept.as_ref());
-        let admitted = match checked {
-            Ok(()) => self.admit(analyst, question, &charge, body),
+        let found = self.check_kept(kept.as_ref()).and_then(|()| match once_since {
+            Some(since) => self.unanswered(analyst, question, &charge, since),
+            None => Ok(None),
+        });
+        let admitted = match found {
+            Ok(None) => self.admit(analyst, question, &charge, body),
+            Ok(Some(number)) => {
+                self.backend.rollback();
+                return Ok(Receipt { number, charge });
+            }
             Err(error) => Err(error),
         };
         let appended = match admitted {
@@ -243,7 +273,8 @@ impl Store {
     }
 
     /// The same for a question whose answer is saved before anybody sees it: where this analyst was charged for the very same before and no answer was saved,
-    /// because the run was interrupted, that charge is used, and nothing is charged again.
+    /// because the run was interrupted, that charge is used, and nothing is charged again. `since` is the number of the last entry ([`Store::head`]) when a saved answer was
+    /// looked for: where one was saved after it, the charge is refused, and the answer is there to be looked up.
     ///
     /// # Privacy
     /// Claim: everything that is ever shown is paid for.
@@ -256,41 +287,44 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::session`].
-    pub fn resumable_session(&mut self, analyst: &str, question: &str) -> Result<Session<'_>, Error> {
-        Session::open(self, analyst, question).map(Session::resuming)
+    pub fn resumable_session(
+        &mut self,
+        analyst: &str,
+        question: &str,
+        since: u64,
+    ) -> Result<Session<'_>, Error> {
+        Session::open(self, analyst, question).map(|session| session.resuming(since))
     }
 
-    /// The newest charge of exactly this to this analyst for this question, if no answer was saved for it.
-    pub(crate) fn unanswered(
+    /// Inside a transaction: the newest charge of exactly this to this analyst for this question, if no answer was saved for it.
+    fn unanswered(
         &mut self,
-        analyst: &Analyst,
+        analyst: &str,
         question: &str,
         charge: &Charge,
+        since: u64,
     ) -> Result<Option<u64>, Error> {
-        let kept = self.kept()?;
-        self.backend.begin(Access::Read)?;
-        let found = (|| {
-            self.check_kept(kept.as_ref())?;
-            self.load(analyst.name())?;
-            let mut answered = std::collections::BTreeSet::new();
-            for answer in self.backend.answers(question, u32::MAX)? {
-                answered.insert(answer.body::<AnswerBody>()?.charge);
+        self.load(analyst)?;
+        let mut answered = std::collections::BTreeSet::new();
+        for record in self.backend.answers(question, u32::MAX)? {
+            let AnswerBody { charge, answer } = record.body()?;
+            if record.number > since && answer != DRAWING {
+                return Err(Error::AnsweredMeanwhile { charge });
             }
-            for record in self.backend.charges(question, u32::MAX)? {
-                record.check_itself()?;
-                let ChargeBody { event, guarantee } = record.body()?;
-                if normalised(&record.analyst) == analyst.name()
-                    && event == charge.event
-                    && guarantee == charge.guarantee
-                    && !answered.contains(&record.number)
-                {
-                    return Ok(Some(record.number));
-                }
+            answered.insert(charge);
+        }
+        for record in self.backend.charges(question, u32::MAX)? {
+            record.check_itself()?;
+            let ChargeBody { event, guarantee } = record.body()?;
+            if normalised(&record.analyst) == analyst
+                && event == charge.event
+                && guarantee == charge.guarantee
+                && !answered.contains(&record.number)
+            {
+                return Ok(Some(record.number));
             }
-            Ok(None)
-        })();
-        self.backend.rollback();
-        found
+        }
+        Ok(None)
     }
 
     /// Writes down that drawing under this charge begins now.

@@ -220,7 +220,8 @@ fn a_charge_without_an_answer_is_used_before_a_new_one_is_made() {
     let fresh = sqlite();
     let mut store = opened(&fresh).unwrap();
     let mut charged = |analyst: &str, question: &str, text: &str| {
-        let mut session = store.resumable_session(analyst, question).unwrap();
+        let since = store.head().unwrap().number;
+        let mut session = store.resumable_session(analyst, question, since).unwrap();
         session.charge(charge(pure(text))).unwrap().number
     };
     assert_eq!(charged("ann", "q", "0.25"), 2);
@@ -237,10 +238,30 @@ fn a_charge_without_an_answer_is_used_before_a_new_one_is_made() {
         "one answer a charge"
     );
     // What was answered does not pay again, and an ordinary session never takes an old charge.
-    let mut session = store.resumable_session("ann", "q").unwrap();
+    let since = store.head().unwrap().number;
+    let mut session = store.resumable_session("ann", "q", since).unwrap();
     assert_eq!(session.charge(charge(pure("0.25"))).unwrap().number, 7);
     let mut session = store.session("ann", "q").unwrap();
     assert_eq!(session.charge(charge(pure("0.25"))).unwrap().number, 8);
+}
+
+/// An answer that was saved after somebody looked for one is theirs: they are not charged.
+#[test]
+fn who_overlooked_an_answer_is_not_charged() {
+    let fresh = sqlite();
+    let mut store = opened(&fresh).unwrap();
+    let mut other = opened(&fresh).unwrap();
+    let since = store.head().unwrap().number;
+    let mut session = store.resumable_session("ann", "q", since).unwrap();
+    let number = other.charge("bob", "q", charge(pure("0.25"))).unwrap().number;
+    other.record_answer(number, "q", "bob", "17").unwrap();
+    let refused = session.charge(charge(pure("0.25"))).unwrap_err();
+    assert!(refused.to_string().contains("answered meanwhile"), "{refused}");
+    assert_eq!(other.charges().unwrap().len(), 1);
+    // Who has seen it may still pay for another one.
+    let since = other.head().unwrap().number;
+    let mut session = other.resumable_session("ann", "q", since).unwrap();
+    assert!(session.charge(charge(pure("0.25"))).is_ok());
 }
 
 #[test]

@@ -24,7 +24,12 @@ use ledger::{Place, Rules, Store};
 use mechanism::{Account, Refusal};
 use noise::{Entropy, OsEntropy};
 use std::sync::OnceLock;
+use std::time::Duration;
 use tokio::runtime::Runtime;
+
+/// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
+const LOOKS: u32 = 40;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// A catalog, its ledger and its engine.
 pub struct Dataset {
@@ -73,8 +78,10 @@ pub enum Stage {
     Understood,
     /// It was charged, for good. Now the data is read.
     Charged,
-    /// The data was read; noise and what comes after it are left.
+    /// The data was read. Now noise is drawn, which is done once under a charge.
     Measured,
+    /// The noise was drawn; saving it and the query's own SQL over it are left.
+    Drawn,
 }
 
 impl Dataset {
@@ -254,22 +261,29 @@ impl Dataset {
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Answered, Error> {
         let digest = question.digest(&self.catalog);
+        // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
+        let before = store.head()?.number;
         if let Some(answer) = self.saved_answer(question, &digest, store)? {
             return self.told(answer, Origin::Saved, ask, store);
         }
-        let before = store.head()?.number;
         let (releases, mut saved) = {
-            let session = store.resumable_session(&ask.analyst, &digest)?;
+            let session = store.resumable_session(&ask.analyst, &digest, before)?;
             let mut account = Account::open(session)?;
             match self.released(question, &mut account, watch) {
                 Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
                     drop(account);
                     return Err(self.over_budget(ask, question, store, refusal));
                 }
-                // Somebody finished the same charge first. Theirs is the answer, and here nothing was drawn.
-                Err(error @ Error::Ledger(ledger::Error::NotAnswerable { .. })) => {
+                // Somebody else finishes the same charge, or has answered meanwhile. Theirs is the answer, and here nothing was drawn.
+                Err(
+                    error @ (Error::Ledger(ledger::Error::NotAnswerable { .. })
+                    | Error::Mechanism(mechanism::Error::Refused(Refusal::NotRecorded(_)))),
+                ) => {
                     drop(account);
-                    return match self.saved_answer(question, &digest, store)? {
+                    // Who draws now saves soon; what was refused is saved already.
+                    let drawing = matches!(error, Error::Ledger(_));
+                    let looks = if drawing { LOOKS } else { 1 };
+                    return match self.answer_of_another(question, &digest, store, looks) {
                         Some(answer) => self.told(answer, Origin::Saved, ask, store),
                         None => Err(error),
                     };
@@ -336,6 +350,24 @@ impl Dataset {
             .map(Some)
     }
 
+    /// The answer that somebody else saved, or is about to.
+    fn answer_of_another(
+        &self,
+        question: &Question,
+        digest: &str,
+        store: &mut Store,
+        looks: u32,
+    ) -> Option<Answer> {
+        for look in 1..=looks {
+            match self.saved_answer(question, digest, store) {
+                Ok(None) if look < looks => std::thread::sleep(BETWEEN_LOOKS),
+                Ok(found) => return found,
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     /// Charges, measures, and only then draws: see `Store::resumable_session`.
     fn released(
         &self,
@@ -365,6 +397,7 @@ impl Dataset {
             let measuring = measure(prepared, &aggregation.statistics, engines);
             measured.push(self.runtime.block_on(measuring)?);
         }
+        watch(Stage::Measured);
         account.ledger_mut().begin_drawing(reservation.receipt().number)?;
         let mut releases = Vec::new();
         for (place, measured) in measured.into_iter().enumerate() {
@@ -382,7 +415,7 @@ impl Dataset {
                 unit,
             )?);
         }
-        watch(Stage::Measured);
+        watch(Stage::Drawn);
         let receipt = reservation.receipt();
         let promise = receipt.charge.guarantee.promise();
         let (epsilon, delta) = match promise {

@@ -9,9 +9,9 @@ use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswere
 use crate::outputs;
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, ValueEnum};
+use interruption::Reached;
 use sql::{Answer, Answered, Stage};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -114,17 +114,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let answered = {
         let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
-        let charged = interruption::listen(format == Format::Json);
+        let watched = interruption::listen(format == Format::Json);
         let mut watch = |stage| match stage {
             Stage::Understood => progress.label("charging"),
             Stage::Charged => {
-                charged.store(true, Ordering::SeqCst);
+                watched.reached(Reached::Charged);
                 progress.label("charged; reading the data");
             }
-            Stage::Measured => progress.label("adding noise"),
+            Stage::Measured => {
+                watched.reached(Reached::Drawing);
+                progress.label("adding noise");
+            }
+            Stage::Drawn => progress.label("saving the answer"),
         };
         let answered = dataset.query_watched(&ask, &mut watch).map_err(unanswered)?;
-        charged.store(false, Ordering::SeqCst);
+        watched.reached(Reached::Nothing);
         answered
     };
     let written = written(&answered.answer, Some(&answered), format)?;

@@ -44,8 +44,14 @@ fn the_charge_comes_before_the_data() {
         let mut watch = |stage| told.push((stage, charges()));
         bench.dataset.query_watched(&asked, &mut watch).unwrap();
     }
-    use Stage::{Charged, Measured, Understood};
-    let once = [(Understood, 0), (Charged, 1), (Measured, 1), (Understood, 1)];
+    use Stage::{Charged, Drawn, Measured, Understood};
+    let once = [
+        (Understood, 0),
+        (Charged, 1),
+        (Measured, 1),
+        (Drawn, 1),
+        (Understood, 1),
+    ];
     assert_eq!(told, once);
 }
 
@@ -274,6 +280,24 @@ fn two_who_finish_one_charge_show_one_answer() {
     assert_eq!(charges.len(), 1);
 }
 
+/// Many who ask the same at the same time pay once, and see the same.
+#[test]
+fn many_who_ask_the_same_at_once_pay_once() {
+    let bench = tight("");
+    let asked = Ask::new(
+        "SELECT education, COUNT(*) FROM people GROUP BY education",
+        "alice",
+    );
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| bench.dataset.query(&asked).unwrap().answer))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 1);
+}
+
 #[test]
 fn refused_queries_and_failing_engines() {
     let bench = tight("");
@@ -311,11 +335,12 @@ fn a_charge_is_drawn_under_once() {
     let charges = || bench.dataset.ledger().unwrap().charges().unwrap().len();
     let reading = "SELECT COUNT(*) FROM people WHERE age > 30";
     stopped(reading, Stage::Charged);
+    stopped(reading, Stage::Measured);
     assert_eq!(charges(), 2);
     assert!(bench.dataset.query(&asked(reading)).unwrap().resumed);
     assert_eq!(charges(), 2);
     let drawing = "SELECT COUNT(*) FROM people WHERE age > 40";
-    stopped(drawing, Stage::Measured);
+    stopped(drawing, Stage::Drawn);
     assert_eq!(charges(), 3);
     let again = bench.dataset.query(&asked(drawing)).unwrap();
     assert!(!again.resumed && !again.repeated);
