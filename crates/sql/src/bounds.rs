@@ -35,6 +35,9 @@ pub struct ColumnBounds {
     pub unit_sums: Vec<Clamp>,
     /// What the intervals of this column are about.
     pub interval_of: IntervalOf,
+    /// The intervals rely on this: no unit has more than so many times what the limits let count. Absent where they rely on nothing of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_within_times: Option<u64>,
     /// All of this in words.
     pub words: String,
 }
@@ -64,8 +67,8 @@ pub enum IntervalOf {
 
 /// The bounds of each column that a query shows and that comes from private statistics.
 ///
-/// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums.
-pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<bool>]) -> Vec<ColumnBounds> {
+/// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums: of units with so many times what counts.
+pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u64>>]) -> Vec<ColumnBounds> {
     let post = &question.split.post;
     let names = post.schema().fields().iter().map(|field| field.name().clone());
     let shown = crate::dialect::as_written(names.collect())
@@ -83,10 +86,12 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<bool>]) -
                 clamps: Vec::new(),
                 unit_sums: Vec::new(),
                 interval_of: IntervalOf::BoundedData,
+                interval_within_times: None,
                 words: String::new(),
             };
             let mut private = false;
             let mut all_rows = true;
+            let mut times: Option<u64> = None;
             for (part, column) in sources {
                 let Some(aggregation) = question.split.aggregations.get(part) else {
                     continue;
@@ -95,8 +100,10 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<bool>]) -
                     continue;
                 };
                 private = true;
-                let extended = included.get(part).and_then(|outputs| outputs.get(output));
-                all_rows &= extended.copied().unwrap_or(false);
+                let within = included.get(part).and_then(|outputs| outputs.get(output));
+                let within = within.copied().flatten();
+                all_rows &= within.is_some();
+                times = times.into_iter().chain(within).min();
                 add(aggregation, output, &mut told);
             }
             let no_limits = told.rows_per_unit.is_none()
@@ -108,6 +115,9 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<bool>]) -
                 false if no_limits || all_rows => IntervalOf::AllRows,
                 _ => IntervalOf::BoundedData,
             };
+            if !no_limits && told.interval_of != IntervalOf::BoundedData {
+                told.interval_within_times = times;
+            }
             told.words = words(&told);
             private.then_some(told)
         })

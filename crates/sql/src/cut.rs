@@ -40,6 +40,9 @@ const SHARE: (i64, u64) = (1, 10);
 const WIDE: u64 = 16;
 const WIDE_WITH_GROUPS: u64 = 4;
 
+/// A part of which no more is known than that it lies in an interval so wide is not told in words.
+const UNTOLD: f64 = 0.9;
+
 /// How much was cut, about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutEstimate {
@@ -515,7 +518,7 @@ pub(crate) fn read(
         &released[cut.overview],
         confidence,
     );
-    let mut included = vec![false; outputs.len()];
+    let mut included = vec![None; outputs.len()];
     for (output, wide) in cut.outputs.iter().enumerate() {
         let Some(wide) = wide else { continue };
         let extended = whole_data(
@@ -528,10 +531,10 @@ pub(crate) fn read(
         );
         if let Some(extended) = extended {
             outputs[output] = extended;
-            included[output] = true;
+            included[output] = Some(cut.factor);
         }
     }
-    let all_included = included.iter().all(|included| *included);
+    let all_included = included.iter().all(Option::is_some);
     let read = Read {
         estimate: CutEstimate {
             about: question.about(place),
@@ -542,7 +545,6 @@ pub(crate) fn read(
             words: String::new(),
         },
         included,
-        factor: cut.factor,
     };
     (outputs, Some(read))
 }
@@ -550,48 +552,57 @@ pub(crate) fn read(
 /// What was read of an estimate.
 pub(crate) struct Read {
     pub(crate) estimate: CutEstimate,
-    /// For each output, whether its intervals include what was cut.
-    pub(crate) included: Vec<bool>,
-    factor: u64,
+    /// For each output whose intervals include what was cut: of units with at most so many times what counts.
+    pub(crate) included: Vec<Option<u64>>,
 }
 
 impl Read {
     /// In words.
     pub(crate) fn told(mut self, whose: &str) -> CutEstimate {
-        let percent = |share: Share| {
-            let one = |part: f64| {
-                let part = part * 100.0;
-                let digits = usize::from(part < 10.0);
-                format!("{part:.digits$}")
-            };
+        let estimate = &self.estimate;
+        let times = self.included.iter().copied().flatten().min();
+        let intervals = match times {
+            None => "the intervals do not include what is cut".to_owned(),
+            Some(times) => {
+                let which = if estimate.included {
+                    "the intervals include what is cut"
+                } else {
+                    "some columns' intervals include what is cut"
+                };
+                format!("{which}, as long as no {whose} has more than {times} times what counts")
+            }
+        };
+        let of = format!("the {}", estimate.of);
+        let is = if estimate.of == "rows" { "are" } else { "is" };
+        let units = match estimate.units_over.in_words() {
+            Some(part) => format!("{part} of the {whose}s are over a limit"),
+            None => format!("the ε is too small to tell how many {whose}s are over a limit"),
+        };
+        let cut = match estimate.cut.in_words() {
+            Some(part) => format!("{part} of {of} {is} cut"),
+            None => format!("the ε is too small to tell how much of {of} {is} cut"),
+        };
+        self.estimate.words = format!("{units}; {cut}; {intervals}");
+        self.estimate
+    }
+}
+
+impl Share {
+    /// `None` where the interval says next to nothing.
+    fn in_words(self) -> Option<String> {
+        let one = |part: f64| {
+            let part = part * 100.0;
+            let digits = usize::from(part < 10.0);
+            format!("{part:.digits$}")
+        };
+        (self.high - self.low < UNTOLD).then(|| {
             format!(
                 "about {} % ({} to {} %)",
-                one(share.estimate),
-                one(share.low),
-                one(share.high)
+                one(self.estimate),
+                one(self.low),
+                one(self.high)
             )
-        };
-        let estimate = &self.estimate;
-        let intervals = if estimate.included {
-            format!(
-                "the intervals include it, as long as no {whose} has more than {} times what counts",
-                self.factor
-            )
-        } else if self.included.iter().any(|included| *included) {
-            format!(
-                "some columns' intervals include it, as long as no {whose} has more than {} times what counts",
-                self.factor
-            )
-        } else {
-            "the intervals do not include it".to_owned()
-        };
-        self.estimate.words = format!(
-            "{} of the {whose}s are over a limit, and {} of the {} is cut; {intervals}",
-            percent(estimate.units_over),
-            percent(estimate.cut),
-            estimate.of,
-        );
-        self.estimate
+        })
     }
 }
 
@@ -623,4 +634,39 @@ fn shares(price: &Price, released: &Released, confidence: f64) -> (Share, Share,
     // Steps of `everything` and `cut` are the same, so their ratio needs none.
     let noticed = ends(1).0 > 0.0 || ends(3).0 > 0.0;
     (share(1, 0), share(3, 2), noticed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An estimate that says next to nothing is not put into numbers, and what the intervals rely on is said.
+    #[test]
+    fn estimates_are_told_in_words() {
+        let share = |low: f64, estimate: f64, high: f64| Share { estimate, low, high };
+        let told = |units_over: Share, cut: Share, of: &str, included: &[Option<u64>]| {
+            let read = Read {
+                estimate: CutEstimate {
+                    about: String::new(),
+                    units_over,
+                    of: of.to_owned(),
+                    cut,
+                    included: included.iter().all(Option::is_some),
+                    words: String::new(),
+                },
+                included: included.to_vec(),
+            };
+            read.told("person").words
+        };
+        let (half, nothing) = (share(0.4, 0.5, 0.625), share(0.0, 0.013, 1.0));
+        assert_eq!(
+            told(half, share(0.0, 0.031, 0.07), "rows", &[Some(16), Some(4)]),
+            "about 50 % (40 to 62 %) of the persons are over a limit; about 3.1 % (0.0 to 7.0 %) of the rows are cut; the intervals include what is cut, as long as no person has more than 4 times what counts"
+        );
+        assert_eq!(
+            told(nothing, nothing, "sum of x", &[None]),
+            "the ε is too small to tell how many persons are over a limit; the ε is too small to tell how much of the sum of x is cut; the intervals do not include what is cut"
+        );
+        assert!(told(half, half, "rows", &[Some(16), None]).contains("; some columns' intervals include"));
+    }
 }

@@ -60,31 +60,46 @@ fn interval(answer: &Answer) -> String {
         return String::new();
     }
     let percent = (answer.confidence * 1000.0).round() / 10.0;
-    let kinds = [
-        (IntervalOf::WholeData, "the truth"),
-        (IntervalOf::AllRows, "the truth of all rows, with values clamped"),
-        (IntervalOf::BoundedData, "the truth of the bounded data"),
-    ];
-    let columns = |kind: IntervalOf| -> Vec<&str> {
-        let of_kind = answer.bounds.iter().filter(|told| told.interval_of == kind);
-        of_kind.map(|told| told.column.as_str()).collect()
+    let kind = |told: &ColumnBounds| {
+        let what = match told.interval_of {
+            IntervalOf::WholeData => "the truth",
+            IntervalOf::AllRows => "the truth of all rows, with values clamped",
+            IntervalOf::BoundedData => "the truth of the bounded data",
+        };
+        match told.interval_within_times {
+            Some(times) => format!(
+                "{what}, as long as no {} has more than {times} times what counts",
+                told.unit
+            ),
+            None => what.to_owned(),
+        }
     };
-    let told: Vec<(Vec<&str>, &str)> = kinds
-        .into_iter()
-        .map(|(kind, what)| (columns(kind), what))
-        .filter(|(columns, _)| !columns.is_empty())
-        .collect();
+    // The most that is promised comes first.
+    let mut sorted: Vec<&ColumnBounds> = answer.bounds.iter().collect();
+    sorted.sort_by_key(|told| match told.interval_of {
+        IntervalOf::WholeData => 0,
+        IntervalOf::AllRows => 1,
+        IntervalOf::BoundedData => 2,
+    });
+    let mut told: Vec<(Vec<&str>, String)> = Vec::new();
+    for column in sorted {
+        let what = kind(column);
+        match told.iter_mut().find(|(_, other)| *other == what) {
+            Some((columns, _)) => columns.push(&column.column),
+            None => told.push((vec![&column.column], what)),
+        }
+    }
     let what = match told.as_slice() {
         [] => "the truth of the bounded data".to_owned(),
-        [(_, what)] => (*what).to_owned(),
+        [(_, what)] => what.clone(),
         several => {
             let parts = several
                 .iter()
                 .map(|(columns, what)| format!("{what} ({})", columns.join(", ")));
-            parts.collect::<Vec<_>>().join(" or ")
+            parts.collect::<Vec<_>>().join("; or ")
         }
     };
-    format!("±: each interval holds {what} with {percent} % confidence\n")
+    format!("±: with {percent} % confidence each interval holds {what}\n")
 }
 
 /// What bounds the columns, each sentence once.

@@ -82,6 +82,7 @@ fn bounds(column: &str, interval_of: IntervalOf, words: &str) -> ColumnBounds {
         clamps: Vec::new(),
         unit_sums: Vec::new(),
         interval_of,
+        interval_within_times: None,
         words: words.to_owned(),
     }
 }
@@ -216,7 +217,7 @@ fn what_it_cost_is_said() {
     insta::assert_snapshot!(summary::text(&answered(false, None), "ann"), @r"
     cost: ε = 0.5 for each person, added or removed (charge 2); the same question again is free
     left: ann may spend ε = 9.5 on one further release
-    ±: each interval holds the truth (people) or the truth of all rows, with values clamped (average, age) with 95 % confidence
+    ±: with 95 % confidence each interval holds the truth (people); or the truth of all rows, with values clamped (average, age)
     bounds of people: nothing of any person is cut
     bounds of average, age: age is clamped to 0..100
     cut: about half of the rows is cut

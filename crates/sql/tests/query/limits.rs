@@ -74,10 +74,11 @@ fn what_was_cut_is_estimated_and_in_the_interval() {
         "{cut:?}"
     );
     assert!(
-        cut.included && cut.words.contains("the intervals include it"),
+        cut.included && cut.words.contains("the intervals include what is cut"),
         "{cut:?}"
     );
     assert_eq!(answer.bounds[0].interval_of, IntervalOf::WholeData);
+    assert_eq!(answer.bounds[0].interval_within_times, Some(16));
     let cell = &answer.rows[0][0];
     assert!((cell.value.as_f64().unwrap() - VISITS).abs() < 2.0, "{cell:?}");
     assert!(
@@ -96,10 +97,12 @@ fn what_was_cut_is_estimated_and_in_the_interval() {
         .sum();
     assert!((total - VISITS).abs() < 5.0, "{total}");
     assert_eq!(grouped.bounds[1].interval_of, IntervalOf::AllRows);
+    assert_eq!(grouped.bounds[1].interval_within_times, Some(4));
     // Without the estimate the answer is what the limits leave, and says so.
     let bounded = bench.ask("SELECT COUNT(*) AS n FROM visits").unwrap();
     assert!((bounded.rows[0][0].value.as_f64().unwrap() - 320.0).abs() < 2.0);
     assert_eq!(bounded.bounds[0].interval_of, IntervalOf::BoundedData);
+    assert_eq!(bounded.bounds[0].interval_within_times, None);
     assert!(bounded.cut.is_empty());
     let share = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (cut_share = 0) COUNT(*) AS n FROM visits";
     assert!(ask(&bench, share).cut.is_empty());
