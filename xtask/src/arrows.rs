@@ -12,6 +12,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("deniable-exact", 0),
     ("deniable-records", 0),
     ("deniable-device", 0),
+    ("deniable-report", 0),
     ("deniable-noise", 1),
     ("deniable-accounting", 1),
     (AUDIT, 1),
@@ -239,7 +240,7 @@ mod tests {
         let summary = check(&picture).unwrap();
         assert_eq!(
             summary,
-            "arrows: 15 crates, 10 dependencies between them, all pointing down"
+            "arrows: 16 crates, 10 dependencies between them, all pointing down"
         );
     }
 

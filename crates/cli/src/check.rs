@@ -1,8 +1,9 @@
 //! `deniable check`: is the data what the catalog says? For the curator alone.
 
 use crate::dataset::CatalogArguments;
-use crate::terminal::{self, CliError, Column, Progress, Table, explained, fail};
+use crate::terminal::{self, CliError, Progress, explained, fail};
 use clap::Args;
+use report::{Column, Table};
 use serde_json::json;
 use sql::Catalog;
 use sql::sources::{ColumnCheck, TableCheck, UnitCheck, check};

@@ -125,7 +125,7 @@ fn next(path: &Path, text: &str) -> String {
                 "  {}:{}: {}\n",
                 path.display(),
                 place + 1,
-                terminal::cut(line.trim(), 100)
+                ::report::cut(line.trim(), 100)
             );
         }
     }

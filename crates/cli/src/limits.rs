@@ -1,11 +1,10 @@
 //! `deniable limits`: how much of one unit should count, found privately and written into the catalog.
 
 use crate::dataset::{AnalystArguments, CatalogArguments, readable};
-use crate::terminal::{
-    self, CliError, Column, Progress, Table, explained, fail, significant, write_file_atomically,
-};
+use crate::terminal::{self, CliError, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
 use clap::Args;
+use report::{Column, Table, significant};
 use serde_json::json;
 use sql::{Catalog, Dataset, FindLimits, FoundLimits, Stage, with_limits};
 use std::path::Path;

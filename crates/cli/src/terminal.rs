@@ -4,11 +4,9 @@
 
 mod file;
 mod interrupt;
-mod table;
 
 pub(crate) use file::{write_file_atomically, write_new_secret_file};
 pub(crate) use interrupt::Interrupt;
-pub(crate) use table::{Column, DynamicTable, Heading, Table, cut};
 
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -254,40 +252,6 @@ impl Drop for Progress {
     }
 }
 
-/// `value` rounded to so many significant digits, all of them written: `significant(2.0, 3)` is `2.00`.
-///
-/// Below 0.0001 and from a million up it is written as `1.23e-5`. A number for people to read, not to compute with.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
-    let digits = digits.max(1);
-    if !value.is_finite() {
-        return if value.is_nan() {
-            "NaN"
-        } else {
-            ["∞", "-∞"][usize::from(value < 0.0)]
-        }
-        .to_string();
-    }
-    if value == 0.0 {
-        return "0".to_string();
-    }
-    // Rounding can carry into a new digit (9.99 to two digits is 10), so the exponent is read after rounding.
-    let scientific = format!("{value:.*e}", digits - 1);
-    let exponent = scientific
-        .split_once('e')
-        .and_then(|(_, exponent)| exponent.parse::<i32>().ok())
-        .unwrap_or(0);
-    if !(-4..6).contains(&exponent) {
-        return scientific;
-    }
-    let decimals = digits as i32 - 1 - exponent;
-    if decimals >= 0 {
-        return format!("{value:.*}", decimals as usize);
-    }
-    // The digits left of the decimal point that are not significant are zero.
-    let rounded: f64 = scientific.parse().unwrap_or(value);
-    format!("{rounded:.0}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,32 +313,6 @@ mod tests {
         let mut written = Vec::new();
         assert_eq!(print_to(&mut written, b"text\n"), Ok(()));
         assert_eq!(written, b"text\n");
-    }
-
-    #[test]
-    fn significant_digits() {
-        let cases = [
-            (0.0, 3, "0"),
-            (-0.0, 3, "0"),
-            (2.0, 3, "2.00"),
-            (-1.23456, 3, "-1.23"),
-            (9.996, 3, "10.0"),
-            (0.99999, 2, "1.0"),
-            (0.000123456, 3, "0.000123"),
-            (0.0000123456, 3, "1.23e-5"),
-            (12345.0, 3, "12300"),
-            (99999.0, 2, "100000"),
-            (999_999.0, 3, "1.00e6"),
-            (1.5e300, 2, "1.5e300"),
-            (5e-324, 2, "4.9e-324"),
-            (7.0, 0, "7"),
-            (f64::NAN, 3, "NaN"),
-            (f64::INFINITY, 3, "∞"),
-            (f64::NEG_INFINITY, 3, "-∞"),
-        ];
-        for (value, digits, expected) in cases {
-            assert_eq!(significant(value, digits), expected, "{value} to {digits}");
-        }
     }
 
     #[test]

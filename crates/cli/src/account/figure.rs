@@ -1,9 +1,9 @@
 //! ε against the number of releases, one curve an accountant.
 
 use super::plan::Plan;
-use crate::plot::{Figure, Scale};
 use crate::terminal::{self, CliError, Progress, fail};
 use accounting::{Accountant, Delta, Event, PrivacyUnit};
+use report::{Figure, Scale};
 use std::path::Path;
 
 /// How many points each curve is drawn through.

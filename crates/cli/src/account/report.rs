@@ -3,11 +3,12 @@
 use super::answers::{Answer, Answers, Found, Quantity, Row, times_certified};
 use super::explained;
 use super::question::Question;
-use crate::terminal::{CliError, Column, Table, significant};
+use crate::terminal::CliError;
 use accounting::{
     Accountant, Curve, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, Risk, what_it_means_for_one_person,
 };
 use exact::{Rational, decimal_at_least, decimal_at_most, format_decimal, ratio, to_f64_nearest};
+use report::{Column, Table, significant};
 use serde_json::{Map, Value, json};
 
 /// Significant digits that people read; rounded outward, so that the words stay true.

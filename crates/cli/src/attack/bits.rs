@@ -1,14 +1,13 @@
 //! `deniable attack bits`: outputs that the neighbour cannot have made.
 
 use super::told::{Outputs, Told, count, grouped, interval, percent, watched};
-use crate::html::Row;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Column, Interrupt, Table, explained, fail, significant};
+use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::Epsilon;
 use attack::Seeded;
 use attack::bits::{Exposure, GridExposure, TextbookLaplace, grid_noise};
 use audit::binomial::clopper_pearson;
 use exact::to_f64_nearest;
+use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 
 /// Does one noisy answer give the truth away by its low bits? Floats against a grid

@@ -1,9 +1,8 @@
 //! How the results of an attack are told: text or JSON, a figure, a page.
 
 use crate::account::figure;
-use crate::html::{Report, Row};
-use crate::plot::Figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
+use report::{Figure, Page, Row};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -77,7 +76,7 @@ impl Outputs {
             _ => {}
         }
         if let Some(path) = &self.html {
-            let mut report = Report::new(told.title, told.introduction);
+            let mut report = Page::new(told.title, told.introduction);
             let last = told.rows.len().saturating_sub(1);
             for (place, mut row) in told.rows.into_iter().enumerate() {
                 // All figures are about all rows; they stand with the last.
@@ -115,14 +114,14 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
 
 /// `12.3 %`.
 pub(super) fn percent(share: f64) -> String {
-    format!("{} %", terminal::significant(100.0 * share, 3))
+    format!("{} %", ::report::significant(100.0 * share, 3))
 }
 
 /// `66.8 to 67.0 %`.
 pub(super) fn interval(ends: (f64, f64)) -> String {
     format!(
         "{} to {}",
-        terminal::significant(100.0 * ends.0, 3),
+        ::report::significant(100.0 * ends.0, 3),
         percent(ends.1)
     )
 }

@@ -1,9 +1,9 @@
 //! δ against ε, drawn.
 
 use super::description::Pair;
-use crate::plot::{Figure, Scale};
 use audit::exact_audit::{Answer, smallest_delta_at, smallest_epsilon};
 use exact::{Interval, Rational, from_f64, ratio};
+use report::{Figure, Scale};
 
 /// How many points the curve is drawn through, besides those that are marked.
 const POINTS: u32 = 64;

@@ -5,14 +5,13 @@ mod seeds;
 use super::look::Look;
 use super::number::Number;
 use super::run::{curve_figure, verdict_word};
-use crate::html::{Report, Row};
-use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Column, Interrupt, Progress, Table, explained, fail, significant};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
 use audit::black_box::{Verdict, Witness};
 use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Plan, Standing};
 use cpu_time::ProcessTime;
 use exact::to_f64_up;
 use noise::{Entropy, OsEntropy};
+use report::{Column, Figure, Page, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -458,7 +457,7 @@ fn figure(findings: &[Finding]) -> Figure {
 }
 
 fn to_html(findings: &[Finding]) -> String {
-    let mut report = Report::new(
+    let mut report = Page::new(
         "The auditor on known mechanisms",
         "Each mechanism claims ε = 0.1. A broken one must be refuted, nothing may be found against a correct one, and no bound may be above the exact ε.",
     );

@@ -1,9 +1,9 @@
 //! What came of the gate, for people and programs.
 
 use super::gate::{Done, Expected};
-use crate::html;
-use crate::terminal::{CliError, Column, Table, significant};
+use crate::terminal::CliError;
 use audit::report::{Judgement, Method, Report};
+use report::{Column, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -186,11 +186,11 @@ impl Gate {
             self.seed,
             self.elapsed.as_secs_f64(),
         );
-        let mut page = html::Report::new("Deniable audits itself", introduction);
+        let mut page = ::report::Page::new("Deniable audits itself", introduction);
         for summary in self.summaries() {
             let verdict = summary.report.verdict();
             let refuted = summary.mutants.iter().filter(|row| row.is_right).count();
-            let mut row = html::Row::new(
+            let mut row = ::report::Row::new(
                 summary.mechanism,
                 summary.claim(),
                 format!("it holds, and {} mutants are refuted", summary.mutants.len()),

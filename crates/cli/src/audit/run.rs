@@ -6,11 +6,10 @@ use super::output;
 use super::program::Program;
 use super::runner::Runner;
 use super::{Claim, claim_words, explained, refuted};
-use crate::html::{Report, Row};
-use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Interrupt, Progress, fail, significant};
+use crate::terminal::{self, CliError, Interrupt, Progress, fail};
 use audit::black_box::{Hunt, Pair, Side, Verdict, Witness};
 use exact::to_f64_up;
+use report::{Figure, Page, Row, Scale, significant};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -448,7 +447,7 @@ impl Told<'_> {
 
     fn to_html(&self) -> String {
         let claim = &self.arguments.claim;
-        let mut report = Report::new("An audit of a program", self.to_text());
+        let mut report = Page::new("An audit of a program", self.to_text());
         let held = self.verdict != Some(Verdict::Refuted);
         report.row(
             Row::new(

@@ -2,9 +2,9 @@
 
 use super::spent::{Spent, composed, epsilon_of, plus};
 use crate::account::figure::counts;
-use crate::plot::{Figure, Scale};
 use crate::terminal::{CliError, Progress, fail};
 use accounting::{Accountant, Epsilon, Event, Promise};
+use report::{Figure, Scale};
 
 /// ε after each charge, by sums and by the best proof, and where the budget ends.
 pub(super) fn of(spent: &Spent, quiet: bool) -> Result<Figure, CliError> {

@@ -3,9 +3,9 @@
 use super::moment::utc;
 use super::spent::{Spent, epsilon_of};
 use crate::account::report::{first_line, full_name, short_promise};
-use crate::terminal::{Column, Table, cut, significant};
 use accounting::{Accountant, Delta, Epsilon, Promise};
 use exact::{decimal_at_least, format_decimal, to_f64_nearest};
+use report::{Column, Table, cut, significant};
 use serde_json::{Value, json};
 
 /// Significant digits that people read; rounded up, so that the words stay true.

@@ -4,7 +4,7 @@ use super::Explanation;
 use super::search::{Found, Wanted};
 use crate::dataset::readable;
 use crate::query::summary;
-use crate::terminal::{Column, Table, significant};
+use report::{Column, Table, significant};
 use sql::{CutEstimate, Forecast, Part, StatisticLine};
 
 /// Significant digits of an error: it is an expectation, not a measurement.

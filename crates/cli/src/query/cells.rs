@@ -1,6 +1,6 @@
 //! An answer as a table that people read: as many digits as the noise leaves, and how far off each number may be.
 
-use crate::terminal::{DynamicTable, Heading, significant};
+use report::{DynamicTable, Heading, significant};
 use serde_json::Value;
 use sql::{Answer, Cell, CellKind};
 

@@ -2,8 +2,6 @@
 
 use super::local::{FALSE_ALARM, auditor, person, plenty};
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::Epsilon;
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Finite, satisfies};
@@ -13,6 +11,7 @@ use mechanism::{
     Aggregate, ExponentialMechanism, Mechanism, NoisyMax, PermuteAndFlip, Sensitive, Sensitivity,
 };
 use noise::Grid;
+use report::{Figure, Scale, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

@@ -2,11 +2,10 @@
 
 use super::local::person;
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::{Accountant, Curve, Delta, Epsilon, Event, Promise, smallest_multiplier};
 use audit::exact_audit::{Answer, Finite, Gaussian, Piecewise, satisfies, smallest_epsilon};
 use exact::{Interval, Rational, ratio};
+use report::{Figure, Scale, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

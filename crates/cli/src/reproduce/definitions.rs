@@ -2,14 +2,13 @@
 
 use super::local::{FALSE_ALARM, auditor, count, person, plenty};
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::{Delta, Epsilon, Neighbors, distance, what_it_means_for_one_person};
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Finite, Law, Piecewise, smallest_delta};
 use exact::{Interval, Rational, parse_decimal, ratio};
 use mechanism::{Laplace, Sensitivity};
 use noise::Grid;
+use report::{Figure, Scale, significant};
 use std::collections::BTreeMap;
 
 pub(super) const CLAIMS: &[Claim] = &[

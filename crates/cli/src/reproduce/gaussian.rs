@@ -2,12 +2,11 @@
 
 use super::local::person;
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale, histogram};
-use crate::terminal::significant;
 use accounting::{Curve, Delta, Epsilon, Event, Grid, Ratio, classic_multiplier, smallest_multiplier};
 use audit::exact_audit::{Gaussian, satisfies};
 use exact::{Interval, Rational, from_f64, parse_decimal, ratio, to_f64_nearest};
 use noise::{DiscreteLaplace, OsEntropy, RoundedGaussian};
+use report::{Figure, Scale, histogram, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

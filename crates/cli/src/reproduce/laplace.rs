@@ -2,8 +2,6 @@
 
 use super::local::{FALSE_ALARM, auditor, count, person, plenty};
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::Epsilon;
 use audit::binomial;
 use audit::black_box::{Feature, Side, Verdict};
@@ -11,6 +9,7 @@ use audit::exact_audit::{Lattice, satisfies};
 use exact::{Rational, ratio};
 use mechanism::{Aggregate, Laplace, Sensitive, Sensitivity};
 use noise::{DiscreteLaplace, Grid, OsEntropy};
+use report::{Figure, Scale, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

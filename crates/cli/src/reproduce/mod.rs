@@ -16,9 +16,8 @@ mod sql;
 mod training;
 mod verifier;
 
-use crate::html::{Report, Row};
-use crate::plot::Figure;
 use crate::terminal::{self, CliError, Progress};
+use report::{Figure, Page, Row};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -207,7 +206,7 @@ fn as_text(claims: &[Claim], outcomes: &[Outcome]) -> String {
 fn report(claims: &[Claim], outcomes: &[Outcome]) -> String {
     let introduction = "Each row is something the theory of differential privacy states. It was run just now, by exact \
         arithmetic or by drawing; a row that involves chance fails by chance with probability 1e-9 or less.";
-    let mut report = Report::new("Deniable: the theory, run", introduction);
+    let mut report = Page::new("Deniable: the theory, run", introduction);
     for (claim, outcome) in claims.iter().zip(outcomes) {
         let mut row = Row::new(
             claim.id,

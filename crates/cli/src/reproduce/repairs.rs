@@ -2,8 +2,6 @@
 
 use super::local::{FALSE_ALARM, auditor, respondent};
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::{Delta, Epsilon};
 use attack::bits::{TextbookLaplace, grid_noise};
 use audit::binomial::lower_limit;
@@ -13,6 +11,7 @@ use mechanism::{
     Aggregate, Bounds, Column, Mechanism, ProposeTestRelease, Sensitive, Sensitivity, SmoothMedian,
 };
 use noise::{DiscreteLaplace, Entropy, Grid, OsEntropy};
+use report::{Figure, Scale, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

@@ -2,14 +2,13 @@
 
 use super::local::{FALSE_ALARM, plenty, respondent};
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::{Accountant, Curve, Delta, Event};
 use audit::exact_audit::{Answer, Finite, smallest_epsilon};
 use audit::goodness::mean_test;
 use exact::{Interval, Rational, ratio};
 use mechanism::{Aggregate, RandomizedResponse, Sensitive};
 use noise::{DiscreteLaplace, OsEntropy};
+use report::{Figure, Scale, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

@@ -4,10 +4,9 @@ mod canary;
 mod pin;
 
 use super::{Claim, Fault, Outcome};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::{Curve, Delta, Epsilon, Event, PrivacyUnit, Ratio, Sampler, smallest_training_multiplier};
 use exact::{Rational, ratio};
+use report::{Figure, Scale, significant};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {

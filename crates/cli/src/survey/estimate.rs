@@ -8,8 +8,8 @@ use super::json_text;
 use super::method::{Method, MethodArguments, estimate_json};
 use super::report::Reports;
 use super::sheet::Sheet;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Column, Table, explained, fail, print, write_file_atomically};
+use crate::terminal::{CliError, explained, fail, print, write_file_atomically};
+use ::report::{Column, Figure, Scale, Table};
 
 const NOTES: &str = "\
 Reports are public, so this costs no privacy. Give the same --answers, --mechanism and noise as to `survey randomize`, \

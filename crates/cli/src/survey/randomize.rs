@@ -10,7 +10,8 @@ use super::json_text;
 use super::method::{Method, MethodArguments};
 use super::report::{numbers, randomize};
 use super::sheet::{Row, Sheet};
-use crate::terminal::{CliError, explained, fail, print, print_bytes, significant, write_file_atomically};
+use crate::terminal::{CliError, explained, fail, print, print_bytes, write_file_atomically};
+use ::report::significant;
 
 /// The confidence of the accuracy that is told before anything is estimated.
 const CONFIDENCE: f64 = 0.95;

@@ -10,10 +10,8 @@ use std::path::PathBuf;
 use super::json_text;
 use super::method::NoiseArguments;
 use super::report::release;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{
-    CliError, Column, Progress, Table, explained, fail, print, significant, write_file_atomically,
-};
+use crate::terminal::{CliError, Progress, explained, fail, print, write_file_atomically};
+use ::report::{Column, Figure, Scale, Table, significant};
 
 /// So many respondents are randomized at a time: the progress bar moves, and memory stays small.
 const AT_A_TIME: u64 = 1 << 17;

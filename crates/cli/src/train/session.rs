@@ -3,9 +3,9 @@
 use super::model_file::{self, Described};
 use super::origin::{self, Origin};
 use crate::account::figure;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, significant};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
 use device::Device;
+use report::{Figure, Scale, significant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -2,9 +2,8 @@
 
 use super::{Arguments, Fared, Plan, Results};
 use crate::account::figure;
-use crate::html;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, Column, Table, significant};
+use crate::terminal::{self, CliError};
+use report::{Column, Figure, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -227,8 +226,8 @@ pub(super) fn drawn(plan: &Plan, results: &Results, arguments: &Arguments) -> Fi
     figure
 }
 
-pub(super) fn page(plan: &Plan, results: &Results, arguments: &Arguments) -> html::Report {
-    let mut report = html::Report::new(
+pub(super) fn page(plan: &Plan, results: &Results, arguments: &Arguments) -> ::report::Page {
+    let mut report = ::report::Page::new(
         "Averaging and differencing",
         format!(
             "The question: {}\n\n{} accounts ask it at ε = {} each. Noise that is drawn anew averages out; a ledger gives the same question the \
@@ -256,7 +255,7 @@ pub(super) fn page(plan: &Plan, results: &Results, arguments: &Arguments) -> htm
             ),
             None => "the error falls as 1/√k".to_owned(),
         };
-        let mut row = html::Row::new(
+        let mut row = ::report::Row::new(
             format!("{}", number + 1),
             fared.who,
             expected,
@@ -269,7 +268,7 @@ pub(super) fn page(plan: &Plan, results: &Results, arguments: &Arguments) -> htm
         report.row(row);
     }
     let singled = &results.singled;
-    report.row(html::Row::new(
+    report.row(::report::Row::new(
         "4",
         "differencing: two counts that differ in one person",
         format!(

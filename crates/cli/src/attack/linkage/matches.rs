@@ -2,10 +2,10 @@
 
 use super::Beside;
 use crate::attack::told::{grouped, percent};
-use crate::html::Row;
 use crate::terminal::{CliError, explained, write_file_atomically};
 use attack::linkage::Judged;
 use exact::to_f64_nearest;
+use report::Row;
 use serde_json::{Value, json};
 use std::path::Path;
 

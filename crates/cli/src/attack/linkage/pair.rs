@@ -5,8 +5,9 @@ use super::uniqueness::distinct;
 use super::{Arguments, Beside};
 use crate::attack::table::Source;
 use crate::attack::told::{Told, grouped, percent};
-use crate::terminal::{CliError, Column, Table, explained, fail};
+use crate::terminal::{CliError, explained, fail};
 use attack::linkage::{self, Judged, Links, judge, link};
+use report::{Column, Table};
 use serde_json::json;
 use std::path::Path;
 

@@ -4,9 +4,9 @@ use super::matches::{judged_json, judged_words, write};
 use super::{Arguments, Beside};
 use crate::attack::table::Source;
 use crate::attack::told::{Outputs, Told, grouped};
-use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Interrupt, explained, fail, significant};
+use crate::terminal::{CliError, Interrupt, explained, fail};
 use attack::linkage::{self, Candidate, Judged, Matching, Rating, Ratings};
+use report::{Figure, Scale, significant};
 use serde_json::json;
 use std::path::Path;
 

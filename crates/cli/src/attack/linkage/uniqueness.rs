@@ -3,12 +3,11 @@
 use super::{Arguments, Beside};
 use crate::attack::table::Source;
 use crate::attack::told::{Outputs, Told, grouped, percent, watched};
-use crate::html::Row;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Column, Interrupt, Table, explained, fail, significant};
+use crate::terminal::{CliError, Interrupt, explained, fail};
 use attack::linkage::{
     self, Identifying, Partition, Profile, Shown, identifying_sets, shown_groups, shown_probability,
 };
+use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::path::Path;
 

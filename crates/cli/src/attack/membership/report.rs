@@ -1,11 +1,10 @@
 //! How well members were told from strangers, beside the most that is allowed.
 
 use crate::attack::told::{Told, grouped, interval, percent};
-use crate::html::Row;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Column, Table, explained, significant};
+use crate::terminal::{CliError, explained};
 use attack::membership::{Accusations, GaussianLimit, Limit, Noise, Scores};
 use audit::binomial::clopper_pearson;
+use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 
 /// The confidence of each interval.

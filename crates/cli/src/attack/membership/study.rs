@@ -3,10 +3,10 @@
 use super::Arguments;
 use crate::attack::table::Source;
 use crate::attack::told::{Told, grouped, percent};
-use crate::html::Row;
-use crate::terminal::{CliError, Column, Progress, Table, explained, fail, significant};
+use crate::terminal::{CliError, Progress, explained, fail};
 use attack::membership::{Noise, Published, Score};
 use csv::ByteRecord;
+use report::{Column, Row, Table, significant};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -3,8 +3,7 @@
 use super::super::told::percent;
 use super::report::Run;
 use super::study::Asked;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{Column, Table, significant};
+use ::report::{Column, Figure, Scale, Table, significant};
 use serde::Serialize;
 
 /// What several seeds found of one number.

@@ -3,10 +3,8 @@
 use super::super::told::{Told, percent};
 use super::across;
 use super::study::Asked;
-use crate::html::Row;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{Column, Table, significant};
 use attack::memorization::{Rank, Summary};
+use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::json;
 use std::fmt::Write as _;
 

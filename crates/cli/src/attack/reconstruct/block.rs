@@ -2,14 +2,11 @@
 
 use super::block_file::{self, TEMPLATE};
 use super::document;
-use crate::html;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{
-    self, CliError, Column, Interrupt, Progress, Table, explained, fail, significant, write_file_atomically,
-};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
 use attack::blocks::{self, Block, Effort, Found, Range, around, made_up, privately};
 use attack::{Patience, Seeded};
+use report::{Column, Figure, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -397,7 +394,7 @@ impl Report<'_> {
     fn to_html(&self) -> String {
         let known = self.finding.known().count();
         let cells = self.finding.ranges.len();
-        let mut report = html::Report::new(
+        let mut report = ::report::Page::new(
             "Reconstruction of a block from its margins",
             format!("{}: {} cells.\n\n{}", self.name, cells, self.bound()),
         );
@@ -407,7 +404,7 @@ impl Report<'_> {
             self.epsilon
         );
         report.row(
-            html::Row::new(
+            ::report::Row::new(
                 "margins",
                 "the published margins tell no cell for certain",
                 allowed.clone(),
@@ -422,7 +419,7 @@ impl Report<'_> {
             let known = naive.map_or(0, |finding| finding.known().count())
                 + private.with_margins.as_deref().map_or(0, still_known);
             report.row(
-                html::Row::new(
+                ::report::Row::new(
                     "private",
                     "nor do the same margins with differential privacy",
                     allowed,

@@ -1,9 +1,10 @@
 //! The same audits with many fresh seeds: what is found in the middle and at worst, so that no figure is that of a lucky run.
 
 use super::{Arguments, Finding, exact_to_json, finding_to_json, fresh_seed, standing_word};
-use crate::terminal::{self, CliError, Column, Interrupt, Table, significant};
+use crate::terminal::{self, CliError, Interrupt};
 use audit::black_box::Verdict;
 use audit::gallery::{Exactly, Exhibit, Standing};
+use report::{Column, Table, significant};
 use serde_json::{Value, json};
 
 /// All findings about one exhibit.

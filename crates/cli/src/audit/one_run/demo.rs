@@ -5,11 +5,11 @@ use super::canaries;
 use super::judge::{self, Confidence, row};
 use super::verdict::{Judged, Tries};
 use crate::account::figure;
-use crate::html::Report;
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, significant};
+use crate::terminal::{self, CliError, Interrupt, Progress, explained};
 use crate::train::{LineModel, SMALL_BATCH as BATCH, SmallModels};
 use accounting::{Delta, Epsilon};
 use noise::OsEntropy;
+use report::{Page, significant};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use train::text::made_up_text;
@@ -198,7 +198,7 @@ fn text(shown: &[Shown]) -> String {
 }
 
 fn page(shown: &[Shown]) -> String {
-    let mut report = Report::new("Two models, audited from one run each", text(shown));
+    let mut report = Page::new("Two models, audited from one run each", text(shown));
     for shown in shown {
         let figure = shown.judged.figure(&format!("A model {}", shown.name));
         report.row(

@@ -6,10 +6,10 @@ use super::canaries::Secrets;
 use super::scores;
 use super::verdict::{Judged, Tries};
 use crate::account::figure;
-use crate::html::{Report, Row};
-use crate::terminal::{self, CliError, Progress, fail, significant};
+use crate::terminal::{self, CliError, Progress, fail};
 use crate::train::LineModel;
 use accounting::Neighbors;
+use report::{Page, Row, significant};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use train::private::ModelReceipt;
@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         figure::save(path, &drawn())?;
     }
     if let Some(path) = &arguments.html {
-        let mut report = Report::new("An audit of a model, from one run", judged.to_text());
+        let mut report = Page::new("An audit of a model, from one run", judged.to_text());
         report.row(row("judge", &name.display().to_string(), &judged).figure(drawn()));
         terminal::write_file_atomically(path, report.to_html().as_bytes())?;
     }

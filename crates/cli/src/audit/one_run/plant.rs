@@ -2,8 +2,9 @@
 
 use super::canaries::{self, Planted, Secrets};
 use super::verdict::Tries;
-use crate::terminal::{self, CliError, explained, fail, significant};
+use crate::terminal::{self, CliError, explained, fail};
 use noise::OsEntropy;
+use report::significant;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use train::text::read_text;

@@ -6,12 +6,12 @@
 use super::super::run::verdict_word;
 use super::super::{Claim, claim_words};
 use super::canaries::Secrets;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{CliError, Column, Table, explained, fail, significant};
+use crate::terminal::{CliError, explained, fail};
 use attack::memorization::{guess, judge, sides};
 use audit::black_box::Verdict;
 use audit::one_run::{Found, Tried};
 use exact::to_f64_up;
+use report::{Column, Figure, Scale, Table, significant};
 use serde_json::{Value, json};
 
 /// The numbers of guesses that are tried.

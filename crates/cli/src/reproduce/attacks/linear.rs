@@ -1,14 +1,13 @@
 //! A1: noise below √n gives nearly everybody away; above it, and under a promise, hardly anybody.
 
-use crate::plot::{Figure, Scale};
 use crate::reproduce::{Fault, Outcome};
-use crate::terminal::significant;
 use accounting::{Delta, Epsilon};
 use attack::Seeded;
 use attack::linear::{
     Fit, Method, Model, Noise, Queries, estimate, expected_of_least_squares, interrogate, right, rounded,
     secrets,
 };
+use report::{Figure, Scale, significant};
 
 const PEOPLE: usize = 128;
 const QUERIES: usize = 4 * PEOPLE;

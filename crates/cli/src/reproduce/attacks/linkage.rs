@@ -1,12 +1,11 @@
 //! A4: who is singled out, and who is found.
 
-use crate::plot::{Figure, Scale};
 use crate::reproduce::{Fault, Outcome};
-use crate::terminal::significant;
 use accounting::{Delta, Epsilon};
 use attack::linkage::{
     Matching, Partition, census, identifying_sets, judge, link, reviews, shown_groups, shown_probability,
 };
+use report::{Figure, Scale, significant};
 
 /// The people are the same in every run; the private release is not.
 const SEED: u64 = 1;

@@ -1,12 +1,12 @@
 //! M1: tracing from means, and the line that it stays under with noise.
 
-use crate::plot::{Figure, Scale};
 use crate::reproduce::local::FALSE_ALARM;
 use crate::reproduce::{Fault, Outcome};
 use accounting::{Delta, Epsilon};
 use attack::membership::{Accusations, Experiment, Limit, Noise, Population, Scores};
 use audit::binomial::{lower_limit, upper_limit};
 use noise::{Entropy, OsEntropy};
+use report::{Figure, Scale};
 
 /// A study of so many people and attributes, and how many studies.
 const PEOPLE: u32 = 50;

@@ -3,10 +3,9 @@
 use super::super::local::FALSE_ALARM;
 use super::super::{Fault, Outcome};
 use super::data::{Data, number, sum_of_exponentials};
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::Neighbors;
 use audit::binomial;
+use report::{Figure, Scale, significant};
 use sql::Error;
 
 const PEOPLE: u64 = 4000;

@@ -2,8 +2,8 @@
 
 use super::super::{Fault, Outcome};
 use super::data::{Data, column, sum_of_exponentials};
-use crate::terminal::significant;
 use accounting::Neighbors;
+use report::significant;
 use sql::{Error, Explanation, StatisticLine};
 use std::f64::consts::SQRT_2;
 

@@ -1,9 +1,9 @@
 //! P4: the loop of private training keeps its promise against somebody who sees every update.
 
 use super::super::{Fault, Outcome};
-use crate::terminal::significant;
 use accounting::{Curve, Delta, Ratio};
 use audit::black_box::{BlackBox, Feature, Side, Verdict};
+use report::significant;
 use train::private::{CanaryAudit, CanaryView, Defect, Parameters, Plan};
 
 const DELTA: &str = "0.05";

@@ -3,11 +3,10 @@
 
 use super::super::{Fault, Outcome};
 use crate::attack::Known;
-use crate::plot::{Figure, Scale};
-use crate::terminal::significant;
 use accounting::{Delta, Epsilon, Promise};
 use attack::memorization::{Candidates, Rank, Ranking, rank_all};
 use device::Cpu;
+use report::{Figure, Scale, significant};
 use std::ops::RangeInclusive;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;

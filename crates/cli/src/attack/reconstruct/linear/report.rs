@@ -2,11 +2,10 @@
 
 use super::{Against, Arguments, Kind, Plan, Row, Way};
 use crate::account::figure;
-use crate::html;
-use crate::plot::{Figure, Scale};
-use crate::terminal::{self, CliError, DynamicTable, Heading, explained, significant};
+use crate::terminal::{self, CliError, explained};
 use accounting::Epsilon;
 use attack::linear::{Noise, expected_of_least_squares};
+use report::{DynamicTable, Figure, Heading, Scale, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -271,8 +270,8 @@ fn by_budget(plan: &Plan, rows: &[Row<'_>]) -> Figure {
     figure.horizontal("a coin", 0.5)
 }
 
-pub(super) fn page(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Result<html::Report, CliError> {
-    let mut report = html::Report::new(
+pub(super) fn page(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Result<::report::Page, CliError> {
+    let mut report = ::report::Page::new(
         "Linear reconstruction",
         format!(
             "{}\n\nEverybody has one secret bit. Each query asks how many of a random set have theirs set. The answers are equations with \
@@ -311,7 +310,7 @@ pub(super) fn page(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Resu
             }
             None => (row.setting.words(), "nothing is promised".to_owned()),
         };
-        let mut entry = html::Row::new(
+        let mut entry = ::report::Row::new(
             format!("{}", number + 1),
             claim,
             expected,

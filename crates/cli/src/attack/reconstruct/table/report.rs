@@ -1,10 +1,9 @@
 //! What the search found, for people and for programs.
 
 use super::{Private, says_nothing};
-use crate::html;
-use crate::terminal::{DynamicTable, Heading, significant};
 use accounting::Epsilon;
 use attack::published::{Cell, Domain, Findings, Influence, Record, Table};
+use report::{DynamicTable, Heading, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -252,11 +251,11 @@ impl Report<'_> {
         );
         let people = self.findings.solutions.first().map_or(0, Vec::len);
         let certain = self.findings.certain.len();
-        let mut report = html::Report::new(
+        let mut report = ::report::Page::new(
             "Reconstruction from a published table",
             format!("{}: {}\n\n{}", self.name, self.verdict(), self.bound()),
         );
-        let mut row = html::Row::new(
+        let mut row = ::report::Row::new(
             "table",
             "the published numbers tell nobody's record",
             allowed.clone(),
@@ -273,7 +272,7 @@ impl Report<'_> {
         if let Some(private) = self.private {
             let certain = private.at_face_value.certain.len() + private.with_margins.certain.len();
             report.row(
-                html::Row::new(
+                ::report::Row::new(
                     "private",
                     "nor do those of the same table with differential privacy",
                     allowed,

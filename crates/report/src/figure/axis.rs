@@ -7,7 +7,7 @@ use super::label;
 
 /// How values are laid out along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// Equal differences take equal room.
     Linear,
     /// The same for things that are numbered: ticks are whole numbers.

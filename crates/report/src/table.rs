@@ -6,7 +6,7 @@ const BETWEEN: &str = "  ";
 
 /// The heading of a column, and the side its cells are aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Column {
+pub enum Column {
     /// For words.
     Left(&'static str),
     /// For numbers.
@@ -15,14 +15,14 @@ pub(crate) enum Column {
 
 /// Rows under headings. A row with the wrong number of cells does not compile.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<const COLUMNS: usize> {
+pub struct Table<const COLUMNS: usize> {
     columns: [Column; COLUMNS],
     rows: Vec<[String; COLUMNS]>,
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
     /// A table without rows.
-    pub(crate) fn new(columns: [Column; COLUMNS]) -> Self {
+    pub fn new(columns: [Column; COLUMNS]) -> Self {
         Self {
             columns,
             rows: Vec::new(),
@@ -30,7 +30,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     }
 
     /// Adds a row. A line break or other control character in a cell becomes a space, so that a row is one line.
-    pub(crate) fn row(&mut self, cells: [impl Into<String>; COLUMNS]) {
+    pub fn row(&mut self, cells: [impl Into<String>; COLUMNS]) {
         self.rows.push(cells.map(|cell| tame(&cell.into())));
     }
 }
@@ -49,14 +49,14 @@ impl<const COLUMNS: usize> fmt::Display for Table<COLUMNS> {
 
 /// The heading of a column that is known only when it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Heading {
+pub struct Heading {
     text: String,
     right: bool,
 }
 
 impl Heading {
     /// Over words.
-    pub(crate) fn left(text: &str) -> Self {
+    pub fn left(text: &str) -> Self {
         Self {
             text: tame(text),
             right: false,
@@ -64,7 +64,7 @@ impl Heading {
     }
 
     /// Over numbers.
-    pub(crate) fn right(text: &str) -> Self {
+    pub fn right(text: &str) -> Self {
         Self {
             right: true,
             ..Self::left(text)
@@ -74,14 +74,14 @@ impl Heading {
 
 /// The same as [`Table`] where the columns are known only when it runs, as those of an answer are.
 #[derive(Clone, Debug)]
-pub(crate) struct DynamicTable {
+pub struct DynamicTable {
     headings: Vec<Heading>,
     rows: Vec<Vec<String>>,
 }
 
 impl DynamicTable {
     /// A table without rows.
-    pub(crate) fn new(headings: Vec<Heading>) -> Self {
+    pub fn new(headings: Vec<Heading>) -> Self {
         Self {
             headings,
             rows: Vec::new(),
@@ -89,7 +89,7 @@ impl DynamicTable {
     }
 
     /// Adds a row, as [`Table::row`] does. What it has too little is empty, and what it has too much is left out.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         let mut cells: Vec<String> = cells.iter().map(|cell| tame(cell)).collect();
         cells.resize(self.headings.len(), String::new());
         self.rows.push(cells);
@@ -151,7 +151,7 @@ fn width(text: &str) -> usize {
 }
 
 /// `text` in at most so many columns, with `…` where something is left out.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }

@@ -3,7 +3,7 @@
 /// `text` with everything that XML or HTML would read as markup escaped, in content and in quoted attributes alike.
 ///
 /// Control characters other than tab and newline are not legal XML even when escaped, so they become `U+FFFD`.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -1,9 +1,9 @@
 //! Figures, drawn by us as self-contained SVG.
 //!
-//! A plotting crate would be the largest dependency of the binary, for a dozen figures that need bars, lines, points,
-//! bands and reference lines. What these figures need instead is to be trusted: a value that has no place on the axis
+//! The figures need bars, lines, points, bands and reference lines, and to be trusted: a value that has no place on the axis
 //! (not a number, infinite, or not positive on a logarithmic axis) is left out and breaks the line it was on, so that
-//! nothing is drawn that was not measured.
+//! nothing is drawn that was not measured. Plotting crates clamp or skip such values silently, and bring fonts and bitmaps that a
+//! page without external assets has no use for.
 //!
 //! ```text
 //! Figure ── marks: data to coordinates ──► axis: range and ticks ──► draw: SVG text
@@ -18,8 +18,8 @@ mod marks;
 mod style;
 mod text;
 
-pub(crate) use axis::Scale;
-pub(crate) use histogram::histogram;
+pub use axis::Scale;
+pub use histogram::histogram;
 
 use marks::{Marks, Series};
 
@@ -28,7 +28,7 @@ use marks::{Marks, Series};
 /// Series with the same name share a colour and a legend entry, as a line and its band should. An empty name keeps a
 /// series out of the legend, and the legend appears only when there are two names to tell apart.
 #[derive(Clone, Debug)]
-pub(crate) struct Figure {
+pub struct Figure {
     title: String,
     horizontal: Dimension,
     vertical: Dimension,
@@ -46,7 +46,7 @@ struct Dimension {
 
 impl Figure {
     /// An empty figure with linear, unlabelled axes.
-    pub(crate) fn new(title: impl Into<String>) -> Self {
+    pub fn new(title: impl Into<String>) -> Self {
         let unlabelled = Dimension {
             label: String::new(),
             scale: Scale::Linear,
@@ -61,7 +61,7 @@ impl Figure {
     }
 
     /// Labels the horizontal axis and sets its scale.
-    pub(crate) fn x_axis(mut self, label: impl Into<String>, scale: Scale) -> Self {
+    pub fn x_axis(mut self, label: impl Into<String>, scale: Scale) -> Self {
         self.horizontal = Dimension {
             label: label.into(),
             scale,
@@ -71,7 +71,7 @@ impl Figure {
     }
 
     /// Labels the vertical axis and sets its scale.
-    pub(crate) fn y_axis(mut self, label: impl Into<String>, scale: Scale) -> Self {
+    pub fn y_axis(mut self, label: impl Into<String>, scale: Scale) -> Self {
         self.vertical = Dimension {
             label: label.into(),
             scale,
@@ -81,45 +81,45 @@ impl Figure {
     }
 
     /// Ends the vertical axis at `most`, beyond which no value is possible.
-    pub(crate) fn y_at_most(mut self, most: f64) -> Self {
+    pub fn y_at_most(mut self, most: f64) -> Self {
         self.vertical.most = Some(most);
         self
     }
 
     /// Bars `(x0, x1, height)`, standing on zero, or on the bottom of a logarithmic axis.
-    pub(crate) fn bars(self, name: impl Into<String>, bars: &[(f64, f64, f64)]) -> Self {
+    pub fn bars(self, name: impl Into<String>, bars: &[(f64, f64, f64)]) -> Self {
         self.with(name, Marks::Bars(bars.to_vec()))
     }
 
     /// A line through `(x, y)` in the order given.
-    pub(crate) fn line(self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
+    pub fn line(self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
         self.with(name, Marks::Line(points.to_vec()))
     }
 
     /// One marker at each `(x, y)`.
-    pub(crate) fn points(self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
+    pub fn points(self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
         self.with(name, Marks::Points(points.to_vec()))
     }
 
     /// A shaded interval from `low` to `high` at each `(x, low, high)`.
     ///
     /// A `low` of zero or less on a logarithmic axis reaches the bottom: the interval does not end above it.
-    pub(crate) fn band(self, name: impl Into<String>, intervals: &[(f64, f64, f64)]) -> Self {
+    pub fn band(self, name: impl Into<String>, intervals: &[(f64, f64, f64)]) -> Self {
         self.with(name, Marks::Band(intervals.to_vec()))
     }
 
     /// A dashed reference line at `x`.
-    pub(crate) fn vertical(self, name: impl Into<String>, x: f64) -> Self {
+    pub fn vertical(self, name: impl Into<String>, x: f64) -> Self {
         self.with(name, Marks::Vertical(x))
     }
 
     /// A dashed reference line at `y`.
-    pub(crate) fn horizontal(self, name: impl Into<String>, y: f64) -> Self {
+    pub fn horizontal(self, name: impl Into<String>, y: f64) -> Self {
         self.with(name, Marks::Horizontal(y))
     }
 
     /// The figure as one SVG element without external assets: a file of its own, or inline in HTML.
-    pub(crate) fn to_svg(&self) -> String {
+    pub fn to_svg(&self) -> String {
         draw::svg(self)
     }
 

@@ -6,7 +6,7 @@ use super::axis::plottable;
 ///
 /// Values that cannot be drawn are not counted. The bars span exactly the values; when all are equal there is one bar
 /// around them, and when there are none there is no bar.
-pub(crate) fn histogram(values: &[f64], bins: usize) -> Vec<(f64, f64, f64)> {
+pub fn histogram(values: &[f64], bins: usize) -> Vec<(f64, f64, f64)> {
     let values: Vec<f64> = values.iter().copied().filter_map(plottable).collect();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

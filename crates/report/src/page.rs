@@ -4,12 +4,12 @@
 
 use std::fmt::Write as _;
 
+use crate::figure::Figure;
 use crate::markup::escape;
-use crate::plot::Figure;
 
 /// A page of claims and what became of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Report {
+pub struct Page {
     title: String,
     introduction: String,
     rows: Vec<Row>,
@@ -17,7 +17,7 @@ pub(crate) struct Report {
 
 /// One claim: a line of the table, and a section below it when there is more to say.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub struct Row {
     id: String,
     claim: String,
     expected: String,
@@ -34,7 +34,7 @@ enum Detail {
 
 impl Row {
     /// A claim, what it predicts, what came out, and whether that agrees.
-    pub(crate) fn new(
+    pub fn new(
         id: impl Into<String>,
         claim: impl Into<String>,
         expected: impl Into<String>,
@@ -53,21 +53,21 @@ impl Row {
     }
 
     /// Adds text to the claim's section; a blank line in it starts a new paragraph.
-    pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
+    pub fn note(mut self, text: impl Into<String>) -> Self {
         self.details.push(Detail::Note(text.into()));
         self
     }
 
     /// Adds a figure to the claim's section, after what is already there.
-    pub(crate) fn figure(mut self, figure: Figure) -> Self {
+    pub fn figure(mut self, figure: Figure) -> Self {
         self.details.push(Detail::Figure(figure));
         self
     }
 }
 
-impl Report {
+impl Page {
     /// A report without rows; a blank line in the introduction starts a new paragraph.
-    pub(crate) fn new(title: impl Into<String>, introduction: impl Into<String>) -> Self {
+    pub fn new(title: impl Into<String>, introduction: impl Into<String>) -> Self {
         Self {
             title: title.into(),
             introduction: introduction.into(),
@@ -76,12 +76,12 @@ impl Report {
     }
 
     /// Adds a claim.
-    pub(crate) fn row(&mut self, row: Row) {
+    pub fn row(&mut self, row: Row) {
         self.rows.push(row);
     }
 
     /// The page as one file.
-    pub(crate) fn to_html(&self) -> String {
+    pub fn to_html(&self) -> String {
         let title = escape(&self.title);
         let held = self.rows.iter().filter(|row| row.pass).count();
         let anchors = anchors(&self.rows);
@@ -200,7 +200,7 @@ fn write_words(page: &mut String, words: &mut Vec<&str>) {
     }
 }
 
-/// A table with headings and a rule under them at the start of `lines`, as [`crate::terminal::Table`] lays it out, and how many lines it takes. The rule says where columns are; a line with anything between them is
+/// A table with headings and a rule under them at the start of `lines`, as [`crate::Table`] lays it out, and how many lines it takes. The rule says where columns are; a line with anything between them is
 /// no more of the table.
 fn laid_out(lines: &[&str]) -> Option<(String, usize)> {
     let [heading, rule, ..] = lines else { return None };
@@ -358,11 +358,11 @@ figure { margin: .4rem -1rem .8rem; }
 
 #[cfg(test)]
 mod tests {
-    use super::{Report, Row};
-    use crate::plot::Figure;
+    use super::{Page, Row};
+    use crate::figure::Figure;
 
-    fn report() -> Report {
-        let mut report = Report::new("Claims", "First.\n\nSecond.");
+    fn report() -> Page {
+        let mut report = Page::new("Claims", "First.\n\nSecond.");
         report.row(Row::new("M1", "noise is ε-DP", "ε = 1", "ε ≤ 1.00", true));
         let figure = Figure::new("Noise").line("", &[(0.0, 1.0), (1.0, 2.0)]);
         report.row(
@@ -390,12 +390,12 @@ mod tests {
 
     #[test]
     fn tables_stay_tables() {
-        use crate::terminal::{Column, Table};
+        use crate::table::{Column, Table};
         let mut table = Table::new([Column::Left("who"), Column::Right("x̄"), Column::Left("why")]);
         table.row(["<ann>", "0.5", "two words"]);
         table.row(["", "12", ""]);
         let text = format!("Before.\n{table}After it.\n  seen     often & well\n  ε ≥      2\nEnd.");
-        let mut report = Report::new("t", text);
+        let mut report = Page::new("t", text);
         report.row(Row::new("a", "", "", "", true).note(format!("Some words.\n\n{table}")));
         let page = report.to_html();
         assert_eq!(
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn nothing_the_caller_says_becomes_markup() {
         let hostile = "\"><script>alert(1)</script>&<b>";
-        let mut report = Report::new(hostile, hostile);
+        let mut report = Page::new(hostile, hostile);
         report.row(
             Row::new(hostile, hostile, hostile, hostile, true)
                 .note(hostile)
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn equal_ids_still_link_apart() {
-        let mut report = Report::new("t", "");
+        let mut report = Page::new("t", "");
         for id in ["a b", "a-b", "a b-2"] {
             report.row(Row::new(id, "", "", "", true).note("n"));
         }
@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn an_empty_report_is_a_page() {
-        let page = Report::new("Nothing", "").to_html();
+        let page = Page::new("Nothing", "").to_html();
         assert!(
             page.starts_with("<!doctype html>") && !page.contains("<table") && page.ends_with("</html>\n")
         );
