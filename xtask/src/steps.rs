@@ -3,6 +3,7 @@
 use crate::finding::Outcome;
 use crate::{arrows, claims, links};
 use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -145,6 +146,10 @@ fn ensure_nextest(root: &Path) -> bool {
     if present() {
         return true;
     }
+    if !may_install() {
+        println!("── without cargo-nextest the tests run under plain `cargo test`");
+        return false;
+    }
     println!("── cargo-nextest is missing: installing it (once, some minutes)");
     let installed = cargo(root)
         .args(["install", "--locked", "cargo-nextest"])
@@ -154,6 +159,19 @@ fn ensure_nextest(root: &Path) -> bool {
     }
     println!("── cargo-nextest could not be installed: the tests run under plain `cargo test`");
     false
+}
+
+/// Whoever sits at a terminal is asked before something is installed; CI, and whoever pipes this, wants it to run.
+fn may_install() -> bool {
+    if std::env::var_os("CI").is_some() || !std::io::stdin().is_terminal() {
+        return true;
+    }
+    print!("cargo-nextest is missing: install it with cargo? [y/N] ");
+    let mut answer = String::new();
+    let asked = std::io::stdout()
+        .flush()
+        .and_then(|()| std::io::stdin().read_line(&mut answer));
+    asked.is_ok() && answer.trim_start().to_lowercase().starts_with('y')
 }
 
 /// Cargo beside a throw-away PostgreSQL server.
