@@ -22,17 +22,27 @@ const LEVELS: &[(&str, u8)] = &[
     ("deniable-sql", 4),
     ("deniable-train", 4),
     ("deniable-attack", 4),
-    ("deniable", LEAF),
+    (CONFORMANCE, 4),
+    (EXPERIMENTS, 5),
+    (FACADE, 5),
+    ("deniable-cli", LEAF),
     ("deniable-server", LEAF),
     ("deniable-python", LEAF),
 ];
 
 /// The judge. It is everyone's test kit, so a dev-dependency on it is fine even from its own level; but only a
-/// leaf may ship it, because what is judged must not be built from its judge.
+/// leaf, the conformance checks, the experiments and the library of all may ship it, because what is judged must not be built from its judge.
 const AUDIT: &str = "deniable-audit";
 
+/// Where every mechanism is judged, and every claim of the theory.
+const CONFORMANCE: &str = "deniable-conformance";
+const EXPERIMENTS: &str = "deniable-experiments";
+
+/// Every crate under one name, for programs of others.
+const FACADE: &str = "deniable";
+
 /// The level of the leaves: command line, server, Python.
-const LEAF: u8 = 5;
+const LEAF: u8 = 6;
 
 /// The checks themselves: outside the picture.
 const OUTSIDE: &str = "xtask";
@@ -171,12 +181,14 @@ fn judge(arrow: &Arrow) -> Option<Finding> {
     let from_level = level(from)?;
 
     if to == AUDIT && from_level > 0 {
-        let allowed = *kind == Kind::Development || from_level == LEAF;
+        let allowed = *kind == Kind::Development
+            || from_level == LEAF
+            || [CONFORMANCE, EXPERIMENTS, FACADE].contains(&from.as_str());
         return (!allowed || from == AUDIT).then(|| {
             let hint = "move it to [dev-dependencies]: what is judged must not be built from its judge";
             Finding::new(
                 from,
-                format!("ships `{AUDIT}`, which only tests and the leaves may use"),
+                format!("ships `{AUDIT}`, which only tests, conformance checks, experiments, the library of all and the leaves may use"),
                 hint,
             )
         });
@@ -233,14 +245,14 @@ mod tests {
             ("deniable-mechanism", "deniable-accounting", Shipped),
             ("deniable-mechanism", AUDIT, Development),
             ("deniable-sql", "deniable-ledger", Shipped),
-            ("deniable", AUDIT, Shipped),
-            ("deniable", "deniable-mechanism", Shipped),
-            ("xtask", "deniable", Shipped),
+            ("deniable-cli", AUDIT, Shipped),
+            ("deniable-cli", "deniable-mechanism", Shipped),
+            ("xtask", "deniable-cli", Shipped),
         ]);
         let summary = check(&picture).unwrap();
         assert_eq!(
             summary,
-            "arrows: 16 crates, 10 dependencies between them, all pointing down"
+            "arrows: 19 crates, 10 dependencies between them, all pointing down"
         );
     }
 
@@ -295,7 +307,7 @@ mod tests {
     #[test]
     fn a_shipped_judge_is_caught() {
         let finding = caught("deniable-mechanism", AUDIT, Shipped);
-        assert!(finding.what.contains("only tests and the leaves"));
+        assert!(finding.what.contains("only tests, conformance checks"));
         assert!(finding.hint.contains("[dev-dependencies]"));
         assert!(
             caught("deniable-noise", AUDIT, Shipped)

@@ -15,9 +15,8 @@ pub mod memorization;
 mod parallel;
 mod patience;
 pub mod published;
-mod seeded;
 
 pub use error::Error;
+pub use noise::Seeded;
 pub use parallel::Watch;
 pub use patience::Patience;
-pub use seeded::Seeded;

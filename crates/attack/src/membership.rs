@@ -105,7 +105,7 @@ where
     let mut account = Account::with_entropy(ledger, entropy);
     let sums = Sensitive::new(sums.to_vec());
     let aggregate = Aggregate::claimed(sums, terms.sensitivity().clone(), unit(), Grid::new(0));
-    Ok(account.release(mechanism, aggregate, "means")?.into_value())
+    Ok(account.release_by(mechanism, aggregate, "means")?.into_value())
 }
 
 impl Noise {

@@ -6,7 +6,8 @@ use accounting::Epsilon;
 use clap::Args;
 use report::{Column, Table, significant};
 use serde_json::json;
-use sql::{Catalog, Dataset, FindLimits, FoundLimits, Stage, with_limits};
+use sql::blocking::Dataset;
+use sql::{Catalog, FindLimits, FoundLimits, Stage, with_limits};
 use std::path::Path;
 
 const EXAMPLES: &str = "\

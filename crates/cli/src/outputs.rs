@@ -3,7 +3,7 @@
 use crate::terminal::{CliError, fail};
 use crate::train::places::{self, Named};
 use ledger::Place;
-use sql::Dataset;
+use sql::blocking::Dataset;
 use sql::catalog::Source;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) fn check(
         match &table.source {
             Source::Csv(path) | Source::Parquet(path) if path.is_dir() => folders.push(path),
             Source::Csv(path) | Source::Parquet(path) => files.push(("a table of the catalog", path.clone())),
-            Source::Postgres { .. } => {}
+            Source::Postgres { .. } | Source::Memory(_) => {}
         }
     }
     let mut named: Vec<Named<'_>> = files.iter().map(|(what, path)| (*what, path.as_path())).collect();

@@ -1,6 +1,6 @@
 //! One thing to find out, and many of them on a few threads.
 
-use crate::terminal::{CliError, Interrupt, Progress};
+use crate::Error;
 use audit::report::{Judgement, Method, Verdict};
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// How much work to put in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effort {
+pub enum Effort {
     /// Enough to notice gross mistakes, in a build that is not optimized.
     Quick,
     /// All of it.
@@ -18,7 +18,7 @@ pub(super) enum Effort {
 
 impl Effort {
     /// The first of two for a quick look.
-    pub(super) fn pick<T: Copy>(self, both: [T; 2]) -> T {
+    pub(crate) fn pick<T: Copy>(self, both: [T; 2]) -> T {
         match self {
             Effort::Quick => both[0],
             Effort::Full => both[1],
@@ -28,7 +28,7 @@ impl Effort {
 
 /// What must come out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::audit) enum Expected {
+pub enum Expected {
     /// The claim is true: proved, or nothing found against it.
     Holds,
     /// Something was made wrong, and it must be noticed.
@@ -36,31 +36,36 @@ pub(in crate::audit) enum Expected {
 }
 
 /// Does it, with bits from this seed.
-pub(super) type Work = Box<dyn FnOnce(u64) -> Result<Judgement, CliError> + Send>;
+pub(crate) type Work = Box<dyn FnOnce(u64) -> Result<Judgement, Error> + Send>;
 
 /// One thing to find out.
-pub(super) struct Check {
-    pub(super) mechanism: &'static str,
-    pub(super) method: Method,
-    pub(super) expected: Expected,
+pub struct Check {
+    pub(crate) mechanism: &'static str,
+    pub(crate) method: Method,
+    pub(crate) expected: Expected,
     work: Work,
 }
 
 /// What was found out.
 #[derive(Clone, Debug)]
-pub(in crate::audit) struct Done {
-    pub(in crate::audit) mechanism: &'static str,
-    pub(in crate::audit) method: Method,
-    pub(in crate::audit) expected: Expected,
-    pub(in crate::audit) judgement: Result<Judgement, CliError>,
-    pub(in crate::audit) time: Duration,
+pub struct Done {
+    /// The mechanism's name.
+    pub mechanism: &'static str,
+    /// How it was judged.
+    pub method: Method,
+    /// What had to come out.
+    pub expected: Expected,
+    /// What came out.
+    pub judgement: Result<Judgement, Error>,
+    /// How long it took.
+    pub time: Duration,
     /// Its place in the list.
     place: usize,
 }
 
 impl Done {
     /// Whether the verdict is the one that had to come out.
-    pub(in crate::audit) fn is_right(&self) -> bool {
+    pub fn is_right(&self) -> bool {
         let Ok(judgement) = &self.judgement else {
             return false;
         };
@@ -74,7 +79,7 @@ impl Done {
 }
 
 impl Check {
-    pub(super) fn new(mechanism: &'static str, method: Method, expected: Expected, work: Work) -> Self {
+    pub(crate) fn new(mechanism: &'static str, method: Method, expected: Expected, work: Work) -> Self {
         Self {
             mechanism,
             method,
@@ -110,13 +115,13 @@ impl Check {
 /// How often the one who waits looks up.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the checks on some threads, and returns what was found in the order of the list: all of it, or as much as there is when somebody interrupts.
-pub(super) fn run(
+/// Runs the checks on some threads, and returns what was found in the order of the list: all of it, or as much as there is when `stop` says so. `found` hears of each as it is done.
+pub fn run(
     checks: Vec<Check>,
     seed: u64,
     threads: usize,
-    progress: &Progress,
-    interrupt: &Interrupt,
+    found: &mut dyn FnMut(&Done),
+    stop: &dyn Fn() -> bool,
 ) -> Vec<Done> {
     let mut waiting = checks.len();
     let queue: VecDeque<(usize, Check)> = checks.into_iter().enumerate().collect();
@@ -130,12 +135,11 @@ pub(super) fn run(
     // When every worker is gone, so is the last sender.
     drop(sender);
     let mut done: Vec<Done> = Vec::new();
-    while waiting > 0 && !interrupt.was_pressed() {
+    while waiting > 0 && !stop() {
         match receiver.recv_timeout(LOOK) {
             Ok(one) => {
                 waiting -= 1;
-                progress.advance(1);
-                progress.label(format!("{} ({})", one.mechanism, one.method));
+                found(&one);
                 done.push(one);
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -1,7 +1,7 @@
 //! Choices among candidates by their scores: exponential, permute-and-flip, noisy max.
 
-use super::subject::{Plan, Subject};
-use crate::terminal::{CliError, explained};
+use crate::subject::{Plan, Subject};
+use crate::{Error, explained};
 use accounting::{Epsilon, Neighbors};
 use audit::black_box::Feature;
 use audit::exact_audit::{Finite, LaplaceTable};
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 const CANDIDATES: usize = 3;
 
 /// What the three have in common.
-pub(super) trait Contest: Clone + Send + Sync + 'static {
+pub(crate) trait Contest: Clone + Send + Sync + 'static {
     const NAME: &'static str;
     type Mechanism: Mechanism<Vec<i64>, Output = usize>;
 
@@ -28,10 +28,10 @@ pub(super) trait Contest: Clone + Send + Sync + 'static {
 
 /// ε = 2 for scores that each move by 1.
 #[derive(Clone)]
-pub(super) struct Choice<C>(PhantomData<C>);
+pub(crate) struct Choice<C>(PhantomData<C>);
 
 impl<C> Choice<C> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(PhantomData)
     }
 }
@@ -44,11 +44,11 @@ impl<C: Contest> Subject for Choice<C> {
     type Output = usize;
     type Mechanism = C::Mechanism;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(ratio(2, 1)))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<C::Mechanism, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<C::Mechanism, Error> {
         let epsilon = Epsilon::exactly_or_up(&(ratio(2, 1) * stretch)).map_err(explained)?;
         let sensitivity = Sensitivity::vector(CANDIDATES as u64, 1).map_err(explained)?;
         C::build(epsilon, sensitivity).map_err(explained)
@@ -76,7 +76,7 @@ impl<C: Contest> Subject for Choice<C> {
         vec![Feature::values("winner", |winner: &usize| *winner as i64)]
     }
 
-    fn cells(&self, mechanism: &C::Mechanism, data: &Self::Data) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &C::Mechanism, data: &Self::Data) -> Result<Finite, Error> {
         C::law(mechanism, data).map_err(explained)
     }
 
@@ -91,7 +91,7 @@ impl<C: Contest> Subject for Choice<C> {
 
 /// P(i) ∝ e^(uᵢ/s).
 #[derive(Clone)]
-pub(super) struct Exponential;
+pub(crate) struct Exponential;
 
 impl Contest for Exponential {
     const NAME: &'static str = "ExponentialMechanism";
@@ -123,7 +123,7 @@ impl Contest for Exponential {
 
 /// Every candidate tosses a coin that shows heads with probability e^(−(max−uᵢ)/s), and one of the heads wins.
 #[derive(Clone)]
-pub(super) struct Flip;
+pub(crate) struct Flip;
 
 impl Contest for Flip {
     const NAME: &'static str = "PermuteAndFlip";
@@ -176,7 +176,7 @@ impl Contest for Flip {
 
 /// Laplace noise on each score.
 #[derive(Clone)]
-pub(super) struct Noisy;
+pub(crate) struct Noisy;
 
 impl Contest for Noisy {
     const NAME: &'static str = "NoisyMax";

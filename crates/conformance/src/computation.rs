@@ -1,9 +1,9 @@
 //! Computations made of Deniable's mechanisms, for the grey box: each right, and with one mistake.
 
-use super::check::{Check, Effort, Expected, Work};
-use super::door::{Door, call, limits};
-use super::median::{Ordered, PROPOSAL, scores};
-use crate::terminal::{CliError, explained};
+use crate::check::{Check, Effort, Expected, Work};
+use crate::door::{Door, call, limits};
+use crate::median::{Ordered, PROPOSAL, scores};
+use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors};
 use audit::grey_box::{Call, GreyBox, Input, Limits, Neighbours, Recorder};
 use audit::report::{Judgement, Method};
@@ -16,7 +16,7 @@ use noise::Grid;
 use std::fmt::Debug;
 
 /// All of them, and their mutants.
-pub(super) fn checks(effort: Effort) -> Vec<Check> {
+pub(crate) fn checks(effort: Effort) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut add = |mechanism, mistake: &str, work: fn(bool, u64) -> Judged| {
         let mistake = Expected::Refuted(mistake.to_string());
@@ -57,7 +57,7 @@ pub(super) fn checks(effort: Effort) -> Vec<Check> {
     checks
 }
 
-type Judged = Result<Judgement, CliError>;
+type Judged = Result<Judgement, Error>;
 
 /// Made-up data, values to drop in, and what is claimed for a computation on them.
 struct Trial<'a, T> {
@@ -72,7 +72,7 @@ impl<T: Clone + Debug> Trial<'_, T> {
     /// Compares the data with all its neighbours. A computation that fails is no evidence: its error is the answer.
     fn judge<R: PartialEq>(
         &self,
-        mut computation: impl FnMut(&Door, &[T], &mut Recorder) -> Result<R, CliError>,
+        mut computation: impl FnMut(&Door, &[T], &mut Recorder) -> Result<R, Error>,
     ) -> Judged {
         let door = Door::new(self.neighbors, self.seed);
         let neighbours = match self.neighbors {
@@ -93,7 +93,7 @@ impl<T: Clone + Debug> Trial<'_, T> {
     }
 }
 
-fn epsilon(value: &Rational) -> Result<Epsilon, CliError> {
+fn epsilon(value: &Rational) -> Result<Epsilon, Error> {
     Epsilon::exactly_or_up(value).map_err(explained)
 }
 
@@ -263,7 +263,7 @@ fn one_median(
     data: &[i64],
     share: &Rational,
     mistaken: bool,
-) -> Result<i64, CliError> {
+) -> Result<i64, Error> {
     let upper = if mistaken {
         data.iter().copied().max().unwrap_or(UPPER)
     } else {
@@ -273,7 +273,7 @@ fn one_median(
     let quantile =
         Quantile::new(epsilon(share)?, &ratio(1, 2), bounds, Neighbors::ChangeOne).map_err(explained)?;
     let call = call("Quantile", &quantile)?.moving(Limits::l_infinity(Rational::ONE));
-    let answers: Vec<Result<i64, CliError>> = (0..=upper).map(Ok).collect();
+    let answers: Vec<Result<i64, Error>> = (0..=upper).map(Ok).collect();
     recorder.choose(call, scores(data, upper), &answers, || {
         let column = Sensitive::new(Column::new(data.to_vec()));
         let one_row = Sensitivity::scalar(1).map_err(explained)?;
@@ -381,11 +381,11 @@ fn smooth_scale(mistaken: bool, seed: u64) -> Judged {
         // With a decay so fast, only what one change does counts.
         let used = if mistaken { ratio(100, 1) } else { decay.clone() };
         let logarithm = ordered.smooth(&used, 192).ln();
-        let logarithm = logarithm.ok_or_else(|| CliError::check_failed("a scale of zero"))?;
+        let logarithm = logarithm.ok_or_else(|| Error::new("a scale of zero"))?;
         // Enclosed to 192 bits: a hair more than β is allowed.
         let limit = Limits::l_infinity(&decay + power_of_two(-100));
         let call = Call::new("SmoothMedian", decay.clone()).moving(limit);
-        let answers: Vec<Result<i64, CliError>> = (0..=UPPER).map(Ok).collect();
+        let answers: Vec<Result<i64, Error>> = (0..=UPPER).map(Ok).collect();
         recorder.choose(call, logarithm.lower(), &answers, || {
             let column = Sensitive::new(Column::new(data.to_vec()));
             let one_row = Sensitivity::scalar(1).map_err(explained)?;

@@ -4,13 +4,13 @@
 //! through the front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the thousands, which no budget for data of people
 //! allows, and the data here is made up.
 
-use super::endless::{Endless, endless};
-use crate::terminal::{CliError, explained};
+use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use audit::grey_box::{Call, Input, Limits, Recorder};
 use exact::Rational;
 use mechanism::{
     Account, Aggregate, Laplace, LaplaceThreshold, Mechanism, Points, Sensitive, Sensitivity, Stated,
+    UnlimitedLedger,
 };
 use noise::Grid;
 use std::cell::RefCell;
@@ -19,48 +19,48 @@ use std::cell::RefCell;
 const CERTAIN: u32 = 1000;
 
 /// A real account, and whom it protects.
-pub(super) struct Door {
-    account: RefCell<Account<Endless>>,
+pub(crate) struct Door {
+    account: RefCell<Account<UnlimitedLedger>>,
     neighbors: Neighbors,
     /// Those who read, each for one sensitivity and grid: making one takes longer than using it.
     readers: RefCell<Vec<Laplace>>,
 }
 
 impl Door {
-    pub(super) fn new(neighbors: Neighbors, seed: u64) -> Self {
+    pub(crate) fn new(neighbors: Neighbors, seed: u64) -> Self {
         Self {
-            account: RefCell::new(endless(neighbors, seed)),
+            account: RefCell::new(UnlimitedLedger::replayable(neighbors, seed)),
             neighbors,
             readers: RefCell::new(Vec::new()),
         }
     }
 
-    pub(super) fn unit(&self) -> PrivacyUnit {
+    pub(crate) fn unit(&self) -> PrivacyUnit {
         PrivacyUnit::new("person", self.neighbors)
     }
 
     /// The account, for what takes more than one release.
-    pub(super) fn account(&self) -> std::cell::RefMut<'_, Account<Endless>> {
+    pub(crate) fn account(&self) -> std::cell::RefMut<'_, Account<UnlimitedLedger>> {
         self.account.borrow_mut()
     }
 
     /// One release.
-    pub(super) fn draw<I, M: Mechanism<I>>(
+    pub(crate) fn draw<I, M: Mechanism<I>>(
         &self,
         mechanism: &M,
         input: Aggregate<I>,
-    ) -> Result<M::Output, CliError> {
-        let release = self.account().release(mechanism, input, "audit self");
+    ) -> Result<M::Output, Error> {
+        let release = self.account().release_by(mechanism, input, "audit self");
         release.map(|release| release.into_value()).map_err(explained)
     }
 
     /// What an aggregate holds.
-    fn read<T: Points>(&self, aggregate: Aggregate<T>) -> Result<T, CliError> {
+    fn read<T: Points>(&self, aggregate: Aggregate<T>) -> Result<T, Error> {
         let reader = self.reader(aggregate.sensitivity(), aggregate.grid())?;
         self.draw(&reader, aggregate)
     }
 
-    fn reader(&self, sensitivity: &Sensitivity, grid: Grid) -> Result<Laplace, CliError> {
+    fn reader(&self, sensitivity: &Sensitivity, grid: Grid) -> Result<Laplace, Error> {
         let mut readers = self.readers.borrow_mut();
         let known = readers.iter().find(|reader| {
             reader.terms().sensitivity() == sensitivity && reader.terms().grid() == Some(grid)
@@ -76,13 +76,13 @@ impl Door {
     }
 
     /// Releases numbers, and shows the recorder what went in. `make` is called twice, once to look and once to release.
-    pub(super) fn release<T, M>(
+    pub(crate) fn release<T, M>(
         &self,
         recorder: &mut Recorder,
         name: &str,
         mechanism: &M,
-        make: impl Fn() -> Result<Aggregate<T>, CliError>,
-    ) -> Result<M::Output, CliError>
+        make: impl Fn() -> Result<Aggregate<T>, Error>,
+    ) -> Result<M::Output, Error>
     where
         T: Points,
         Input: From<T>,
@@ -96,11 +96,11 @@ impl Door {
     }
 
     /// What an aggregate of groups holds: from one in which every unit occurs twice, so that the threshold, which cannot be below 2 here, hides no group.
-    pub(super) fn read_groups<U: Ord + Clone>(
+    pub(crate) fn read_groups<U: Ord + Clone>(
         &self,
         rows: &[(U, String)],
         groups_per_unit: u64,
-    ) -> Result<Input, CliError> {
+    ) -> Result<Input, Error> {
         let twice: Vec<((U, bool), String)> = rows
             .iter()
             .flat_map(|(unit, group)| [false, true].map(|copy| ((unit.clone(), copy), group.clone())))
@@ -121,13 +121,13 @@ impl Door {
 }
 
 /// What a mechanism states, as a call.
-pub(super) fn call(name: &str, mechanism: &impl Stated) -> Result<Call, CliError> {
+pub(crate) fn call(name: &str, mechanism: &impl Stated) -> Result<Call, Error> {
     let terms = mechanism.terms();
     let (epsilon, delta) = match terms.promise() {
         Promise::Pure(epsilon) => (epsilon.as_rational().clone(), Rational::ZERO),
         Promise::Approximate(epsilon, delta) => (epsilon.as_rational().clone(), delta.as_rational().clone()),
         Promise::Concentrated(_) => {
-            return Err(CliError::bad_input("the grey box adds up (ε, δ), not ρ"));
+            return Err(Error::new("the grey box adds up (ε, δ), not ρ"));
         }
     };
     Ok(Call::new(name, epsilon)
@@ -136,7 +136,7 @@ pub(super) fn call(name: &str, mechanism: &impl Stated) -> Result<Call, CliError
 }
 
 /// All norms of a sensitivity.
-pub(super) fn limits(sensitivity: &Sensitivity) -> Limits {
+pub(crate) fn limits(sensitivity: &Sensitivity) -> Limits {
     Limits::coordinates(sensitivity.coordinates())
         .and(Limits::l1(sensitivity.l1().clone()))
         .and(Limits::l2_squared(sensitivity.l2_squared().clone()))

@@ -1,14 +1,14 @@
 //! Groups whose names are private: which of two come out, and with which counts.
 
-use super::noise::rounded_tail;
-use super::subject::{Plan, Subject};
-use crate::terminal::{CliError, explained};
+use crate::noise::rounded_tail;
+use crate::subject::{Plan, Subject};
+use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, smallest_multiplier};
 use audit::black_box::Feature;
 use audit::exact_audit::{Finite, LaplaceTable};
 use audit::report::Claim;
 use exact::{Interval, Rational, ratio};
-use mechanism::{GaussianThreshold, LaplaceThreshold, OptimalThreshold, Sensitivity};
+use mechanism::{GaussianThreshold, LaplaceThreshold, OptimalThreshold, Sensitivity, SquaredMultiplier};
 
 /// Names and counts.
 type Groups = Vec<(i64, i64)>;
@@ -18,15 +18,15 @@ const GROUPS_PER_UNIT: u64 = 2;
 /// δ in all.
 const DELTA: &str = "0.01";
 
-fn sensitivity() -> Result<Sensitivity, CliError> {
+fn sensitivity() -> Result<Sensitivity, Error> {
     Sensitivity::vector(GROUPS_PER_UNIT, 1).map_err(explained)
 }
 
-fn delta() -> Result<Delta, CliError> {
+fn delta() -> Result<Delta, Error> {
     Delta::parse(DELTA).map_err(explained)
 }
 
-fn epsilon(stretch: &Rational) -> Result<Epsilon, CliError> {
+fn epsilon(stretch: &Rational) -> Result<Epsilon, Error> {
     Epsilon::exactly_or_up(stretch).map_err(explained)
 }
 
@@ -114,7 +114,7 @@ fn features() -> Vec<Feature<Groups>> {
 
 /// Laplace noise and a threshold.
 #[derive(Clone)]
-pub(super) struct LaplaceGroups;
+pub(crate) struct LaplaceGroups;
 
 /// Large enough to be shown nearly always.
 const LARGE: i64 = 24;
@@ -127,11 +127,11 @@ impl Subject for LaplaceGroups {
     type Output = Groups;
     type Mechanism = LaplaceThreshold;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(claim())
     }
 
-    fn build(&self, stretch: &Rational) -> Result<LaplaceThreshold, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<LaplaceThreshold, Error> {
         LaplaceThreshold::new(epsilon(stretch)?, delta()?, sensitivity()?).map_err(explained)
     }
 
@@ -151,7 +151,7 @@ impl Subject for LaplaceGroups {
         features()
     }
 
-    fn cells(&self, mechanism: &LaplaceThreshold, data: &Groups) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &LaplaceThreshold, data: &Groups) -> Result<Finite, Error> {
         let group = |name: i64| {
             let scale = mechanism.scale().clone();
             let reach = mechanism.threshold() + SPAN + LARGE + 2;
@@ -179,7 +179,7 @@ impl Subject for LaplaceGroups {
 
 /// Gaussian noise and a threshold.
 #[derive(Clone)]
-pub(super) struct GaussianGroups;
+pub(crate) struct GaussianGroups;
 
 impl Subject for GaussianGroups {
     const NAME: &'static str = "GaussianThreshold";
@@ -189,18 +189,18 @@ impl Subject for GaussianGroups {
     type Output = Groups;
     type Mechanism = GaussianThreshold;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(claim())
     }
 
-    fn build(&self, stretch: &Rational) -> Result<GaussianThreshold, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<GaussianThreshold, Error> {
         let (epsilon, delta) = (epsilon(&Rational::ONE)?, delta()?);
         if *stretch == Rational::ONE {
             return GaussianThreshold::new(epsilon, &delta, sensitivity()?).map_err(explained);
         }
         let half = Delta::rounded_down(&(delta.as_rational() * ratio(1, 2))).map_err(explained)?;
         let multiplier = smallest_multiplier(&epsilon, &half).map_err(explained)? / stretch;
-        GaussianThreshold::with_multiplier(&(&multiplier * &multiplier), &half, sensitivity()?)
+        GaussianThreshold::with_squared_multiplier(&SquaredMultiplier::of(&multiplier), &half, sensitivity()?)
             .map_err(explained)
     }
 
@@ -220,7 +220,7 @@ impl Subject for GaussianGroups {
         features()
     }
 
-    fn cells(&self, mechanism: &GaussianThreshold, data: &Groups) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &GaussianThreshold, data: &Groups) -> Result<Finite, Error> {
         let group = |name: i64| {
             let variance = mechanism.variance().clone();
             one_group(mechanism.threshold(), count(data, name), move |k, bits| {
@@ -247,7 +247,7 @@ impl Subject for GaussianGroups {
 
 /// The largest probabilities of keeping a name that privacy allows.
 #[derive(Clone)]
-pub(super) struct OptimalGroups;
+pub(crate) struct OptimalGroups;
 
 impl Subject for OptimalGroups {
     const NAME: &'static str = "OptimalThreshold";
@@ -257,11 +257,11 @@ impl Subject for OptimalGroups {
     type Output = Vec<i64>;
     type Mechanism = OptimalThreshold;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(claim())
     }
 
-    fn build(&self, stretch: &Rational) -> Result<OptimalThreshold, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<OptimalThreshold, Error> {
         OptimalThreshold::new(epsilon(stretch)?, delta()?, sensitivity()?).map_err(explained)
     }
 
@@ -285,7 +285,7 @@ impl Subject for OptimalGroups {
         })]
     }
 
-    fn cells(&self, mechanism: &OptimalThreshold, data: &Groups) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &OptimalThreshold, data: &Groups) -> Result<Finite, Error> {
         let group = |name: i64| {
             let (mechanism, size) = (mechanism.clone(), count(data, name) as u64);
             Finite::from_recipe(2, move |bits| {

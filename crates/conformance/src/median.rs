@@ -1,7 +1,7 @@
 //! Medians and other quantiles of a column.
 
-use super::subject::{Plan, Subject};
-use crate::terminal::{CliError, explained};
+use crate::subject::{Plan, Subject};
+use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, Promise};
 use audit::black_box::Feature;
 use audit::exact_audit::{Finite, LaplaceTable};
@@ -10,11 +10,11 @@ use exact::{Interval, Rational, power_of_two, ratio};
 use mechanism::{Bounds, Column, ProposeTestRelease, Quantile, Quantiles, SmoothMedian, Stated};
 use noise::Grid;
 
-fn bounds(upper: i64) -> Result<Bounds, CliError> {
+fn bounds(upper: i64) -> Result<Bounds, Error> {
     Bounds::new(0, upper, Grid::new(0)).map_err(explained)
 }
 
-fn epsilon(stretch: &Rational) -> Result<Epsilon, CliError> {
+fn epsilon(stretch: &Rational) -> Result<Epsilon, Error> {
     Epsilon::exactly_or_up(stretch).map_err(explained)
 }
 
@@ -33,7 +33,7 @@ fn sorted(data: &[i64]) -> Vec<i64> {
 }
 
 /// −rate·distance of each point's ranks from the middle: what a median is chosen by, when one value changes.
-pub(super) fn scores(data: &[i64], upper: i64) -> Vec<Rational> {
+pub(crate) fn scores(data: &[i64], upper: i64) -> Vec<Rational> {
     let target = Rational::from(data.len()) * ratio(1, 2);
     let score = |point: i64| {
         let low = data.iter().filter(|value| **value < point).count();
@@ -45,7 +45,7 @@ pub(super) fn scores(data: &[i64], upper: i64) -> Vec<Rational> {
 }
 
 /// P(v) ∝ e^(ε·score/2).
-fn median_law(data: &[i64], upper: i64, epsilon: &Rational) -> Result<Finite, CliError> {
+fn median_law(data: &[i64], upper: i64, epsilon: &Rational) -> Result<Finite, Error> {
     let exponents: Vec<Rational> = scores(data, upper)
         .iter()
         .map(|score| score * epsilon * ratio(1, 2))
@@ -55,7 +55,7 @@ fn median_law(data: &[i64], upper: i64, epsilon: &Rational) -> Result<Finite, Cl
 
 /// The median by the exponential mechanism over all points.
 #[derive(Clone)]
-pub(super) struct Median;
+pub(crate) struct Median;
 
 /// The end of the range of [`Median`].
 const MEDIAN_UPPER: i64 = 40;
@@ -68,11 +68,11 @@ impl Subject for Median {
     type Output = i64;
     type Mechanism = Quantile;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(Rational::ONE))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<Quantile, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<Quantile, Error> {
         Quantile::new(
             epsilon(stretch)?,
             &ratio(1, 2),
@@ -104,7 +104,7 @@ impl Subject for Median {
         Feature::<i64>::standard()
     }
 
-    fn cells(&self, mechanism: &Quantile, data: &Vec<i64>) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &Quantile, data: &Vec<i64>) -> Result<Finite, Error> {
         median_law(data, MEDIAN_UPPER, &promised(mechanism))
     }
 
@@ -124,7 +124,7 @@ impl Subject for Median {
 
 /// Two medians of the same column with half of ε each.
 #[derive(Clone)]
-pub(super) struct TwoMedians;
+pub(crate) struct TwoMedians;
 
 /// The end of the range of [`TwoMedians`].
 const TWO_UPPER: i64 = 12;
@@ -137,11 +137,11 @@ impl Subject for TwoMedians {
     type Output = Vec<i64>;
     type Mechanism = Quantiles;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(ratio(2, 1)))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<Quantiles, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<Quantiles, Error> {
         let epsilon = epsilon(&(ratio(2, 1) * stretch))?;
         let fractions = [ratio(1, 2), ratio(1, 2)];
         Quantiles::new(&epsilon, &fractions, bounds(TWO_UPPER)?, Self::NEIGHBORS).map_err(explained)
@@ -175,7 +175,7 @@ impl Subject for TwoMedians {
     }
 
     /// Two independent draws, in ascending order.
-    fn cells(&self, mechanism: &Quantiles, data: &Vec<i64>) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &Quantiles, data: &Vec<i64>) -> Result<Finite, Error> {
         let one = median_law(data, TWO_UPPER, &(promised(mechanism) * ratio(1, 2)))?;
         let width = TWO_UPPER as usize + 1;
         let ascending = |cell: usize| {
@@ -205,13 +205,13 @@ fn pair_cell(both: &[i64]) -> usize {
 }
 
 /// Data in order between its bounds, as the definitions of smooth sensitivity and of propose-test-release see it.
-pub(super) struct Ordered {
+pub(crate) struct Ordered {
     values: Vec<i64>,
     upper: i64,
 }
 
 impl Ordered {
-    pub(super) fn new(data: &[i64], upper: i64) -> Self {
+    pub(crate) fn new(data: &[i64], upper: i64) -> Self {
         Self {
             values: sorted(data),
             upper,
@@ -230,19 +230,19 @@ impl Ordered {
         (self.values.len() as i64 + 1) / 2
     }
 
-    pub(super) fn median(&self) -> i64 {
+    pub(crate) fn median(&self) -> i64 {
         self.at(self.middle())
     }
 
     /// A⁽ᵏ⁾: how far one more change can move the median once k rows were changed.
-    pub(super) fn spread(&self, changes: i64) -> i64 {
+    pub(crate) fn spread(&self, changes: i64) -> i64 {
         let terms = (0..=changes + 1)
             .map(|up| self.at(self.middle() + up) - self.at(self.middle() + up - changes - 1));
         terms.max().unwrap_or(0)
     }
 
     /// The least k for which A⁽ᵏ⁾ exceeds the proposal.
-    pub(super) fn distance(&self, proposal: i64) -> i64 {
+    pub(crate) fn distance(&self, proposal: i64) -> i64 {
         let rows = self.values.len() as i64;
         (0..rows)
             .find(|changes| self.spread(*changes) > proposal)
@@ -250,7 +250,7 @@ impl Ordered {
     }
 
     /// S = max over k of e^(−βk)·A⁽ᵏ⁾, but no noise is narrower than 2⁻³² grid steps at scale S/β.
-    pub(super) fn smooth(&self, decay: &Rational, bits: u32) -> Interval {
+    pub(crate) fn smooth(&self, decay: &Rational, bits: u32) -> Interval {
         let floor = Interval::from_rational(&(power_of_two(-32) * decay), bits);
         (0..=self.values.len() as i64).fold(floor, |largest, changes| {
             let weight = Interval::exp_of(&-(decay * Rational::from(changes)), bits);
@@ -261,7 +261,7 @@ impl Ordered {
 
 /// The median with noise for the smooth sensitivity.
 #[derive(Clone)]
-pub(super) struct Smooth;
+pub(crate) struct Smooth;
 
 /// The end of the range of [`Smooth`].
 const SMOOTH_UPPER: i64 = 16;
@@ -274,11 +274,11 @@ impl Subject for Smooth {
     type Output = i64;
     type Mechanism = SmoothMedian;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(Rational::ONE))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<SmoothMedian, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<SmoothMedian, Error> {
         SmoothMedian::new(epsilon(stretch)?, bounds(SMOOTH_UPPER)?).map_err(explained)
     }
 
@@ -304,7 +304,7 @@ impl Subject for Smooth {
     }
 
     /// P[answer ≤ v] = ½ + arctan((v + ½ − f)/s)/π with s = S/β, but for the ends, where answers are cut.
-    fn cells(&self, mechanism: &SmoothMedian, data: &Vec<i64>) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &SmoothMedian, data: &Vec<i64>) -> Result<Finite, Error> {
         let decay = promised(mechanism) * ratio(1, 2);
         let ordered = Ordered::new(data, SMOOTH_UPPER);
         let recipe = move |bits: u32| {
@@ -350,12 +350,12 @@ impl Subject for Smooth {
 
 /// The median if a private test finds that it moves little.
 #[derive(Clone)]
-pub(super) struct Proposed;
+pub(crate) struct Proposed;
 
 /// The end of the range of [`Proposed`].
 const PROPOSED_UPPER: i64 = 40;
 /// What one row is said to move the median by.
-pub(super) const PROPOSAL: i64 = 1;
+pub(crate) const PROPOSAL: i64 = 1;
 /// Answers are told apart within so many steps of the range.
 const MARGIN: i64 = 8;
 
@@ -376,12 +376,12 @@ impl Subject for Proposed {
     type Output = Option<i64>;
     type Mechanism = ProposeTestRelease;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::new(ratio(2, 1), ratio(1, 200)))
     }
 
     /// Half of ε for the test and half for the answer.
-    fn build(&self, stretch: &Rational) -> Result<ProposeTestRelease, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<ProposeTestRelease, Error> {
         let half = epsilon(stretch)?;
         let delta = Delta::parse("0.005").map_err(explained)?;
         ProposeTestRelease::new(&half, &half, delta, PROPOSAL, bounds(PROPOSED_UPPER)?).map_err(explained)
@@ -414,7 +414,7 @@ impl Subject for Proposed {
     }
 
     /// No answer, answers too low, each within the margin, and too high.
-    fn cells(&self, mechanism: &ProposeTestRelease, data: &Vec<i64>) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &ProposeTestRelease, data: &Vec<i64>) -> Result<Finite, Error> {
         let ordered = Ordered::new(data, PROPOSED_UPPER);
         let (distance, median) = (ordered.distance(PROPOSAL), ordered.median());
         let test_scale = ratio(2, 1) / promised(mechanism);

@@ -1,19 +1,19 @@
 //! Noise added to numbers: Laplace and the two Gaussians.
 
-use super::subject::{Plan, Subject, words};
-use crate::terminal::{CliError, explained};
+use crate::subject::{Plan, Subject, words};
+use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, Rho, epsilon_of_discrete_gaussian, smallest_multiplier};
 use audit::black_box::Feature;
 use audit::exact_audit::{Finite, LaplaceTable, Lattice};
 use audit::report::{Claim, Laws};
 use exact::{Interval, Rational, ratio};
-use mechanism::{Gaussian, GaussianOnIntegers, Laplace, Sensitivity};
+use mechanism::{Gaussian, GaussianOnIntegers, Laplace, Sensitivity, SquaredMultiplier};
 use noise::Grid;
 
 /// Cells reach from −END to END; all beyond counts with the ends.
 const END: i64 = 60;
 
-fn scalar(step: i64) -> Result<Sensitivity, CliError> {
+fn scalar(step: i64) -> Result<Sensitivity, Error> {
     Sensitivity::scalar(step).map_err(explained)
 }
 
@@ -30,7 +30,7 @@ fn place(value: i64) -> usize {
 }
 
 /// Masses of −END..=END from P[output ≥ k], all beyond in the ends.
-fn from_tail(tail: impl Fn(i64, u32) -> Interval + Send + Sync + 'static) -> Result<Finite, CliError> {
+fn from_tail(tail: impl Fn(i64, u32) -> Interval + Send + Sync + 'static) -> Result<Finite, Error> {
     let recipe = move |bits: u32| {
         let zero = Interval::from_integer(0, bits);
         let mut at_least = vec![Interval::from_integer(1, bits)];
@@ -46,7 +46,7 @@ fn from_tail(tail: impl Fn(i64, u32) -> Interval + Send + Sync + 'static) -> Res
 
 /// A count with Laplace noise.
 #[derive(Clone)]
-pub(super) struct LaplaceNoise;
+pub(crate) struct LaplaceNoise;
 
 impl Subject for LaplaceNoise {
     const NAME: &'static str = "Laplace";
@@ -56,11 +56,11 @@ impl Subject for LaplaceNoise {
     type Output = i64;
     type Mechanism = Laplace;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(Rational::ONE))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<Laplace, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<Laplace, Error> {
         let epsilon = Epsilon::exactly_or_up(stretch).map_err(explained)?;
         Laplace::new(epsilon, scalar(2)?, Grid::new(0)).map_err(explained)
     }
@@ -74,7 +74,7 @@ impl Subject for LaplaceNoise {
     }
 
     /// In closed form, so that equality is decided.
-    fn laws(&self, mechanism: &Laplace, pair: &[i64; 2]) -> Result<Laws, CliError> {
+    fn laws(&self, mechanism: &Laplace, pair: &[i64; 2]) -> Result<Laws, Error> {
         let law = Lattice::discrete_laplace(mechanism.scale()).map_err(explained)?;
         Ok(shifted(&law, pair))
     }
@@ -87,7 +87,7 @@ impl Subject for LaplaceNoise {
         Feature::<i64>::standard()
     }
 
-    fn cells(&self, mechanism: &Laplace, data: &i64) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &Laplace, data: &i64) -> Result<Finite, Error> {
         let (scale, center) = (mechanism.scale().clone(), *data);
         let table = move |bits| LaplaceTable::new(&scale, END + center.abs() + 1, bits);
         from_tail(move |k, bits| table(bits).tail(k - center))
@@ -109,12 +109,12 @@ impl Subject for LaplaceNoise {
 
 /// A number with Gaussian noise, rounded.
 #[derive(Clone)]
-pub(super) struct GaussianNoise;
+pub(crate) struct GaussianNoise;
 
 /// ε = ½, δ = 0.01 for numbers that move by 4.
 const GAUSSIAN_STEP: i64 = 4;
 
-fn gaussian_parameters() -> Result<(Epsilon, Delta), CliError> {
+fn gaussian_parameters() -> Result<(Epsilon, Delta), Error> {
     Ok((
         Epsilon::parse("0.5").map_err(explained)?,
         Delta::parse("0.01").map_err(explained)?,
@@ -129,18 +129,19 @@ impl Subject for GaussianNoise {
     type Output = i64;
     type Mechanism = Gaussian;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::new(ratio(1, 2), ratio(1, 100)))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<Gaussian, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<Gaussian, Error> {
         let (epsilon, delta) = gaussian_parameters()?;
         let (sensitivity, grid) = (scalar(GAUSSIAN_STEP)?, Grid::new(0));
         if *stretch == Rational::ONE {
             return Gaussian::analytic(epsilon, delta, sensitivity, grid).map_err(explained);
         }
         let multiplier = smallest_multiplier(&epsilon, &delta).map_err(explained)? / stretch;
-        Gaussian::with_multiplier(&(&multiplier * &multiplier), sensitivity, grid).map_err(explained)
+        Gaussian::with_squared_multiplier(&SquaredMultiplier::of(&multiplier), sensitivity, grid)
+            .map_err(explained)
     }
 
     fn input(&self, data: &i64) -> i64 {
@@ -160,7 +161,7 @@ impl Subject for GaussianNoise {
     }
 
     /// P[x + round(Z) ≥ k] = Φ(−(k−½−x)/σ).
-    fn cells(&self, mechanism: &Gaussian, data: &i64) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &Gaussian, data: &i64) -> Result<Finite, Error> {
         let (variance, center) = (mechanism.variance().clone(), *data);
         from_tail(move |k, bits| rounded_tail(&variance, k - center, bits))
     }
@@ -180,7 +181,7 @@ impl Subject for GaussianNoise {
 }
 
 /// P[round(Z) ≥ k] for Z normal of this variance.
-pub(super) fn rounded_tail(variance: &Rational, k: i64, bits: u32) -> Interval {
+pub(crate) fn rounded_tail(variance: &Rational, k: i64, bits: u32) -> Interval {
     let work = bits + 16;
     let edge = Rational::from(k) - ratio(1, 2);
     let deviations = Interval::sqrt_of(&(&edge * &edge / variance), work);
@@ -194,7 +195,7 @@ pub(super) fn rounded_tail(variance: &Rational, k: i64, bits: u32) -> Interval {
 
 /// An integer with discrete Gaussian noise.
 #[derive(Clone)]
-pub(super) struct DiscreteGaussianNoise;
+pub(crate) struct DiscreteGaussianNoise;
 
 /// ρ = ½ for integers that move by 3: σ² = 9.
 const DISCRETE_STEP: i64 = 3;
@@ -208,7 +209,7 @@ impl Subject for DiscreteGaussianNoise {
     type Mechanism = GaussianOnIntegers;
 
     /// The (ε, δ) that the accountant reads off its curve.
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         let mechanism = self.build(&Rational::ONE)?;
         let delta = Delta::parse("0.01").map_err(explained)?;
         let epsilon = epsilon_of_discrete_gaussian(mechanism.variance(), DISCRETE_STEP as u64, &delta);
@@ -219,7 +220,7 @@ impl Subject for DiscreteGaussianNoise {
         ))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<GaussianOnIntegers, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<GaussianOnIntegers, Error> {
         // σ shrinks by the stretch, ρ grows by its square.
         let rho = Rho::exactly_or_up(&(ratio(1, 2) * stretch * stretch)).map_err(explained)?;
         GaussianOnIntegers::concentrated(rho, scalar(DISCRETE_STEP)?, Grid::new(0)).map_err(explained)
@@ -233,7 +234,7 @@ impl Subject for DiscreteGaussianNoise {
         vec![[0, DISCRETE_STEP], [0, 1], [5, 3]]
     }
 
-    fn laws(&self, mechanism: &GaussianOnIntegers, pair: &[i64; 2]) -> Result<Laws, CliError> {
+    fn laws(&self, mechanism: &GaussianOnIntegers, pair: &[i64; 2]) -> Result<Laws, Error> {
         let law = Lattice::discrete_gaussian(mechanism.variance()).map_err(explained)?;
         Ok(shifted(&law, pair))
     }
@@ -247,7 +248,7 @@ impl Subject for DiscreteGaussianNoise {
     }
 
     /// What lies beyond the ends is next to nothing, and counts with the first cell.
-    fn cells(&self, mechanism: &GaussianOnIntegers, data: &i64) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &GaussianOnIntegers, data: &i64) -> Result<Finite, Error> {
         let law = Lattice::discrete_gaussian(mechanism.variance()).map_err(explained)?;
         let center = *data;
         let recipe = move |bits: u32| {

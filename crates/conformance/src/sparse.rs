@@ -1,7 +1,7 @@
 //! The sparse vector technique: which queries are about at or above a threshold.
 
-use super::subject::{Plan, Subject};
-use crate::terminal::{CliError, explained};
+use crate::subject::{Plan, Subject};
+use crate::{Error, explained};
 use accounting::{Epsilon, Neighbors};
 use audit::black_box::Feature;
 use audit::exact_audit::{Finite, LaplaceTable};
@@ -17,7 +17,7 @@ const POSITIVES: u32 = 2;
 
 /// ε = 2 for queries that each move by 1, against a threshold of 0.
 #[derive(Clone)]
-pub(super) struct Sparse;
+pub(crate) struct Sparse;
 
 /// All sequences of answers, which end at the last positive that is allowed.
 fn transcripts() -> Vec<Vec<bool>> {
@@ -49,11 +49,11 @@ impl Subject for Sparse {
     type Output = Vec<bool>;
     type Mechanism = AboveThreshold;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(ratio(2, 1)))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<AboveThreshold, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<AboveThreshold, Error> {
         let epsilon = Epsilon::exactly_or_up(&(ratio(2, 1) * stretch)).map_err(explained)?;
         let sensitivity = Sensitivity::vector(QUERIES as u64, 1).map_err(explained)?;
         AboveThreshold::new(epsilon, 0, POSITIVES, sensitivity, Grid::new(0)).map_err(explained)
@@ -85,7 +85,7 @@ impl Subject for Sparse {
     }
 
     /// Σ_z P[ρ = z]·Π P[answerᵢ | z], for every sequence of answers.
-    fn cells(&self, mechanism: &AboveThreshold, data: &Self::Data) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &AboveThreshold, data: &Self::Data) -> Result<Finite, Error> {
         let answers = transcripts();
         let (first, second) = mechanism.scales();
         let (first, second, queries) = (first.clone(), second.clone(), *data);

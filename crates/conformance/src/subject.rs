@@ -11,35 +11,34 @@
 //! fit        draws against the law                          the law that was proved is the law that is drawn
 //! ```
 
-use super::FALSE_ALARM;
-use super::check::{Check, Effort, Expected, Work};
-use super::endless::endless;
-use crate::terminal::{CliError, explained};
+use crate::FALSE_ALARM;
+use crate::check::{Check, Effort, Expected, Work};
+use crate::{Error, explained};
 use accounting::{Neighbors, PrivacyUnit};
 use audit::black_box::{BlackBox, Feature, Side};
 use audit::exact_audit::Finite;
 use audit::goodness::categorical_test;
 use audit::report::{Claim, Judgement, Laws, Method};
 use exact::{Rational, ratio, to_f64_up};
-use mechanism::{Account, Aggregate, Ledger, Mechanism, Sensitive, Stated};
+use mechanism::{Account, Aggregate, Ledger, Mechanism, Sensitive, Stated, UnlimitedLedger};
 use noise::Grid;
 use std::fmt::Debug;
 
 /// How hard each check tries; the first of two numbers is for a quick look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Percent of the noise that the mutant of the exact audit lacks.
-    pub(super) exact_lack: u32,
+    pub(crate) exact_lack: u32,
     /// Percent of the noise that the mutant of the black box lacks.
-    pub(super) drawn_lack: [u32; 2],
+    pub(crate) drawn_lack: [u32; 2],
     /// Draws from each input for the black box.
-    pub(super) draws: [u64; 2],
+    pub(crate) draws: [u64; 2],
     /// Draws for the fit.
-    pub(super) fitted: [u64; 2],
+    pub(crate) fitted: [u64; 2],
 }
 
 /// A mechanism that Deniable ships, and made-up data for it.
-pub(super) trait Subject: Clone + Send + Sync + 'static {
+pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// Its name in the closed list of the crate `mechanism`.
     const NAME: &'static str;
     /// Which neighbours it is for.
@@ -55,10 +54,10 @@ pub(super) trait Subject: Clone + Send + Sync + 'static {
     type Mechanism: Mechanism<Self::Input, Output = Self::Output>;
 
     /// What it claims.
-    fn claim(&self) -> Result<Claim, CliError>;
+    fn claim(&self) -> Result<Claim, Error>;
 
     /// Built for `stretch` times the ε of its claim, or with that much less noise.
-    fn build(&self, stretch: &Rational) -> Result<Self::Mechanism, CliError>;
+    fn build(&self, stretch: &Rational) -> Result<Self::Mechanism, Error>;
 
     /// The input.
     fn input(&self, data: &Self::Data) -> Self::Input;
@@ -67,7 +66,7 @@ pub(super) trait Subject: Clone + Send + Sync + 'static {
     fn pairs(&self) -> Vec<[Self::Data; 2]>;
 
     /// The law of the output on both sides of a pair: that of its cells, unless a better one is known.
-    fn laws(&self, mechanism: &Self::Mechanism, pair: &[Self::Data; 2]) -> Result<Laws, CliError> {
+    fn laws(&self, mechanism: &Self::Mechanism, pair: &[Self::Data; 2]) -> Result<Laws, Error> {
         let [first, second] = pair;
         let cells = [self.cells(mechanism, first)?, self.cells(mechanism, second)?];
         Ok(Laws::new(words(pair), cells))
@@ -80,7 +79,7 @@ pub(super) trait Subject: Clone + Send + Sync + 'static {
     fn features(&self) -> Vec<Feature<Self::Output>>;
 
     /// A law over finitely many cells for this data, by the definition of the mechanism.
-    fn cells(&self, mechanism: &Self::Mechanism, data: &Self::Data) -> Result<Finite, CliError>;
+    fn cells(&self, mechanism: &Self::Mechanism, data: &Self::Data) -> Result<Finite, Error>;
 
     /// The cell that an output falls into.
     fn cell(&self, mechanism: &Self::Mechanism, output: &Self::Output) -> usize;
@@ -90,7 +89,7 @@ pub(super) trait Subject: Clone + Send + Sync + 'static {
 }
 
 /// Two inputs as people read them.
-pub(super) fn words<D: Debug>(pair: &[D; 2]) -> [String; 2] {
+pub(crate) fn words<D: Debug>(pair: &[D; 2]) -> [String; 2] {
     [format!("{:?}", pair[0]), format!("{:?}", pair[1])]
 }
 
@@ -104,7 +103,7 @@ fn one_draw<S: Subject, L: Ledger>(
     mechanism: &S::Mechanism,
     account: &mut Account<L>,
     data: &S::Data,
-) -> Result<S::Output, CliError> {
+) -> Result<S::Output, Error> {
     let terms = mechanism.terms();
     let input = Aggregate::claimed(
         Sensitive::new(subject.input(data)),
@@ -113,13 +112,13 @@ fn one_draw<S: Subject, L: Ledger>(
         terms.grid().unwrap_or(Grid::new(0)),
     );
     let release = account
-        .release(mechanism, input, "audit self")
+        .release_by(mechanism, input, "audit self")
         .map_err(explained)?;
     Ok(release.into_value())
 }
 
 /// The five checks of a subject.
-pub(super) fn checks<S: Subject>(subject: S, effort: Effort) -> Vec<Check> {
+pub(crate) fn checks<S: Subject>(subject: S, effort: Effort) -> Vec<Check> {
     let plan = subject.plan();
     let lacking = |lack: u32| Expected::Refuted(format!("{lack} % of the noise missing"));
     let (exact_lack, drawn_lack) = (plan.exact_lack, effort.pick(plan.drawn_lack));
@@ -158,7 +157,7 @@ fn exact<S: Subject>(subject: S, lack: u32) -> Work {
     Box::new(move |_| {
         let mechanism = subject.build(&stretch(lack))?;
         let pairs = subject.pairs();
-        let laws: Result<Vec<Laws>, CliError> =
+        let laws: Result<Vec<Laws>, Error> =
             pairs.iter().map(|pair| subject.laws(&mechanism, pair)).collect();
         Judgement::exact(subject.claim()?, &laws?).map_err(explained)
     })
@@ -169,7 +168,7 @@ fn black_box<S: Subject>(subject: S, lack: u32, draws: u64) -> Work {
         let claim = subject.claim()?;
         let mechanism = subject.build(&stretch(lack))?;
         let pair = subject.drawn();
-        let mut account = endless(S::NEIGHBORS, seed);
+        let mut account = UnlimitedLedger::replayable(S::NEIGHBORS, seed);
         // What a mechanism refuses it refuses whatever the values: once it has drawn, it draws.
         for data in &pair {
             one_draw(&subject, &mechanism, &mut account, data)?;
@@ -195,14 +194,11 @@ fn fit<S: Subject>(subject: S, draws: u64) -> Work {
         let law = subject.cells(&mechanism, &data)?;
         let probabilities: Vec<f64> = law.enclose(64).iter().map(|mass| mass.to_f64_nearest()).collect();
         let mut counts = vec![0u64; probabilities.len()];
-        let mut account = endless(S::NEIGHBORS, seed);
+        let mut account = UnlimitedLedger::replayable(S::NEIGHBORS, seed);
         for _ in 0..draws {
             let output = one_draw(&subject, &mechanism, &mut account, &data)?;
             let Some(count) = counts.get_mut(subject.cell(&mechanism, &output)) else {
-                return Err(CliError::check_failed(format!(
-                    "{} drew what its law does not have",
-                    S::NAME
-                )));
+                return Err(Error::new(format!("{} drew what its law does not have", S::NAME)));
             };
             *count += 1;
         }

@@ -1,7 +1,7 @@
 //! Randomized answers: the report of one person, whatever the others say.
 
-use super::subject::{Plan, Subject};
-use crate::terminal::{CliError, explained};
+use crate::subject::{Plan, Subject};
+use crate::{Error, explained};
 use accounting::{Epsilon, Neighbors};
 use audit::black_box::Feature;
 use audit::exact_audit::Finite;
@@ -12,7 +12,7 @@ use mechanism::{BitReports, HashedReport, LocalHashing, RandomizedResponse, Unar
 /// How many answers there are to choose from.
 const ANSWERS: u32 = 3;
 
-fn epsilon(stretch: &Rational) -> Result<Epsilon, CliError> {
+fn epsilon(stretch: &Rational) -> Result<Epsilon, Error> {
     Epsilon::exactly_or_up(stretch).map_err(explained)
 }
 
@@ -31,7 +31,7 @@ const PLAN: Plan = Plan {
 
 /// k-ary randomized response.
 #[derive(Clone)]
-pub(super) struct Response;
+pub(crate) struct Response;
 
 impl Subject for Response {
     const NAME: &'static str = "RandomizedResponse";
@@ -41,11 +41,11 @@ impl Subject for Response {
     type Output = Vec<u32>;
     type Mechanism = RandomizedResponse;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(Rational::ONE))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<RandomizedResponse, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<RandomizedResponse, Error> {
         RandomizedResponse::new(epsilon(stretch)?, ANSWERS).map_err(explained)
     }
 
@@ -67,7 +67,7 @@ impl Subject for Response {
         })]
     }
 
-    fn cells(&self, mechanism: &RandomizedResponse, data: &u32) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &RandomizedResponse, data: &u32) -> Result<Finite, Error> {
         let frequencies = mechanism.frequencies();
         let mass = |report| match report == *data {
             true => frequencies.true_support().clone(),
@@ -92,7 +92,7 @@ fn report(reports: &[u32]) -> usize {
 
 /// One randomized bit for each answer.
 #[derive(Clone)]
-pub(super) struct Unary;
+pub(crate) struct Unary;
 
 impl Subject for Unary {
     const NAME: &'static str = "UnaryEncoding";
@@ -102,11 +102,11 @@ impl Subject for Unary {
     type Output = BitReports;
     type Mechanism = UnaryEncoding;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(Rational::ONE))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<UnaryEncoding, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<UnaryEncoding, Error> {
         UnaryEncoding::optimized(epsilon(stretch)?, ANSWERS).map_err(explained)
     }
 
@@ -129,7 +129,7 @@ impl Subject for Unary {
     }
 
     /// Bit by bit: the bit of the answer is set with one probability, each other bit with another.
-    fn cells(&self, mechanism: &UnaryEncoding, data: &u32) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &UnaryEncoding, data: &u32) -> Result<Finite, Error> {
         let frequencies = mechanism.frequencies();
         let bit = |place: u32, report: u32| {
             let set = match place == *data {
@@ -167,7 +167,7 @@ fn bits(reports: &BitReports) -> usize {
 
 /// A hash function and a randomized bucket.
 #[derive(Clone)]
-pub(super) struct Hashing;
+pub(crate) struct Hashing;
 
 impl Hashing {
     /// h(x) = Σ aᵢ over the set bits i of x modulo g, where the aᵢ are the digits of the seed in base g.
@@ -194,11 +194,11 @@ impl Subject for Hashing {
     type Output = Vec<HashedReport>;
     type Mechanism = LocalHashing;
 
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         Ok(Claim::pure(Rational::ONE))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<LocalHashing, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<LocalHashing, Error> {
         LocalHashing::new(epsilon(stretch)?, ANSWERS).map_err(explained)
     }
 
@@ -226,7 +226,7 @@ impl Subject for Hashing {
         )]
     }
 
-    fn cells(&self, mechanism: &LocalHashing, data: &u32) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &LocalHashing, data: &u32) -> Result<Finite, Error> {
         let buckets = mechanism.buckets();
         let truth = mechanism.frequencies().true_support();
         let other = (Rational::ONE - truth) / Rational::from(buckets - 1);

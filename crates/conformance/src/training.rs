@@ -1,8 +1,8 @@
 //! Sums over random parts of the data, as private training takes them.
 
-use super::noise::rounded_tail;
-use super::subject::{Plan, Subject};
-use crate::terminal::{CliError, explained};
+use crate::noise::rounded_tail;
+use crate::subject::{Plan, Subject};
+use crate::{Error, explained};
 use accounting::{Curve, Delta, Neighbors, PrivacyUnit, Ratio};
 use audit::black_box::Feature;
 use audit::exact_audit::Finite;
@@ -18,15 +18,15 @@ const STEP: i64 = 4;
 
 /// One step over a half of the units, each of which adds one number, with noise of their size.
 #[derive(Clone)]
-pub(super) struct SampledSum;
+pub(crate) struct SampledSum;
 
-fn half() -> Result<Sampling, CliError> {
+fn half() -> Result<Sampling, Error> {
     Ok(Sampling::Poisson {
         rate: Ratio::parse("1/2").map_err(explained)?,
     })
 }
 
-fn delta() -> Result<Delta, CliError> {
+fn delta() -> Result<Delta, Error> {
     Delta::parse("0.01").map_err(explained)
 }
 
@@ -39,7 +39,7 @@ impl Subject for SampledSum {
     type Mechanism = SampledGaussian;
 
     /// The (ε, δ) that the accountant reads off its curve.
-    fn claim(&self) -> Result<Claim, CliError> {
+    fn claim(&self) -> Result<Claim, Error> {
         let one = Ratio::parse("1").map_err(explained)?;
         let event = half()?.event(&one, 1).map_err(explained)?;
         let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
@@ -52,7 +52,7 @@ impl Subject for SampledSum {
         ))
     }
 
-    fn build(&self, stretch: &Rational) -> Result<SampledGaussian, CliError> {
+    fn build(&self, stretch: &Rational) -> Result<SampledGaussian, Error> {
         let multiplier_squared = Ratio::at_most(&(Rational::ONE / (stretch * stretch)));
         let sensitivity = Sensitivity::scalar(STEP).map_err(explained)?;
         SampledGaussian::new(
@@ -87,7 +87,7 @@ impl Subject for SampledSum {
     }
 
     /// Over all parts, each as likely as any other: P[sum of the part + round(Z) ≥ k].
-    fn cells(&self, mechanism: &SampledGaussian, data: &Vec<i64>) -> Result<Finite, CliError> {
+    fn cells(&self, mechanism: &SampledGaussian, data: &Vec<i64>) -> Result<Finite, Error> {
         let (variance, data) = (mechanism.variance().clone(), data.clone());
         let parts = 1u64 << data.len();
         let sum = move |part: u64| -> i64 {

@@ -6,9 +6,9 @@ use train::case_study::{Language, Learner};
 use train::models::AnyLanguageModel;
 
 /// A learner that is asked what it remembers.
-pub(crate) struct Known<'l, D: Device>(pub(crate) &'l mut Language<D, AnyLanguageModel<D>>);
+pub struct ObservedModel<'l, D: Device>(pub &'l mut Language<D, AnyLanguageModel<D>>);
 
-impl<D: Device<Scalar = f32>> Remembers for Known<'_, D> {
+impl<D: Device<Scalar = f32>> Remembers for ObservedModel<'_, D> {
     fn next(&mut self, context: &[u32]) -> Vec<f64> {
         Learner::next(self.0, context)
     }

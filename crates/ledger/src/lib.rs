@@ -57,7 +57,7 @@
 //! let count = Aggregate::count(&smokers, person);
 //! let laplace = Laplace::new(Epsilon::parse("0.4")?, count.sensitivity().clone(), count.grid())?;
 //! let mut account = Account::open(store.session("ann", "how many smokers?")?)?;
-//! let release = account.release(&laplace, count, "the yearly report")?;
+//! let release = account.release_by(&laplace, count, "the yearly report")?;
 //! # let number = release.receipt().number;
 //!
 //! store.record_answer(number, "how many smokers?", "ann", &release.value().to_string())?;

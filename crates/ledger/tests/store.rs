@@ -396,11 +396,11 @@ fn mechanisms_charge_through_a_session(fresh: &Fresh) {
     let laplace = Laplace::new(epsilon("0.4"), count().sensitivity().clone(), count().grid()).unwrap();
     let mut account = Account::open(store.session("ann", "how many?").unwrap()).unwrap();
     assert_eq!(account.ledger().remaining(), Promise::Pure(epsilon("1")));
-    let release = account.release(&laplace, count(), "the first").unwrap();
+    let release = account.release_by(&laplace, count(), "the first").unwrap();
     assert_eq!(release.receipt().number, 2);
     assert_eq!(account.ledger().remaining(), Promise::Pure(epsilon("0.6")));
-    account.release(&laplace, count(), "the second").unwrap();
-    assert!(account.release(&laplace, count(), "the third").is_err());
+    account.release_by(&laplace, count(), "the second").unwrap();
+    assert!(account.release_by(&laplace, count(), "the third").is_err());
     assert_eq!(account.ledger().budget(), &pure_rules("1").budget);
     let charges = store.charges().unwrap();
     assert_eq!(charges.len(), 2);

@@ -1,4 +1,4 @@
-use crate::{Aggregate, Charge, Error, Ledger, Receipt, Release, Terms};
+use crate::{Aggregate, Charge, Error, Ledger, Receipt, Release, Request, Terms};
 use accounting::Guarantee;
 use noise::{Entropy, OsEntropy};
 
@@ -21,30 +21,40 @@ pub trait Stated: sealed::Sealed {
     fn terms(&self) -> &Terms;
 }
 
-/// The mechanisms that are proved: all of them, in one place.
 mod sealed {
     /// Not nameable outside this crate, so nothing else can be a mechanism.
     pub trait Sealed {}
-
-    impl Sealed for crate::AboveThreshold {}
-    impl Sealed for crate::ExponentialMechanism {}
-    impl Sealed for crate::Gaussian {}
-    impl Sealed for crate::GaussianOnIntegers {}
-    impl Sealed for crate::GaussianThreshold {}
-    impl Sealed for crate::Laplace {}
-    impl Sealed for crate::LaplaceThreshold {}
-    impl Sealed for crate::LocalHashing {}
-    impl Sealed for crate::NoisyMax {}
-    impl Sealed for crate::OptimalThreshold {}
-    impl Sealed for crate::PermuteAndFlip {}
-    impl Sealed for crate::ProposeTestRelease {}
-    impl Sealed for crate::Quantile {}
-    impl Sealed for crate::Quantiles {}
-    impl Sealed for crate::RandomizedResponse {}
-    impl Sealed for crate::SampledGaussian {}
-    impl Sealed for crate::SmoothMedian {}
-    impl Sealed for crate::UnaryEncoding {}
 }
+
+macro_rules! closed_list {
+    ($($name:ident),* $(,)?) => {
+        $(impl sealed::Sealed for crate::$name {})*
+
+        /// The names of the mechanisms that are proved: all of them, in one place. Each has its conformance checks.
+        pub const MECHANISMS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+closed_list![
+    AboveThreshold,
+    ExponentialMechanism,
+    Gaussian,
+    GaussianOnIntegers,
+    GaussianThreshold,
+    Laplace,
+    LaplaceThreshold,
+    LocalHashing,
+    NoisyMax,
+    OptimalThreshold,
+    PermuteAndFlip,
+    ProposeTestRelease,
+    Quantile,
+    Quantiles,
+    RandomizedResponse,
+    SampledGaussian,
+    SmoothMedian,
+    UnaryEncoding,
+];
 
 /// Leave to open one private value once.
 ///
@@ -114,8 +124,22 @@ impl<L: Ledger> Account<L> {
         &mut self.ledger
     }
 
-    /// Charges, then draws. An error means that nothing was drawn.
+    /// Charges, then draws: `account.release(count.laplace(epsilon)?)`. An error means that nothing was drawn.
+    ///
+    /// # Errors
+    /// When the request is about another unit than the ledger protects, its mechanism was made for another sensitivity or grid, or the ledger refuses.
     pub fn release<I, M: Mechanism<I>>(
+        &mut self,
+        request: Request<I, M>,
+    ) -> Result<Release<M::Output>, Error> {
+        self.release_by(&request.mechanism, request.input, &request.purpose)
+    }
+
+    /// The same with a mechanism that is used more than once.
+    ///
+    /// # Errors
+    /// As [`Account::release`].
+    pub fn release_by<I, M: Mechanism<I>>(
         &mut self,
         mechanism: &M,
         input: Aggregate<I>,

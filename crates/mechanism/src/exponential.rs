@@ -80,7 +80,7 @@ impl Mechanism<Vec<i64>> for ExponentialMechanism {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endless::person;
+    use crate::trial::person;
     use crate::trial::{black_box, keeps, loss};
     use crate::{Account, Accuracy, MemoryLedger, Sensitive};
     use accounting::{Budget, Neighbors, Promise};
@@ -171,11 +171,11 @@ mod tests {
         let choice =
             ExponentialMechanism::new(epsilon.clone(), input(vec![]).sensitivity().clone(), 3).unwrap();
         assert_eq!(
-            account.release(&choice.clone().monotone(), input(vec![1, 2, 3]), ""),
+            account.release_by(&choice.clone().monotone(), input(vec![1, 2, 3]), ""),
             Err(Error::NeighborsMismatch)
         );
         // Extreme, missing and surplus scores: still one of the candidates.
-        let release = account.release(&choice, input(vec![i64::MIN]), "").unwrap();
+        let release = account.release_by(&choice, input(vec![i64::MIN]), "").unwrap();
         assert!([1, 2].contains(release.value()));
         assert_eq!(
             release.receipt().charge.event,
@@ -185,7 +185,7 @@ mod tests {
         );
         assert!(
             account
-                .release(&choice, input(vec![0; 9]), "")
+                .release_by(&choice, input(vec![0; 9]), "")
                 .is_err_and(|error| matches!(error, Error::Refused(_)))
         );
         let sensitivity = Sensitivity::scalar(1).unwrap();

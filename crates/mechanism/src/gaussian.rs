@@ -1,4 +1,6 @@
-use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, Stated, Terms};
+use crate::{
+    Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, SquaredMultiplier, Stated, Terms,
+};
 use accounting::{
     Delta, Epsilon, Event, Grid as Where, Promise, Ratio, Rho, classic_multiplier, smallest_multiplier,
 };
@@ -69,11 +71,12 @@ impl Gaussian {
     ///
     /// # Errors
     /// When no sampler has so little or so much noise.
-    pub fn with_multiplier(
-        multiplier_squared: &Rational,
+    pub fn with_squared_multiplier(
+        multiplier_squared: &SquaredMultiplier,
         sensitivity: Sensitivity,
         grid: Grid,
     ) -> Result<Self, Error> {
+        let multiplier_squared = multiplier_squared.as_rational();
         if *multiplier_squared <= Rational::ZERO {
             return Err(accounting::Error::NoNoise.into());
         }

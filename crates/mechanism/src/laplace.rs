@@ -126,7 +126,7 @@ mod tests {
             let laplace = Laplace::new(epsilon(drawn), sensitivity.clone(), Grid::new(0)).unwrap();
             let draw = |side: Side| {
                 let input = count(i64::from(side == Side::Second), &sensitivity);
-                account.release(&laplace, input, "audit").unwrap().into_value()
+                account.release_by(&laplace, input, "audit").unwrap().into_value()
             };
             let auditor = BlackBox {
                 samples_per_side: 400_000,
@@ -144,7 +144,7 @@ mod tests {
         let answers = Sensitive::new(vec![0u32, 1, 1, 7]);
         let histogram = Aggregate::histogram(&answers, 3, person()).unwrap();
         let laplace = Laplace::new(epsilon("50"), histogram.sensitivity().clone(), histogram.grid()).unwrap();
-        let release = account.release(&laplace, histogram, "histogram").unwrap();
+        let release = account.release_by(&laplace, histogram, "histogram").unwrap();
         assert_eq!(
             release.value(),
             &vec![1, 2, 0],
@@ -160,9 +160,13 @@ mod tests {
         let mut account = Account::open(MemoryLedger::new(budget)).unwrap();
         let sensitivity = Sensitivity::scalar(1).unwrap();
         let laplace = Laplace::new(epsilon("0.6"), sensitivity.clone(), Grid::new(0)).unwrap();
-        assert!(account.release(&laplace, count(5, &sensitivity), "first").is_ok());
+        assert!(
+            account
+                .release_by(&laplace, count(5, &sensitivity), "first")
+                .is_ok()
+        );
         let refused = account
-            .release(&laplace, count(5, &sensitivity), "second")
+            .release_by(&laplace, count(5, &sensitivity), "second")
             .unwrap_err();
         assert!(matches!(refused, Error::Refused(_)), "{refused}");
         assert_eq!(
@@ -179,18 +183,18 @@ mod tests {
         let laplace = Laplace::new(epsilon("1"), one.clone(), Grid::new(0)).unwrap();
         let wide = count(5, &Sensitivity::scalar(2).unwrap());
         assert_eq!(
-            account.release(&laplace, wide, "").unwrap_err(),
+            account.release_by(&laplace, wide, "").unwrap_err(),
             Error::SensitivityMismatch
         );
         let fine = Aggregate::claimed(Sensitive::new(5), one.clone(), person(), Grid::new(-3));
         assert_eq!(
-            account.release(&laplace, fine, "").unwrap_err(),
+            account.release_by(&laplace, fine, "").unwrap_err(),
             Error::GridMismatch
         );
         let row = PrivacyUnit::new("row", Neighbors::AddRemove);
         let other = Aggregate::claimed(Sensitive::new(5), one, row, Grid::new(0));
         assert_eq!(
-            account.release(&laplace, other, "").unwrap_err(),
+            account.release_by(&laplace, other, "").unwrap_err(),
             Error::UnitMismatch
         );
         assert!(account.ledger().charges().is_empty());

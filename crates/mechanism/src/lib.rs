@@ -1,4 +1,4 @@
-//! The only door from sensitive to public.
+//! The only boundary from sensitive to public.
 //!
 //! Most privacy bugs are not in the noise. They are a value that was printed on the way, a sensitivity that belonged to another query,
 //! a budget that was checked after the answer was made, a retry that was not charged. This crate makes those hard to write:
@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
-//! use mechanism::{Account, Aggregate, Laplace, MemoryLedger, Sensitive};
+//! use mechanism::{Account, Aggregate, MemoryLedger, Sensitive};
 //!
 //! let person = PrivacyUnit::new("person", Neighbors::AddRemove);
 //! let budget = Budget::new(Promise::Pure(Epsilon::parse("1")?), person.clone());
@@ -19,8 +19,8 @@
 //!
 //! let smokers = Sensitive::new(vec![true, false, true, true]);
 //! let count = Aggregate::count(&smokers, person);
-//! let laplace = Laplace::new(Epsilon::parse("0.5")?, count.sensitivity().clone(), count.grid())?;
-//! let release = account.release(&laplace, count, "smokers")?;
+//! let request = count.laplace(Epsilon::parse("0.5")?)?.for_purpose("smokers");
+//! let release = account.release(request)?;
 //! let (low, high) = release.interval(0.95).expect("Laplace noise has an interval");
 //! assert!(low < high);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,20 +33,20 @@ mod accuracy;
 mod aggregate;
 mod column;
 mod contest;
-#[cfg(test)]
-mod endless;
 mod error;
 mod exponential;
 mod gaussian;
 mod laplace;
 mod ledger;
 mod local_hashing;
+mod multiplier;
 mod noisy_max;
 mod permute_and_flip;
 mod propose_test_release;
 mod quantile;
 mod randomized_response;
 mod release;
+mod request;
 mod reservation;
 mod sensitive;
 mod sensitivity;
@@ -59,9 +59,10 @@ mod training;
 #[cfg(test)]
 mod trial;
 mod unary;
+mod unlimited;
 mod wide_laplace;
 
-pub use account::{Account, Mechanism, Permit, Stated};
+pub use account::{Account, MECHANISMS, Mechanism, Permit, Stated};
 pub use accuracy::Accuracy;
 pub use aggregate::{Aggregate, Points};
 pub use column::{Bounds, Column};
@@ -71,12 +72,14 @@ pub use gaussian::{Gaussian, GaussianOnIntegers};
 pub use laplace::Laplace;
 pub use ledger::{Charge, Ledger, MemoryLedger, Receipt, Refusal};
 pub use local_hashing::{HashedReport, LocalHashing};
+pub use multiplier::SquaredMultiplier;
 pub use noisy_max::NoisyMax;
 pub use permute_and_flip::PermuteAndFlip;
 pub use propose_test_release::ProposeTestRelease;
 pub use quantile::{Quantile, Quantiles};
 pub use randomized_response::RandomizedResponse;
 pub use release::Release;
+pub use request::Request;
 pub use reservation::Reservation;
 pub use sensitive::Sensitive;
 pub use sensitivity::Sensitivity;
@@ -87,3 +90,4 @@ pub use terms::Terms;
 pub use threshold::{GaussianThreshold, GroupName, LaplaceThreshold, OptimalThreshold};
 pub use training::{Fingerprint, SampledGaussian, Sampling, SavedTraining, Step, Summed, Training};
 pub use unary::{BitReports, UnaryEncoding};
+pub use unlimited::UnlimitedLedger;

@@ -82,7 +82,7 @@ impl Mechanism<Vec<i64>> for NoisyMax {
 mod tests {
     use super::*;
     use crate::Accuracy;
-    use crate::endless::account;
+    use crate::trial::account;
     use crate::trial::{FALSE_ALARM, LaplaceTable, black_box, claimed, keeps, loss};
     use accounting::Neighbors;
     use audit::black_box::Verdict;
@@ -156,7 +156,7 @@ mod tests {
         let mut account = account(Neighbors::AddRemove);
         let mut draw = || {
             account
-                .release(&noisy, claimed(&noisy, scores.clone()), "")
+                .release_by(&noisy, claimed(&noisy, scores.clone()), "")
                 .unwrap()
                 .into_value()
         };

@@ -91,7 +91,7 @@ impl Mechanism<Vec<i64>> for PermuteAndFlip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endless::account;
+    use crate::trial::account;
     use crate::trial::{FALSE_ALARM, black_box, claimed, keeps, loss};
     use accounting::Neighbors;
     use audit::black_box::Verdict;
@@ -167,7 +167,7 @@ mod tests {
         let mut account = account(Neighbors::AddRemove);
         let mut draw = || {
             account
-                .release(&flip, claimed(&flip, scores.clone()), "")
+                .release_by(&flip, claimed(&flip, scores.clone()), "")
                 .unwrap()
                 .into_value()
         };

@@ -144,7 +144,9 @@ impl<L: Ledger> Account<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Gaussian, GaussianThreshold, Laplace, MemoryLedger, Sensitive, Sensitivity};
+    use crate::{
+        Gaussian, GaussianThreshold, Laplace, MemoryLedger, Sensitive, Sensitivity, SquaredMultiplier,
+    };
     use accounting::{Budget, Neighbors};
     use exact::ratio;
     use noise::Grid;
@@ -230,9 +232,19 @@ mod tests {
     fn gaussians_cost_as_one_and_leaks_add_up() {
         let delta = Delta::parse("1e-6").unwrap();
         let counts = Sensitivity::vector(4, 1).unwrap();
-        let noise = Gaussian::with_multiplier(&ratio(50, 1), counts.clone(), Grid::new(0)).unwrap();
+        let noise = Gaussian::with_squared_multiplier(
+            &SquaredMultiplier::from_square(ratio(50, 1)),
+            counts.clone(),
+            Grid::new(0),
+        )
+        .unwrap();
         let pair = Charge::for_all(&[&noise, &noise], &person(), &delta, "").unwrap();
-        let single = Gaussian::with_multiplier(&ratio(25, 1), counts.clone(), Grid::new(0)).unwrap();
+        let single = Gaussian::with_squared_multiplier(
+            &SquaredMultiplier::from_square(ratio(25, 1)),
+            counts.clone(),
+            Grid::new(0),
+        )
+        .unwrap();
         let single = Charge::for_all(&[&single], &person(), &delta, "").unwrap();
         let epsilon = |charge: &Charge| match charge.guarantee.promise() {
             Promise::Approximate(epsilon, _) => epsilon.to_f64_up(),
@@ -240,7 +252,12 @@ mod tests {
         };
         assert!((epsilon(&pair) - epsilon(&single)).abs() < 1e-9);
         let leak = Delta::parse("4e-7").unwrap();
-        let groups = GaussianThreshold::with_multiplier(&ratio(50, 1), &leak, counts).unwrap();
+        let groups = GaussianThreshold::with_squared_multiplier(
+            &SquaredMultiplier::from_square(ratio(50, 1)),
+            &leak,
+            counts,
+        )
+        .unwrap();
         let all = Charge::for_all(&[&noise, &groups], &person(), &delta, "").unwrap();
         // The same Gaussians with 6e-7 of δ left for them.
         assert!(epsilon(&all) > epsilon(&pair) && epsilon(&all) < 1.03 * epsilon(&pair));

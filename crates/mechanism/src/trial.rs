@@ -1,9 +1,8 @@
 //! What the audits of mechanisms share: draws on two neighbouring inputs, and exact laws.
 
-use crate::endless::{person, sample};
-use crate::{Aggregate, Mechanism, Sensitive};
-use accounting::Neighbors;
-use audit::black_box::{Feature, Finding, Side};
+use crate::{Account, Aggregate, Mechanism, Sensitive, UnlimitedLedger};
+use accounting::{Neighbors, PrivacyUnit};
+use audit::black_box::{BlackBox, Feature, Finding, Side};
 pub(crate) use audit::exact_audit::LaplaceTable;
 use audit::exact_audit::{Answer, Finite, Law, smallest_epsilon};
 use exact::{Interval, Rational, ratio};
@@ -11,6 +10,39 @@ use noise::Grid;
 
 /// How often an audit here refutes a right mechanism.
 pub(crate) const FALSE_ALARM: f64 = 1e-9;
+
+pub(crate) fn person(neighbors: Neighbors) -> PrivacyUnit {
+    PrivacyUnit::new("person", neighbors)
+}
+
+pub(crate) fn account(neighbors: Neighbors) -> Account<UnlimitedLedger> {
+    Account::open(UnlimitedLedger::of_persons(neighbors)).unwrap()
+}
+
+/// Runs the mechanism through an account on both sides, at a false-alarm rate of 1e-9.
+pub(crate) fn sample<I, M: Mechanism<I>>(
+    mechanism: &M,
+    neighbors: Neighbors,
+    input: impl Fn(Side) -> Aggregate<I>,
+    features: &[Feature<M::Output>],
+    samples_per_side: u64,
+    delta: f64,
+) -> Finding {
+    let mut account = account(neighbors);
+    let draw = |side| {
+        account
+            .release_by(mechanism, input(side), "audit")
+            .unwrap()
+            .into_value()
+    };
+    BlackBox {
+        samples_per_side,
+        delta,
+        confidence: 1.0 - 1e-9,
+    }
+    .audit(draw, features)
+    .unwrap()
+}
 
 /// An input of which it is said that no unit moves it further than the mechanism was calibrated for, whether that is so or not.
 pub(crate) fn claimed<I, M: Mechanism<I>>(mechanism: &M, value: I) -> Aggregate<I> {

@@ -1,11 +1,11 @@
 //! Bits that can be drawn again: experiments are repeated from their seed.
 
+use crate::Entropy;
 use chacha20::ChaCha12Rng;
-use noise::Entropy;
 use rand_core::{Rng, SeedableRng};
 
-/// A stream of bits that its seed determines. For made-up data and simulated mechanisms alone: noise that protects somebody comes from
-/// [`noise::OsEntropy`].
+/// A stream of bits that its seed determines. For synthetic data, public splits and simulated mechanisms alone: noise that protects somebody comes from
+/// [`OsEntropy`](crate::OsEntropy).
 pub struct Seeded {
     stream: ChaCha12Rng,
 }
@@ -40,6 +40,25 @@ impl Seeded {
                 return word % count;
             }
         }
+    }
+
+    /// A uniform place in a list of this length; zero for an empty one.
+    pub fn index(&mut self, length: usize) -> usize {
+        self.below((length as u64).max(1)) as usize
+    }
+
+    /// Whether something of this probability happens.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// The numbers 0..count in a random order.
+    pub fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for place in (1..count).rev() {
+            order.swap(place, self.index(place + 1));
+        }
+        order
     }
 
     /// A standard normal number (Box and Muller; floats, for simulations only).
@@ -81,5 +100,10 @@ mod tests {
             assert!(seeded.below(3) < 3);
             assert!(seeded.normal().is_finite());
         }
+        assert_eq!(seeded.index(0), 0);
+        let mut order = seeded.order(100);
+        assert_ne!(order, (0..100).collect::<Vec<_>>());
+        order.sort_unstable();
+        assert_eq!(order, (0..100).collect::<Vec<_>>());
     }
 }

@@ -4,7 +4,7 @@
 //! axes. The callers give text and numbers, never markup, so that whatever they give is escaped.
 //!
 //! ```
-//! use deniable_report::{Column, Figure, Page, Row, Scale, Table};
+//! use report::{Column, Figure, Page, Row, Scale, Table};
 //!
 //! let mut table = Table::new([Column::Left("city"), Column::Right("people")]);
 //! table.row(["Oslo", "709"]);

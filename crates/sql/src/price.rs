@@ -4,7 +4,9 @@ use crate::Error;
 use crate::aggregation::{Aggregation, Measure, Selection, Statistic};
 use accounting::{Delta, Epsilon, PrivacyUnit, smallest_multiplier};
 use exact::{Rational, ratio, to_f64_nearest};
-use mechanism::{Accuracy, Gaussian, GaussianThreshold, Laplace, LaplaceThreshold, Sensitivity, Stated};
+use mechanism::{
+    Accuracy, Gaussian, GaussianThreshold, Laplace, LaplaceThreshold, Sensitivity, SquaredMultiplier, Stated,
+};
 use noise::Grid;
 
 /// The noise of one statistic.
@@ -138,15 +140,15 @@ pub(crate) fn price(
             for ((statistic, sensitivity), share) in
                 statistics.iter().zip(&sensitivities).zip(&gaussian.shares)
             {
-                let squared = &squared / share;
+                let squared = SquaredMultiplier::from_square(&squared / share);
                 noise.push(if selected && statistic.measure == Measure::Units {
-                    Noise::GaussianThreshold(GaussianThreshold::with_multiplier(
+                    Noise::GaussianThreshold(GaussianThreshold::with_squared_multiplier(
                         &squared,
                         &half,
                         sensitivity.clone(),
                     )?)
                 } else {
-                    Noise::Gaussian(Gaussian::with_multiplier(
+                    Noise::Gaussian(Gaussian::with_squared_multiplier(
                         &squared,
                         sensitivity.clone(),
                         grid(statistic),

@@ -14,15 +14,14 @@ mod made_up;
 mod planting;
 mod prediction;
 mod rows;
-mod seeded;
 mod tokenizer;
 
 pub use examples::TextExamples;
 pub use made_up::made_up_text;
+pub(crate) use noise::Seeded;
 pub use planting::{Phrase, Secret, plant, secrets};
 pub use prediction::{Prediction, Unigram};
 pub use rows::{Rows, Split, read_private_text, read_text};
-pub(crate) use seeded::Seeded;
 pub use tokenizer::{Digits, START, Vocabulary};
 
 /// Why text could not be read.

@@ -189,7 +189,7 @@ impl Source {
         let exact = Sensitive::new(vec![self.grid.round(value as f64); values]);
         let sensitivity = self.laplace.terms().sensitivity().clone();
         let aggregate = Aggregate::claimed(exact, sensitivity, self.person.clone(), self.grid);
-        Ok(account.release(&self.laplace, aggregate, "bits")?.reals())
+        Ok(account.release_by(&self.laplace, aggregate, "bits")?.reals())
     }
 }
 

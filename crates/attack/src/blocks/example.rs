@@ -108,7 +108,7 @@ pub fn privately(
     let mut account = Account::with_entropy(MemoryLedger::new(budget), entropy);
     let input = Aggregate::claimed(Sensitive::new(counts), sensitivity, unit, grid);
     let release = account
-        .release(&laplace, input, "the margins of a block")
+        .release_by(&laplace, input, "the margins of a block")
         .map_err(refused)?;
     let error = release
         .accuracy()

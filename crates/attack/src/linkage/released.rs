@@ -84,7 +84,7 @@ pub fn shown_groups(profile: &Profile, epsilon: &Epsilon, delta: &Delta) -> Resu
         person,
         Grid::new(0),
     );
-    let kept = account.release(&threshold, groups, "groups")?.into_value();
+    let kept = account.release_by(&threshold, groups, "groups")?.into_value();
     let mut shown = Shown::default();
     for name in kept {
         *shown.groups.entry(sizes[name as usize]).or_default() += 1;

@@ -142,7 +142,7 @@ impl Printer {
         let input = Aggregate::claimed(Sensitive::new(value), sensitivity, self.unit.clone(), grid);
         let release = self
             .account
-            .release(&laplace, input, "a number of the table")
+            .release_by(&laplace, input, "a number of the table")
             .map_err(refused)?;
         Ok((release.into_value(), margin))
     }
@@ -157,7 +157,7 @@ impl Printer {
         let input = Aggregate::claimed(Sensitive::new(Column::new(values)), one, self.unit.clone(), grid);
         let release = self
             .account
-            .release(&quantile, input, "a median of the table")
+            .release_by(&quantile, input, "a median of the table")
             .map_err(refused)?;
         Ok(release.into_value())
     }

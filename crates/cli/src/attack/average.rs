@@ -7,8 +7,8 @@ use super::people::age;
 use crate::account::figure;
 use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
 use accounting::Epsilon;
-use attack::Seeded;
 use attack::averaging::{Course, Forgetful, Question, campaign, mean_errors};
+use noise::Seeded;
 use std::path::PathBuf;
 
 /// Ask one question many times, by many accounts, in many forms; and two that differ in one person

@@ -3,10 +3,10 @@
 use super::told::{Outputs, Told, count, grouped, interval, percent, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::Epsilon;
-use attack::Seeded;
 use attack::bits::{Exposure, GridExposure, TextbookLaplace, grid_noise};
 use audit::binomial::clopper_pearson;
 use exact::to_f64_nearest;
+use noise::Seeded;
 use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 

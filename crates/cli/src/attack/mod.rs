@@ -2,7 +2,6 @@
 
 mod average;
 mod bits;
-mod known;
 mod linkage;
 mod membership;
 mod memorization;
@@ -10,8 +9,6 @@ mod people;
 mod reconstruct;
 mod table;
 mod told;
-
-pub(crate) use known::Known;
 
 use crate::terminal::CliError;
 use clap::{Args, Subcommand};

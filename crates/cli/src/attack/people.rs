@@ -4,7 +4,8 @@ use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::Reply;
 use ledger::{Place, Store};
-use sql::{Ask, Catalog, Dataset, Error};
+use sql::blocking::Dataset;
+use sql::{Ask, Catalog, Error};
 use tempfile::TempDir;
 
 /// A table `people` of (id, age, secret), a row a person. Who has which id and age is known to everybody.

@@ -1,45 +1,11 @@
 //! `deniable audit self`: every mechanism that Deniable ships, by every method there is, and the proof that each method can fail.
-//!
-//! ```text
-//! mechanism ──► exact      its law on neighbours: proved          with less noise: refuted
-//!           ──► grey box   a computation made of it               with a mistake:  refuted
-//!           ──► black box  draws through an account               with less noise: refuted
-//!           ──► fit        draws against the law that was proved
-//! ```
-
-mod check;
-mod choice;
-mod computation;
-mod door;
-mod endless;
-mod groups;
-mod median;
-mod noise;
-mod sparse;
-mod subject;
-mod survey;
-#[cfg(test)]
-mod tests;
-mod training;
 
 use super::report::{self, Gate};
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
-use ::noise::{Entropy, OsEntropy};
-use check::{Check, Effort};
-pub(super) use check::{Done, Expected};
-use choice::{Choice, Exponential, Flip, Noisy};
-use groups::{GaussianGroups, LaplaceGroups, OptimalGroups};
-use median::{Median, Proposed, Smooth, TwoMedians};
-use noise::{DiscreteGaussianNoise, GaussianNoise, LaplaceNoise};
-use sparse::Sparse;
+use conformance::Effort;
+use noise::{Entropy, OsEntropy};
 use std::path::PathBuf;
 use std::time::Instant;
-use subject::checks;
-use survey::{Hashing, Response, Unary};
-use training::SampledSum;
-
-/// How often a check by sampling refutes a right mechanism.
-const FALSE_ALARM: f64 = 1e-9;
 
 /// Audit every mechanism that Deniable ships, and show that the audit can fail
 ///
@@ -79,55 +45,6 @@ pub(super) struct Arguments {
     quiet: bool,
 }
 
-/// Every check, mechanism by mechanism.
-fn all_checks(effort: Effort) -> Vec<Check> {
-    let mut all: Vec<Check> = [
-        checks(LaplaceNoise, effort),
-        checks(GaussianNoise, effort),
-        checks(DiscreteGaussianNoise, effort),
-        checks(Choice::<Exponential>::new(), effort),
-        checks(Choice::<Flip>::new(), effort),
-        checks(Choice::<Noisy>::new(), effort),
-        checks(Sparse, effort),
-        checks(Median, effort),
-        checks(TwoMedians, effort),
-        checks(Smooth, effort),
-        checks(Proposed, effort),
-        checks(LaplaceGroups, effort),
-        checks(GaussianGroups, effort),
-        checks(OptimalGroups, effort),
-        checks(Response, effort),
-        checks(Unary, effort),
-        checks(Hashing, effort),
-        checks(SampledSum, effort),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    all.extend(computation::checks(effort));
-    all
-}
-
-/// The checks of the mechanisms that were asked for; a name that none has is an error.
-fn chosen(effort: Effort, only: &[String]) -> Result<Vec<Check>, CliError> {
-    let all = all_checks(effort);
-    for name in only {
-        if !all.iter().any(|check| check.mechanism.eq_ignore_ascii_case(name)) {
-            let mut known: Vec<&str> = all.iter().map(|check| check.mechanism).collect();
-            known.dedup();
-            known.sort_unstable();
-            known.dedup();
-            return fail(
-                format!("no mechanism is called `{name}`"),
-                format!("the names are {}", known.join(", ")),
-            );
-        }
-    }
-    let is_chosen =
-        |check: &Check| only.is_empty() || only.iter().any(|name| check.mechanism.eq_ignore_ascii_case(name));
-    Ok(all.into_iter().filter(is_chosen).collect())
-}
-
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if !(1..=256).contains(&arguments.threads) {
@@ -141,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     } else {
         Effort::Full
     };
-    let checks = chosen(effort, &arguments.only)?;
+    let checks = conformance::checks(effort, &arguments.only).map_err(explained)?;
     let seed = match arguments.seed {
         Some(seed) => seed,
         // Short enough to be typed.
@@ -150,7 +67,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (start, asked) = (Instant::now(), checks.len());
     let progress = Progress::new("audit", asked as u64, arguments.json || arguments.quiet);
     let interrupt = Interrupt::listen();
-    let done = check::run(checks, seed, arguments.threads, &progress, &interrupt);
+    let mut found = |done: &conformance::Done| {
+        progress.advance(1);
+        progress.label(format!("{} ({})", done.mechanism, done.method));
+    };
+    let done = conformance::run(checks, seed, arguments.threads, &mut found, &|| {
+        interrupt.was_pressed()
+    });
     drop(progress);
     let gate = Gate {
         rows: report::rows(done, |mechanism| replay(arguments, mechanism, seed)),

@@ -14,7 +14,7 @@ mod curve;
 mod description;
 mod file;
 mod gallery;
-mod gate;
+mod itself;
 mod laws;
 mod look;
 mod number;
@@ -58,7 +58,7 @@ enum Command {
     #[command(aliases = ["self-test", "demo"])]
     Gallery(gallery::Arguments),
     #[command(name = "self")]
-    Itself(gate::Arguments),
+    Itself(itself::Arguments),
 }
 
 /// Runs the command. A refuted claim is an error with exit code 4, after its report has been printed.
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Run(arguments) => run::run(arguments),
         Command::OneRun(arguments) => one_run::run(arguments),
         Command::Gallery(arguments) => gallery::run(arguments),
-        Command::Itself(arguments) => gate::run(arguments),
+        Command::Itself(arguments) => itself::run(arguments),
     }
 }
 

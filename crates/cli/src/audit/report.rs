@@ -1,8 +1,7 @@
 //! What came of the gate, for people and programs.
 
-use super::gate::{Done, Expected};
-use crate::terminal::CliError;
 use audit::report::{Judgement, Method, Report};
+use conformance::{Done, Error, Expected};
 use report::{Column, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,7 +14,7 @@ pub(super) struct Row {
     pub(super) method: Method,
     /// What was made wrong on purpose.
     pub(super) mistake: Option<String>,
-    pub(super) judgement: Result<Judgement, CliError>,
+    pub(super) judgement: Result<Judgement, Error>,
     pub(super) is_right: bool,
     pub(super) time: Duration,
 }
@@ -249,7 +248,12 @@ impl Row {
         let right = if self.is_right { "right" } else { "WRONG" };
         let judgement = match &self.judgement {
             Ok(judgement) => judgement,
-            Err(error) => return format!("{of}, {}: {right}, it did not run\n  {error}\n", self.method),
+            Err(error) => {
+                return format!(
+                    "{of}, {}: {right}, it did not run\n  error: {error}\n",
+                    self.method
+                );
+            }
         };
         let evidence = &judgement.evidence;
         let mut text = format!(
@@ -325,7 +329,7 @@ mod tests {
         Judgement::exact(Claim::pure(Rational::ONE), &[Laws::new(["0", "1"], [law, moved])]).expect("judged")
     }
 
-    fn row(mistake: Option<&str>, judgement: Result<Judgement, CliError>, is_right: bool) -> Row {
+    fn row(mistake: Option<&str>, judgement: Result<Judgement, Error>, is_right: bool) -> Row {
         Row {
             mechanism: "Laplace",
             method: Method::Exact,
@@ -364,7 +368,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_in_full() {
-        let failed = CliError::bad_input("no sampler has so little noise");
+        let failed = Error::Failed("no sampler has so little noise".to_owned());
         let rows = vec![
             row(None, Ok(judged(1)), false),
             row(Some("less noise"), Ok(judged(2)), false),

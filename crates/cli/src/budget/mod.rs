@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use ledger::{Head, Place, Store};
 use serde_json::json;
 use spent::Spent;
-use sql::Dataset;
+use sql::blocking::Dataset;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

@@ -6,7 +6,7 @@ use accounting::{
     Accountant, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders,
 };
 use ledger::{Entry, Left, Place, Rules, Store, Verified};
-use sql::Dataset;
+use sql::blocking::Dataset;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -8,7 +8,8 @@ use crate::terminal::{self, CliError, explained, fail};
 use clap::Args;
 use search::Wanted;
 use serde_json::json;
-use sql::{Ask, Dataset, Explanation};
+use sql::blocking::Dataset;
+use sql::{Ask, Explanation};
 
 const EXAMPLES: &str = "\
 Examples:

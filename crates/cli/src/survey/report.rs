@@ -54,7 +54,7 @@ pub(super) fn release<M: Mechanism<Vec<u32>>>(
 ) -> Result<(M::Output, Receipt), Error> {
     let budget = Budget::new(mechanism.terms().promise().clone(), respondent());
     let mut account = Account::open(MemoryLedger::new(budget))?;
-    let release = account.release(mechanism, Aggregate::answers(answers, respondent()), purpose)?;
+    let release = account.release_by(mechanism, Aggregate::answers(answers, respondent()), purpose)?;
     let receipt = release.receipt().clone();
     Ok((release.into_value(), receipt))
 }

@@ -9,7 +9,7 @@ use super::session::{self, Shown};
 use crate::dataset::CatalogArguments;
 use crate::terminal::{CliError, explained, fail};
 use device::Device;
-use sql::Dataset;
+use sql::blocking::Dataset;
 use train::models::{Features, Mlp, MlpShape};
 use train::private::Units;
 

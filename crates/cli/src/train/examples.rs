@@ -3,7 +3,7 @@
 use super::origin::Source;
 use crate::terminal::{CliError, explained};
 use sha2::{Digest, Sha256};
-use sql::Dataset;
+use sql::blocking::Dataset;
 use train::models::{Features, Targets, Tokens};
 use train::private::{Examples, PerUnit, Units};
 use train::text::{START, Vocabulary, made_up_text, read_private_text};

@@ -17,7 +17,7 @@ use crate::compute::{DeviceName, cuda};
 use crate::terminal::{CliError, exit_code, explained};
 use device::{Cpu, Device};
 use mechanism::Account;
-use sql::Dataset;
+use sql::blocking::Dataset;
 use std::path::Path;
 use train::model::Model;
 use train::models::{Part, Sharded};

@@ -2,8 +2,8 @@
 
 use super::model_file::{promise, read_language};
 use crate::terminal::{self, CliError, explained, fail};
-use attack::Seeded;
 use noise::Entropy;
+use noise::Seeded;
 use serde_json::json;
 use std::path::PathBuf;
 use train::models::LanguageModel;

@@ -12,7 +12,7 @@ use crate::dataset::CatalogArguments;
 use crate::terminal::{CliError, explained, fail};
 use clap::ValueEnum;
 use device::Device;
-use sql::Dataset;
+use sql::blocking::Dataset;
 use std::path::PathBuf;
 use train::models::{AnyLanguageModel, LanguageModel, Network, Tokens};
 use train::private::Units;

@@ -6,8 +6,9 @@ use crate::terminal::{CliError, explained, fail};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules, Store};
 use serde::{Deserialize, Serialize};
+use sql::Catalog;
+use sql::blocking::Dataset;
 use sql::catalog::Source as Rows;
-use sql::{Catalog, Dataset};
 use std::path::{Path, PathBuf};
 
 /// The name of the note.
@@ -114,7 +115,7 @@ pub(super) fn files_of(rows: &Rows) -> Vec<PathBuf> {
             files.map(|file| file.path()).collect()
         }
         Rows::Csv(path) | Rows::Parquet(path) => vec![path.clone()],
-        Rows::Postgres { .. } => Vec::new(),
+        Rows::Postgres { .. } | Rows::Memory(_) => Vec::new(),
     }
 }
 

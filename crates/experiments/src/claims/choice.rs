@@ -67,7 +67,7 @@ fn meeting() -> Result<Outcome, Fault> {
     let mut chosen = [0u64; 5];
     for _ in 0..20_000 {
         chosen[account
-            .release(&mechanism, calendars(FREE, &sensitivity), "a date")?
+            .release_by(&mechanism, calendars(FREE, &sensitivity), "a date")?
             .into_value()] += 1;
     }
     let follows = categorical_test(&chosen, &probabilities, FALSE_ALARM).is_consistent();
@@ -99,7 +99,7 @@ fn shortfall<M: Mechanism<Vec<i64>, Output = usize>>(mechanism: &M, runs: usize)
     for _ in 0..runs {
         total += 10
             - FREE[account
-                .release(mechanism, calendars(FREE, &sensitivity), "a date")?
+                .release_by(mechanism, calendars(FREE, &sensitivity), "a date")?
                 .into_value()];
     }
     Ok(total as f64 / runs as f64)
@@ -118,7 +118,7 @@ fn winners() -> Result<Outcome, Fault> {
             FREE_WITHOUT_ONE
         };
         account
-            .release(&noisy, calendars(free, &sensitivity), "audit")
+            .release_by(&noisy, calendars(free, &sensitivity), "audit")
             .expect("budget")
             .into_value() as i64
     };

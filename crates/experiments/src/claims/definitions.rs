@@ -150,14 +150,14 @@ fn post_processing() -> Result<Outcome, Fault> {
     let sensitivity = Sensitivity::scalar(1)?;
     let laplace = Laplace::new(Epsilon::parse("1")?, sensitivity.clone(), Grid::new(0))?;
     let release = account
-        .release(&laplace, count(3, &sensitivity), "a count")?
+        .release_by(&laplace, count(3, &sensitivity), "a count")?
         .map(|value| value.max(0) / 2);
     let charges = account.ledger().charges().len();
     drop(release);
     let draw = |side: Side| {
         let input = count(i64::from(side == Side::Second), &sensitivity);
         let release = account
-            .release(&laplace, input, "audit")
+            .release_by(&laplace, input, "audit")
             .expect("budget for the audit");
         release.map(|value| value.clamp(-2, 3) * 7).into_value()
     };

@@ -65,7 +65,7 @@ fn private() -> Result<Outcome, Fault> {
     let mut account = plenty(person())?;
     let draw = |side: Side| {
         account
-            .release(&scalar, count(i64::from(side == Side::Second), &one), "audit")
+            .release_by(&scalar, count(i64::from(side == Side::Second), &one), "audit")
             .expect("budget")
             .into_value()
     };
@@ -82,7 +82,7 @@ fn private() -> Result<Outcome, Fault> {
             Grid::new(0),
         );
         account
-            .release(&vector, input, "audit")
+            .release_by(&vector, input, "audit")
             .expect("budget")
             .into_value()
     };

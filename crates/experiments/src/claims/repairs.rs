@@ -112,7 +112,7 @@ fn medians() -> Result<Outcome, Fault> {
 fn release<M: Mechanism<Column>>(mechanism: &M, values: &[i64], grid: Grid) -> Result<M::Output, Fault> {
     let mut account = super::local::plenty(respondent())?;
     Ok(account
-        .release(mechanism, column(values, grid)?, "a median")?
+        .release_by(mechanism, column(values, grid)?, "a median")?
         .into_value())
 }
 
@@ -143,7 +143,7 @@ fn audit_median<M: Mechanism<Column>>(
             Grid::new(0),
         );
         key(&account
-            .release(mechanism, input, "audit")
+            .release_by(mechanism, input, "audit")
             .expect("budget")
             .into_value())
     };

@@ -121,7 +121,7 @@ fn surveys(people: usize, yes: usize, runs: usize) -> Result<Vec<f64>, Fault> {
     // All surveys at once: each person answers once in each.
     let answers: Vec<u32> = (0..people).map(|person| u32::from(person < yes)).collect();
     let input = Aggregate::answers(Sensitive::new(answers.repeat(runs)), respondent());
-    let reports = account.release(&response, input, "simulation")?.into_value();
+    let reports = account.release_by(&response, input, "simulation")?.into_value();
     reports
         .chunks(people)
         .map(|survey| Ok(response.estimate(survey, 0.95)?[1].fraction))

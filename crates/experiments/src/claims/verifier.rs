@@ -72,7 +72,7 @@ fn is_sharp(interval: &Interval) -> bool {
 }
 
 fn middle(interval: &Interval) -> String {
-    let digits = ::report::significant(interval.to_f64_nearest(), 10);
+    let digits = report::significant(interval.to_f64_nearest(), 10);
     if digits.contains('.') {
         digits.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::endless::person;
 use crate::trial::black_box;
+use crate::trial::person;
 use crate::{Account, MemoryLedger, Sensitive};
 use accounting::{Budget, Neighbors, epsilon_of_discrete_gaussian};
 use audit::black_box::Verdict;
@@ -184,7 +184,7 @@ fn both_kinds_of_points_are_released() {
     let grid = Grid::new(-4);
     let analytic = Gaussian::analytic(epsilon("1"), delta("1e-6"), scalar(16), grid).unwrap();
     let one = Aggregate::claimed(Sensitive::new(1600i64), scalar(16), unit.clone(), grid);
-    let release = account.release(&analytic, one, "one").unwrap();
+    let release = account.release_by(&analytic, one, "one").unwrap();
     let (low, high) = release.interval(1.0 - 1e-12).unwrap();
     assert!(low < 100.0 && high > 100.0 && high - low < 100.0);
     assert_eq!(
@@ -197,7 +197,7 @@ fn both_kinds_of_points_are_released() {
         unit,
         grid,
     );
-    let release = account.release(&analytic, many, "many").unwrap();
+    let release = account.release_by(&analytic, many, "many").unwrap();
     assert_eq!(release.intervals(0.95).unwrap().len(), 3);
 }
 

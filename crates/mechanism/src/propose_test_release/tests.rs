@@ -1,7 +1,7 @@
 use super::*;
 use crate::Sensitive;
-use crate::endless::{account, person, sample};
 use crate::threshold::laplace_tail;
+use crate::trial::{account, person, sample};
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Finite, Law, satisfies};
 use exact::{Integer, Interval, ratio};
@@ -131,7 +131,7 @@ fn dense_data_is_answered_and_sparse_is_not() {
     let mut account = account(Neighbors::ChangeOne);
     let dense: Vec<i64> = (0..2_001).map(|row| 7_000 + row).collect();
     let answer = account
-        .release(&mechanism, aggregate(&dense), "median")
+        .release_by(&mechanism, aggregate(&dense), "median")
         .unwrap()
         .into_value()
         .unwrap();
@@ -141,14 +141,14 @@ fn dense_data_is_answered_and_sparse_is_not() {
     let sparse = [0, 1 << 20, 1 << 30];
     assert_eq!(
         account
-            .release(&mechanism, aggregate(&sparse), "median")
+            .release_by(&mechanism, aggregate(&sparse), "median")
             .unwrap()
             .into_value(),
         None
     );
     assert_eq!(
         account
-            .release(&mechanism, aggregate(&[]), "median")
+            .release_by(&mechanism, aggregate(&[]), "median")
             .unwrap()
             .into_value(),
         None

@@ -1,5 +1,5 @@
 use super::*;
-use crate::endless::{account, person, sample};
+use crate::trial::{account, person, sample};
 use crate::{Sensitive, column};
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Answer, Finite, Law as OutputLaw, smallest_epsilon};
@@ -253,7 +253,7 @@ fn answers_are_near_and_in_order() {
     )
     .unwrap();
     let mut account = account(Neighbors::AddRemove);
-    let release = account.release(&quantiles, column(), "quantiles").unwrap();
+    let release = account.release_by(&quantiles, column(), "quantiles").unwrap();
     for (answer, expected) in release.reals().into_iter().zip([180.0, 20.0, 100.0]) {
         assert!((answer - expected).abs() < 20.0, "{answer} for {expected}");
     }
@@ -263,7 +263,7 @@ fn answers_are_near_and_in_order() {
     assert!((35.3..35.4).contains(&width), "{width}");
     assert!(
         account
-            .release(&quantile, column(), "median")
+            .release_by(&quantile, column(), "median")
             .unwrap()
             .interval(0.9)
             .is_none()
@@ -288,7 +288,7 @@ fn extreme_ranges_and_data() {
             vec![i64::MIN, i64::MAX],
         ] {
             let input = aggregate(&data, Neighbors::AddRemove);
-            let release = account.release(&quantile, input, "extremes").unwrap();
+            let release = account.release_by(&quantile, input, "extremes").unwrap();
             assert!((lower..=upper).contains(release.value()));
         }
     }
@@ -297,7 +297,7 @@ fn extreme_ranges_and_data() {
     assert!(Quantiles::new(&one(), &[], bounds(0, 1), Neighbors::AddRemove).is_err());
     let changed = aggregate(&[1], Neighbors::ChangeOne);
     let refused =
-        super::super::endless::account(Neighbors::ChangeOne).release(&new(ratio(1, 2)).unwrap(), changed, "");
+        crate::trial::account(Neighbors::ChangeOne).release_by(&new(ratio(1, 2)).unwrap(), changed, "");
     assert_eq!(refused.unwrap_err(), Error::NeighborsMismatch);
 }
 
@@ -309,7 +309,7 @@ fn many_rows() {
     let quantile = Quantile::new(one(), &ratio(1, 3), bounds(0, 1 << 40), Neighbors::AddRemove).unwrap();
     let start = std::time::Instant::now();
     let answer = *account(Neighbors::AddRemove)
-        .release(&quantile, aggregate(&data, Neighbors::AddRemove), "speed")
+        .release_by(&quantile, aggregate(&data, Neighbors::AddRemove), "speed")
         .unwrap()
         .value();
     println!("{answer} in {:?}", start.elapsed());

@@ -239,7 +239,7 @@ fn neighbours_must_have_equally_many_answers() {
     let mut account = Account::open(MemoryLedger::new(budget)).unwrap();
     let input = Aggregate::answers(Sensitive::new(vec![0, 1]), person);
     assert_eq!(
-        account.release(&gamma("0.25"), input, "test").unwrap_err(),
+        account.release_by(&gamma("0.25"), input, "test").unwrap_err(),
         Error::NeighborsMismatch
     );
     // Two answers from each unit are more than the claim covers.
@@ -252,7 +252,7 @@ fn neighbours_must_have_equally_many_answers() {
     let budget = Budget::new(Promise::Pure(epsilon("10")), respondent());
     let mut account = Account::open(MemoryLedger::new(budget)).unwrap();
     assert_eq!(
-        account.release(&gamma("0.25"), input, "test").unwrap_err(),
+        account.release_by(&gamma("0.25"), input, "test").unwrap_err(),
         Error::SensitivityMismatch
     );
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Sensitive;
-use crate::endless::{account, person, sample};
+use crate::trial::{account, person, sample};
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Answer, Finite, Law, smallest_epsilon};
 use noise::Grid;
@@ -176,7 +176,7 @@ fn audit_smooth_median() {
     let draws: Vec<i64> = (0..1_200)
         .map(|_| {
             account
-                .release(&mechanism, aggregate(&first), "")
+                .release_by(&mechanism, aggregate(&first), "")
                 .unwrap()
                 .into_value()
         })
@@ -226,18 +226,20 @@ fn many_rows_and_extremes() {
     let mechanism = smooth("1", 1 << 40);
     let data: Vec<i64> = (0..20_000).map(|row| (1 << 39) + row).collect();
     let answer = *account
-        .release(&mechanism, aggregate(&data), "median")
+        .release_by(&mechanism, aggregate(&data), "median")
         .unwrap()
         .value();
     // S ≤ 1/β·e^−1 ≈ 1, so s ≈ 2; a Cauchy is beyond 10^9·s with probability under 1e-9.
     assert!((answer - (1 << 39)).abs() < 20_000 + 4_000_000_000);
     for data in [vec![], vec![i64::MAX], vec![7; 5_000]] {
-        account.release(&mechanism, aggregate(&data), "median").unwrap();
+        account
+            .release_by(&mechanism, aggregate(&data), "median")
+            .unwrap();
     }
     let point = SmoothMedian::new(Epsilon::parse("1").unwrap(), bounds(0)).unwrap();
     assert_eq!(
         *account
-            .release(&point, aggregate(&[3, 4]), "median")
+            .release_by(&point, aggregate(&[3, 4]), "median")
             .unwrap()
             .value(),
         0

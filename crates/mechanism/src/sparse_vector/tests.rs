@@ -1,7 +1,7 @@
 use super::*;
 use crate::MemoryLedger;
-use crate::endless::{account, person};
 use crate::trial::{FALSE_ALARM, LaplaceTable, black_box, claimed, keeps, loss};
+use crate::trial::{account, person};
 use accounting::Budget;
 use audit::black_box::Verdict;
 use audit::exact_audit::Finite;
@@ -147,7 +147,7 @@ fn draws_follow_the_law() {
     let mut seen = vec![0u64; answers.len()];
     for _ in 0..trials {
         let drawn = account
-            .release(&watch, claimed(&watch, queries.clone()), "")
+            .release_by(&watch, claimed(&watch, queries.clone()), "")
             .unwrap()
             .into_value();
         seen[answers.iter().position(|answers| *answers == drawn).unwrap()] += 1;

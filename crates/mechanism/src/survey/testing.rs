@@ -23,7 +23,10 @@ pub(crate) fn release<M: Mechanism<Vec<u32>>>(mechanism: &M, answers: Vec<u32>) 
     let budget = Budget::new(mechanism.terms().promise().clone(), respondent());
     let mut account = Account::open(MemoryLedger::new(budget)).unwrap();
     let input = Aggregate::answers(Sensitive::new(answers), respondent());
-    account.release(mechanism, input, "audit").unwrap().into_value()
+    account
+        .release_by(mechanism, input, "audit")
+        .unwrap()
+        .into_value()
 }
 
 /// Holds the laws of one report, one law for each answer, to a claim: ε is as claimed within 1e-12, and never above.

@@ -1,6 +1,6 @@
 use super::{GroupName, check, least_threshold, present, reaching, terms, with_leak};
 use crate::gaussian::recorded;
-use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
+use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, SquaredMultiplier, Stated, Terms};
 use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, epsilon_of_gaussian, smallest_multiplier};
 use exact::{Interval, Rational, ratio, to_f64_nearest};
 use noise::RoundedGaussian;
@@ -57,11 +57,12 @@ impl GaussianThreshold {
     ///
     /// # Errors
     /// When there is no noise, no δ, or more than one step in a count.
-    pub fn with_multiplier(
-        multiplier_squared: &Rational,
+    pub fn with_squared_multiplier(
+        multiplier_squared: &SquaredMultiplier,
         threshold_delta: &Delta,
         sensitivity: Sensitivity,
     ) -> Result<Self, Error> {
+        let multiplier_squared = multiplier_squared.as_rational();
         if *multiplier_squared <= Rational::ZERO {
             return Err(accounting::Error::NoNoise.into());
         }

@@ -1,7 +1,7 @@
 use super::optimal::{KeepLaw, probabilities};
 use super::tests::{aggregate, delta, epsilon, grown, in_groups};
 use super::*;
-use crate::endless::sample;
+use crate::trial::sample;
 use audit::black_box::{Feature, Verdict};
 use audit::exact_audit::{Finite, Law, smallest_delta_at};
 use exact::{power_of_two, ratio};

@@ -1,6 +1,6 @@
 use super::gaussian::tail as gaussian_tail;
 use super::*;
-use crate::endless::{account, person, sample};
+use crate::trial::{account, person, sample};
 use audit::black_box::{Feature, Side, Verdict};
 use audit::exact_audit::{Finite, Law, satisfies};
 use exact::{Integer, ratio, to_f64_nearest};
@@ -214,14 +214,14 @@ fn order_and_repetition_of_the_input_do_not_show() {
     let mut account = account(Neighbors::AddRemove);
     let groups = vec![(7, 900), (3, 500), (5, -4), (4, 0), (7, 100), (1, 800)];
     let release = account
-        .release(&mechanism, aggregate(groups.clone(), &sensitivity), "groups")
+        .release_by(&mechanism, aggregate(groups.clone(), &sensitivity), "groups")
         .unwrap();
     let names: Vec<i64> = release.value().iter().map(|group| group.0).collect();
     assert_eq!(names, [1, 3, 7]);
     assert!(release.value()[2].1 > 950);
     let optimal = OptimalThreshold::new(epsilon("5"), delta("0.001"), sensitivity.clone()).unwrap();
     let release = account
-        .release(&optimal, aggregate(groups, &sensitivity), "groups")
+        .release_by(&optimal, aggregate(groups, &sensitivity), "groups")
         .unwrap();
     assert_eq!(*release.value(), [1, 3, 7]);
 }
@@ -234,7 +234,7 @@ fn other_neighbours_and_parameters_are_refused() {
     let mechanism =
         LaplaceThreshold::new(epsilon("1"), delta("0.01"), changed.sensitivity().clone()).unwrap();
     let refused = account(Neighbors::ChangeOne)
-        .release(&mechanism, changed, "groups")
+        .release_by(&mechanism, changed, "groups")
         .unwrap_err();
     assert_eq!(refused, Error::NeighborsMismatch);
     let new = |e: &str, d: &str, s: Sensitivity| OptimalThreshold::new(epsilon(e), delta(d), s);

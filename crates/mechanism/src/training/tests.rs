@@ -1,5 +1,5 @@
 use super::*;
-use crate::endless::account;
+use crate::trial::account;
 use crate::trial::black_box;
 use crate::{Account, MemoryLedger, Sensitive};
 use accounting::{Budget, Epsilon};

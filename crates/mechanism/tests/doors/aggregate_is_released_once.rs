@@ -8,6 +8,6 @@ fn main() {
     let mut account = Account::open(MemoryLedger::new(Budget::new(Promise::Pure(one.clone()), unit.clone()))).unwrap();
     let count = Aggregate::count(&Sensitive::new(vec![true]), unit);
     let laplace = Laplace::new(one, count.sensitivity().clone(), count.grid()).unwrap();
-    let _ = account.release(&laplace, count, "first");
-    let _ = account.release(&laplace, count, "second");
+    let _ = account.release_by(&laplace, count, "first");
+    let _ = account.release_by(&laplace, count, "second");
 }

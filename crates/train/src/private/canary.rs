@@ -6,11 +6,9 @@ use super::trainer::private_sum;
 use super::units::{Examples, Units};
 use crate::Error;
 use crate::model::{Model, Parameter};
-use accounting::{Budget, Promise, Ratio};
+use accounting::Ratio;
 use device::{Cpu, Device};
-use mechanism::{
-    Account, Aggregate, Charge, Ledger, Receipt, Refusal, SampledGaussian, Sensitive, Stated, Training,
-};
+use mechanism::{Account, Aggregate, SampledGaussian, Sensitive, Stated, Training, UnlimitedLedger};
 use noise::{Keyed, random_order};
 use std::borrow::Cow;
 
@@ -48,7 +46,7 @@ pub struct CanaryView {
 pub struct CanaryAudit {
     plan: Plan,
     mechanism: SampledGaussian,
-    account: Account<Endless>,
+    account: Account<UnlimitedLedger>,
     sides: [(Gradients, Units); 2],
     shuffling: Keyed,
     defect: Option<Defect>,
@@ -57,23 +55,6 @@ pub struct CanaryAudit {
 impl std::fmt::Debug for CanaryAudit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "CanaryAudit({:?})", self.defect)
-    }
-}
-
-/// Takes every charge: there is no data here that a budget could protect.
-struct Endless(Budget);
-
-impl Ledger for Endless {
-    fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal> {
-        Ok(Receipt { number: 0, charge })
-    }
-
-    fn budget(&self) -> &Budget {
-        &self.0
-    }
-
-    fn remaining(&self) -> Promise {
-        self.0.limit().clone()
     }
 }
 
@@ -127,11 +108,10 @@ impl CanaryAudit {
             mechanism::Sampling::Poisson { .. } => others,
             _ => others + 1,
         };
-        let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
         Ok(Self {
             mechanism: drawn.mechanism(numbers)?,
             plan: plan.clone(),
-            account: Account::open(Endless(budget))?,
+            account: Account::open(UnlimitedLedger::new(plan.unit()))?,
             sides: [
                 (gradients(false), Units::each_example(without)),
                 (gradients(true), Units::each_example(others + 1)),

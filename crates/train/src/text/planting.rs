@@ -77,7 +77,7 @@ pub fn secrets(copies: &[usize], seed: u64) -> Result<Vec<Secret>, TextError> {
     let order = entropy.order(owners.len());
     let chosen = order.into_iter().zip(copies).map(|(owner, copies)| Secret {
         prefix: format!("the pin of {} is ", owners[owner]),
-        pin: format!("{:04}", entropy.below(10_000)),
+        pin: format!("{:04}", entropy.index(10_000)),
         copies: *copies,
     });
     Ok(chosen.collect())

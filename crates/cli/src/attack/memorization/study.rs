@@ -1,12 +1,12 @@
 //! The arms of the study, trained and asked.
 
-use super::super::Known;
 use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Promise};
 use attack::memorization::{
     Allowed, Candidates, Line, Rank, Ranking, Remembered, Summary, allowed, rank_all, remembered,
 };
 use device::Device;
+use experiments::ObservedModel;
 use serde::Serialize;
 use train::case_study::{
     Data, Language, Learner, Privacy, Progress, Recipe, Snapshot, Study, Trained, predict, train,
@@ -151,7 +151,7 @@ impl Wanted {
         let candidates = Candidates::pins(4, |pin| vocabulary.encode(pin)).map_err(explained)?;
         let mut ranking = |prefix: &str| -> Ranking {
             rank_all(
-                &mut Known(model),
+                &mut ObservedModel(model),
                 &[START],
                 &vocabulary.encode(prefix),
                 &candidates,

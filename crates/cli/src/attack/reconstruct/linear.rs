@@ -376,8 +376,8 @@ impl Row<'_> {
 }
 
 /// A stream for one run of one setting: settings share secrets and queries, so that they differ in their noise alone.
-fn stream(seed: u64, run: u64) -> attack::Seeded {
-    attack::Seeded::new(seed.wrapping_mul(1_000_003).wrapping_add(run))
+fn stream(seed: u64, run: u64) -> noise::Seeded {
+    noise::Seeded::new(seed.wrapping_mul(1_000_003).wrapping_add(run))
 }
 
 /// What went wrong in the library, or nothing could.

@@ -6,11 +6,12 @@ use super::document;
 use super::table_file::{self, CENSUS, Described};
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
+use attack::Patience;
 use attack::published::{
     self, Cell, Effort, Engine, Findings, Influence, Kind, Table, males_of_the_census, privately,
 };
-use attack::{Patience, Seeded};
 use clap::ValueEnum;
+use noise::Seeded;
 use report::Report;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -186,7 +186,7 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use attack::Seeded;
+    use noise::Seeded;
     use std::collections::BTreeSet;
 
     const TEXT: &str = "one\ntwo\r\nthree\n\nfive";

@@ -274,7 +274,7 @@ fn percent(part: u64, of: u64) -> String {
 mod tests {
     use super::super::canaries::plant;
     use super::*;
-    use attack::Seeded;
+    use noise::Seeded;
 
     fn secrets(count: usize) -> Secrets {
         let planted = plant("a line\n", count, "planted.txt", &mut Seeded::new(9));

@@ -1,9 +1,9 @@
 //! A2: the census table of seven people.
 
-use crate::reproduce::{Fault, Outcome};
+use crate::claims::{Fault, Outcome};
 use accounting::Epsilon;
-use attack::Seeded;
 use attack::published::{Effort, Table, census, males_of_the_census, privately, reconstruct};
+use noise::Seeded;
 
 /// The people, as the table's own words for them.
 const EXPECTED: &str = "8 F B single, 18 M W single, 24 F W single, 30 M W married, 36 F B married, \

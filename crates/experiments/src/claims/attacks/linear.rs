@@ -1,12 +1,12 @@
 //! A1: noise below √n gives nearly everybody away; above it, and under a promise, hardly anybody.
 
-use crate::reproduce::{Fault, Outcome};
+use crate::claims::{Fault, Outcome};
 use accounting::{Delta, Epsilon};
-use attack::Seeded;
 use attack::linear::{
     Fit, Method, Model, Noise, Queries, estimate, expected_of_least_squares, interrogate, right, rounded,
     secrets,
 };
+use noise::Seeded;
 use report::{Figure, Scale, significant};
 
 const PEOPLE: usize = 128;

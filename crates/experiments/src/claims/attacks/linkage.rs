@@ -1,6 +1,6 @@
 //! A4: who is singled out, and who is found.
 
-use crate::reproduce::{Fault, Outcome};
+use crate::claims::{Fault, Outcome};
 use accounting::{Delta, Epsilon};
 use attack::linkage::{
     Matching, Partition, census, identifying_sets, judge, link, reviews, shown_groups, shown_probability,

@@ -1,7 +1,7 @@
 //! M1: tracing from means, and the line that it stays under with noise.
 
-use crate::reproduce::local::FALSE_ALARM;
-use crate::reproduce::{Fault, Outcome};
+use crate::claims::local::FALSE_ALARM;
+use crate::claims::{Fault, Outcome};
 use accounting::{Delta, Epsilon};
 use attack::membership::{Accusations, Experiment, Limit, Noise, Population, Scores};
 use audit::binomial::{lower_limit, upper_limit};

@@ -2,7 +2,8 @@
 
 use super::super::{Fault, Outcome};
 use accounting::Epsilon;
-use sql::{Ask, Catalog, Dataset};
+use sql::blocking::Dataset;
+use sql::{Ask, Catalog};
 
 const PEOPLE: usize = 200;
 /// The person who is added.

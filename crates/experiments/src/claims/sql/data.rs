@@ -3,7 +3,8 @@
 use super::super::Fault;
 use accounting::{Epsilon, Neighbors};
 use ledger::{Place, Store};
-use sql::{Answered, Ask, Catalog, Dataset, Error, Explanation};
+use sql::blocking::Dataset;
+use sql::{Answered, Ask, Catalog, Error, Explanation};
 use std::cell::Cell;
 use tempfile::TempDir;
 

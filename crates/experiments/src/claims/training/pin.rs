@@ -2,7 +2,7 @@
 //! has the published size.
 
 use super::super::{Fault, Outcome};
-use crate::attack::Known;
+use crate::ObservedModel;
 use accounting::{Delta, Epsilon, Promise};
 use attack::memorization::{Candidates, Rank, Ranking, rank_all};
 use device::Cpu;
@@ -101,7 +101,7 @@ fn ask(study: &Study, data: &Data, recipe: &Recipe, delta: &Delta) -> Result<Ask
     learner.load(&result.weights);
     let candidates = Candidates::pins(4, |pin| data.vocabulary.encode(pin))?;
     let prefix = data.vocabulary.encode(&study.prefix);
-    let ranking: Ranking = rank_all(&mut Known(&mut learner), &[START], &prefix, &candidates);
+    let ranking: Ranking = rank_all(&mut ObservedModel(&mut learner), &[START], &prefix, &candidates);
     let epsilon = match recipe.guarantee(study.rows, recipe.steps, delta)? {
         Some(guarantee) => match guarantee.promise() {
             Promise::Pure(epsilon) | Promise::Approximate(epsilon, _) => epsilon.to_f64_up(),

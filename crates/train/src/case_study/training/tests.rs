@@ -78,12 +78,12 @@ fn data() -> Data {
     let rows = |count: usize, entropy: &mut Seeded| {
         let mut tokens = Vec::new();
         for _ in 0..count {
-            let mut last = entropy.below(6);
+            let mut last = entropy.index(6);
             for _ in 0..5 {
                 last = if entropy.chance(0.8) {
                     (last + 1) % 6
                 } else {
-                    entropy.below(6)
+                    entropy.index(6)
                 };
                 tokens.push(last as u32 + 1);
             }
@@ -194,11 +194,11 @@ fn sensitivity_is_what_the_accountant_is_told() {
     for trial in 0..200 {
         let mut tokens: Vec<u32> = match trial {
             0 => vec![1, 2, 2, 1],
-            _ => (0..6).map(|_| 1 + entropy.below(6) as u32).collect(),
+            _ => (0..6).map(|_| 1 + entropy.index(6) as u32).collect(),
         };
         // Even counts of tokens: rows of one token, then one more.
         let shorter = Rows::of_tokens(tokens.clone(), 1).unwrap();
-        tokens.push(1 + entropy.below(6) as u32);
+        tokens.push(1 + entropy.index(6) as u32);
         let longer = Rows::of_tokens(tokens, 1).unwrap();
         let records = Privacy::Records { clip, noise: 0.0 };
         let microbatches = Privacy::Microbatches {

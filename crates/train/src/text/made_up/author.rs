@@ -44,7 +44,7 @@ impl<'words> Author<'words> {
         let entropy = &mut self.entropy;
         let woman = entropy.chance(0.4);
         let document = Document {
-            topic: &words.topics[entropy.below(words.topics.len())],
+            topic: &words.topics[entropy.index(words.topics.len())],
             past: entropy.chance(0.65),
             woman,
             first: words.names[usize::from(!woman)].choose(entropy),
@@ -53,7 +53,7 @@ impl<'words> Author<'words> {
             year: *words.years.choose(entropy),
         };
         self.introduction(&document);
-        for _ in 0..4 + self.entropy.below(14) {
+        for _ in 0..4 + self.entropy.index(14) {
             self.sentence(&document);
         }
         self.text.pop();
@@ -86,7 +86,7 @@ impl<'words> Author<'words> {
     fn introduction(&mut self, document: &Document<'words>) {
         self.words(&[document.first, document.family]);
         if self.entropy.chance(0.7) {
-            let (born, years) = (document.year as usize, 20 + self.entropy.below(70));
+            let (born, years) = (document.year as usize, 20 + self.entropy.index(70));
             self.word("( born");
             self.date(born);
             if self.entropy.chance(0.6) {
@@ -107,7 +107,7 @@ impl<'words> Author<'words> {
     /// A year alone, or with a day.
     fn date(&mut self, year: usize) {
         if self.entropy.chance(0.5) {
-            let (day, month) = (1 + self.entropy.below(28), self.entropy.below(12));
+            let (day, month) = (1 + self.entropy.index(28), self.entropy.index(12));
             self.number(day);
             self.word(self.lexicon.months[month]);
         }
@@ -119,7 +119,7 @@ impl<'words> Author<'words> {
         if self.entropy.chance(0.5) {
             *self.lexicon.years.choose(&mut self.entropy) as usize
         } else {
-            document.year as usize + self.entropy.below(30)
+            document.year as usize + self.entropy.index(30)
         }
     }
 
@@ -139,7 +139,7 @@ impl<'words> Author<'words> {
     /// A noun with what belongs to it. Gives whether it is plural.
     fn thing(&mut self, document: &Document<'words>, deeper: bool) -> bool {
         let many = self.entropy.chance(0.3);
-        let determiner = match (many, self.entropy.below(10)) {
+        let determiner = match (many, self.entropy.index(10)) {
             (_, 0..=4) => "the",
             (true, 5) => "some",
             (true, 6) => "these",
@@ -165,7 +165,7 @@ impl<'words> Author<'words> {
     }
 
     fn place_or_thing(&mut self, document: &Document<'words>) {
-        match self.entropy.below(4) {
+        match self.entropy.index(4) {
             0 => self.word(document.place),
             1 => {
                 let place = self.lexicon.places.choose(&mut self.entropy);
@@ -179,7 +179,7 @@ impl<'words> Author<'words> {
 
     /// Somebody or something that acts, and whether it is plural.
     fn actor(&mut self, document: &Document<'words>) -> bool {
-        match self.entropy.below(10) {
+        match self.entropy.index(10) {
             0..=2 => {
                 self.word(if document.woman { "she" } else { "he" });
                 false
@@ -213,7 +213,7 @@ impl<'words> Author<'words> {
 
     /// When or where, behind a sentence.
     fn circumstance(&mut self, document: &Document<'words>) {
-        match self.entropy.below(6) {
+        match self.entropy.index(6) {
             0 | 1 => {
                 let year = self.year(document);
                 self.word("in");
@@ -221,8 +221,8 @@ impl<'words> Author<'words> {
             }
             2 => {
                 let (day, month, year) = (
-                    1 + self.entropy.below(28),
-                    self.entropy.below(12),
+                    1 + self.entropy.index(28),
+                    self.entropy.index(12),
                     self.year(document),
                 );
                 self.word("on");
@@ -240,11 +240,11 @@ impl<'words> Author<'words> {
     }
 
     fn amount(&mut self) -> usize {
-        match self.entropy.below(5) {
-            0 => 100 * (1 + self.entropy.below(90)),
-            1 => 1000 * (1 + self.entropy.below(12)),
-            2 => 10 * (1 + self.entropy.below(30)),
-            _ => 2 + self.entropy.below(40),
+        match self.entropy.index(5) {
+            0 => 100 * (1 + self.entropy.index(90)),
+            1 => 1000 * (1 + self.entropy.index(12)),
+            2 => 10 * (1 + self.entropy.index(30)),
+            _ => 2 + self.entropy.index(40),
         }
     }
 
@@ -268,7 +268,7 @@ impl<'words> Author<'words> {
             self.number(year);
             self.mark(",");
         }
-        match self.entropy.below(14) {
+        match self.entropy.index(14) {
             0 => {
                 let many = self.thing(document, true);
                 self.word(Self::be(document, many));
@@ -282,7 +282,7 @@ impl<'words> Author<'words> {
                 self.words(&["said", "that", "my"]);
                 let noun = self.subject_of(document).nouns.choose(&mut self.entropy);
                 self.words(&[noun.one, "is"]);
-                match self.entropy.below(3) {
+                match self.entropy.index(3) {
                     0 => self.adjective(document),
                     1 => {
                         self.thing(document, false);
@@ -296,7 +296,7 @@ impl<'words> Author<'words> {
             4 | 5 => {
                 self.clause(document);
                 self.mark(",");
-                let conjunction = ["and", "but", "while", "because"][self.entropy.below(4)];
+                let conjunction = ["and", "but", "while", "because"][self.entropy.index(4)];
                 self.word(conjunction);
                 self.clause(document);
             }

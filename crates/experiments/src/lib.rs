@@ -1,0 +1,13 @@
+//! Experiments that anyone can repeat: every claim of the theory, run on synthetic data.
+//!
+//! ```
+//! let rows = experiments::claims::chosen(&["V1".to_owned()])?;
+//! let outcome = rows[0].run();
+//! assert!(outcome.pass, "expected {}, measured {}", outcome.expected, outcome.measured);
+//! # Ok::<(), experiments::claims::NoSuchClaim>(())
+//! ```
+
+pub mod claims;
+mod observed_model;
+
+pub use observed_model::ObservedModel;
