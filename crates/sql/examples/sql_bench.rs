@@ -12,7 +12,8 @@
 use accounting::Epsilon;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use serde_json::{Value, json};
-use sql::{Ask, Catalog, Dataset, Stage};
+use sql::blocking::Dataset;
+use sql::{Ask, Catalog, Stage};
 use std::time::Instant;
 
 type Failure = Box<dyn std::error::Error>;

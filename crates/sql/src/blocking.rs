@@ -1,4 +1,4 @@
-//! A dataset that can be asked.
+//! A dataset that can be asked by a thread that waits for the answer: what the command line uses, and what [`crate::Dataset`] runs on threads of its own.
 
 use crate::answer::{Answer, Cost, answer};
 use crate::bounds::bounds;
@@ -23,27 +23,63 @@ use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::{Account, Refusal};
 use noise::{Entropy, OsEntropy};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 
 /// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
 const LOOKS: u32 = 40;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// A catalog, its ledger and its engine.
+/// A catalog, its ledger and its engine, for programs that wait for each answer. Its methods must not be called from asynchronous code: there, use [`crate::Dataset`].
 pub struct Dataset {
-    catalog: Catalog,
+    shared: Arc<Shared>,
     runtime: Runtime,
+}
+
+/// What all questions about a dataset share.
+pub(crate) struct Shared {
+    catalog: Catalog,
     threads: usize,
     /// Made by the first question: what only looks at a budget needs neither.
     planner: OnceLock<Planner>,
     engines: OnceLock<Engines>,
 }
 
+impl Shared {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            threads: std::thread::available_parallelism().map_or(2, usize::from),
+            planner: OnceLock::new(),
+            engines: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+}
+
+/// Where the engine's tasks run.
+enum Runtime {
+    Own(tokio::runtime::Runtime),
+    /// That of the program, whose tasks wait on other threads.
+    Callers(Handle),
+}
+
+impl Runtime {
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match self {
+            Self::Own(runtime) => runtime.block_on(future),
+            Self::Callers(handle) => handle.block_on(future),
+        }
+    }
+}
+
 impl std::fmt::Debug for Dataset {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Dataset({})", self.catalog.name)
+        write!(formatter, "Dataset({})", self.shared.catalog.name)
     }
 }
 
@@ -86,10 +122,13 @@ pub enum Stage {
 
 impl Dataset {
     /// A dataset with this catalog.
+    ///
+    /// # Errors
+    /// When no threads can be started.
     pub fn new(catalog: Catalog) -> Result<Self, Error> {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let shared = Shared::new(catalog);
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads)
+            .worker_threads(shared.threads)
             .enable_all()
             .build()
             .map_err(|error| Error::File {
@@ -98,34 +137,39 @@ impl Dataset {
                 hint: "does the system allow more threads?".to_owned(),
             })?;
         Ok(Self {
-            catalog,
-            runtime,
-            threads,
-            planner: OnceLock::new(),
-            engines: OnceLock::new(),
+            shared: Arc::new(shared),
+            runtime: Runtime::Own(runtime),
         })
+    }
+
+    /// One that runs its tasks there. Its methods may then be called on threads that are allowed to wait.
+    pub(crate) fn on(shared: Arc<Shared>, handle: Handle) -> Self {
+        Self {
+            shared,
+            runtime: Runtime::Callers(handle),
+        }
     }
 
     /// The catalog.
     pub fn catalog(&self) -> &Catalog {
-        &self.catalog
+        &self.shared.catalog
     }
 
     /// Where the ledger is.
     pub fn place(&self) -> Place {
-        match &self.catalog.budget.ledger {
+        match &self.shared.catalog.budget.ledger {
             LedgerPlace::File(path) => Place::File(path.clone()),
             // The tables of the database can be written by whoever can write the ledger in them; this file cannot.
             LedgerPlace::Postgres(connection) => Place::PostgresKeepingHead {
                 address: connection.clone(),
-                head: self.catalog.directory.join("deniable.ledger.head"),
+                head: self.shared.catalog.directory.join("deniable.ledger.head"),
             },
         }
     }
 
     /// The rules that the catalog states. Half of δ is set aside for groups whose names are private.
     pub fn rules(&self) -> Result<Rules, Error> {
-        let budget = &self.catalog.budget;
+        let budget = &self.shared.catalog.budget;
         let pure = budget.delta == Delta::ZERO;
         let limit = if pure {
             Promise::Pure(budget.epsilon.clone())
@@ -138,7 +182,7 @@ impl Dataset {
             Delta::rounded_down(&(budget.delta.as_rational() * ratio(1, 2)))?
         };
         Ok(Rules {
-            budget: Budget::new(limit, self.catalog.unit.clone()),
+            budget: Budget::new(limit, self.shared.catalog.unit.clone()),
             reserve,
             shares: budget.shares.clone(),
         })
@@ -150,14 +194,15 @@ impl Dataset {
     }
 
     pub(crate) fn understand(&self, ask: &Ask) -> Result<Question, Error> {
-        let planner = match self.planner.get() {
+        let planner = match self.shared.planner.get() {
             Some(planner) => planner,
             None => {
-                let made = Planner::new(&self.catalog)?;
-                self.planner.get_or_init(|| made)
+                let made = Planner::new(&self.shared.catalog)?;
+                self.shared.planner.get_or_init(|| made)
             }
         };
-        self.runtime.block_on(Question::new(ask, &self.catalog, planner))
+        self.runtime
+            .block_on(Question::new(ask, &self.shared.catalog, planner))
     }
 
     /// The rows of a table as examples for training: private, for a loop that charges and clips.
@@ -167,7 +212,7 @@ impl Dataset {
     pub fn examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
         let session = self.engines().first()?;
         self.runtime
-            .block_on(examples::read(&self.catalog, &session, table, encoding))
+            .block_on(examples::read(&self.shared.catalog, &session, table, encoding))
     }
 
     /// The rows of a public table as examples, coded as a model was trained: to measure it on.
@@ -177,7 +222,7 @@ impl Dataset {
     pub fn public_examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
         let session = self.engines().public()?;
         self.runtime.block_on(examples::read_public_table(
-            &self.catalog,
+            &self.shared.catalog,
             &session,
             table,
             encoding,
@@ -190,8 +235,12 @@ impl Dataset {
     /// When there is no such column of text, or the table cannot be read.
     pub fn texts(&self, table: &str, column: &str) -> Result<Texts, Error> {
         let session = self.engines().first()?;
-        self.runtime
-            .block_on(examples::read_texts(&self.catalog, &session, table, column))
+        self.runtime.block_on(examples::read_texts(
+            &self.shared.catalog,
+            &session,
+            table,
+            column,
+        ))
     }
 
     /// Answers SHOW TABLES and DESCRIBE from the catalog, which is public: nothing is read and nothing charged. `None` for any other question.
@@ -199,13 +248,13 @@ impl Dataset {
     /// # Errors
     /// When there is no such table.
     pub fn describe(&self, sql: &str) -> Result<Option<Answer>, Error> {
-        describe(sql, &self.catalog)
+        describe(sql, &self.shared.catalog)
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.
     pub fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
         let question = self.understand(ask)?;
-        explain(&question, &self.catalog, group_size)
+        explain(&question, &self.shared.catalog, group_size)
     }
 
     /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
@@ -260,7 +309,7 @@ impl Dataset {
         store: &mut Store,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Answered, Error> {
-        let digest = question.digest(&self.catalog);
+        let digest = question.digest(&self.shared.catalog);
         // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
         let before = store.head()?.number;
         if let Some(answer) = self.saved_answer(question, &digest, store)? {
@@ -342,7 +391,7 @@ impl Dataset {
         if saved.written == question.as_written()?.hexadecimal() && saved.answer.is_some() {
             return Ok(saved.answer);
         }
-        let Some(releases) = saved.released(&question.pieces(&self.catalog)) else {
+        let Some(releases) = saved.released(&question.pieces(&self.shared.catalog)) else {
             return Ok(None);
         };
         let session = self.engines().public()?;
@@ -379,15 +428,15 @@ impl Dataset {
         let session = engines.public()?;
         // Whatever can be refused is refused before the charge.
         self.rehearse(question, &session)?;
-        let publics = self
-            .runtime
-            .block_on(Publics::read(&question.split, &session, &self.catalog))?;
+        let publics =
+            self.runtime
+                .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
         let mut prepared = Vec::new();
         for aggregation in &question.split.aggregations {
             let asked = plan_of(aggregation, form(&aggregation.rows), &secret()?)?;
             prepared.push(
                 self.runtime
-                    .block_on(asked.prepare(&publics, engines, &self.catalog))?,
+                    .block_on(asked.prepare(&publics, engines, &self.shared.catalog))?,
             );
         }
         let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
@@ -403,7 +452,7 @@ impl Dataset {
         for (place, measured) in measured.into_iter().enumerate() {
             let price = &question.prices[place];
             let first = question.first(place);
-            let unit = &self.catalog.unit;
+            let unit = &self.shared.catalog.unit;
             let aggregation = cut::with_names(question, place, &releases);
             releases.push(release(
                 &aggregation,
@@ -429,8 +478,8 @@ impl Dataset {
             delta,
             charge: receipt.number,
         };
-        let pieces = question.pieces(&self.catalog);
-        let whose = &self.catalog.unit.whose;
+        let pieces = question.pieces(&self.shared.catalog);
+        let whose = &self.shared.catalog.unit.whose;
         let cut = (0..question.visible)
             .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
             .map(|read| read.told(whose))
@@ -459,10 +508,15 @@ impl Dataset {
                     .map(|read| read.included.clone())
                     .unwrap_or_default(),
             );
-            cuts.extend(read.map(|read| read.told(&self.catalog.unit.whose)));
+            cuts.extend(read.map(|read| read.told(&self.shared.catalog.unit.whose)));
         }
-        let mut notes = question.notes(&self.catalog);
-        let finishing = post::finish(&question.split.post, tables.clone(), session, &self.catalog);
+        let mut notes = question.notes(&self.shared.catalog);
+        let finishing = post::finish(
+            &question.split.post,
+            tables.clone(),
+            session,
+            &self.shared.catalog,
+        );
         let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
             // What was paid for is not lost because an outer query stumbled over it, by dividing by zero for instance.
             notes.push(
@@ -470,7 +524,7 @@ impl Dataset {
             );
             post::unfinished(&question.split.aggregations[0], &tables[0])
         });
-        let bounds = bounds(question, &self.catalog.unit.whose, &included);
+        let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
         let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
         answer.cut = cuts;
         Ok(answer)
@@ -488,7 +542,7 @@ impl Dataset {
             .take(question.visible)
             .map(post::made_up)
             .collect::<Result<Vec<_>, Error>>()?;
-        let finishing = post::finish(&question.split.post, tables, session, &self.catalog);
+        let finishing = post::finish(&question.split.post, tables, session, &self.shared.catalog);
         self.runtime.block_on(finishing).map(|_| ()).map_err(|_| {
             Error::refused(
                 "what this query does with its results does not work",
@@ -498,8 +552,9 @@ impl Dataset {
     }
 
     fn engines(&self) -> &Engines {
-        self.engines
-            .get_or_init(|| Engines::new(SessionConfig::new().with_target_partitions(self.threads)))
+        self.shared
+            .engines
+            .get_or_init(|| Engines::new(SessionConfig::new().with_target_partitions(self.shared.threads)))
     }
 }
 

@@ -4,7 +4,8 @@
 //! a file changed under the same version, and saved answers are about data that is no more. That a file changed is itself about the data: nothing that an analyst sees
 //! depends on it, neither `query` nor `explain` look at fingerprints, and a fingerprint is keyed, so that it does not tell whether the data is one that somebody guesses.
 
-use crate::dataset::Dataset;
+use crate::blocking::Dataset;
+use crate::catalog::Source;
 use crate::{Error, sources};
 use noise::{Entropy, OsEntropy};
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ impl Dataset {
                 (taken.version == self.catalog().version_of(table)).then_some((&kept.key, taken))
             });
             let state = match taken {
-                None if matches!(table.source, crate::catalog::Source::Postgres { .. }) => State::NoFiles,
+                None if matches!(table.source, Source::Postgres { .. } | Source::Memory(_)) => State::NoFiles,
                 None => State::Unknown,
                 Some((key, taken)) => match content(key, table)? {
                     None => State::NoFiles,

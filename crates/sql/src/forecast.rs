@@ -1,6 +1,6 @@
 //! What a question costs against what is left, in people's words: told from parameters and earlier charges, never from data.
 
-use crate::dataset::Dataset;
+use crate::blocking::Dataset;
 use crate::error::{Error, OverBudget};
 use crate::question::{Ask, Question};
 use accounting::{Epsilon, Promise};

@@ -13,6 +13,7 @@
 
 mod aggregation;
 mod answer;
+pub mod blocking;
 mod bounds;
 pub mod catalog;
 mod cut;
@@ -54,11 +55,15 @@ mod steps;
 mod tests;
 mod tuning;
 
+/// The engine's Arrow, for tables in memory.
+pub use datafusion::arrow;
+
 pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
+pub use blocking::{Answered, Stage, public_file_examples};
 pub use bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use catalog::Catalog;
 pub use cut::{CutEstimate, Share};
-pub use dataset::{Answered, Dataset, Stage, public_file_examples};
+pub use dataset::Dataset;
 pub use error::{Error, OverBudget};
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};

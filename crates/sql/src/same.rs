@@ -84,6 +84,7 @@ fn table_mark(name: &str, table: &Table, catalog: &Catalog) -> Mark {
             format!("file {}", path.display())
         }
         Source::Postgres { connection, table } => format!("{connection} {table}"),
+        Source::Memory(_) => "memory".to_owned(),
     };
     let rest = Table {
         source: Source::Csv("".into()),

@@ -196,7 +196,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("tables", "*", "section", "", "A table by the name that queries use, in any case.", "[tables.visits]"),
 
-    key("tables.*", "source", "path, or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, or a database. `${NAME}` in a connection string is the environment variable of that name.", r#"source = "visits.csv""#),
+    key("tables.*", "source", "path, or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, or a database. `${NAME}` in a connection string is the environment variable of that name. `memory` stands for rows that a program gives (`Catalog::provide_batches`).", r#"source = "visits.csv""#),
     key("tables.*", "format", r#""csv" or "parquet""#, "by the ending of `source`", "The format of files whose names do not tell.", r#"format = "csv""#),
     key("tables.*", "table", "text", "must be there for a database, and nowhere else", "The table of a database, as `name` or `schema.name`.", r#"table = "clinic.visits""#),
     key("tables.*", "delimiter", r#"one character, or "tab""#, "found in the header; without one `,`, and a tab for .tsv", "What stands between fields of a CSV file.", r#"delimiter = ";""#),

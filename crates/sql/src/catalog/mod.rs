@@ -22,11 +22,17 @@ pub use draft::{DraftOptions, draft};
 pub use keys::reference;
 pub use version::{DataVersion, Every, with_version};
 
+use crate::Error;
 use crate::facts::{Facts, Range};
 use accounting::{Delta, Epsilon, PrivacyUnit};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::Schema;
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A dataset: everything that decides what may be asked and what it costs, before anybody looks at data.
 #[derive(Clone, Debug)]
@@ -131,7 +137,25 @@ pub enum Source {
         /// The table, possibly with its schema: `people`, `clinic.people`, `"Odd.Schema".people`. Names are taken as written; quotes are for dots.
         table: String,
     },
+    /// Rows that the program holds in memory: `source = "memory"` in the catalog, and [`Catalog::provide`].
+    Memory(Provided),
 }
+
+/// What a program provides for a table; nothing, until it does. Two are the same when they are the same object.
+#[derive(Clone, Default)]
+pub struct Provided(pub(crate) Option<Arc<dyn TableProvider>>);
+
+impl PartialEq for Provided {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Provided {}
 
 impl fmt::Debug for LedgerPlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,6 +175,7 @@ impl fmt::Debug for Source {
                 .debug_struct("Postgres")
                 .field("table", table)
                 .finish_non_exhaustive(),
+            Self::Memory(_) => formatter.write_str("Memory(..)"),
         }
     }
 }
@@ -159,6 +184,47 @@ impl Catalog {
     /// The table of this name, in whatever case it is written.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.get(&name.to_lowercase())
+    }
+
+    /// Gives the rows of a table that is declared with `source = "memory"`, as batches of one schema.
+    ///
+    /// They belong to the version of the data that the catalog declares, as files do: provide other rows under another version.
+    ///
+    /// # Errors
+    /// When no such table is declared, it has another source, or the batches have different schemas.
+    pub fn provide_batches(&mut self, name: &str, batches: Vec<RecordBatch>) -> Result<(), Error> {
+        let schema = batches
+            .first()
+            .map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
+        let table = MemTable::try_new(schema, vec![batches]).map_err(|_| {
+            Error::catalog(
+                format!("the batches for table `{name}` have different schemas"),
+                "give batches with the same columns and types",
+            )
+        })?;
+        self.provide(name, Arc::new(table))
+    }
+
+    /// The same from a table of the query engine. Before a question is charged its plan is checked as always, so only tables that are read by the engine's own operators are
+    /// accepted then.
+    ///
+    /// # Errors
+    /// When no such table is declared, or it has another source.
+    pub fn provide(&mut self, name: &str, rows: Arc<dyn TableProvider>) -> Result<(), Error> {
+        match self.tables.get_mut(&name.to_lowercase()) {
+            Some(table) if matches!(table.source, Source::Memory(_)) => {
+                table.source = Source::Memory(Provided(Some(rows)));
+                Ok(())
+            }
+            Some(_) => Err(Error::catalog(
+                format!("table `{name}` is declared with another source"),
+                "declare it with source = \"memory\"",
+            )),
+            None => Err(Error::catalog(
+                format!("no table `{name}` is declared"),
+                "declare it in the catalog, with source = \"memory\" and its columns",
+            )),
+        }
     }
 }
 

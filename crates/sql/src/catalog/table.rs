@@ -3,7 +3,7 @@
 use super::column::column;
 use super::csv::{Header, format};
 use super::document::{Node, Place, Section};
-use super::{Limits, Owner, Source, Table};
+use super::{Limits, Owner, Provided, Source, Table};
 use crate::Error;
 use crate::facts::{Facts, Kind, Range};
 use std::collections::BTreeMap;
@@ -170,6 +170,9 @@ fn source(section: &mut Section<'_>, surroundings: &Surroundings<'_>) -> Result<
     }
     if let Some(named) = named {
         return Err(named.wrong("a file has no tables inside", "drop this key"));
+    }
+    if node.text()? == "memory" && format.is_none() {
+        return Ok(Source::Memory(Provided::default()));
     }
     let path = surroundings.directory.join(node.name()?);
     let extension = path.extension().and_then(|extension| extension.to_str());

@@ -51,7 +51,7 @@ pub(super) fn read_whole(source: &Source, take: &mut dyn FnMut(&[u8])) -> Result
     let (path, extensions): (_, &[&str]) = match source {
         Source::Csv(path) => (path, &super::delimited::EXTENSIONS),
         Source::Parquet(path) => (path, &["parquet"]),
-        Source::Postgres { .. } => return Ok(false),
+        Source::Postgres { .. } | Source::Memory(_) => return Ok(false),
     };
     let mut buffer = vec![0u8; 1 << 20];
     for file in files(path, extensions)? {

@@ -57,6 +57,12 @@ pub async fn provider(
             connection,
             table: named,
         } => postgres::provider(&what, connection, named, table).await,
+        Source::Memory(provided) => provided.0.clone().ok_or_else(|| {
+            Error::catalog(
+                format!("{what} is to be given by the program that asks, and was not"),
+                "call Catalog::provide_batches before the dataset is made, or name a file as its source",
+            )
+        }),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::movement::question;
 use crate::aggregation::Selection;
-use crate::{Answer, Ask, Catalog, Cell, Dataset, Error};
+use crate::blocking::Dataset;
+use crate::{Answer, Ask, Catalog, Cell, Error};
 use serde_json::Value;
 use std::path::Path;
 

@@ -2,7 +2,8 @@
 
 use super::movement::{Database, check, question};
 use super::neighbours::{Row, Unit, catalog, write};
-use crate::{Ask, Dataset};
+use crate::Ask;
+use crate::blocking::Dataset;
 use bound::Form;
 
 fn row(group: &'static str, x: &'static str, y: &'static str) -> Row {

@@ -2,8 +2,9 @@
 //! without privacy, and what is refused.
 
 use super::movement::question;
+use crate::Ask;
+use crate::blocking::Dataset;
 use crate::catalog::Catalog;
-use crate::{Ask, Dataset};
 use datafusion::arrow::array::Array;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};

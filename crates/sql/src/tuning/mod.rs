@@ -13,8 +13,8 @@ mod edit;
 
 pub use edit::with_limits;
 
+use crate::blocking::{Dataset, Stage};
 use crate::catalog::{Catalog, Limits, Owner, Table};
-use crate::dataset::{Dataset, Stage};
 use crate::facts::{Facts, Kind, Range};
 use crate::question::Ask;
 use crate::{Answer, Error};

@@ -109,7 +109,7 @@ fn a_changed_file_is_the_same_question_until_the_curator_says_otherwise() {
     // A new version is a new question.
     let mut catalog = bench.dataset.catalog().clone();
     catalog.data.word = "2".to_owned();
-    let next = sql::Dataset::new(catalog).unwrap();
+    let next = sql::blocking::Dataset::new(catalog).unwrap();
     let asked = Ask::new("SELECT COUNT(*) FROM people", "alice");
     let fourth = next.query(&asked).unwrap();
     assert!(!fourth.repeated);

@@ -1,6 +1,7 @@
 //! A small dataset in a temporary directory, asked with so large an ε that answers are all but exact, or with a small one.
 
-use sql::{Answer, Ask, Catalog, Dataset, Error};
+use sql::blocking::Dataset;
+use sql::{Answer, Ask, Catalog, Error};
 use std::fmt::Write;
 
 pub(crate) struct Bench {

@@ -4,6 +4,7 @@ mod afterwards;
 mod answers;
 mod arithmetic;
 mod budgets;
+mod concurrent;
 mod grouping;
 mod harness;
 mod intervals;

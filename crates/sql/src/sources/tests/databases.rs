@@ -230,7 +230,7 @@ fn examples_are_the_same_wherever_a_database_puts_its_rows() {
     let catalog = Catalog::parse(&catalog, std::path::Path::new("/")).unwrap();
     let visits = table(source("moved.visits"), &[("id", Kind::Int), ("cost", Kind::Int)]);
     let encoding = crate::encoding(&catalog, "visits", "urgent", &[]).unwrap();
-    let dataset = crate::Dataset::new(catalog).unwrap();
+    let dataset = crate::blocking::Dataset::new(catalog).unwrap();
     let read = || {
         let examples = dataset.examples("visits", &encoding).unwrap();
         (
