@@ -10,7 +10,7 @@ use std::process::Command;
 /// Every crate and its level. A normal dependency goes to a lower level; equal levels do not know each other.
 const LEVELS: &[(&str, u8)] = &[
     ("deniable-exact", 0),
-    ("deniable-records", 0),
+    ("deniable-files", 0),
     ("deniable-device", 0),
     ("deniable-report", 0),
     ("deniable-noise", 1),

@@ -12,9 +12,9 @@
 
 use crate::chain::Head;
 use crate::{Error, Place};
+use files::{Readable, Whole};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What is kept.
@@ -61,16 +61,9 @@ impl HeadFile {
     /// Keeps this entry. The file is replaced whole, so nobody ever reads a part of it.
     pub(crate) fn write(&self, kept: &Kept) -> Result<(), Error> {
         let text = serde_json::to_string(kept).map_err(|error| self.failed(&error.into()))?;
-        let new = self.new_name();
-        let written = (|| {
-            let mut file = File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_data()?;
-            std::fs::rename(&new, &self.path)
-        })();
-        if written.is_err() {
-            let _ = std::fs::remove_file(&new);
-        }
+        // After a power cut the older one may be there again, which lags behind as after any crash.
+        let file = Whole::at(&self.path, Readable::AsBefore).or_the_old_one();
+        let written = file.write(|file| file.write_all(text.as_bytes()));
         written.map_err(|error| self.failed(&error))
     }
 
@@ -85,16 +78,6 @@ impl HeadFile {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed(&error)),
             _ => Ok(()),
         }
-    }
-
-    /// A name that no other thread or process uses at the same time.
-    fn new_name(&self) -> PathBuf {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let mut name = self.path.clone().into_os_string();
-        let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        name.push(format!(".{}-{next}", std::process::id()));
-        name.into()
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {

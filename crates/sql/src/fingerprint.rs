@@ -7,11 +7,12 @@
 use crate::blocking::Dataset;
 use crate::catalog::Source;
 use crate::{Error, sources};
+use files::{Readable, Whole};
 use noise::{Entropy, OsEntropy};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What was found of one table.
@@ -158,13 +159,8 @@ fn read(path: &Path) -> Result<Option<Fingerprints>, Error> {
 
 /// Whole or not at all, and for the owner's eyes only.
 fn write(path: &Path, kept: &Fingerprints) -> Result<(), Error> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let written = (|| {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(serde_json::to_string(kept)?.as_bytes())?;
-        file.as_file().sync_data()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    })();
+    let written = serde_json::to_string(kept)
+        .map_err(std::io::Error::from)
+        .and_then(|text| Whole::at(path, Readable::ByOwner).write(|file| file.write_all(text.as_bytes())));
     written.map_err(|error: std::io::Error| failed(path, &error))
 }

@@ -1,7 +1,7 @@
 //! Named arrays of numbers in one file, in the format that everybody reads: a length, a header in JSON, then the numbers.
 
 use crate::Error;
-use noise::{Entropy, OsEntropy};
+use files::{Readable, Whole};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ pub(crate) struct Contents {
     pub(crate) words: BTreeMap<String, String>,
 }
 
-/// Writes a file as a whole or not at all: into a file beside it, to the disk, then under its name. Nobody else may read it unless `public`.
+/// Writes a file as a whole or not at all. Nobody else may read it unless `public`.
 pub(crate) fn write_whole(
     path: &Path,
     public: bool,
@@ -37,36 +37,12 @@ pub(crate) fn write_whole(
         path: path.display().to_string(),
         source,
     };
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    let readable = if public {
+        Readable::AsBefore
+    } else {
+        Readable::ByOwner
     };
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    // A name that nobody can guess, and a file that was not there: else it might be somebody else's, who may read what goes into it.
-    let random = OsEntropy::new().map_err(mechanism::Error::from)?.bits(64);
-    name.push(format!(".{random:016x}.part"));
-    let beside = directory.join(name);
-    let written = (|| {
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if public { 0o644 } else { 0o600 });
-        let file = options.open(&beside)?;
-        let mut buffered = std::io::BufWriter::with_capacity(1 << 20, file);
-        write(&mut buffered)?;
-        buffered.flush()?;
-        buffered
-            .into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?
-            .sync_all()?;
-        std::fs::rename(&beside, path)?;
-        // The name itself is on the disk only when its directory is.
-        std::fs::File::open(directory)?.sync_all()
-    })();
-    written.map_err(|source| {
-        let _ = std::fs::remove_file(&beside);
-        fail(source)
-    })
+    Whole::at(path, readable).write(write).map_err(fail)
 }
 
 impl Contents {

@@ -7,7 +7,7 @@ use super::document::{Node, Section};
 use super::draft::text;
 use crate::Error;
 use crate::facts::Facts;
-use records::{Encoding, Format};
+use files::csv::{Encoding, Format};
 
 /// How the CSV files of a table are written.
 #[derive(Clone, Debug, PartialEq, Eq)]

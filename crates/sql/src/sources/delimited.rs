@@ -19,7 +19,7 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use records::{Cells, Columns};
+use files::csv::{Cells, Columns};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 
 use crate::Error;
 use crate::catalog::{CsvFormat, Header, Table, UTF_16_HINT};
-use records::{Encoding, Format, Record, Records};
+use files::csv::{Encoding, Format, Record, Records};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

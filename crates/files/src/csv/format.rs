@@ -145,7 +145,7 @@ mod tests {
             (0, None),
         ] {
             assert!(!with(delimiter, quote).is_usable());
-            assert!(crate::Records::new(std::io::Cursor::new(""), with(delimiter, quote)).is_err());
+            assert!(crate::csv::Records::new(std::io::Cursor::new(""), with(delimiter, quote)).is_err());
         }
     }
 }

@@ -12,9 +12,9 @@
 //!   a field at its beginning, is doubled inside of quotes, or closes a field before a delimiter or the end of a line; if it has as many fields as the header,
 //!   where that number is known ([`Records::limit`]). It may be as long as the file.
 //! - A quote that is open at the end of a record's line, where the record is not well-formed, is a character as any other: the field is read as one without quotes, to the
-//!   next delimiter. If the rest of the line is longer than [`LONGEST`](crate::LONGEST) it is one field, which is absent.
+//!   next delimiter. If the rest of the line is longer than [`LONGEST`](crate::csv::LONGEST) it is one field, which is absent.
 //! - Fields beyond the header's are dropped; fields that are missing at the end of a record are absent.
-//! - A field of more than [`LONGEST`](crate::LONGEST) bytes, or that is not UTF-8, is absent.
+//! - A field of more than [`LONGEST`](crate::csv::LONGEST) bytes, or that is not UTF-8, is absent.
 //!
 //! # One line spoils no other
 //! Claim: in a file whose records are well-formed and of one line each, but for one line that may hold anything, each record is a function of its own line.
@@ -35,8 +35,8 @@
 //! breaks, whose text begins with a delimiter or a line break (quotes before that aside), so that its opening quote can be taken for a closing one. A file can be read
 //! either way then, and a correct one means the longer record.
 
-use crate::ahead::Ahead;
-use crate::{Format, Record};
+use crate::csv::ahead::Ahead;
+use crate::csv::{Format, Record};
 use std::io::{BufRead, Result, Seek};
 
 /// Where in a record the reader is.

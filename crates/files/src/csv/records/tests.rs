@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Encoding, LONGEST};
+use crate::csv::{Encoding, LONGEST};
 use proptest::prelude::*;
 use std::io::{BufReader, Cursor};
 

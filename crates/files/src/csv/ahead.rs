@@ -1,6 +1,6 @@
 //! Input of which one may look ahead.
 
-use crate::Format;
+use crate::csv::Format;
 use std::io::{BufRead, Result, Seek};
 
 /// What records are read from: looking ahead means going on, and back again.

@@ -1,6 +1,6 @@
 //! Some columns of a file, in batches.
 
-use crate::{Record, Records};
+use crate::csv::{Record, Records};
 use arrow_array::StringViewArray;
 use arrow_array::builder::StringViewBuilder;
 use std::borrow::Cow;
@@ -118,7 +118,7 @@ const NO_NUMBER: &str = "no number";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Format;
+    use crate::csv::Format;
     use std::io::Cursor;
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn long_fields_end_a_batch() {
-        let field = "x".repeat(crate::LONGEST);
+        let field = "x".repeat(crate::csv::LONGEST);
         let text = format!("{field}\n").repeat(40);
         let mut columns = Columns::new(
             Records::new(Cursor::new(text), Format::COMMAS).unwrap(),

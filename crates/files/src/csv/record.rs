@@ -1,6 +1,6 @@
 //! One record.
 
-use crate::{Encoding, Format};
+use crate::csv::{Encoding, Format};
 
 /// Longer fields are absent: one row cannot take all the memory there is.
 pub const LONGEST: usize = 1 << 20;
