@@ -80,7 +80,7 @@ pub use quantile::{Quantile, Quantiles};
 pub use randomized_response::RandomizedResponse;
 pub use release::Release;
 pub use request::Request;
-pub use reservation::Reservation;
+pub use reservation::{Reservation, Ticket};
 pub use sensitive::Sensitive;
 pub use sensitivity::Sensitivity;
 pub use smooth::SmoothMedian;

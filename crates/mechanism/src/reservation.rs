@@ -65,15 +65,13 @@ fn together(events: &[Event], unit: &PrivacyUnit, delta: &Delta) -> Result<Promi
     Ok(Promise::Approximate(Epsilon::exactly_or_up(&sum)?, delta.clone()))
 }
 
-/// What was charged together and not drawn yet: each mechanism may run once, on data that need not have been read when it was charged.
+/// What was charged together and not drawn yet: one ticket for each mechanism, in their order, for data that need not have been read when it was charged.
 ///
 /// Nothing is ever paid back: what is not drawn stays spent.
 #[derive(Debug)]
 pub struct Reservation {
     receipt: Receipt,
-    unit: PrivacyUnit,
-    waiting: Vec<Option<Terms>>,
-    process: u32,
+    tickets: Vec<Ticket>,
 }
 
 impl Reservation {
@@ -81,6 +79,21 @@ impl Reservation {
     pub fn receipt(&self) -> &Receipt {
         &self.receipt
     }
+
+    /// The tickets, in the order of the mechanisms.
+    pub fn into_tickets(self) -> Vec<Ticket> {
+        self.tickets
+    }
+}
+
+/// Leave to run one mechanism once. It is used up by [`Account::draw`], and cannot be copied.
+#[derive(Debug)]
+#[must_use = "what is not drawn stays spent"]
+pub struct Ticket {
+    terms: Terms,
+    unit: PrivacyUnit,
+    receipt: Receipt,
+    process: u32,
 }
 
 impl<L: Ledger> Account<L> {
@@ -97,46 +110,46 @@ impl<L: Ledger> Account<L> {
         let unit = self.ledger().budget().unit().clone();
         let charge = Charge::for_all(mechanisms, &unit, delta, purpose)?;
         let receipt = self.ledger_mut().charge(charge)?;
-        let waiting = mechanisms.iter().map(|one| Some(one.terms().clone())).collect();
-        Ok(Reservation {
-            receipt,
-            unit,
-            waiting,
+        let ticket = |mechanism: &&dyn Stated| Ticket {
+            terms: mechanism.terms().clone(),
+            unit: unit.clone(),
+            receipt: receipt.clone(),
             process: std::process::id(),
+        };
+        Ok(Reservation {
+            tickets: mechanisms.iter().map(ticket).collect(),
+            receipt,
         })
     }
 
-    /// Draws what was reserved at this place. `mechanism` must be the one that was reserved there, and has not run yet.
+    /// Draws what the ticket is for. `mechanism` must be the one that was reserved.
     ///
     /// # Errors
-    /// When it is not, or the input is about another unit, grid or sensitivity. Nothing was drawn then.
-    pub fn draw_reserved<I, M: Mechanism<I>>(
+    /// When it is not, or the input is about another unit, grid or sensitivity. Nothing was drawn then, and the ticket is gone.
+    pub fn draw<I, M: Mechanism<I>>(
         &mut self,
-        reservation: &mut Reservation,
-        place: usize,
+        ticket: Ticket,
         mechanism: &M,
         input: Aggregate<I>,
     ) -> Result<Release<M::Output>, Error> {
         // A forked copy would draw the same thing a second time.
-        if reservation.process != std::process::id() {
+        if ticket.process != std::process::id() {
             return Err(Error::Forked);
         }
-        let waiting = reservation.waiting.get_mut(place).ok_or(Error::NotReserved)?;
-        if waiting.as_ref() != Some(mechanism.terms()) {
+        if ticket.terms != *mechanism.terms() {
             return Err(Error::NotReserved);
         }
-        if *input.unit() != reservation.unit {
+        if *input.unit() != ticket.unit {
             return Err(Error::UnitMismatch);
         }
         mechanism.terms().check(&input)?;
-        *waiting = None;
         let grid = input.grid();
         let value = mechanism.draw(input, self.mint());
         Ok(Release::new(
             value,
             mechanism.terms().accuracy().clone(),
             grid,
-            reservation.receipt.clone(),
+            ticket.receipt,
         ))
     }
 }
@@ -178,7 +191,7 @@ mod tests {
     fn each_reserved_draw_happens_once() {
         let (one, other) = (laplace("0.5"), laplace("0.25"));
         let mut account = account("1", "1e-6");
-        let mut reservation = account
+        let reservation = account
             .reserve(&[&one, &other], &Delta::ZERO, "two counts")
             .unwrap();
         assert_eq!(
@@ -188,33 +201,29 @@ mod tests {
         );
         let charged = &reservation.receipt().charge.guarantee;
         assert_eq!(*charged.promise(), Promise::Pure(Epsilon::parse("0.75").unwrap()));
-        let swapped = account.draw_reserved(&mut reservation, 0, &other, count(1));
+        let [first, second] = <[Ticket; 2]>::try_from(reservation.into_tickets()).unwrap();
+        assert!(account.draw(first, &one, count(1)).is_ok());
+        // The ticket of one mechanism is none for another.
+        let swapped = account.draw(second, &one, count(1));
         assert_eq!(swapped.unwrap_err(), Error::NotReserved);
-        assert!(account.draw_reserved(&mut reservation, 0, &one, count(1)).is_ok());
-        let again = account.draw_reserved(&mut reservation, 0, &one, count(1));
-        assert_eq!(again.unwrap_err(), Error::NotReserved);
-        assert!(
-            account
-                .draw_reserved(&mut reservation, 1, &other, count(1))
-                .is_ok()
-        );
-        let beyond = account.draw_reserved(&mut reservation, 2, &other, count(1));
-        assert_eq!(beyond.unwrap_err(), Error::NotReserved);
         assert_eq!(account.ledger().charges().len(), 1);
     }
 
     #[test]
-    fn a_wrong_input_keeps_the_place() {
-        let one = laplace("0.5");
+    fn a_wrong_input_is_not_drawn() {
+        let one = laplace("0.25");
         let mut account = account("1", "1e-6");
-        let mut reservation = account.reserve(&[&one], &Delta::ZERO, "a count").unwrap();
+        let reservation = account
+            .reserve(&[&one, &one], &Delta::ZERO, "two counts")
+            .unwrap();
+        let [first, second] = <[Ticket; 2]>::try_from(reservation.into_tickets()).unwrap();
         let wide = Aggregate::claimed(
             Sensitive::new(1),
             Sensitivity::scalar(2).unwrap(),
             person(),
             Grid::new(0),
         );
-        let refused = account.draw_reserved(&mut reservation, 0, &one, wide);
+        let refused = account.draw(first, &one, wide);
         assert_eq!(refused.unwrap_err(), Error::SensitivityMismatch);
         let other_unit = PrivacyUnit::new("household", Neighbors::AddRemove);
         let stranger = Aggregate::claimed(
@@ -223,9 +232,8 @@ mod tests {
             other_unit,
             Grid::new(0),
         );
-        let refused = account.draw_reserved(&mut reservation, 0, &one, stranger);
+        let refused = account.draw(second, &one, stranger);
         assert_eq!(refused.unwrap_err(), Error::UnitMismatch);
-        assert!(account.draw_reserved(&mut reservation, 0, &one, count(1)).is_ok());
     }
 
     #[test]

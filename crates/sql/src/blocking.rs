@@ -439,7 +439,7 @@ impl Dataset {
                     .block_on(asked.prepare(&publics, engines, &self.shared.catalog))?,
             );
         }
-        let mut reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
+        let reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
         let mut measured = Vec::new();
         for (aggregation, prepared) in question.split.aggregations.iter().zip(prepared) {
@@ -447,25 +447,18 @@ impl Dataset {
             measured.push(self.runtime.block_on(measuring)?);
         }
         watch(Stage::Measured);
-        account.ledger_mut().begin_drawing(reservation.receipt().number)?;
+        let receipt = reservation.receipt().clone();
+        account.ledger_mut().begin_drawing(receipt.number)?;
+        let mut tickets = reservation.into_tickets().into_iter();
         let mut releases = Vec::new();
         for (place, measured) in measured.into_iter().enumerate() {
             let price = &question.prices[place];
-            let first = question.first(place);
+            let tickets = tickets.by_ref().take(price.noise.len()).collect();
             let unit = &self.shared.catalog.unit;
             let aggregation = cut::with_names(question, place, &releases);
-            releases.push(release(
-                &aggregation,
-                price,
-                measured,
-                account,
-                &mut reservation,
-                first,
-                unit,
-            )?);
+            releases.push(release(&aggregation, price, measured, account, tickets, unit)?);
         }
         watch(Stage::Drawn);
-        let receipt = reservation.receipt();
         let promise = receipt.charge.guarantee.promise();
         let (epsilon, delta) = match promise {
             Promise::Pure(epsilon) => (epsilon.to_string(), "0".to_owned()),

@@ -164,14 +164,6 @@ impl Question {
         )
     }
 
-    /// Where an aggregation's mechanisms begin.
-    pub(crate) fn first(&self, aggregation: usize) -> usize {
-        self.prices[..aggregation]
-            .iter()
-            .map(|price| price.noise.len())
-            .sum()
-    }
-
     /// The declared tables that it reads, also those through which it reaches owners.
     pub(crate) fn tables(&self, catalog: &Catalog) -> BTreeSet<String> {
         let mut tables = BTreeSet::new();

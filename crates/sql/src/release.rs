@@ -7,7 +7,7 @@ use crate::facts::Value;
 use crate::group_name::{decode, encode};
 use crate::price::{Noise, Price, grid};
 use accounting::PrivacyUnit;
-use mechanism::{Account, Aggregate, Ledger, Mechanism, Release, Reservation, Sensitive, Sensitivity};
+use mechanism::{Account, Aggregate, Ledger, Sensitive, Sensitivity, Ticket};
 use noise::Grid;
 use std::collections::HashMap;
 
@@ -26,17 +26,21 @@ pub(crate) struct Released {
     pub(crate) numbers: Vec<Vec<i64>>,
 }
 
-/// Draws what was reserved. `first` is the place of this aggregation's first mechanism in the reservation.
+/// Draws what was reserved: one ticket for each statistic.
 pub(crate) fn release<L: Ledger>(
     aggregation: &Aggregation,
     price: &Price,
     mut measured: Measured,
     account: &mut Account<L>,
-    reservation: &mut Reservation,
-    first: usize,
+    tickets: Vec<Ticket>,
     unit: &PrivacyUnit,
 ) -> Result<Released, Error> {
     let statistics = &aggregation.statistics;
+    let mut tickets: Vec<Option<Ticket>> = tickets.into_iter().map(Some).collect();
+    let mut ticket = |place: usize| {
+        let ticket = tickets.get_mut(place).and_then(Option::take);
+        ticket.ok_or(mechanism::Error::NotReserved)
+    };
     let mut numbers: Vec<Vec<i64>> = vec![Vec::new(); statistics.len()];
     let places: HashMap<Vec<u8>, usize> = std::mem::take(&mut measured.groups);
     let units = statistics.iter().position(|statistic| {
@@ -57,12 +61,12 @@ pub(crate) fn release<L: Ledger>(
             };
             let input = drawing.input(counts);
             let kept: Vec<(Vec<u8>, i64)> = match &price.noise[place] {
-                Noise::LaplaceThreshold(mechanism) => account
-                    .draw_reserved(reservation, first + place, mechanism, input)?
-                    .into_value(),
-                Noise::GaussianThreshold(mechanism) => account
-                    .draw_reserved(reservation, first + place, mechanism, input)?
-                    .into_value(),
+                Noise::LaplaceThreshold(mechanism) => {
+                    account.draw(ticket(place)?, mechanism, input)?.into_value()
+                }
+                Noise::GaussianThreshold(mechanism) => {
+                    account.draw(ticket(place)?, mechanism, input)?.into_value()
+                }
                 _ => return Err(mechanism::Error::NotReserved.into()),
             };
             // A query may ask for larger groups than privacy does; the counts are public now.
@@ -125,8 +129,8 @@ pub(crate) fn release<L: Ledger>(
         };
         let input = drawing.input(exact);
         numbers[place] = match &price.noise[place] {
-            Noise::Laplace(mechanism) => drawn(account, reservation, first + place, mechanism, input)?,
-            Noise::Gaussian(mechanism) => drawn(account, reservation, first + place, mechanism, input)?,
+            Noise::Laplace(mechanism) => account.draw(ticket(place)?, mechanism, input)?.into_value(),
+            Noise::Gaussian(mechanism) => account.draw(ticket(place)?, mechanism, input)?.into_value(),
             _ => return Err(mechanism::Error::NotReserved.into()),
         };
     }
@@ -134,17 +138,6 @@ pub(crate) fn release<L: Ledger>(
         groups: names.iter().map(|name| decode(name)).collect(),
         numbers,
     })
-}
-
-fn drawn<L: Ledger, M: Mechanism<Vec<i64>, Output = Vec<i64>>>(
-    account: &mut Account<L>,
-    reservation: &mut Reservation,
-    place: usize,
-    mechanism: &M,
-    input: Aggregate<Vec<i64>>,
-) -> Result<Vec<i64>, Error> {
-    let release: Release<Vec<i64>> = account.draw_reserved(reservation, place, mechanism, input)?;
-    Ok(release.into_value())
 }
 
 /// What binds exact numbers to their sensitivity.
