@@ -118,25 +118,27 @@ impl Dataset {
         }))
     }
 
-    /// The largest ε of two digits with which the question fits, by bisection: what costs less fits if what costs more does.
+    /// The largest ε of two digits with which the question fits.
     fn fitting(&self, ask: &Ask, question: &Question, store: &mut Store) -> Option<Epsilon> {
-        let mut fits = |place: u64| {
-            let epsilon = number(place)?;
-            let cheaper = question.for_epsilon(ask, &epsilon, self.catalog()).ok()?;
-            let fits = store.fits(&ask.analyst, &cheaper.event).ok()?;
-            fits.then_some(epsilon)
-        };
-        let (mut low, mut high) = (0, PLACES + 1);
-        let mut found = None;
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            match fits(middle) {
-                Some(epsilon) => (low, found) = (middle, Some(epsilon)),
-                None => high = middle,
-            }
-        }
-        found
+        largest_fitting(|epsilon| {
+            let cheaper = question.for_epsilon(ask, epsilon, self.catalog());
+            cheaper.is_ok_and(|charge| store.fits(&ask.analyst, &charge.event).unwrap_or(false))
+        })
     }
+}
+
+/// The largest ε of two digits that fits, by bisection: what costs less fits if what costs more does.
+pub fn largest_fitting(mut fits: impl FnMut(&Epsilon) -> bool) -> Option<Epsilon> {
+    let (mut low, mut high) = (0, PLACES + 1);
+    let mut found = None;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        match number(middle).filter(|epsilon| fits(epsilon)) {
+            Some(epsilon) => (low, found) = (middle, Some(epsilon)),
+            None => high = middle,
+        }
+    }
+    found
 }
 
 /// Numbers of two digits from 1e-4 to 99.
@@ -151,7 +153,7 @@ fn number(place: u64) -> Option<Epsilon> {
 }
 
 /// What a promise costs, as people say it.
-fn cost_of(promise: &Promise) -> String {
+pub fn cost_of(promise: &Promise) -> String {
     let short = |value: &exact::Rational| exact::format_decimal(&exact::decimal_at_least(value, 3));
     match promise {
         Promise::Pure(epsilon) => format!("ε = {}", short(epsilon.as_rational())),
