@@ -11,7 +11,7 @@ use crate::saved::Piece;
 use crate::{Error, same};
 use accounting::{Delta, Epsilon};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use exact::{Rational, ratio};
 use mechanism::{Charge, Stated};
 use std::collections::BTreeSet;
@@ -237,10 +237,39 @@ impl Question {
                 );
             }
         }
+        notes.extend(subtotals(&self.written));
         let mut seen = BTreeSet::new();
         notes.retain(|note| seen.insert(note.clone()));
         notes
     }
+}
+
+/// How to tell a row of subtotals from a group that is called NULL, where a query has subtotals and does not ask for GROUPING itself.
+fn subtotals(written: &LogicalPlan) -> Option<String> {
+    let mut keys: Option<Vec<String>> = None;
+    let _ = written.apply_with_subqueries(|node| {
+        if let LogicalPlan::Aggregate(aggregate) = node
+            && let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice()
+        {
+            let called = |expr: &Expr| matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if call.func.name() == "grouping");
+            if !aggregate.aggr_expr.iter().any(called) {
+                let name = |expr: &&Expr| match (*expr).clone().unalias() {
+                    Expr::Column(column) => column.name,
+                    other => other.human_display().to_string(),
+                };
+                keys.get_or_insert(sets.distinct_expr().iter().map(name).collect());
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    let keys = keys.filter(|keys| !keys.is_empty())?;
+    let calls: Vec<String> = keys.iter().map(|key| format!("GROUPING({key})")).collect();
+    let are = if calls.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "NULL in {} is a subtotal or a group of its own: {} {are} 1 where it is a subtotal",
+        keys.join(", "),
+        calls.join(", "),
+    ))
 }
 
 /// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`.

@@ -53,6 +53,44 @@ fn the_catalog_is_described_for_nothing() {
 }
 
 #[test]
+fn bounds_of_days_and_moments_are_described() {
+    let catalog = crate::harness::CATALOG
+        .replace("EPSILON", "1")
+        .replace("NEIGHBORS", "add_remove")
+        .replace(
+            "day = { kind = \"date\" }",
+            "day = { kind = \"date\", bounds = [\"2024-01-01\", \"2024-12-31\"] }\nat = { kind = \"timestamp\", bounds = [\"2024-01-01\", \"2024-12-31T23:59:59.5\"] }",
+        );
+    let bench = Bench::with(&catalog);
+    let visits = bench.dataset.describe("DESCRIBE visits").unwrap().unwrap();
+    let known = |column: &str| {
+        let row = visits.rows.iter().find(|row| row[0].value == column).unwrap();
+        row[2].value.as_str().unwrap().to_owned()
+    };
+    assert_eq!(known("day"), "2024-01-01 to 2024-12-31");
+    assert_eq!(known("at"), "2024-01-01 00:00:00 to 2024-12-31 23:59:59.5");
+    assert_eq!(known("minutes"), "0 to 60");
+}
+
+/// A row of subtotals has NULL in its keys, and so may a group.
+#[test]
+fn subtotals_are_told_from_groups_that_are_null() {
+    let bench = Bench::new("1");
+    let notes = |sql: &str| bench.ask(sql).unwrap().notes.join("\n");
+    let rolled = notes("SELECT smoker, education, COUNT(*) FROM people GROUP BY ROLLUP (smoker, education)");
+    assert!(
+        rolled.contains("NULL in smoker, education is a subtotal or a group of its own: GROUPING(smoker), GROUPING(education) are 1 where it is a subtotal"),
+        "{rolled}"
+    );
+    for sql in [
+        "SELECT smoker, GROUPING(smoker) AS total, COUNT(*) FROM people GROUP BY ROLLUP (smoker)",
+        "SELECT smoker, COUNT(*) FROM people GROUP BY smoker",
+    ] {
+        assert!(!notes(sql).contains("subtotal"), "{sql}");
+    }
+}
+
+#[test]
 fn mistakes_are_told_in_the_words_of_the_query() {
     let bench = Bench::new("1");
     let asked = [
