@@ -73,9 +73,9 @@ impl Planner {
     pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
         let Read { mut query, selects } = dialect::read(sql)?;
         let called = spelling::respell(&mut query, catalog);
-        let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
+        let statement = Statement::Statement(Box::new(ast::Statement::Query(query.clone())));
         let planned = self.session.state().statement_to_plan(statement).await;
-        let plan = planned.map_err(|error| mistakes::explained(&error, catalog))?;
+        let plan = planned.map_err(|error| mistakes::explained(&error, &query, catalog))?;
         let plan = if called.is_empty() {
             plan
         } else {

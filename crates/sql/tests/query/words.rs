@@ -91,6 +91,126 @@ fn subtotals_are_told_from_groups_that_are_null() {
 }
 
 #[test]
+fn values_of_the_wrong_type_are_told_with_their_column_and_what_to_do() {
+    let bench = Bench::new("1");
+    let asked = [
+        (
+            "SELECT AVG(education) FROM people",
+            "AVG needs a number, and `education` is text",
+            "SELECT education, COUNT(*) … GROUP BY education",
+        ),
+        (
+            "SELECT SUM(smoker) FROM people",
+            "SUM needs a number, and `smoker` is a boolean",
+            "COUNTIF(smoker)",
+        ),
+        (
+            "SELECT CORR(age, region) FROM people",
+            "CORR needs a number, and `region` is text",
+            "CAST(region AS DOUBLE)",
+        ),
+        (
+            "SELECT STDDEV(day) FROM visits",
+            "STDDEV needs a number, and `day` is a date",
+            "EXTRACT(YEAR FROM day)",
+        ),
+        (
+            "SELECT MEDIAN(day) FROM visits",
+            "MEDIAN needs a number, and `day` is a date",
+            "EXTRACT(YEAR FROM day)",
+        ),
+        (
+            "SELECT MIN(day) FROM visits",
+            "MIN needs a number, and `day` is a date",
+            "date_trunc('month', day)",
+        ),
+        (
+            "SELECT MAX(region) FROM people",
+            "MAX needs a number, and `region` is text",
+            "GROUP BY region",
+        ),
+        (
+            "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY education) FROM people",
+            "a quantile needs a number, and `education` is text",
+            "GROUP BY education",
+        ),
+        (
+            "SELECT CORR(age) FROM people",
+            "CORR is written as CORR(y, x)",
+            "SELECT CORR(",
+        ),
+        (
+            "SELECT AVG(age, 3) FROM people",
+            "AVG is written as AVG(x)",
+            "SELECT AVG(",
+        ),
+        (
+            "SELECT SUM(NULL) FROM people",
+            "SUM needs a number, and `NULL` is NULL",
+            "number",
+        ),
+        (
+            "SELECT upper(age), COUNT(*) FROM people GROUP BY 1",
+            "upper does not take an integer, which `age` is",
+            "CAST(age AS VARCHAR)",
+        ),
+        (
+            "SELECT abs(region), COUNT(*) FROM people GROUP BY 1",
+            "abs does not take text, which `region` is",
+            "CAST(region AS DOUBLE)",
+        ),
+        (
+            "SELECT sqrt(region), COUNT(*) FROM people GROUP BY 1",
+            "sqrt does not take text, which `region` is",
+            "CAST(region AS DOUBLE)",
+        ),
+        (
+            "SELECT EXTRACT(YEAR FROM age), COUNT(*) FROM people GROUP BY 1",
+            "date_part does not take an integer",
+            "dates and timestamps",
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE age",
+            "a condition is true or false, and `age` is an integer",
+            "x > 0",
+        ),
+        (
+            "SELECT AVG(age + region) FROM people",
+            "integer + text has no meaning",
+            "CAST(x AS DOUBLE)",
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE COUNT(*) > 3",
+            "an aggregate in WHERE",
+            "HAVING COUNT(*) > 100",
+        ),
+        (
+            "SELECT AVG(COUNT(*)) FROM people",
+            "an aggregate inside of an aggregate",
+            "in a subquery",
+        ),
+    ];
+    for (sql, what, hint) in asked {
+        let said = bench.refusal(sql);
+        assert!(said.contains(what) && said.contains(hint), "{sql}: {said}");
+        for theirs in [
+            "signature",
+            "DataType",
+            "coerc",
+            "Error during planning",
+            "Utf8",
+            "Int64",
+        ] {
+            assert!(!said.contains(theirs), "{sql}: {said}");
+        }
+    }
+    assert!(
+        !bench.directory.path().join("test.ledger").exists(),
+        "nothing was charged"
+    );
+}
+
+#[test]
 fn mistakes_are_told_in_the_words_of_the_query() {
     let bench = Bench::new("1");
     let asked = [
