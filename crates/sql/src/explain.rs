@@ -5,6 +5,7 @@ use crate::bounds::{ColumnBounds, bounds};
 use crate::catalog::{Catalog, Limits, Owner};
 use crate::engine::{ask, form};
 use crate::estimate::{CONFIDENCE, half_width};
+use crate::mistakes::readable;
 use crate::price::Price;
 use crate::question::Question;
 use crate::{Error, Kind};
@@ -181,7 +182,7 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
             let size = statistic.steps.size();
             let sensitivity = &price.sensitivities[place];
             StatisticLine {
-                name: statistic.name.clone(),
+                name: readable(&statistic.name),
                 low: statistic.low as f64 * size,
                 high: statistic.high as f64 * size,
                 l1: to_f64_nearest(sensitivity.l1()) * size,
@@ -198,7 +199,15 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         .outputs
         .iter()
         .zip(&aggregation.shape[keys..])
-        .map(|(output, shape)| line(output, shape.name.clone(), aggregation, price, group_size as f64))
+        .map(|(output, shape)| {
+            line(
+                output,
+                readable(&shape.name),
+                aggregation,
+                price,
+                group_size as f64,
+            )
+        })
         .collect();
     // The plan does not depend on the key; any key shows it.
     let asked = ask(

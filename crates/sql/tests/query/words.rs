@@ -90,6 +90,68 @@ fn subtotals_are_told_from_groups_that_are_null() {
     }
 }
 
+/// A column without a name is called as it is written, with names of functions in small letters.
+#[test]
+fn columns_without_a_name_are_called_as_they_are_written() {
+    let bench = Bench::new("1");
+    let asked: &[(&str, &[&str])] = &[
+        (
+            "SELECT COUNT(*), count(1), AVG(age), SUM(people.age + 1) FROM people",
+            &["count(*)", "count(1)", "avg(age)", "sum(people.age + 1)"],
+        ),
+        (
+            "SELECT 'x', 1, education, UPPER(education), COUNT(*) FILTER (WHERE smoker) FROM people GROUP BY education ORDER BY COUNT(*) DESC LIMIT 2",
+            &[
+                "'x'",
+                "1",
+                "education",
+                "upper(education)",
+                "count(*) FILTER (WHERE smoker)",
+            ],
+        ),
+        (
+            "SELECT CASE WHEN age > 40 THEN 'old' ELSE 'young' END, COUNT(*) * 100.0 / 3 FROM people GROUP BY 1",
+            &[
+                "CASE WHEN age > 40 THEN 'old' ELSE 'young' END",
+                "count(*) * 100.0 / 3",
+            ],
+        ),
+        (
+            "SELECT COUNTIF(age > 3), (MEDIAN(age)), (SELECT COUNT(1) FROM visits) FROM people",
+            &["countif(age > 3)", "median(age)", "count(1)"],
+        ),
+        (
+            "SELECT * FROM (SELECT smoker, AVG(age) FROM people GROUP BY smoker) AS s",
+            &["smoker", "avg(age)"],
+        ),
+        (
+            "SELECT COUNT(*) AS n, AVG(age) AS \"Mean Age\", Count(*), AVG(AGE), (AVG(age)) FROM people",
+            &["n", "Mean Age", "count(*)", "avg(AGE)", "avg(age)"],
+        ),
+        (
+            "SELECT AVG(age), AVG(age), COUNT(*) FROM people UNION ALL SELECT 1, 2, 3",
+            &["avg(age)", "avg(age)", "count(*)"],
+        ),
+        (
+            "SELECT smoker, RANK() OVER (ORDER BY COUNT(*) DESC) FROM people GROUP BY smoker",
+            &["smoker", "rank() OVER (ORDER BY count(*) DESC)"],
+        ),
+    ];
+    for (sql, names) in asked {
+        let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let found: Vec<&str> = answer.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(found, *names, "{sql}");
+        // What bounds a column is told under the same name.
+        for bounds in &answer.bounds {
+            assert!(
+                names.contains(&bounds.column.as_str()),
+                "{sql}: {}",
+                bounds.column
+            );
+        }
+    }
+}
+
 #[test]
 fn values_of_the_wrong_type_are_told_with_their_column_and_what_to_do() {
     let bench = Bench::new("1");
