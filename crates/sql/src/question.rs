@@ -195,9 +195,13 @@ impl Question {
 
     /// What its parts release, in the order of the aggregations.
     pub(crate) fn pieces(&self, catalog: &Catalog) -> Vec<Piece<'_>> {
+        self.pieces_for(&self.prices, catalog)
+    }
+
+    fn pieces_for<'p>(&'p self, prices: &'p [Price], catalog: &Catalog) -> Vec<Piece<'p>> {
         let parts = self.split.aggregations.iter().zip(&self.split.marks);
         parts
-            .zip(&self.prices)
+            .zip(prices)
             .map(|((aggregation, marks), price)| Piece {
                 aggregation,
                 price,
@@ -212,6 +216,23 @@ impl Question {
     pub(crate) fn digest(&self, catalog: &Catalog) -> String {
         let pieces = self.pieces(catalog);
         same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal()
+    }
+
+    /// What it would be for another ε, where no SELECT of it states its own.
+    pub(crate) fn digest_for(
+        &self,
+        ask: &Ask,
+        epsilon: &Epsilon,
+        catalog: &Catalog,
+    ) -> Result<String, Error> {
+        let ask = Ask {
+            epsilon: Some(epsilon.clone()),
+            ..ask.clone()
+        };
+        let aggregations = &self.split.aggregations;
+        let (prices, _) = prices(aggregations, self.visible, &self.cuts, &ask, None, catalog)?;
+        let pieces = self.pieces_for(&prices, catalog);
+        Ok(same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal())
     }
 
     /// The question as it is written, to the letter, but for white space.

@@ -157,13 +157,20 @@ pub(super) fn forecast(forecast: &Forecast) -> String {
     if forecast.free {
         return format!("{left}; this question was answered before, so it is free\n");
     }
-    match (forecast.more, forecast.at_least, &forecast.fits) {
+    let mut text = match (forecast.more, forecast.at_least, &forecast.fits) {
         (0, _, Some(fits)) => format!("{left}; this question does not fit, with --epsilon {fits} it would\n"),
         (0, _, None) => format!("{left}; this question does not fit\n"),
         (more, true, _) => format!("{left}; more than {} questions like this one fit\n", more - 1),
         (1, false, _) => format!("{left}; one question like this one fits\n"),
         (more, false, _) => format!("{left}; {more} questions like this one fit\n"),
+    };
+    for before in &forecast.answered_for {
+        text += &format!(
+            "hint: the same was answered before for ε = {0} (charge {1}); with --epsilon {0} it is free\n",
+            before.epsilon, before.charge
+        );
     }
+    text
 }
 
 /// A bound or sensitivity: exact where it is short.

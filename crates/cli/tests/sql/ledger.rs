@@ -204,6 +204,13 @@ fn how_far_the_budget_goes_is_told_beforehand() {
     assert!(told.contains("so it is free"), "{told}");
     let told = folder.stdout(&["explain", "--analyst", "bob", "SELECT AVG(age) FROM people"]);
     assert!(told.contains("this question does not fit"), "{told}");
+    let told = folder.stdout(&["explain", "--epsilon", "0.3", COUNT]);
+    assert!(
+        told.contains(
+            "hint: the same was answered before for ε = 0.5 (charge 2); with --epsilon 0.5 it is free"
+        ),
+        "{told}"
+    );
     let told = folder.stdout(&["explain", "--epsilon", "1.7", "SELECT AVG(age) FROM people"]);
     assert!(told.contains("with --epsilon 1.5 it would"), "{told}");
 }
