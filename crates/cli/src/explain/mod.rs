@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let mut text = report::text(&explanation, &before, arguments.verbose);
     if let Some(found) = &found {
-        text += &format!("\n{}", report::found(found, arguments.group_size));
+        text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
     }
     match &forecast {
         Ok(forecast) => text += &report::forecast(forecast),
