@@ -174,6 +174,14 @@ fn sentence(said: &str, asked: Option<(&Query, &Catalog)>) -> Told {
             format!("add {column} to GROUP BY, or aggregate it: AVG({column}), COUNT({column}), …"),
         );
     }
+    if said.contains("require unique expression names")
+        && let Some(name) = between(said, "the expression \"", "\" at position")
+    {
+        return (
+            format!("two columns are both {}", readable(name)),
+            "leave one of them out, or give one another name: … AS other_name".to_owned(),
+        );
+    }
     let mut text = said.lines().next().unwrap_or_default().to_owned();
     for (theirs, ours) in TYPES {
         text = text.replace(theirs, ours);
@@ -246,6 +254,11 @@ pub(crate) fn readable(name: &str) -> String {
     }
     // What the engine makes of a star.
     text.replace("count(1)", "count(*)")
+}
+
+/// Whether a name is one that the engine made of an expression with a constant in it.
+pub(crate) fn names_a_constant(name: &str) -> bool {
+    CONSTANTS.iter().any(|of| name.contains(&format!("{of}(")))
 }
 
 /// What the engine writes before a constant.

@@ -100,7 +100,8 @@ fn as_called(
     };
     let names = columns.iter().zip(headings).map(|(column, heading)| {
         let spelled = called.get(&column.name).filter(|_| column.relation.is_none());
-        heading.or_else(|| spelled.cloned())
+        let engines = mistakes::names_a_constant(&column.name).then(|| mistakes::readable(&column.name));
+        heading.or_else(|| spelled.cloned()).or(engines)
     });
     let names = dialect::told_apart(names.collect(), &columns);
     if names.iter().all(Option::is_none) {

@@ -2,6 +2,7 @@
 
 use super::{Told, between, last_part, readable};
 use crate::aggregation::aggregate_named;
+use crate::dialect::RESERVED;
 use crate::facts::Kind;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Visit, Visitor,
@@ -68,7 +69,11 @@ fn of_an_operator(said: &str) -> Option<Told> {
 /// A call whose arguments the engine does not take.
 fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
     let (name, types) = call(said)?;
-    let upper = name.to_uppercase();
+    // The engine has a name of its own for it.
+    let upper = match name.as_str() {
+        "var" => "VARIANCE".to_owned(),
+        name => name.to_uppercase(),
+    };
     let arguments = query
         .and_then(|query| arguments_of(query, &name))
         .unwrap_or_default();
@@ -77,7 +82,7 @@ fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
     let wrong = types.iter().position(|kind| !is_number(kind));
     let written = |place: usize| match arguments.get(place) {
         Some(argument) => format!("`{argument}`"),
-        None => "its argument".to_owned(),
+        None => "an argument".to_owned(),
     };
     if let Some(aggregate) = aggregate_named(&name) {
         return Some(match wrong {
@@ -102,20 +107,26 @@ fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
         _ => true,
     });
     let place = place.or(if types.is_empty() { None } else { Some(0) });
+    // Where one type alone is told, and not one argument alone is there, it may be that of any.
+    let place = place.filter(|_| types.len() > 1 || arguments.len() == 1);
     let Some(place) = place else {
+        let shown = if name == "date_part" { "EXTRACT" } else { &name };
+        let hint = if date {
+            "it is for dates and timestamps; CAST(x AS DATE) makes a date of text".to_owned()
+        } else {
+            format!("`deniable sql` shows how {name} is written, with an example")
+        };
         return Some((
-            format!("{name} is called with arguments that it does not take"),
-            format!("`deniable sql` shows how {name} is written, with an example"),
+            format!("the arguments of {shown} are not of the types that it takes"),
+            hint,
         ));
     };
-    // Where one type alone is told, it may be that of any argument.
-    let of = if types.len() == arguments.len() || types.len() > 1 {
-        written(place)
+    let of = written(place);
+    let inner = if of.starts_with('`') {
+        of.trim_matches('`')
     } else {
-        "an argument of it".to_owned()
+        "x"
     };
-    let inner = of.trim_matches('`');
-    let inner = if of.starts_with('`') { inner } else { "x" };
     let kind = types[place].as_str();
     let hint = match kind {
         _ if text => format!("CAST({inner} AS VARCHAR) makes text of it"),
@@ -172,6 +183,12 @@ fn written(call: &Function) -> Vec<String> {
         return Vec::new();
     };
     let arguments = list.args.iter().map(|argument| match argument {
+        // Bounds that a query states are a call around its argument by now.
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(marker)))
+            if marker.name.to_string().starts_with(RESERVED) =>
+        {
+            written(marker).into_iter().next().unwrap_or_default()
+        }
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expression)) => expression.to_string(),
         other => other.to_string(),
     });

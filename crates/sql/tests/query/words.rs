@@ -129,6 +129,10 @@ fn columns_without_a_name_are_called_as_they_are_written() {
             &["n", "Mean Age", "count(*)", "avg(AGE)", "avg(age)"],
         ),
         (
+            "SELECT *, n + 1 FROM (SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker) AS s",
+            &["smoker", "n", "n + 1"],
+        ),
+        (
             "SELECT AVG(age), AVG(age), COUNT(*) FROM people UNION ALL SELECT 1, 2, 3",
             &["avg(age)", "avg(age)", "count(*)"],
         ),
@@ -202,6 +206,21 @@ fn values_of_the_wrong_type_are_told_with_their_column_and_what_to_do() {
             "SELECT CORR(",
         ),
         (
+            "SELECT VARIANCE(region, contribution_bounds_per_row => (0, 1)) FROM people",
+            "VARIANCE needs a number, and `region` is text",
+            "CAST(region AS DOUBLE)",
+        ),
+        (
+            "SELECT substr(region, 'a'), COUNT(*) FROM people GROUP BY 1",
+            "the arguments of substr are not of the types that it takes",
+            "`deniable sql`",
+        ),
+        (
+            "SELECT AVG(people.age), AVG(age) FROM people",
+            "two columns are both avg(age)",
+            "AS other_name",
+        ),
+        (
             "SELECT AVG(age, 3) FROM people",
             "AVG is written as AVG(x)",
             "SELECT AVG(",
@@ -228,7 +247,7 @@ fn values_of_the_wrong_type_are_told_with_their_column_and_what_to_do() {
         ),
         (
             "SELECT EXTRACT(YEAR FROM age), COUNT(*) FROM people GROUP BY 1",
-            "date_part does not take an integer",
+            "the arguments of EXTRACT are not of the types that it takes",
             "dates and timestamps",
         ),
         (
