@@ -108,9 +108,56 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
     assert!(!again.trim().is_empty());
 
+    // A model is not written over without a word.
+    let errors = refused(here, &words);
+    assert!(
+        errors.contains("there is a file already where the model goes"),
+        "{errors}"
+    );
     // A budget of 4 has room for one such run, and not for two, however well they compose.
-    let errors = refused_with(here, &words, 3);
-    assert!(errors.contains("budget"), "{errors}");
+    let output = deniable(here, &format!("{words} --force"));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let error = &told["error"];
+    assert_eq!(
+        (output.status.code(), &error["kind"]),
+        (Some(3), &"refused".into())
+    );
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("this run costs ε = 3 and δ = 0.000001, and you have ε = ")
+            && message.contains(" left"),
+        "{message}"
+    );
+    assert_eq!(error["cost"], "ε = 3 and δ = 0.000001");
+    // What is said to fit does, and the budget is shown with both.
+    let fits = error["fits_epsilon"].as_str().expect("some ε");
+    assert!(
+        error["hint"]
+            .as_str()
+            .unwrap()
+            .contains(&format!("--target-epsilon {fits} would fit"))
+    );
+    assert_eq!(std::fs::read(here.join("model.safetensors")).unwrap(), model);
+    let again = words.replace("--target-epsilon 3", &format!("--target-epsilon {fits}"));
+    assert_eq!(json(here, &format!("{again} --force"))["finished"], true);
+    assert_ne!(std::fs::read(here.join("model.safetensors")).unwrap(), model);
+    let budget = "budget --ledger model.safetensors.ledger";
+    let told = json(here, &format!("{budget} --json"));
+    for charge in told["charges"].as_array().unwrap() {
+        assert_eq!(
+            (&charge["kind"], &charge["answered"]),
+            (&"training".into(), &Value::Null)
+        );
+    }
+    let text = succeeds(here, budget);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("training on "))
+        .collect();
+    assert!(
+        lines.len() == 2 && lines.iter().all(|line| line.contains("  training  ")),
+        "{text}"
+    );
 }
 
 /// The ledger of a text has no catalog, and is shown and checked by itself.
@@ -219,8 +266,8 @@ fn a_killed_run_goes_on_without_a_second_charge() {
         }
     };
     moved("model.safetensors", "aside");
-    let errors = refused(here, "train resume model.safetensors.checkpoint");
-    assert!(errors.contains("no ledger"), "{errors}");
+    let errors = refused_with(here, "train resume model.safetensors.checkpoint", 3);
+    assert!(errors.contains("the ledger is gone"), "{errors}");
     assert!(!here.join("model.safetensors.ledger").exists(), "none is made");
     moved("other", "model.safetensors");
     let errors = refused(here, "train resume model.safetensors.checkpoint");
@@ -243,7 +290,7 @@ fn a_killed_run_goes_on_without_a_second_charge() {
             .success()
     );
     let output = resumed.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
     let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
     assert_eq!(told["finished"], false);
     assert!(told["receipt"].is_null() && told["model"].is_null());
@@ -312,7 +359,7 @@ fn a_run_that_is_asked_to_end_goes_on_with_other_threads() {
     let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
     assert!(sent.success());
     let output = running.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
     let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
     assert_eq!(told["finished"], false);
     let taken = told["not_private"]["steps_taken"].as_u64().unwrap();
@@ -542,7 +589,7 @@ fn any_private_text_is_trained_on() {
                 std::fs::write(here.join("notes.txt"), text).unwrap();
                 // A ledger each: what many charges cost together takes a while to compute.
                 let words = format!(
-                    "train lm --text notes.txt {each} --size 1000 --steps 40 --noise-multiplier 2 --ledger ledger{each}{number} --public-text public.txt {SMALL}"
+                    "train lm --text notes.txt {each} --size 1000 --steps 40 --noise-multiplier 2 --force --ledger ledger{each}{number} --public-text public.txt {SMALL}"
                 );
                 json(here, &words.replace("--tokens 300", "--tokens 270"))
             })

@@ -482,6 +482,18 @@ impl Store {
         verified
     }
 
+    /// That the entry which is kept beside the ledger is still in it: an older copy that was put in its place lacks it.
+    ///
+    /// # Errors
+    /// When it is not there any more, a verification found an entry wrong, or the ledger cannot be used.
+    pub fn check_not_rewound(&mut self) -> Result<(), Error> {
+        let kept = self.kept()?;
+        self.backend.begin(Access::Read)?;
+        let checked = self.check_kept(kept.as_ref());
+        self.backend.rollback();
+        checked
+    }
+
     /// The last entry.
     ///
     /// # Errors

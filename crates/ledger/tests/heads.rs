@@ -97,6 +97,9 @@ fn a_ledger_that_is_gone_is_no_new_one() {
         let _ = std::fs::remove_file(name);
     }
     assert_eq!(opened(&fresh).unwrap_err(), Error::Vanished { entries: 3 });
+    // Nor for who only looks.
+    let looked = Store::open_existing(fresh.place()).map(|store| store.is_some());
+    assert_eq!(looked, Err(Error::Vanished { entries: 3 }));
     assert!(!path(&fresh).exists(), "nothing was made by refusing");
     // A file without a ledger in it is none either.
     std::fs::write(path(&fresh), "").unwrap();

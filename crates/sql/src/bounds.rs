@@ -78,7 +78,7 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
         .filter_map(|(place, name)| {
             let sources = sources(post, place);
             let mut told = ColumnBounds {
-                column: name.replace("count(Int64(1))", "count(*)"),
+                column: name,
                 unit: whose.to_owned(),
                 rows_per_unit: None,
                 groups_per_unit: None,

@@ -4,6 +4,7 @@ use crate::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 use crate::catalog::{Catalog, Owner, Table};
 use crate::estimate::CONFIDENCE;
 use crate::facts::{Facts, Kind, Value};
+use crate::scalar::calendar::{DAY, civil};
 use crate::{Error, mistakes};
 
 /// Values of a column that are listed at most.
@@ -91,10 +92,15 @@ fn known(facts: &Facts) -> String {
         }
         return listed.join(", ");
     }
-    match (facts.range, facts.kind) {
-        (Some(range), Kind::Int | Kind::Float) => format!("{} to {}", range.low, range.high),
-        _ => String::new(),
-    }
+    let end = |end: f64| match facts.kind {
+        Kind::Int | Kind::Float => Some(end.to_string()),
+        // Whole days and microseconds, both far below 2⁵³.
+        Kind::Date => Some(day(end as i64)),
+        Kind::Timestamp => Some(moment(end as i64)),
+        Kind::Bool | Kind::Text => None,
+    };
+    let ends = facts.range.and_then(|range| end(range.low).zip(end(range.high)));
+    ends.map_or_else(String::new, |(low, high)| format!("{low} to {high}"))
 }
 
 fn value(value: &Value) -> Option<String> {
@@ -103,8 +109,33 @@ fn value(value: &Value) -> Option<String> {
         Value::Int(value) => Some(value.to_string()),
         Value::Float(value) => Some(value.to_string()),
         Value::Text(value) => Some(value.clone()),
-        Value::Null | Value::Date(_) | Value::Timestamp(_) => None,
+        Value::Date(days) => Some(day(i64::from(*days))),
+        Value::Timestamp(microseconds) => Some(moment(*microseconds)),
+        Value::Null => None,
     }
+}
+
+/// A day as SQL writes it.
+fn day(days: i64) -> String {
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A moment as SQL writes it.
+fn moment(microseconds: i64) -> String {
+    let of_day = microseconds.rem_euclid(DAY);
+    let (seconds, rest) = (of_day / 1_000_000, of_day % 1_000_000);
+    let part = match rest {
+        0 => String::new(),
+        rest => format!(".{rest:06}").trim_end_matches('0').to_owned(),
+    };
+    format!(
+        "{} {:02}:{:02}:{:02}{part}",
+        day(microseconds.div_euclid(DAY)),
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 fn shown(names: &[&str], rows: Vec<Vec<String>>) -> Answer {
@@ -135,5 +166,18 @@ fn shown(names: &[&str], rows: Vec<Vec<String>>) -> Answer {
             delta: "0".to_owned(),
             charge: 0,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_sql_has_them() {
+        assert_eq!(moment(0), "1970-01-01 00:00:00");
+        assert_eq!(moment(-1), "1969-12-31 23:59:59.999999");
+        assert_eq!(moment(86_399_500_000), "1970-01-01 23:59:59.5");
+        assert_eq!(day(-719_162), "0001-01-01");
     }
 }

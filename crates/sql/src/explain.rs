@@ -1,10 +1,11 @@
 //! What a query would do and cost, before it does anything.
 
 use crate::aggregation::{Aggregation, Measure, Output, Selection};
-use crate::bounds::{ColumnBounds, bounds};
+use crate::bounds::{ColumnBounds, IntervalOf, bounds};
 use crate::catalog::{Catalog, Limits, Owner};
 use crate::engine::{ask, form};
 use crate::estimate::{CONFIDENCE, half_width};
+use crate::mistakes::readable;
 use crate::price::Price;
 use crate::question::Question;
 use crate::{Error, Kind};
@@ -86,6 +87,10 @@ pub struct OutputLine {
     pub expected_error: Option<f64>,
     /// Half of the width of its 95 % interval.
     pub half_width: Option<f64>,
+    /// What that interval is about, as the answer will say it unless it notices that the limits cut something.
+    pub interval_of: IntervalOf,
+    /// Where the answer estimates what the limits cut: about half of the width of the interval that it tells instead when it notices something. That one includes what was cut.
+    pub half_width_if_cut: Option<f64>,
     /// What the error is counted in.
     pub error_in: &'static str,
     /// The expected error over the largest value that a group of that size can have, for finding the ε of a wanted error.
@@ -102,6 +107,10 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         .enumerate()
         .map(|(place, (aggregation, price))| {
             let mut told = part(aggregation, price, catalog, group_size.max(1))?;
+            if let Some(cut) = question.cuts.iter().find(|cut| cut.question == place) {
+                let wide = (&question.split.aggregations[cut.wide], &question.prices[cut.wide]);
+                if_cut(&mut told.outputs, aggregation, wide, group_size.max(1) as f64);
+            }
             if place >= question.visible {
                 told.estimates_cut = true;
                 // Nobody waits for these columns.
@@ -181,7 +190,7 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
             let size = statistic.steps.size();
             let sensitivity = &price.sensitivities[place];
             StatisticLine {
-                name: statistic.name.clone(),
+                name: readable(&statistic.name),
                 low: statistic.low as f64 * size,
                 high: statistic.high as f64 * size,
                 l1: to_f64_nearest(sensitivity.l1()) * size,
@@ -198,7 +207,15 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         .outputs
         .iter()
         .zip(&aggregation.shape[keys..])
-        .map(|(output, shape)| line(output, shape.name.clone(), aggregation, price, group_size as f64))
+        .map(|(output, shape)| {
+            line(
+                output,
+                readable(&shape.name),
+                aggregation,
+                price,
+                group_size as f64,
+            )
+        })
         .collect();
     // The plan does not depend on the key; any key shows it.
     let asked = ask(
@@ -222,6 +239,60 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         plan,
         estimates_cut: false,
     })
+}
+
+/// Adds the intervals that the answer will tell where it notices that something was cut: those of the same outputs under wide limits.
+fn if_cut(lines: &mut [OutputLine], aggregation: &Aggregation, wide: (&Aggregation, &Price), rows: f64) {
+    let (wide, price) = wide;
+    let (keys, wide_keys) = (aggregation.keys.len(), wide.keys.len());
+    for (line_of, shape) in lines.iter_mut().zip(&aggregation.shape[keys..]) {
+        let place = wide.shape[wide_keys..]
+            .iter()
+            .position(|other| other.name == shape.name);
+        if let Some(output) = place.and_then(|place| wide.outputs.get(place)) {
+            let half = line(output, String::new(), wide, price, rows).half_width;
+            // An average lies where its values do, however little is known of it.
+            let most = match output {
+                Output::Average { sum, .. } => match &wide.statistics[*sum].measure {
+                    Measure::Mean { argument, .. } => {
+                        (argument.high - argument.low) as f64 * argument.steps.size()
+                    }
+                    _ => f64::INFINITY,
+                },
+                _ => f64::INFINITY,
+            };
+            line_of.half_width_if_cut = half.map(|half| half.min(most));
+        }
+    }
+}
+
+/// A limit that stands for none: rows are clamped here only so that their sum cannot run over.
+const UNLIMITED: i64 = 1 << 44;
+
+/// What an interval is about where nothing of the cut is noticed: the bounds of the answer say the same.
+fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {
+    // A unit with one row has no other that could be cut.
+    let many = aggregation.rows.rows_per_unit != Some(1);
+    let (mut limited, mut clamped) = (aggregation.groups.sampled, false);
+    for place in output.clone().uses() {
+        match &aggregation.statistics[*place].measure {
+            Measure::Units | Measure::Histogram { .. } => {}
+            Measure::Rows { .. } | Measure::Present { .. } | Measure::Distinct { .. } => limited |= many,
+            Measure::Sum { argument, .. } => {
+                limited |= many;
+                clamped |= argument.low > -UNLIMITED || argument.high < UNLIMITED;
+            }
+            Measure::Mean { .. } | Measure::Tree { .. } => {
+                limited |= many;
+                clamped = true;
+            }
+        }
+    }
+    match (limited, clamped) {
+        (true, _) => IntervalOf::BoundedData,
+        (false, true) => IntervalOf::AllRows,
+        (false, false) => IntervalOf::WholeData,
+    }
 }
 
 /// Expected errors for a group of so many rows.
@@ -248,12 +319,16 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
         _ => 1.0,
     };
     let two = f64::midpoint(1.0, CONFIDENCE);
+    let interval_of = interval_of(output, aggregation);
+    let half_width_if_cut = None;
     match output {
         Output::Plain { statistic } => OutputLine {
             expected_error: expected(*statistic),
             half_width: Some(half(*statistic, CONFIDENCE)),
             relative: expected(*statistic).map(|error| error / (of_a_row(*statistic) * rows)),
             error_in: "units of the value",
+            interval_of,
+            half_width_if_cut,
             name,
         },
         Output::Average { sum, count, .. } => {
@@ -267,6 +342,8 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 half_width: Some((half(*sum, two) + spread * half(*count, two)) / rows),
                 relative: error.map(|error| error / spread),
                 error_in: "units of the value",
+                interval_of,
+                half_width_if_cut,
                 name,
             }
         }
@@ -283,6 +360,8 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 half_width: None,
                 relative: error.map(|error| error / spread),
                 error_in: "squared units of the value, before a root",
+                interval_of,
+                half_width_if_cut,
                 name,
             }
         }
@@ -300,6 +379,8 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 half_width: None,
                 relative: error,
                 error_in: "parts of the bounds, of all sums that it is made of together",
+                interval_of,
+                half_width_if_cut,
                 name,
             }
         }
@@ -308,6 +389,8 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
             half_width: Some(half(*histogram, CONFIDENCE)),
             relative: expected(*histogram).map(|error| error / rows),
             error_in: "rows, in the count of each value",
+            interval_of,
+            half_width_if_cut,
             name,
         },
         Output::Quantile { tree, .. } => {
@@ -321,6 +404,8 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 half_width: Some(blur * 1.96),
                 relative: Some(blur * 0.8 / rows),
                 error_in: if whole { "ranks" } else { "ranks of the value" },
+                interval_of,
+                half_width_if_cut,
                 name,
             }
         }

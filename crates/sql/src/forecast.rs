@@ -6,6 +6,7 @@ use crate::question::{Ask, Question};
 use accounting::{Epsilon, Promise};
 use ledger::Store;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How many questions like one are counted at most.
 pub const MOST_QUESTIONS: u64 = 1000;
@@ -25,7 +26,23 @@ pub struct Forecast {
     pub left: Epsilon,
     /// The largest ε with which this question fits now, to two digits, where as it stands it does not; `None` when none does.
     pub fits: Option<Epsilon>,
+    /// Where the same was answered before for another ε, the newest first: asked for that ε it costs nothing.
+    pub answered_for: Vec<AnsweredFor>,
 }
+
+/// An earlier answer to the same question for another ε.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnsweredFor {
+    /// The ε to ask with.
+    pub epsilon: Epsilon,
+    /// The number of the charge that paid for it.
+    pub charge: u64,
+}
+
+/// So many prices of earlier questions are tried.
+const MOST_PRICES: usize = 30;
+/// Significant digits of an ε that people ask with. A charge is a little below: it is split in parts, and none is rounded up.
+const DIGITS: u32 = 6;
 
 impl Dataset {
     /// How many more questions like this one fit, and what would if this one does not. Nothing is spent, and no ledger is made.
@@ -51,14 +68,63 @@ impl Dataset {
         } else {
             None
         };
+        let answered_for = if free {
+            Vec::new()
+        } else {
+            self.answered_for(ask, &question, &mut store)?
+        };
         Ok(Forecast {
             cost,
             free,
+            answered_for,
             more: forecast.more,
             at_least: forecast.at_least,
             left: forecast.left,
             fits,
         })
+    }
+
+    /// Earlier answers to the same question for another ε: told from the ledger alone, so it is public.
+    fn answered_for(
+        &self,
+        ask: &Ask,
+        question: &Question,
+        store: &mut Store,
+    ) -> Result<Vec<AnsweredFor>, Error> {
+        if question.states_its_price() {
+            return Ok(Vec::new());
+        }
+        let mut tried: BTreeMap<Epsilon, Option<String>> = BTreeMap::new();
+        let mut found: Vec<AnsweredFor> = Vec::new();
+        for charge in store
+            .charges()?
+            .into_iter()
+            .rev()
+            .filter(|charge| charge.answered)
+        {
+            let (Promise::Pure(epsilon) | Promise::Approximate(epsilon, _)) = charge.guarantee.promise()
+            else {
+                continue;
+            };
+            let asked = exact::decimal_at_least(epsilon.as_rational(), DIGITS);
+            let Ok(asked) = Epsilon::rounded_down(&asked) else {
+                continue;
+            };
+            if tried.len() >= MOST_PRICES && !tried.contains_key(&asked) {
+                continue;
+            }
+            let digest = tried
+                .entry(asked.clone())
+                .or_insert_with(|| question.digest_for(ask, &asked, self.catalog()).ok());
+            let known = found.iter().any(|other| other.epsilon == asked);
+            if digest.as_ref() == Some(&charge.question) && !known {
+                found.push(AnsweredFor {
+                    epsilon: asked,
+                    charge: charge.number,
+                });
+            }
+        }
+        Ok(found)
     }
 
     /// A ledger of its own with nothing spent, gone with its directory.
@@ -118,25 +184,27 @@ impl Dataset {
         }))
     }
 
-    /// The largest ε of two digits with which the question fits, by bisection: what costs less fits if what costs more does.
+    /// The largest ε of two digits with which the question fits.
     fn fitting(&self, ask: &Ask, question: &Question, store: &mut Store) -> Option<Epsilon> {
-        let mut fits = |place: u64| {
-            let epsilon = number(place)?;
-            let cheaper = question.for_epsilon(ask, &epsilon, self.catalog()).ok()?;
-            let fits = store.fits(&ask.analyst, &cheaper.event).ok()?;
-            fits.then_some(epsilon)
-        };
-        let (mut low, mut high) = (0, PLACES + 1);
-        let mut found = None;
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            match fits(middle) {
-                Some(epsilon) => (low, found) = (middle, Some(epsilon)),
-                None => high = middle,
-            }
-        }
-        found
+        largest_fitting(|epsilon| {
+            let cheaper = question.for_epsilon(ask, epsilon, self.catalog());
+            cheaper.is_ok_and(|charge| store.fits(&ask.analyst, &charge.event).unwrap_or(false))
+        })
     }
+}
+
+/// The largest ε of two digits that fits, by bisection: what costs less fits if what costs more does.
+pub fn largest_fitting(mut fits: impl FnMut(&Epsilon) -> bool) -> Option<Epsilon> {
+    let (mut low, mut high) = (0, PLACES + 1);
+    let mut found = None;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        match number(middle).filter(|epsilon| fits(epsilon)) {
+            Some(epsilon) => (low, found) = (middle, Some(epsilon)),
+            None => high = middle,
+        }
+    }
+    found
 }
 
 /// Numbers of two digits from 1e-4 to 99.
@@ -151,7 +219,7 @@ fn number(place: u64) -> Option<Epsilon> {
 }
 
 /// What a promise costs, as people say it.
-fn cost_of(promise: &Promise) -> String {
+pub fn cost_of(promise: &Promise) -> String {
     let short = |value: &exact::Rational| exact::format_decimal(&exact::decimal_at_least(value, 3));
     match promise {
         Promise::Pure(epsilon) => format!("ε = {}", short(epsilon.as_rational())),

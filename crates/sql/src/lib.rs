@@ -70,7 +70,7 @@ pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use expression::allowed_functions;
 pub use facts::{Facts, Kind, Range, Value};
 pub use fingerprint::{Fingerprints, State};
-pub use forecast::{Forecast, MOST_QUESTIONS};
+pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use question::Ask;
 pub use reference::reference;
 pub use tuning::{FindLimits, FoundLimits, Profile, with_limits};

@@ -2,19 +2,27 @@
 //!
 //! The engine plans over tables without rows, so what it says depends on the query and the catalog alone.
 
+mod types;
+
+pub(crate) use types::{kind_word, needs_number};
+
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::dialect::RESERVED;
 use datafusion::common::utils::datafusion_strsim::levenshtein;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::Query;
 
 /// Names that are listed in a hint at most.
 const MOST_NAMES: usize = 30;
 
-/// What the engine's planner did not understand.
-pub(crate) fn explained(error: &DataFusionError, catalog: &Catalog) -> Error {
-    let (what, hint) = told(error, Some(catalog));
+/// What is wrong, and what to do about it.
+type Told = (String, String);
+
+/// What the engine's planner did not understand of a query.
+pub(crate) fn explained(error: &DataFusionError, query: &Query, catalog: &Catalog) -> Error {
+    let (what, hint) = told(error, Some((query, catalog)));
     Error::refused(what, hint)
 }
 
@@ -24,17 +32,17 @@ pub(crate) fn unplannable(error: &DataFusionError) -> Error {
     Error::refused(format!("this cannot be planned: {what}"), hint)
 }
 
-fn told(error: &DataFusionError, catalog: Option<&Catalog>) -> (String, String) {
+fn told(error: &DataFusionError, asked: Option<(&Query, &Catalog)>) -> Told {
     match error {
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => told(inner, catalog),
-        DataFusionError::Shared(inner) => told(inner, catalog),
-        DataFusionError::Collection(errors) if !errors.is_empty() => told(&errors[0], catalog),
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => told(inner, asked),
+        DataFusionError::Shared(inner) => told(inner, asked),
+        DataFusionError::Collection(errors) if !errors.is_empty() => told(&errors[0], asked),
         DataFusionError::SchemaError(problem, _) => schema(problem),
-        other => sentence(&other.strip_backtrace(), catalog),
+        other => sentence(&other.strip_backtrace(), asked),
     }
 }
 
-fn schema(problem: &SchemaError) -> (String, String) {
+fn schema(problem: &SchemaError) -> Told {
     match problem {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let of = match &field.relation {
@@ -117,7 +125,7 @@ pub(crate) fn no_table(name: &str, catalog: &Catalog) -> Error {
     Error::refused(what, hint)
 }
 
-fn without_table(name: &str, catalog: Option<&Catalog>) -> (String, String) {
+fn without_table(name: &str, catalog: Option<&Catalog>) -> Told {
     let hint = match catalog {
         Some(catalog) => {
             let tables: Vec<&str> = catalog.tables.keys().map(String::as_str).collect();
@@ -140,7 +148,8 @@ fn last_part(name: &str) -> String {
     plain.rsplit('.').next().unwrap_or(&plain).to_owned()
 }
 
-fn sentence(said: &str, catalog: Option<&Catalog>) -> (String, String) {
+fn sentence(said: &str, asked: Option<(&Query, &Catalog)>) -> Told {
+    let catalog = asked.map(|(_, catalog)| catalog);
     if said.contains("table '")
         && said.contains("not found")
         && let Some(name) = between(said, "table '", "'")
@@ -165,7 +174,21 @@ fn sentence(said: &str, catalog: Option<&Catalog>) -> (String, String) {
             format!("add {column} to GROUP BY, or aggregate it: AVG({column}), COUNT({column}), …"),
         );
     }
+    if said.contains("require unique expression names")
+        && let Some(name) = between(said, "the expression \"", "\" at position")
+    {
+        return (
+            format!("two columns are both {}", readable(name)),
+            "leave one of them out, or give one another name: … AS other_name".to_owned(),
+        );
+    }
     let mut text = said.lines().next().unwrap_or_default().to_owned();
+    for (theirs, ours) in TYPES {
+        text = text.replace(theirs, ours);
+    }
+    if let Some(told) = types::told(&text, asked.map(|(query, _)| query)) {
+        return told;
+    }
     for prefix in [
         "Error during planning: ",
         "This feature is not implemented: ",
@@ -179,9 +202,6 @@ fn sentence(said: &str, catalog: Option<&Catalog>) -> (String, String) {
             text = rest.to_owned();
         }
     }
-    for (theirs, ours) in TYPES {
-        text = text.replace(theirs, ours);
-    }
     text = text
         .replace("datafusion.public.", "")
         .replace("DataFusion", "Deniable");
@@ -191,6 +211,69 @@ fn sentence(said: &str, catalog: Option<&Catalog>) -> (String, String) {
             .to_owned(),
     )
 }
+
+/// A name that the engine made of an expression, as the query would write it: constants without their types, columns without their tables.
+pub(crate) fn readable(name: &str) -> String {
+    let mut text = String::new();
+    let mut rest = name;
+    while let Some(letter) = rest.chars().next() {
+        let word = rest
+            .find(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+            .map_or(rest, |end| &rest[..end]);
+        let after = &rest[word.len()..];
+        if CONSTANTS.contains(&word)
+            && let Some(inside) = after.strip_prefix('(')
+        {
+            // A text is told in double quotes, which it may hold itself: the last before a closing parenthesis ends it.
+            let (constant, left) = match inside.strip_prefix('"') {
+                Some(quoted) => match quoted.split_once("\")") {
+                    Some((constant, left)) => (format!("'{constant}'"), left),
+                    None => (format!("'{quoted}'"), ""),
+                },
+                None => match inside.split_once(')') {
+                    Some((constant, left)) => (constant.to_owned(), left),
+                    None => (inside.to_owned(), ""),
+                },
+            };
+            text += &constant;
+            rest = left;
+        } else if let Some(column) = after.strip_prefix('.')
+            && word.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
+            && column.starts_with(|letter: char| letter.is_alphabetic() || letter == '_' || letter == '"')
+        {
+            rest = column;
+        } else if word.is_empty() {
+            text.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        } else {
+            text += word
+                .strip_prefix(RESERVED)
+                .map_or(word, |ours| ours.trim_start_matches('_'));
+            rest = after;
+        }
+    }
+    // What the engine makes of a star.
+    text.replace("count(1)", "count(*)")
+}
+
+/// Whether a name is one that the engine made of an expression with a constant in it.
+pub(crate) fn names_a_constant(name: &str) -> bool {
+    CONSTANTS.iter().any(|of| name.contains(&format!("{of}(")))
+}
+
+/// What the engine writes before a constant.
+const CONSTANTS: &[&str] = &[
+    "Int64",
+    "UInt64",
+    "Int32",
+    "Float64",
+    "Float32",
+    "Utf8",
+    "Utf8View",
+    "LargeUtf8",
+    "Boolean",
+    "Date32",
+];
 
 /// Names of types, longest first where one is a part of another.
 const TYPES: &[(&str, &str)] = &[
@@ -242,5 +325,23 @@ mod tests {
             "the tables are adult, people"
         );
         assert_eq!(last_part("datafusion.public.\"Adults\""), "Adults");
+    }
+
+    #[test]
+    fn names_are_told_as_a_query_writes_them() {
+        for (theirs, ours) in [
+            ("count(Int64(1))", "count(*)"),
+            ("avg(people.age)", "avg(age)"),
+            ("sum(people.age + Int64(1))", "sum(age + 1)"),
+            (
+                "date_trunc(Utf8(\"month\"),visits.day)",
+                "date_trunc('month',day)",
+            ),
+            ("__deniable_quantile(t.y,Float64(0.5))", "quantile(y,0.5)"),
+            ("Utf8(\"a", "'a'"),
+            ("1.5 * größe", "1.5 * größe"),
+        ] {
+            assert_eq!(readable(theirs), ours);
+        }
     }
 }

@@ -71,32 +71,48 @@ impl Planner {
 
     /// Plans a query.
     pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
-        let Read { mut query, selects } = dialect::read(sql)?;
+        let Read {
+            mut query,
+            selects,
+            headings,
+        } = dialect::read(sql)?;
         let called = spelling::respell(&mut query, catalog);
-        let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
+        let statement = Statement::Statement(Box::new(ast::Statement::Query(query.clone())));
         let planned = self.session.state().statement_to_plan(statement).await;
-        let plan = planned.map_err(|error| mistakes::explained(&error, catalog))?;
-        let plan = if called.is_empty() {
-            plan
-        } else {
-            as_called(plan, &called).map_err(unplannable)?
-        };
+        let plan = planned.map_err(|error| mistakes::explained(&error, &query, catalog))?;
+        let plan = as_called(plan, &called, headings).map_err(unplannable)?;
         Ok(Planned { plan, selects })
     }
 }
 
-/// The result with its columns as the query calls them, where `spelling` wrote them otherwise.
+/// The result with its columns as the query calls them, where `spelling` wrote them otherwise, or the engine made up a name for an expression without one.
 fn as_called(
     plan: LogicalPlan,
     called: &BTreeMap<String, String>,
+    headings: Vec<Option<String>>,
 ) -> Result<LogicalPlan, datafusion::error::DataFusionError> {
-    let columns: Vec<Expr> = plan
-        .schema()
-        .columns()
+    let columns = plan.schema().columns();
+    // Where a star stands for columns, nobody knows which heading is whose.
+    let headings = if headings.len() == columns.len() {
+        headings
+    } else {
+        vec![None; columns.len()]
+    };
+    let names = columns.iter().zip(headings).map(|(column, heading)| {
+        let spelled = called.get(&column.name).filter(|_| column.relation.is_none());
+        let engines = mistakes::names_a_constant(&column.name).then(|| mistakes::readable(&column.name));
+        heading.or_else(|| spelled.cloned()).or(engines)
+    });
+    let names = dialect::told_apart(names.collect(), &columns);
+    if names.iter().all(Option::is_none) {
+        return Ok(plan);
+    }
+    let columns: Vec<Expr> = columns
         .into_iter()
-        .map(|column| match called.get(&column.name) {
-            Some(name) if column.relation.is_none() => Expr::Column(column).alias(name),
-            _ => Expr::Column(column),
+        .zip(names)
+        .map(|(column, name)| match name {
+            Some(name) => Expr::Column(column).alias(name),
+            None => Expr::Column(column),
         })
         .collect();
     LogicalPlanBuilder::from(plan).project(columns)?.build()

@@ -11,7 +11,7 @@ use crate::saved::Piece;
 use crate::{Error, same};
 use accounting::{Delta, Epsilon};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use exact::{Rational, ratio};
 use mechanism::{Charge, Stated};
 use std::collections::BTreeSet;
@@ -187,9 +187,13 @@ impl Question {
 
     /// What its parts release, in the order of the aggregations.
     pub(crate) fn pieces(&self, catalog: &Catalog) -> Vec<Piece<'_>> {
+        self.pieces_for(&self.prices, catalog)
+    }
+
+    fn pieces_for<'p>(&'p self, prices: &'p [Price], catalog: &Catalog) -> Vec<Piece<'p>> {
         let parts = self.split.aggregations.iter().zip(&self.split.marks);
         parts
-            .zip(&self.prices)
+            .zip(prices)
             .map(|((aggregation, marks), price)| Piece {
                 aggregation,
                 price,
@@ -204,6 +208,23 @@ impl Question {
     pub(crate) fn digest(&self, catalog: &Catalog) -> String {
         let pieces = self.pieces(catalog);
         same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal()
+    }
+
+    /// What it would be for another ε, where no SELECT of it states its own.
+    pub(crate) fn digest_for(
+        &self,
+        ask: &Ask,
+        epsilon: &Epsilon,
+        catalog: &Catalog,
+    ) -> Result<String, Error> {
+        let ask = Ask {
+            epsilon: Some(epsilon.clone()),
+            ..ask.clone()
+        };
+        let aggregations = &self.split.aggregations;
+        let (prices, _) = prices(aggregations, self.visible, &self.cuts, &ask, None, catalog)?;
+        let pieces = self.pieces_for(&prices, catalog);
+        Ok(same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal())
     }
 
     /// The question as it is written, to the letter, but for white space.
@@ -229,10 +250,39 @@ impl Question {
                 );
             }
         }
+        notes.extend(subtotals(&self.written));
         let mut seen = BTreeSet::new();
         notes.retain(|note| seen.insert(note.clone()));
         notes
     }
+}
+
+/// How to tell a row of subtotals from a group that is called NULL, where a query has subtotals and does not ask for GROUPING itself.
+fn subtotals(written: &LogicalPlan) -> Option<String> {
+    let mut keys: Option<Vec<String>> = None;
+    let _ = written.apply_with_subqueries(|node| {
+        if let LogicalPlan::Aggregate(aggregate) = node
+            && let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice()
+        {
+            let called = |expr: &Expr| matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if call.func.name() == "grouping");
+            if !aggregate.aggr_expr.iter().any(called) {
+                let name = |expr: &&Expr| match (*expr).clone().unalias() {
+                    Expr::Column(column) => column.name,
+                    other => other.human_display().to_string(),
+                };
+                keys.get_or_insert(sets.distinct_expr().iter().map(name).collect());
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    let keys = keys.filter(|keys| !keys.is_empty())?;
+    let calls: Vec<String> = keys.iter().map(|key| format!("GROUPING({key})")).collect();
+    let are = if calls.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "NULL in {} is a subtotal or a group of its own: {} {are} 1 where it is a subtotal",
+        keys.join(", "),
+        calls.join(", "),
+    ))
 }
 
 /// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`.

@@ -5,7 +5,7 @@ use crate::expression::{OPERATORS, PARTS, allowed_functions, function_names};
 use crate::scalar::to_char::WORDS;
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
-const CLAUSES: [(&str, &str, &str); 17] = [
+const CLAUSES: [(&str, &str, &str); 32] = [
     (
         "SELECT … FROM … WHERE",
         "rows that the condition keeps; each row is looked at alone",
@@ -20,6 +20,31 @@ const CLAUSES: [(&str, &str, &str); 17] = [
         "GROUP BY of dates",
         "with `bounds` on the column, months and other periods are public groups",
         "SELECT date_trunc('month', day) AS month, COUNT(*) FROM visits GROUP BY month ORDER BY month",
+    ),
+    (
+        "GROUP BY 1, GROUP BY ALL",
+        "by the first column of SELECT, or by all that hold no aggregate; a name that SELECT gives works too",
+        "SELECT width_bucket(age, 0, 100, 10), COUNT(*) FROM people GROUP BY 1 ORDER BY 1",
+    ),
+    (
+        "GROUP BY ROLLUP (a, b)",
+        "groups of a and b, of a, and all together; each set of groups is a release of its own, and ε is split among them equally",
+        "SELECT region, sex, COUNT(*), GROUPING(region), GROUPING(sex) FROM people GROUP BY ROLLUP (region, sex)",
+    ),
+    (
+        "GROUP BY CUBE (a, b)",
+        "groups of every set of the keys, at most 64 sets",
+        "SELECT sex, smoker, AVG(age), GROUPING(sex, smoker) FROM people GROUP BY CUBE (sex, smoker)",
+    ),
+    (
+        "GROUP BY GROUPING SETS ((a), (b), ())",
+        "groups of the sets that are named; also after other keys, as in GROUP BY a, ROLLUP (b)",
+        "SELECT sex, region, COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), (region), ())",
+    ),
+    (
+        "GROUPING(a), GROUPING(a, b)",
+        "1 in rows of subtotals over a, in which a is NULL, and 0 where NULL is a group of the data; of several keys a number whose bits these are",
+        "SELECT sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex) ORDER BY GROUPING(sex), sex",
     ),
     (
         "FILTER (WHERE …)",
@@ -37,9 +62,19 @@ const CLAUSES: [(&str, &str, &str); 17] = [
         "SELECT department, SUM(cost) / COUNT(*) AS average FROM visits GROUP BY department",
     ),
     (
-        "window functions",
-        "over released results",
-        "SELECT region, n, RANK() OVER (ORDER BY n DESC) AS place FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) AS counted",
+        "FETCH FIRST … ROWS ONLY",
+        "the same as LIMIT",
+        "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC OFFSET 1 ROWS FETCH FIRST 3 ROWS ONLY",
+    ),
+    (
+        "f(…) OVER (…), over released results",
+        "every window function of the engine, and QUALIFY, for nothing",
+        "SELECT sex, COUNT(*) AS n, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS percent, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people GROUP BY sex",
+    ),
+    (
+        "f(…) OVER (PARTITION BY person_id …), over private rows",
+        "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN and MAX of one person's rows: the column that names the unit has to be among the partition's. Frames are counted in ROWS; at most 10,000 rows of one person are put in order",
+        "SELECT department, COUNT(*) FROM (SELECT person_id, department, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day) AS visit FROM visits) AS numbered WHERE visit = 1 GROUP BY department",
     ),
     (
         "WITH, subqueries in FROM",
@@ -48,7 +83,7 @@ const CLAUSES: [(&str, &str, &str); 17] = [
     ),
     (
         "GROUP BY the privacy unit, in a subquery",
-        "one row a person, computed of the person's own rows",
+        "one row a person, or a person and other keys, computed of the person's own rows: COUNT, COUNT(DISTINCT …), SUM, AVG, MIN and MAX",
         "SELECT AVG(visits, contribution_bounds_per_row => (0, 20)) FROM (SELECT person_id, COUNT(*) AS visits FROM visits GROUP BY person_id) AS of_person",
     ),
     (
@@ -57,19 +92,59 @@ const CLAUSES: [(&str, &str, &str); 17] = [
         "SELECT department, COUNT(*) FROM (SELECT DISTINCT person_id, department FROM visits) AS once GROUP BY department",
     ),
     (
+        "HAVING, in a subquery by the unit",
+        "people whose own rows, taken together, fulfil a condition",
+        "SELECT COUNT(*) FROM (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY person_id HAVING COUNT(*) >= 3) AS frequent WHERE total > 500",
+    ),
+    (
+        "EXISTS, NOT EXISTS (SELECT …)",
+        "whether the same person has such a row: the subquery is tied to the row by the column that names the unit. Over a public table by any condition",
+        "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits WHERE visits.person_id = people.person_id AND visits.department = 'cardiology')",
+    ),
+    (
+        "IN, NOT IN (SELECT …)",
+        "by the column that names the unit, or tied to it inside; of a public table by any column",
+        "SELECT COUNT(*) FROM people WHERE person_id IN (SELECT person_id FROM visits WHERE cost > 500) AND region IN (SELECT region FROM regions WHERE population > 100000)",
+    ),
+    (
+        "= ANY, > ALL (SELECT …)",
+        "comparisons with all such rows of the same person, or of a public table; SOME is ANY",
+        "SELECT COUNT(*) FROM people WHERE hours > ALL (SELECT minutes FROM visits WHERE visits.person_id = people.person_id)",
+    ),
+    (
+        "= ANY, > ALL (ARRAY[…])",
+        "comparisons with a list",
+        "SELECT COUNT(*) FROM people WHERE region = ANY (ARRAY['Ashford', 'Dunmere']) AND age > ALL (ARRAY[18, 21])",
+    ),
+    (
+        "(SELECT …) as a value, for each row",
+        "an aggregate of the same person's rows in another table, or one row of a public table",
+        "SELECT AVG(income) FROM people WHERE (SELECT COUNT(*) FROM visits WHERE visits.person_id = people.person_id) >= 3",
+    ),
+    (
+        "(SELECT …) as a value, over released results",
+        "a release of its own, with which the others compute for nothing",
+        "SELECT COUNT(*) * 1.0 / (SELECT COUNT(*) FROM people) AS visits_of_one FROM visits",
+    ),
+    (
         "JOIN of private tables",
-        "on the columns that name the unit, and further conditions: INNER and LEFT",
+        "on the columns that name the unit, and further conditions: INNER and LEFT, with ON, USING, NATURAL, or as FROM a, b WHERE",
         "SELECT people.sex, AVG(visits.cost) FROM visits JOIN people ON visits.person_id = people.person_id GROUP BY people.sex",
     ),
     (
         "JOIN with a public table",
-        "on any condition",
+        "on any condition; (VALUES …) AS name (a, b) is a public table too",
         "SELECT regions.country, COUNT(*) FROM people JOIN regions ON people.region = regions.region GROUP BY regions.country",
     ),
     (
-        "UNION ALL",
-        "of private rows that have owners",
+        "UNION ALL, UNION",
+        "of private rows that have owners, in a subquery",
         "SELECT COUNT(*) FROM (SELECT person_id FROM people UNION ALL SELECT person_id FROM visits) AS both_tables",
+    ),
+    (
+        "UNION, INTERSECT, EXCEPT of results",
+        "of released results, each of which is a release of its own",
+        "SELECT 'people' AS what, COUNT(*) AS n FROM people UNION ALL SELECT 'visits', COUNT(*) FROM visits",
     ),
     (
         "contribution_bounds_per_group => (low, high)",
@@ -83,7 +158,7 @@ const CLAUSES: [(&str, &str, &str); 17] = [
     ),
     (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
-        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL",
+        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL; cut_share is the part of ε for an estimate of what the limits cut",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, max_groups_contributed = 1) department, COUNT(*) FROM visits GROUP BY department",
     ),
     (
@@ -202,7 +277,7 @@ pub fn reference() -> String {
         "# The SQL that is understood\n\n\
          <!-- Made from the tables in crates/sql/src. Do not edit: change the tables, and run\n     \
          DENIABLE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_reference_of_sql_is_the_document)' -->\n\n\
-         `deniable sql` prints this page. The dialect is that of PostgreSQL, with GoogleSQL's words for differential privacy. What is not on these lists is refused before anything is charged, with a hint.\n\
+         `deniable sql` prints this page. The dialect is that of PostgreSQL, with GoogleSQL's words for differential privacy. Over private rows, what is not on these lists is refused before anything is charged, with a hint.\n\
          The examples are about the built-in sample, and a test asks each of them. After the noise, over released results, the engine's whole SQL is free.\n\n\
          ## Clauses\n\n| clause | meaning | example |\n|---|---|---|\n",
     );
@@ -281,6 +356,33 @@ mod tests {
             }
         }
         assert!(refused.is_empty(), "{}", refused.join("\n"));
+    }
+
+    /// A reader who looks for one of these finds it.
+    #[test]
+    fn what_is_understood_is_listed() {
+        let text = reference();
+        for word in [
+            "ROLLUP (",
+            "CUBE (",
+            "GROUPING SETS (",
+            "GROUPING(",
+            "NOT EXISTS (",
+            "NOT IN (SELECT",
+            "ANY, > ALL (SELECT",
+            "ARRAY[",
+            "(SELECT …) as a value",
+            "FETCH FIRST",
+            "OVER (PARTITION BY",
+            "FILTER (WHERE",
+            "QUALIFY",
+            "USING",
+            "INTERSECT",
+            "(VALUES",
+            "cut_share",
+        ] {
+            assert!(text.contains(word), "{word}");
+        }
     }
 
     #[test]

@@ -7,8 +7,10 @@
 //! of a row the column is. So a projection changes marks of columns alone, and an alias changes nothing.
 //!
 //! Each rule keeps the meaning of SQL over total expressions, of which no order of evaluation can be seen: AND and OR are associative, commutative and idempotent
-//! in three-valued logic; `=`, `<>`, `+` and `*` are commutative, on floats too (and not associative, so sums are not flattened); `a > b` is `b < a`; a list after IN is a
-//! set; BETWEEN is two comparisons; ORDER BY without LIMIT keeps rows; keys of GROUP BY are a set. What no rule knows is compared as it is written, names and
+//! in three-valued logic; `=`, `<>`, `+` and `*` are commutative, on floats too (and not associative, so sums are not flattened); `a > b` is `b < a`; a list of constants of one
+//! type after IN is a chain of OR, and after NOT IN one of AND (constants of several types are compared in a type of their own, so such a list is a set of its own); BETWEEN is two
+//! comparisons; NOT turns a comparison, whose order is total, into its opposite, AND into OR, and IS NULL into IS NOT NULL; ORDER BY without LIMIT keeps rows; keys of
+//! GROUP BY are a set. What no rule knows is compared as it is written, names and
 //! all: two questions that are the same may be taken for different ones and paid twice. Should two that differ be taken for the same, the second gets the answer of
 //! the first: wrong, but paid for.
 
@@ -172,7 +174,7 @@ impl Reading<'_> {
             }
             LogicalPlan::Filter(filter) => {
                 let mut input = self.relation(&filter.input)?;
-                let conditions = self.links(&filter.predicate, Operator::And, &input)?;
+                let conditions = self.links(&filter.predicate, false, Operator::And, &input)?;
                 input.conditions.extend(conditions);
                 input
             }
@@ -259,7 +261,7 @@ impl Reading<'_> {
             ));
         }
         if let Some(filter) = &join.filter {
-            conditions.extend(self.links(filter, Operator::And, &both)?);
+            conditions.extend(self.links(filter, false, Operator::And, &both)?);
         }
         let base = Parts::of("join")
             .debug(join.join_type)
@@ -325,38 +327,14 @@ impl Reading<'_> {
                 .debug(value.is_null())
                 .text(&value.to_string())
                 .end(),
-            Expr::BinaryExpr(BinaryExpr { op, .. }) if matches!(op, Operator::And | Operator::Or) => {
-                self.logic(expr, *op, rows)?
-            }
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let (left, right) = (of(left)?, of(right)?);
-                match op {
-                    Operator::Eq
-                    | Operator::NotEq
-                    | Operator::Plus
-                    | Operator::Multiply
-                    | Operator::IsDistinctFrom
-                    | Operator::IsNotDistinctFrom => symmetric(*op, left, right),
-                    Operator::Gt => binary(Operator::Lt, right, left),
-                    Operator::GtEq => binary(Operator::LtEq, right, left),
-                    op => binary(*op, left, right),
-                }
-            }
-            Expr::Between(Between { negated, .. }) => {
-                let op = if *negated { Operator::Or } else { Operator::And };
-                self.logic(expr, op, rows)?
-            }
-            Expr::InList(InList { expr, list, negated }) => {
-                let values = list.iter().map(of);
-                let values: BTreeSet<Mark> = values.collect::<Result<_, _>>()?;
-                match values.first() {
-                    Some(only) if values.len() == 1 => {
-                        let op = if *negated { Operator::NotEq } else { Operator::Eq };
-                        symmetric(op, of(expr)?, *only)
-                    }
-                    _ => Parts::of("in").debug(negated).mark(of(expr)?).marks(values).end(),
-                }
-            }
+            Expr::Not(inner) => self.signed(inner, true, rows)?,
+            Expr::BinaryExpr(BinaryExpr {
+                op: Operator::And | Operator::Or,
+                ..
+            })
+            | Expr::Between(_)
+            | Expr::InList(_) => self.signed(expr, false, rows)?,
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => compared(*op, of(left)?, of(right)?),
             Expr::ScalarFunction(call) if commutes(call.func.name()) => {
                 let mut operands = self.expressions(&call.args, rows)?;
                 operands.sort();
@@ -377,32 +355,54 @@ impl Reading<'_> {
         })
     }
 
-    /// A chain of AND, or of OR.
-    fn logic(&self, expr: &Expr, op: Operator, rows: &Relation) -> Result<Mark, DataFusionError> {
-        let links = self.links(expr, op, rows)?;
-        Ok(match links.first() {
-            Some(only) if links.len() == 1 => *only,
-            _ => Parts::of("logic").debug(op).marks(links).end(),
+    /// A condition, or the opposite of one.
+    fn signed(&self, expr: &Expr, negated: bool, rows: &Relation) -> Result<Mark, DataFusionError> {
+        let of = |expr: &Expr| self.expression(expr, rows);
+        if let Some(op) = chain(expr, negated) {
+            let links = self.links(expr, negated, op, rows)?;
+            return Ok(match links.first() {
+                Some(only) if links.len() == 1 => *only,
+                _ => Parts::of("logic").debug(op).marks(links).end(),
+            });
+        }
+        Ok(match expr {
+            Expr::Alias(alias) => self.signed(&alias.expr, negated, rows)?,
+            Expr::Not(inner) => self.signed(inner, !negated, rows)?,
+            Expr::InList(InList {
+                expr,
+                list,
+                negated: not_in,
+            }) => {
+                let values = list.iter().map(of);
+                let values: BTreeSet<Mark> = values.collect::<Result<_, _>>()?;
+                let negated = *not_in != negated;
+                Parts::of("in").debug(negated).mark(of(expr)?).marks(values).end()
+            }
+            plain if !negated => of(plain)?,
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if opposite(*op).is_some() => {
+                compared(opposite(*op).unwrap_or(*op), of(left)?, of(right)?)
+            }
+            Expr::IsNull(inner) => self.as_written_above(&Expr::IsNotNull(inner.clone()), rows)?,
+            Expr::IsNotNull(inner) => self.as_written_above(&Expr::IsNull(inner.clone()), rows)?,
+            other => self.as_written_above(&Expr::Not(Box::new(other.clone())), rows)?,
         })
     }
 
-    /// The links of a chain of AND, or of OR, of which BETWEEN and NOT BETWEEN are two.
-    fn links(&self, expr: &Expr, op: Operator, rows: &Relation) -> Result<BTreeSet<Mark>, DataFusionError> {
+    /// The links of a chain of AND, or of OR: see [`chain`].
+    fn links(
+        &self,
+        expr: &Expr,
+        negated: bool,
+        op: Operator,
+        rows: &Relation,
+    ) -> Result<BTreeSet<Mark>, DataFusionError> {
+        let of = |expr: &Expr| self.expression(expr, rows);
         let mut links = BTreeSet::new();
-        for part in parts_of(expr, op) {
+        for (part, negated) in parts_of(expr, negated, op) {
             match part {
-                Expr::Between(Between {
-                    expr,
-                    negated,
-                    low,
-                    high,
-                }) if (op == Operator::Or) == *negated => {
-                    let [value, low, high] = [
-                        self.expression(expr, rows)?,
-                        self.expression(low, rows)?,
-                        self.expression(high, rows)?,
-                    ];
-                    links.extend(if *negated {
+                Expr::Between(Between { expr, low, high, .. }) if chain(part, negated) == Some(op) => {
+                    let [value, low, high] = [of(expr)?, of(low)?, of(high)?];
+                    links.extend(if op == Operator::Or {
                         [
                             binary(Operator::Lt, value, low),
                             binary(Operator::Lt, high, value),
@@ -414,10 +414,20 @@ impl Reading<'_> {
                         ]
                     });
                 }
+                Expr::InList(InList { expr, list, .. }) if chain(part, negated) == Some(op) => {
+                    let value = of(expr)?;
+                    let equal = match op {
+                        Operator::Or => Operator::Eq,
+                        _ => Operator::NotEq,
+                    };
+                    for member in list {
+                        links.insert(symmetric(equal, value, of(member)?));
+                    }
+                }
                 // Where the options of a SELECT are found is no condition.
-                marker if select_marker(marker).is_some() => {}
+                marker if !negated && select_marker(marker).is_some() => {}
                 other => {
-                    links.insert(self.expression(other, rows)?);
+                    links.insert(self.signed(other, negated, rows)?);
                 }
             }
         }
@@ -459,18 +469,86 @@ impl Reading<'_> {
     }
 }
 
-/// The links of a chain of AND, or of OR.
-fn parts_of(expr: &Expr, op: Operator) -> Vec<&Expr> {
+/// Whether a condition, or the opposite of one, is a chain of AND or of OR, and of which. BETWEEN and IN are short for chains.
+fn chain(expr: &Expr, negated: bool) -> Option<Operator> {
+    let (plain, turned) = match expr {
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => match op {
+            Operator::And => (Operator::And, Operator::Or),
+            Operator::Or => (Operator::Or, Operator::And),
+            _ => return None,
+        },
+        Expr::Between(between) if between.negated => (Operator::Or, Operator::And),
+        Expr::Between(_) => (Operator::And, Operator::Or),
+        // The operand of a list of constants of several types is compared in a type of its own.
+        Expr::InList(list) if !of_one_type(&list.list) => return None,
+        Expr::InList(list) if list.negated => (Operator::And, Operator::Or),
+        Expr::InList(_) => (Operator::Or, Operator::And),
+        _ => return None,
+    };
+    Some(if negated { turned } else { plain })
+}
+
+/// Whether these are constants of one type, and not NULL. One alone is compared as `=` does in any case.
+fn of_one_type(list: &[Expr]) -> bool {
+    let data_type = |expr: &Expr| match expr {
+        Expr::Literal(value, _) if !value.is_null() => Some(value.data_type()),
+        _ => None,
+    };
+    match list {
+        [] => false,
+        [_] => true,
+        [first, rest @ ..] => {
+            let first = data_type(first);
+            first.is_some() && rest.iter().all(|expr| data_type(expr) == first)
+        }
+    }
+}
+
+/// The links of a chain of AND, or of OR, and whether the opposite of each is meant.
+fn parts_of(expr: &Expr, negated: bool, op: Operator) -> Vec<(&Expr, bool)> {
     let mut parts = Vec::new();
-    let mut waiting = vec![expr];
-    while let Some(expr) = waiting.pop() {
+    let mut waiting = vec![(expr, negated)];
+    while let Some((expr, negated)) = waiting.pop() {
         match expr {
-            Expr::BinaryExpr(chain) if chain.op == op => waiting.extend([&*chain.left, &*chain.right]),
-            Expr::Alias(alias) => waiting.push(&alias.expr),
-            other => parts.push(other),
+            Expr::BinaryExpr(BinaryExpr { left, right, .. }) if chain(expr, negated) == Some(op) => {
+                waiting.extend([(&**left, negated), (&**right, negated)]);
+            }
+            Expr::Alias(alias) => waiting.push((&alias.expr, negated)),
+            Expr::Not(inner) => waiting.push((inner, !negated)),
+            other => parts.push((other, negated)),
         }
     }
     parts
+}
+
+/// What holds where a comparison does not, NULL being neither. The order of values is total, of floats too.
+fn opposite(op: Operator) -> Option<Operator> {
+    Some(match op {
+        Operator::Eq => Operator::NotEq,
+        Operator::NotEq => Operator::Eq,
+        Operator::Lt => Operator::GtEq,
+        Operator::LtEq => Operator::Gt,
+        Operator::Gt => Operator::LtEq,
+        Operator::GtEq => Operator::Lt,
+        Operator::IsDistinctFrom => Operator::IsNotDistinctFrom,
+        Operator::IsNotDistinctFrom => Operator::IsDistinctFrom,
+        _ => return None,
+    })
+}
+
+/// An operator over two values, in one of the ways to write it.
+fn compared(op: Operator, left: Mark, right: Mark) -> Mark {
+    match op {
+        Operator::Eq
+        | Operator::NotEq
+        | Operator::Plus
+        | Operator::Multiply
+        | Operator::IsDistinctFrom
+        | Operator::IsNotDistinctFrom => symmetric(op, left, right),
+        Operator::Gt => binary(Operator::Lt, right, left),
+        Operator::GtEq => binary(Operator::LtEq, right, left),
+        op => binary(op, left, right),
+    }
 }
 
 fn binary(op: Operator, left: Mark, right: Mark) -> Mark {
@@ -663,7 +741,8 @@ fn statistic_mark(
         .end())
 }
 
-/// Which meaning of SQL a saved answer is of: raised when the same words come to mean something else, as when integers were first divided without a fraction.
+/// Which meaning of SQL a saved answer is of: raised when the same words come to mean something else, as when integers were first divided without a fraction. That
+/// further ways to write a question are taken for the same is no reason: what was answered under a mark that is still made is still the answer.
 const MEANING: &str = "2";
 
 /// The mark of a whole question: what its parts release, in any order.

@@ -41,7 +41,10 @@ Everybody shares one budget. What was charged stays charged, answered or not; a 
 Sums of ε are what each charge promises alone, added up. What is in force is the filter of the ledger, which counts less than that
 where it can prove it, and holds for questions chosen after seeing earlier answers. The accountants beside it say what the same
 charges would guarantee had they all been fixed in advance.
-Of --json, ε and δ are decimals as text.";
+A charge for training a model has no answer in the ledger: nobody writes there how far a run came, which depends on the data.
+Of --json, ε and δ are decimals as text.
+
+Exit code: 0 done, 2 there is no ledger or it cannot be read, 4 the ledger is not what was written, went back or is gone.";
 
 /// Who spent what, what all of it guarantees, and what is left
 #[derive(Args)]
@@ -169,14 +172,7 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
 
 fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliError> {
     let kept = head.map(kept_head).transpose()?;
-    let Some(mut store) = Store::open_existing(place).map_err(broken)? else {
-        return Err(if place.head_file().is_some_and(|head| head.exists()) {
-            CliError::check_failed("the ledger is gone: what is kept beside it says that there was one")
-                .with_hint("release nothing; restore it, or see `deniable budget accept-restored --help`")
-        } else {
-            missing()
-        });
-    };
+    let mut store = Store::open_existing(place).map_err(broken)?.ok_or_else(missing)?;
     let verified = store.verify().map_err(broken)?;
     if let Some(kept) = &kept {
         let there = store.entry_hash(kept.number).map_err(broken)?;
@@ -251,7 +247,7 @@ fn broken(error: ledger::Error) -> CliError {
 
 fn adopt(dataset: &Dataset) -> Result<(), CliError> {
     let rules = dataset.rules().map_err(explained)?;
-    let Some(store) = Store::open_existing(&dataset.place()).map_err(explained)? else {
+    let Some(store) = Store::open_existing(&dataset.place()).map_err(broken)? else {
         return terminal::print(&format!(
             "there is no ledger yet; the first query makes it with these rules: {rules}\n"
         ));
@@ -262,8 +258,8 @@ fn adopt(dataset: &Dataset) -> Result<(), CliError> {
         return terminal::print(&format!("nothing to change: {rules}\n"));
     }
     terminal::print(&format!("before: {before}\nfrom now on: {rules}\n"))?;
-    let mut store = Store::adopt(&dataset.place(), &rules).map_err(explained)?;
-    let left = store.left_for_all().map_err(explained)?;
+    let mut store = Store::adopt(&dataset.place(), &rules).map_err(broken)?;
+    let left = store.left_for_all().map_err(broken)?;
     terminal::print(&format!(
         "everything charged so far counts under them; left for one further release: ε = {left}\n"
     ))

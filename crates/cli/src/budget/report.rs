@@ -3,6 +3,7 @@
 use super::moment::utc;
 use super::spent::{Spent, epsilon_of};
 use crate::account::report::{first_line, full_name, short_promise};
+use crate::train::TRAINING;
 use accounting::{Accountant, Delta, Epsilon, Promise};
 use exact::{decimal_at_least, format_decimal, to_f64_nearest};
 use report::{Column, Table, cut, significant};
@@ -148,7 +149,12 @@ fn charges(spent: &Spent, width: usize) -> String {
                 utc(charge.time),
                 charge.analyst.clone(),
                 short_promise(charge.guarantee.promise()),
-                if charge.answered { "yes" } else { "no" }.to_owned(),
+                match (is_training(charge), charge.answered) {
+                    (true, _) => "training",
+                    (false, true) => "yes",
+                    (false, false) => "no",
+                }
+                .to_owned(),
                 charge.purpose.clone(),
             ]
         })
@@ -178,6 +184,11 @@ fn charges(spent: &Spent, width: usize) -> String {
         table.row(row);
     }
     table.to_string()
+}
+
+/// Whether a charge is for training a model. Of a question the ledger keeps a digest in this place.
+fn is_training(charge: &ledger::Entry) -> bool {
+    charge.question.starts_with(TRAINING)
 }
 
 fn up(epsilon: &Epsilon) -> String {
@@ -226,7 +237,9 @@ pub(super) fn json(spent: &Spent) -> Value {
                 "time": utc(charge.time),
                 "analyst": charge.analyst,
                 "promise": numbers(Some(charge.guarantee.promise())),
-                "answered": charge.answered,
+                "kind": if is_training(charge) { "training" } else { "question" },
+                // Nobody writes down how far a run of training came: that depends on the data.
+                "answered": (!is_training(charge)).then_some(charge.answered),
                 "purpose": charge.purpose,
                 "event": charge.event,
             })

@@ -62,21 +62,21 @@ impl Spent {
     /// Reads the ledger, which is not made if it is not there.
     pub(super) fn of(dataset: &Dataset, analyst: &str) -> Result<Self, CliError> {
         let stated = dataset.rules().map_err(explained)?;
-        let (rules, charges, left, left_of) =
-            match Store::open_existing(&dataset.place()).map_err(explained)? {
-                Some(mut store) => {
-                    let charges = store.charges().map_err(explained)?;
-                    let left = store.left(analyst).map_err(explained)?;
-                    let left_of = left_of(&mut store, &charges);
-                    (store.rules().clone(), charges, left, left_of)
-                }
-                None => (
-                    stated.clone(),
-                    Vec::new(),
-                    untouched(&stated, analyst)?,
-                    BTreeMap::new(),
-                ),
-            };
+        let (rules, charges, left, left_of) = match Store::open_existing(&dataset.place()).map_err(broken)? {
+            Some(mut store) => {
+                store.check_not_rewound().map_err(broken)?;
+                let charges = store.charges().map_err(broken)?;
+                let left = store.left(analyst).map_err(broken)?;
+                let left_of = left_of(&mut store, &charges);
+                (store.rules().clone(), charges, left, left_of)
+            }
+            None => (
+                stated.clone(),
+                Vec::new(),
+                untouched(&stated, analyst)?,
+                BTreeMap::new(),
+            ),
+        };
         let name = dataset.catalog().name.clone();
         let mut spent = Self::count(name, rules, charges, analyst, left);
         spent.left_of = left_of;

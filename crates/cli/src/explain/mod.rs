@@ -4,7 +4,7 @@ mod report;
 mod search;
 
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
-use crate::terminal::{self, CliError, explained, fail};
+use crate::terminal::{self, CliError, exit_code, explained, fail};
 use clap::Args;
 use search::Wanted;
 use serde_json::json;
@@ -26,7 +26,9 @@ Examples:
 Nothing is spent and no data is read: everything told here follows from the query, the catalog and what was charged before.
 The expected error is the mean distance between the answer and the truth of the data within its bounds. Where it depends on
 how many rows a group has, it is told for --group-size rows. An error in per cent is a part of the largest value that such a
-group can have.";
+group can have.
+
+Exit code: 0 done, 2 the question cannot be asked, 3 the ledger is not what it was, so that the question would be refused.";
 
 /// What would a query do and cost, and how far off would its answer be? Spends nothing
 #[derive(Args)]
@@ -61,8 +63,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(wanted) => Some(cheapest(&dataset, &mut ask, wanted, arguments.group_size)?),
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
-    // A ledger that cannot be read is no reason not to explain.
+    // A ledger that cannot be read is no reason not to explain. One that no question is answered from is told as a question would be.
     let forecast = dataset.forecast(&ask).map_err(unanswered);
+    let refused = forecast
+        .as_ref()
+        .err()
+        .filter(|error| error.code == exit_code::REFUSED)
+        .cloned();
+    let ended = |printed: Result<(), CliError>| printed.and(refused.map_or(Ok(()), Err));
     let before = dataset.cut_before(&ask).unwrap_or_default();
     if arguments.json {
         let mut told = json!(explanation);
@@ -74,17 +82,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             told.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
             told.insert("epsilon".to_owned(), json!(found.epsilon));
         }
-        return terminal::print(&format!("{told}\n"));
+        return ended(terminal::print(&format!("{told}\n")));
     }
     let mut text = report::text(&explanation, &before, arguments.verbose);
     if let Some(found) = &found {
-        text += &format!("\n{}", report::found(found, arguments.group_size));
+        text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
     }
     match &forecast {
         Ok(forecast) => text += &report::forecast(forecast),
+        Err(error) if error.code == exit_code::REFUSED => {}
         Err(error) => eprintln!("what is left cannot be told: {}", error.message),
     }
-    terminal::print(&text)
+    ended(terminal::print(&text))
 }
 
 /// Finds the smallest ε for an error, and asks for it from then on.

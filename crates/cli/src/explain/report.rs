@@ -5,7 +5,7 @@ use super::search::{Found, Wanted};
 use crate::dataset::readable;
 use crate::query::summary;
 use report::{Column, Table, significant};
-use sql::{CutEstimate, Forecast, Part, StatisticLine};
+use sql::{CutEstimate, Forecast, IntervalOf, Part, StatisticLine};
 
 /// Significant digits of an error: it is an expectation, not a measurement.
 const DIGITS: usize = 3;
@@ -117,6 +117,7 @@ fn outputs(part: &Part) -> String {
         Column::Right("95 % within ±"),
         Column::Right("of the largest"),
         Column::Left("in"),
+        Column::Left("± holds"),
     ]);
     let told = |number: Option<f64>| {
         number.map_or("depends on the data".to_owned(), |number| {
@@ -125,19 +126,40 @@ fn outputs(part: &Part) -> String {
     };
     for line in &part.outputs {
         table.row([
-            // What the engine makes of a star.
-            line.name.replace("count(Int64(1))", "count(*)"),
+            line.name.clone(),
             told(line.expected_error),
             told(line.half_width),
             line.relative.map_or(String::new(), percent),
             line.error_in.to_owned(),
+            match (line.half_width, line.interval_of) {
+                (None, _) => "",
+                (Some(_), IntervalOf::WholeData) => "the truth",
+                (Some(_), IntervalOf::AllRows) => "the truth of all rows, with values clamped",
+                (Some(_), IntervalOf::BoundedData) => "the truth of the bounded data",
+            }
+            .to_owned(),
         ]);
     }
-    table.to_string()
+    let mut text = table.to_string();
+    let wider: Vec<String> = part
+        .outputs
+        .iter()
+        .filter_map(|line| {
+            let half = significant(line.half_width_if_cut?, DIGITS);
+            Some(format!("± {half} for {}", line.name))
+        })
+        .collect();
+    if !wider.is_empty() {
+        text += &format!(
+            "Where the answer notices that the limits cut something, its intervals include what was cut, and are about as wide as this: {}\n",
+            wider.join(", ")
+        );
+    }
+    text
 }
 
 /// The ε that was found, and what it rests on.
-pub(super) fn found(found: &Found, group_size: u64) -> String {
+pub(super) fn found(found: &Found, explanation: &Explanation, group_size: u64) -> String {
     let (what, of) = match found.wanted {
         Wanted::Relative(_) => (
             found.wanted.to_string(),
@@ -145,9 +167,15 @@ pub(super) fn found(found: &Found, group_size: u64) -> String {
         ),
         Wanted::Absolute(_) => (found.wanted.to_string(), ""),
     };
+    let mut outputs = explanation.parts.iter().flat_map(|part| &part.outputs);
+    let bounded = if outputs.any(|line| line.interval_of == IntervalOf::BoundedData) {
+        "\nThese are errors of the noise, about the bounded data: what the limits cut comes on top, and the answer estimates how much that is.\n"
+    } else {
+        "\n"
+    };
     format!(
         "ε = {} is the smallest, to three digits, for which every expected error is at most {what}{of},\nif a group has {group_size} rows \
-         (--group-size); ask with: deniable query --epsilon {} …\n",
+         (--group-size); ask with: deniable query --epsilon {} …{bounded}",
         found.epsilon, found.epsilon
     )
 }
@@ -158,13 +186,20 @@ pub(super) fn forecast(forecast: &Forecast) -> String {
     if forecast.free {
         return format!("{left}; this question was answered before, so it is free\n");
     }
-    match (forecast.more, forecast.at_least, &forecast.fits) {
+    let mut text = match (forecast.more, forecast.at_least, &forecast.fits) {
         (0, _, Some(fits)) => format!("{left}; this question does not fit, with --epsilon {fits} it would\n"),
         (0, _, None) => format!("{left}; this question does not fit\n"),
         (more, true, _) => format!("{left}; more than {} questions like this one fit\n", more - 1),
         (1, false, _) => format!("{left}; one question like this one fits\n"),
         (more, false, _) => format!("{left}; {more} questions like this one fit\n"),
+    };
+    for before in &forecast.answered_for {
+        text += &format!(
+            "hint: the same was answered before for ε = {0} (charge {1}); with --epsilon {0} it is free\n",
+            before.epsilon, before.charge
+        );
     }
+    text
 }
 
 /// A bound or sensitivity: exact where it is short.

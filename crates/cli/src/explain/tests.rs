@@ -3,7 +3,7 @@
 use super::report;
 use super::search::{Found, Wanted, cheapest};
 use accounting::Epsilon;
-use sql::{Explanation, OutputLine, Part, StatisticLine};
+use sql::{Explanation, IntervalOf, OutputLine, Part, StatisticLine};
 
 fn statistic(name: &str, high: f64, deviation: f64) -> StatisticLine {
     StatisticLine {
@@ -24,6 +24,8 @@ fn output(name: &str, error: Option<f64>) -> OutputLine {
         name: name.to_owned(),
         expected_error: error,
         half_width: error.map(|error| error * 3.0),
+        interval_of: IntervalOf::BoundedData,
+        half_width_if_cut: error.map(|error| error * 10.0),
         error_in: "units of the value",
         relative: error.map(|error| error / 1000.0),
     }
@@ -75,10 +77,11 @@ fn an_explanation_is_readable() {
     sum of age   0 … 100          1   100   100  Laplace        566         50.0 %
 
     in a group of 1000 rows:
-    column         expected error        95 % within ±  of the largest  in
-    ────────  ───────────────────  ───────────────────  ──────────────  ──────────────────
-    count(*)                 4.00                 12.0         0.400 %  units of the value
+    column         expected error        95 % within ±  of the largest  in                  ± holds
+    ────────  ───────────────────  ───────────────────  ──────────────  ──────────────────  ─────────────────────────────
+    count(*)                 4.00                 12.0         0.400 %  units of the value  the truth of the bounded data
     odd       depends on the data  depends on the data                  units of the value
+    Where the answer notices that the limits cut something, its intervals include what was cut, and are about as wide as this: ± 40.0 for count(*)
 
     what the engine is asked:
       Aggregate
@@ -145,8 +148,9 @@ fn what_was_found_is_said_with_what_it_rests_on() {
         wanted: Wanted::Relative(0.02),
         epsilon: Epsilon::parse("0.05").unwrap(),
     };
-    insta::assert_snapshot!(report::found(&found, 1000), @r"
+    insta::assert_snapshot!(report::found(&found, &explanation(), 1000), @r"
     ε = 0.05 is the smallest, to three digits, for which every expected error is at most 2% of the largest value that a group can have,
     if a group has 1000 rows (--group-size); ask with: deniable query --epsilon 0.05 …
+    These are errors of the noise, about the bounded data: what the limits cut comes on top, and the answer estimates how much that is.
     ");
 }

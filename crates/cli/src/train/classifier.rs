@@ -25,7 +25,8 @@ use train::private::Units;
 
 Without --hidden it is logistic or linear regression.
 
-Exit code: 0 when the model was written, or the run kept after Ctrl-C or SIGTERM; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
+Exit code: 0 when the model was written; 2 when the run cannot begin; 3 when the budget or the ledger refuses it; 130 when it was interrupted (Ctrl-C or SIGTERM)
+and is kept. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// The table
     #[arg(long, value_name = "NAME")]
@@ -90,6 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         begun: Begun::New {
             privacy: &arguments.privacy,
             learning: &arguments.learning,
+            force: arguments.files.force,
         },
         described: &described,
         origin: &origin,

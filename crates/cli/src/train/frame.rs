@@ -11,11 +11,14 @@ use super::language::PrivateText;
 use super::model_file::Described;
 use super::options::{Learning, Privacy};
 use super::origin::{Origin, Source};
-use super::places;
 use super::session::{self, Looks, Shown};
+use super::{TRAINING, places};
 use crate::compute::{DeviceName, cuda};
+use crate::dataset::of_the_ledger;
 use crate::terminal::{CliError, exit_code, explained};
+use accounting::{Epsilon, Event};
 use device::{Cpu, Device};
+use ledger::Store;
 use mechanism::Account;
 use sql::blocking::Dataset;
 use std::path::Path;
@@ -56,6 +59,8 @@ pub(super) enum Begun<'a> {
     New {
         privacy: &'a Privacy,
         learning: &'a Learning,
+        /// Whether a model that is there already may be written over.
+        force: bool,
     },
     Resumed {
         /// The step at which it ends; `None` for the last that is planned.
@@ -131,7 +136,24 @@ impl Run<'_> {
         places::check(
             &read.into_iter().chain(validation).collect::<Vec<_>>(),
             &ledger.into_iter().chain(files).chain(plot).collect::<Vec<_>>(),
-        )
+        )?;
+        match self.begun {
+            Begun::New { force: false, .. } => places::check_new(&origin.out),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a new run would do. Of the data it says no more than is public.
+    fn plan<L: Learned>(
+        &self,
+        privacy: &Privacy,
+        learned: &L,
+        dataset: Option<&Dataset>,
+    ) -> Result<Plan, CliError> {
+        let source = &self.origin.source;
+        let count = learned.units().count() as u64;
+        let known = source.is_made_up().then_some(count);
+        privacy.plan(&source.unit(dataset), known, count, source.has_owners())
     }
 
     fn learn<L: Learned, D: Device<Scalar = f32> + 'static>(
@@ -145,14 +167,13 @@ impl Run<'_> {
     {
         let origin = self.origin;
         let start = match &self.begun {
-            Begun::New { privacy, learning } => {
-                let unit = origin.source.unit(dataset);
+            Begun::New {
+                privacy, learning, ..
+            } => {
                 if dataset.is_some() {
-                    privacy.for_declared_table(&unit)?;
+                    privacy.for_declared_table(&origin.source.unit(dataset))?;
                 }
-                let count = learned.units().count() as u64;
-                let known = origin.source.is_made_up().then_some(count);
-                let plan = privacy.plan(&unit, known, count, origin.source.has_owners())?;
+                let plan = self.plan(privacy, learned, dataset)?;
                 let recipe = learning.recipe(plan.parameters().steps, L::RATE);
                 Start::Planned(Box::new(plan), recipe)
             }
@@ -186,14 +207,18 @@ impl Run<'_> {
         };
         let keeping = session::keeping(origin, self.described, self.checkpoint, &looks);
         let keeping = Some(keeping);
-        let question = format!("training on {}", origin.source.name());
+        let question = format!("{TRAINING}{}", origin.source.name());
         // What is refused leaves no trace, not even an empty ledger.
         if let Start::Planned(plan, recipe) = &start {
             task.check_start(plan, recipe, keeping.as_ref())
                 .map_err(explained)?;
         }
         let mut store = origin.ledger(dataset, matches!(start, Start::Planned(..)))?;
-        let session = store.session(&origin.analyst, &question).map_err(explained)?;
+        let cost = match &start {
+            Start::Planned(plan, _) => Some(sql::cost_of(plan.guarantee().promise())),
+            Start::Kept(_) => None,
+        };
+        let session = store.session(&origin.analyst, &question).map_err(of_the_ledger)?;
         let mut account = Account::open(session).map_err(explained)?;
         let trainer = match start {
             Start::Planned(plan, recipe) => {
@@ -201,7 +226,37 @@ impl Run<'_> {
             }
             Start::Kept(kept) => Trainer::resume(&mut account, task, *kept, keeping),
         };
-        let mut trainer = trainer.map_err(refused)?;
+        let mut trainer = match (trainer, &self.begun, cost) {
+            (Ok(trainer), ..) => trainer,
+            (Err(train::Error::Mechanism(mechanism::Error::Refused(refusal))), begun, Some(cost)) => {
+                drop(account);
+                return Err(match (refusal, begun) {
+                    (
+                        mechanism::Refusal::Budget(accounting::Error::OverBudget { .. }),
+                        Begun::New { privacy, .. },
+                    ) => {
+                        let event = |epsilon: &Epsilon| {
+                            let plan = self.plan(&privacy.for_epsilon(epsilon), learned, dataset).ok()?;
+                            plan.event().ok()
+                        };
+                        over_budget(&mut store, &origin.analyst, cost, event)
+                    }
+                    // What is no matter of how much, such as another unit, is told as it is.
+                    (refusal, _) => {
+                        explained(mechanism::Error::Refused(refusal)).with_code(exit_code::REFUSED)
+                    }
+                });
+            }
+            (Err(error), ..) => {
+                let refused = matches!(error, train::Error::Mechanism(mechanism::Error::Refused(_)));
+                let told = explained(error);
+                return Err(if refused {
+                    told.with_code(exit_code::REFUSED)
+                } else {
+                    told
+                });
+            }
+        };
         if let Begun::Resumed {
             stop_at: Some(step), ..
         } = self.begun
@@ -227,13 +282,35 @@ impl Run<'_> {
     }
 }
 
-/// Why a run did not begin; where the budget is too small, with what helps here.
-fn refused(error: train::Error) -> CliError {
-    let budget = matches!(error, train::Error::Mechanism(mechanism::Error::Refused(_)));
-    if budget {
-        return CliError::bad_input("this run costs more than is left of the budget")
-            .with_hint("ask for less with a smaller --target-epsilon; `deniable budget` shows what is left")
-            .with_code(exit_code::REFUSED);
-    }
-    explained(error)
+/// A run that costs more than is left: what it costs, what there is, and what would fit. `event` is what a run for another ε is counted as.
+fn over_budget(
+    store: &mut Store,
+    analyst: &str,
+    cost: String,
+    event: impl Fn(&Epsilon) -> Option<Event>,
+) -> CliError {
+    let left = match store.left(analyst) {
+        Ok(left) => left,
+        Err(error) => return of_the_ledger(error),
+    };
+    let fits = sql::largest_fitting(|epsilon| {
+        event(epsilon).is_some_and(|event| store.fits(analyst, &event).unwrap_or(false))
+    });
+    let whose = match &left.share {
+        Some(share) if *share < left.dataset => " of your share",
+        _ => "",
+    };
+    let hint = match &fits {
+        Some(fits) => format!("--target-epsilon {fits} would fit, with more noise: the many small steps of a run add up to less than one release does. Nothing was charged"),
+        None => "nothing of the kind fits any more, and nothing was charged; ask the curator, or see `deniable budget`".to_owned(),
+    };
+    CliError::bad_input(format!(
+        "this run costs {cost}, and you have ε = {} left{whose} for one further release",
+        left.epsilon
+    ))
+    .with_hint(hint)
+    .with_code(exit_code::REFUSED)
+    .with_detail("cost", cost)
+    .with_detail("left_epsilon", left.epsilon.to_string())
+    .with_detail("fits_epsilon", fits.map(|fits| fits.to_string()))
 }

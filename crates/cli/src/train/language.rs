@@ -41,7 +41,8 @@ English. The ledger of a text lies beside it (notes.txt.ledger), with the budget
 
 Bytes that are not UTF-8 are read as U+FFFD, and any number of rows is trained on, none too: whether a run begins must not depend on private text.
 
-Exit code: 0 when the model was written, or the run kept after Ctrl-C or SIGTERM; 2 otherwise. A run that was begun is charged, and goes on with `deniable train resume`.")]
+Exit code: 0 when the model was written; 2 when the run cannot begin; 3 when the budget or the ledger refuses it; 130 when it was interrupted (Ctrl-C or SIGTERM)
+and is kept. A run that was begun is charged, and goes on with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// A file of private text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "column"])]
@@ -156,6 +157,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         begun: Begun::New {
             privacy: &arguments.privacy,
             learning: &arguments.learning,
+            force: arguments.files.force,
         },
         described: &described,
         origin: &origin,

@@ -18,6 +18,9 @@ pub(crate) use lines::{BATCH as SMALL_BATCH, LineModel, SmallModels};
 
 use crate::terminal::CliError;
 
+/// What the ledger calls a run, before the name of its data.
+pub(crate) const TRAINING: &str = "training on ";
+
 /// Train models on private text or tables, with a stated (ε, δ)
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -32,7 +35,9 @@ use crate::terminal::CliError;
   deniable train evaluate model.safetensors --public-file held_out.csv
 
 The whole run is charged before its first step. A checkpoint holds the key of the noise and is as private as the data; the model is not, and says in
-its file what it promises to whom.")]
+its file what it promises to whom.
+
+Exit code: 0 done; 2 the input cannot be used; 3 the budget or the ledger refuses; 130 a run was interrupted, and is kept in its checkpoint.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

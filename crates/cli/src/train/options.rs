@@ -135,6 +135,9 @@ pub(super) struct Files {
     /// Where the run is kept, to go on after Ctrl-C or a crash [default: the model's name with .checkpoint]
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
+    /// Write over a model that is there already
+    #[arg(long)]
+    pub(super) force: bool,
     /// Steps between two checkpoints
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(super) every: u64,
@@ -191,6 +194,15 @@ impl Learning {
 }
 
 impl Privacy {
+    /// The same for another ε.
+    pub(super) fn for_epsilon(&self, epsilon: &Epsilon) -> Self {
+        Self {
+            target_epsilon: epsilon.to_string(),
+            noise_multiplier: None,
+            ..self.clone()
+        }
+    }
+
     /// Whether the number of units is a secret is for the curator to say, not for who trains.
     pub(super) fn for_declared_table(&self, unit: &PrivacyUnit) -> Result<(), CliError> {
         if self.size_is_public && unit.neighbors == Neighbors::AddRemove {

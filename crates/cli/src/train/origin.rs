@@ -2,6 +2,7 @@
 
 use super::places;
 use crate::compute::DeviceName;
+use crate::dataset::{of_the_ledger, unanswered};
 use crate::terminal::{CliError, explained, fail};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules, Store};
@@ -175,12 +176,12 @@ impl Origin {
     /// The ledger that is charged: that of the catalog or the text. One that is not there is made for a `new` run only.
     pub(super) fn ledger(&self, dataset: Option<&Dataset>, new: bool) -> Result<Store, CliError> {
         if let Some(dataset) = dataset {
-            return dataset.ledger().map_err(explained);
+            return dataset.ledger().map_err(unanswered);
         }
         let path = self.ledger_file(None).expect("a text has a ledger in a file");
         let place = Place::File(path.clone());
         let unit = self.source.unit(None);
-        if let Some(store) = Store::open_existing(&place).map_err(explained)?
+        if let Some(store) = Store::open_existing(&place).map_err(of_the_ledger)?
             && (!new || self.budget.is_none())
         {
             let kept = store.rules().budget.unit();
@@ -213,7 +214,7 @@ impl Origin {
         Store::open(&place, &Rules::new(budget)).map_err(|error| match error {
             ledger::Error::OtherRules { .. } => explained(error)
                 .with_hint("leave out --budget and --budget-delta to charge the ledger that is there, or name another with --ledger"),
-            other => explained(other),
+            other => of_the_ledger(other),
         })
     }
 }

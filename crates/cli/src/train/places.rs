@@ -32,6 +32,17 @@ pub(crate) fn check(read: &[Named<'_>], written: &[Named<'_>]) -> Result<(), Cli
     Ok(())
 }
 
+/// Refuses to write over a model: it was paid for, and cannot be made again.
+pub(super) fn check_new(out: &Path) -> Result<(), CliError> {
+    if out.exists() {
+        return fail(
+            format!("there is a file already where the model goes: {}", out.display()),
+            "name another place with --out, or pass --force to write over it; nothing was charged",
+        );
+    }
+    Ok(())
+}
+
 /// Refuses a run that is told that private data is public: a file that is one of the private ones, or has the same content. What is made from public text, and what is measured on it, is published as it is.
 pub(super) fn check_public<'p>(
     private: &[PathBuf],

@@ -4,6 +4,7 @@ use super::frame::{Begun, Run};
 use super::model_file::{self, Described};
 use super::options::{at_most_processors, up_to};
 use super::origin::{self, Origin, Source, absolute};
+use super::places;
 use super::session::Shown;
 use crate::terminal::{CliError, explained};
 use std::path::PathBuf;
@@ -22,13 +23,16 @@ use train::private::Checkpoint;
 A run that ends early promises what its whole plan promises, and its receipt says no more than that. Choose the step for a public reason, such as what was
 measured on public data; not because the run came so far.
 
-Exit code: 0 when the model was written, or the run kept after Ctrl-C or SIGTERM; 2 when the checkpoint cannot be used.")]
+Exit code: 0 when the model was written; 2 when the checkpoint cannot be used; 3 when the ledger refuses; 130 when the run was interrupted again and is kept.")]
 pub(super) struct Arguments {
     /// The checkpoint
     checkpoint: PathBuf,
     /// Where the model goes [default: where the run was to write it]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write over a file that --out names and that is there already
+    #[arg(long, requires = "out")]
+    force: bool,
     /// End at this step, with a model; the checkpoint stays, and can go on [default: the last that is planned]
     #[arg(long, value_name = "N")]
     stop_at: Option<u64>,
@@ -59,7 +63,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         if !matches!(origin.source, Source::Column { .. } | Source::Table { .. }) {
             origin.ledger = origin.ledger_file(None);
         }
-        origin.out = absolute(out);
+        let out = absolute(out);
+        if out != origin.out && !arguments.force {
+            places::check_new(&out)?;
+        }
+        origin.out = out;
     }
     let run = Run {
         begun: Begun::Resumed {

@@ -3,7 +3,7 @@
 use super::model_file::{self, Described};
 use super::origin::{self, Origin};
 use crate::account::figure;
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
+use crate::terminal::{self, CliError, Interrupt, Progress, exit_code, explained, fail};
 use device::Device;
 use report::{Figure, Scale, significant};
 use serde::{Deserialize, Serialize};
@@ -167,11 +167,12 @@ where
             not_private_steps_taken: trainer.steps_taken(),
             steps,
         };
-        return terminal::print(&if shown.json {
+        terminal::print(&if shown.json {
             format!("{}\n", interrupted.to_json())
         } else {
             interrupted.to_text()
-        });
+        })?;
+        return Err(interrupted.to_error());
     }
     let saved = trainer.saved_model().map_err(explained)?;
     let (model, _) = trainer.model();
@@ -222,12 +223,21 @@ impl Interrupted<'_> {
     fn to_text(&self) -> String {
         let checkpoint = self.checkpoint.display();
         format!(
-            "interrupted; no model was written\n\
-             go on     deniable train resume {checkpoint}\n\
+            "go on     deniable train resume {checkpoint}\n\
              or        deniable train resume {checkpoint} --stop-at N, for a model of step N\n\
              {} of {} steps were taken (NOT private: how fast a run is depends on the data)\n",
             self.not_private_steps_taken, self.steps
         )
+    }
+
+    /// With it the program ends, as a question that is interrupted does.
+    fn to_error(&self) -> CliError {
+        CliError::bad_input("interrupted; the run is kept, and no model was written")
+            .with_hint(format!(
+                "go on with `deniable train resume {}`; nothing is charged again",
+                self.checkpoint.display()
+            ))
+            .with_code(exit_code::INTERRUPTED)
     }
 
     fn to_json(&self) -> Value {

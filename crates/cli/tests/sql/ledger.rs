@@ -30,6 +30,9 @@ fn a_ledger_that_was_written_to_answers_nothing() {
         );
     }
     folder.refused(&["budget", "verify"], 4);
+    // Whoever only looks is told as well.
+    let said = folder.refused(&["budget"], 4);
+    assert!(said.contains("entry 2 of the ledger is wrong"), "{said}");
 }
 
 #[test]
@@ -44,6 +47,7 @@ fn a_restored_backup_and_a_deleted_ledger_are_accepted_on_purpose() {
         said.contains("went back") && said.contains("accept-restored"),
         "{said}"
     );
+    assert!(folder.refused(&["budget"], 4).contains("went back"));
     folder.refused(&["budget", "verify"], 4);
     let output = folder.run(&["budget", "accept-restored"]);
     assert!(
@@ -57,6 +61,26 @@ fn a_restored_backup_and_a_deleted_ledger_are_accepted_on_purpose() {
     assert!(
         said.contains("the ledger is gone") && said.contains("--new-ledger"),
         "{said}"
+    );
+    // It is not shown as a new one with nothing spent.
+    let shown = folder.refused(&["budget"], 4);
+    assert_eq!(shown, said);
+    folder.refused(&["budget", "adopt"], 4);
+    let explained = folder.run(&["explain", COUNT]);
+    assert_eq!(
+        (explained.status.code(), stderr(&explained)),
+        (Some(3), said.clone())
+    );
+    let explained = text(&explained.stdout);
+    assert!(
+        explained.contains("cost: ") && !explained.contains("left: "),
+        "{explained}"
+    );
+    let as_object = folder.run(&["explain", "--json", COUNT]);
+    let object: Value = serde_json::from_slice(&as_object.stdout).expect("one object");
+    assert_eq!(
+        (as_object.status.code(), &object["forecast"]),
+        (Some(3), &Value::Null)
     );
     folder.refused(&["budget", "verify"], 4);
     folder.refused(&["budget", "accept-restored"], 4);
@@ -180,6 +204,13 @@ fn how_far_the_budget_goes_is_told_beforehand() {
     assert!(told.contains("so it is free"), "{told}");
     let told = folder.stdout(&["explain", "--analyst", "bob", "SELECT AVG(age) FROM people"]);
     assert!(told.contains("this question does not fit"), "{told}");
+    let told = folder.stdout(&["explain", "--epsilon", "0.3", COUNT]);
+    assert!(
+        told.contains(
+            "hint: the same was answered before for ε = 0.5 (charge 2); with --epsilon 0.5 it is free"
+        ),
+        "{told}"
+    );
     let told = folder.stdout(&["explain", "--epsilon", "1.7", "SELECT AVG(age) FROM people"]);
     assert!(told.contains("with --epsilon 1.5 it would"), "{told}");
 }

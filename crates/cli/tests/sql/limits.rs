@@ -114,6 +114,17 @@ fn what_was_cut_is_said_and_predicted() {
         predicted.contains("cut, as an earlier answer says: about "),
         "{predicted}"
     );
+    // What interval is predicted, and which one the answer tells where it notices the cut.
+    let told = folder.object(&["explain", "--json", question]);
+    let output = &told["parts"][0]["outputs"][0];
+    assert_eq!(output["interval_of"], "bounded_data", "{output}");
+    let half = |name: &str| output[name].as_f64().expect("a number");
+    assert!(half("half_width_if_cut") > half("half_width"), "{output}");
+    let told = folder.stdout(&["explain", question]);
+    assert!(
+        told.contains("the truth of the bounded data") && told.contains("include what was cut"),
+        "{told}"
+    );
     let without = folder.object(&[
         "query",
         "--json",

@@ -42,18 +42,24 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a ledger whatever its rules are and whatever state it is in, to look at it; `None` when there is none.
+    /// Opens a ledger whatever its rules are and whatever state it is in, to look at it; `None` when there never was one.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// When it is gone, so that nobody takes what is left of it for a new one, or cannot be used.
     pub fn open_existing(place: &Place) -> Result<Option<Self>, Error> {
-        Ok(match Self::open_with(place, false)? {
+        let file = HeadFile::of(place);
+        match Self::open_with(place, false)? {
             Opened::Ledger(mut store) => {
-                store.head_file = HeadFile::of(place);
-                Some(*store)
+                store.head_file = file;
+                Ok(Some(*store))
             }
-            Opened::Empty(_) | Opened::Nothing => None,
-        })
+            Opened::Empty(_) | Opened::Nothing => match file.map(|file| file.read()).transpose()?.flatten() {
+                Some(kept) => Err(Error::Vanished {
+                    entries: kept.head.number,
+                }),
+                None => Ok(None),
+            },
+        }
     }
 
     /// Opens a ledger and changes its rules to these, or makes it.

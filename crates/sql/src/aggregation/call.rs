@@ -3,12 +3,12 @@
 use super::names::{Called, called};
 use super::pairs::{Moments, Pairs};
 use super::statistic::{Argument, Measure, Statistic};
-use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::dialect;
 use crate::expression::Typed;
 use crate::facts::{Kind, Range, Value};
 use crate::relation::{Rows, unplannable};
+use crate::{Error, mistakes};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -100,7 +100,7 @@ impl Request<'_> {
             Some(Called::Sum) => self.sum(&params.args, kept),
             Some(Called::Average) => self.average(&params.args, kept),
             Some(Called::Variance { sample, root }) => self.variance(&params.args, kept, sample, root),
-            Some(Called::Rank(fraction)) => self.quantile(&params.args, kept, fraction),
+            Some(Called::Rank(fraction)) => self.quantile(&params.args, kept, fraction, &name.to_uppercase()),
             Some(Called::Fraction) => {
                 let fraction = params
                     .args
@@ -113,7 +113,7 @@ impl Request<'_> {
                         "for example PERCENTILE_CONT(x, 0.5)",
                     )
                 })?;
-                self.quantile(&params.args[..1], kept, fraction)
+                self.quantile(&params.args[..1], kept, fraction, "a quantile")
             }
             Some(Called::Mode) => self.mode(&params.args, kept),
             Some(Called::Pairs(function)) => self.pairs(function, &params.args, kept),
@@ -369,11 +369,17 @@ impl Request<'_> {
         })
     }
 
-    fn quantile(&mut self, args: &[Expr], kept: Option<Expr>, fraction: f64) -> Result<Output, Error> {
-        let (typed, stated) = self.argument(args.first(), kept.as_ref(), "a quantile")?;
+    fn quantile(
+        &mut self,
+        args: &[Expr],
+        kept: Option<Expr>,
+        fraction: f64,
+        what: &str,
+    ) -> Result<Output, Error> {
+        let (typed, stated) = self.argument(args.first(), kept.as_ref(), what)?;
         let of = shown(&args[0]);
-        let range = self.range(&typed, stated, "a quantile")?;
-        let most = self.most_rows("a quantile")?;
+        let range = self.range(&typed, stated, what)?;
+        let most = self.most_rows(what)?;
         let statistic = Statistic::tree(typed.expr, typed.facts.kind, range, most, &of);
         Ok(Output::Quantile {
             tree: self.place(statistic),
@@ -479,10 +485,18 @@ fn check_number(typed: &Typed, what: &str) -> Result<(), Error> {
     if typed.facts.kind.is_number() {
         return Ok(());
     }
-    Err(Error::refused(
-        format!("{what} of {} is not understood", typed.facts.kind),
-        "use it on a number; EXTRACT makes numbers of dates",
-    ))
+    let columns: Vec<String> = typed
+        .expr
+        .column_refs()
+        .iter()
+        .map(|column| column.name.clone())
+        .collect();
+    let of = match columns.as_slice() {
+        [only] => format!("`{only}`"),
+        _ => "this".to_owned(),
+    };
+    let (what, hint) = mistakes::needs_number(what, &of, mistakes::kind_word(typed.facts.kind));
+    Err(Error::refused(what, hint))
 }
 
 /// Whether floats are divided anywhere in an expression. Of integers the divisor is at least one in size, so their quotients have bounds where the dividend has.

@@ -8,7 +8,7 @@ mod statistic;
 
 pub(crate) use call::{Output, Request};
 pub(crate) use groups::{Groups, Selection};
-pub(crate) use names::AGGREGATES;
+pub(crate) use names::{AGGREGATES, aggregate_named};
 pub(crate) use pairs::{Moment, Moments, Pairs};
 pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, halved};
 

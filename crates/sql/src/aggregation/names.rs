@@ -236,8 +236,12 @@ pub(crate) const AGGREGATES: [Aggregate; 24] = [
 
 /// How an aggregate of this name is read.
 pub(super) fn called(name: &str) -> Option<Called> {
-    let found = AGGREGATES
+    aggregate_named(name).map(|aggregate| aggregate.called)
+}
+
+/// The aggregate that the engine, or a marker, calls so.
+pub(crate) fn aggregate_named(name: &str) -> Option<&'static Aggregate> {
+    AGGREGATES
         .iter()
-        .find(|aggregate| aggregate.names.contains(&name));
-    found.map(|aggregate| aggregate.called)
+        .find(|aggregate| aggregate.names.contains(&name))
 }

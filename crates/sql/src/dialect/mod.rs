@@ -34,7 +34,7 @@ mod tests;
 
 pub(crate) use markers::{MODE, PER_GROUP, PER_ROW, QUANTILE, SELECT, WIDTH_BUCKET, marker_functions};
 pub(crate) use options::{GroupSelection, SelectOptions};
-pub(crate) use spelling::as_written;
+pub(crate) use spelling::{as_written, told_apart};
 
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{Query, Statement};
@@ -59,6 +59,8 @@ pub(crate) struct Read {
     pub(crate) query: Box<Query>,
     /// The options of each `SELECT WITH DIFFERENTIAL_PRIVACY`, in the order of the text.
     pub(crate) selects: Vec<SelectOptions>,
+    /// What columns of the result that have no name are called: as they are written.
+    pub(crate) headings: Vec<Option<String>>,
 }
 
 /// Reads one query.
@@ -119,8 +121,13 @@ fn read_here(sql: &str) -> Result<Read, Error> {
     }
     match statements.pop() {
         Some(Statement::Query(mut query)) => {
+            let headings = spelling::headings(&query.body);
             let selects = rewrite::rewrite(&mut query, clauses)?;
-            Ok(Read { query, selects })
+            Ok(Read {
+                query,
+                selects,
+                headings,
+            })
         }
         Some(_) => Err(no_query("this statement")),
         None => Err(nothing()),

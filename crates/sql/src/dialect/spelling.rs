@@ -2,9 +2,12 @@
 
 use super::RESERVED;
 use crate::Error;
+use datafusion::common::Column;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Fetch, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Value,
+    BinaryOperator, Expr, Fetch, Ident, LimitClause, ObjectNamePart, Query, Select, SelectItem, SetExpr,
+    TableFactor, Value, VisitMut, VisitorMut,
 };
+use std::ops::ControlFlow;
 
 /// How long the list after ANY or ALL may be where it is not the same as IN.
 const COMPARED: usize = 100;
@@ -149,7 +152,7 @@ fn tell_apart(select: &mut Select) {
             }
             // `a.x` and `b.x` are two columns, which the planner tells apart by their tables; `a.x` twice is not.
             SelectItem::UnnamedExpr(expression) => {
-                (expression.clone(), expression.to_string().to_lowercase())
+                (expression.clone(), bare(expression).to_string().to_lowercase())
             }
             SelectItem::ExprWithAlias { expr, alias } => (expr.clone(), spelled(alias)),
             // How many columns these are is not known here.
@@ -165,6 +168,14 @@ fn tell_apart(select: &mut Select) {
     }
 }
 
+/// An expression without parentheses around it, which make no difference to its name.
+fn bare(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
+}
+
 /// The beginning of the name of a column that is called as an earlier one.
 const AGAIN: &str = "__deniable_again_";
 
@@ -173,6 +184,92 @@ fn spelled(name: &Ident) -> String {
         None => name.value.to_lowercase(),
         Some(_) => name.value.clone(),
     }
+}
+
+/// What the columns of a result are called that have no name: the expression as it is written, with the names of functions in small letters, as PostgreSQL folds
+/// names. None where a column has a name, and for all where a star stands for columns.
+pub(super) fn headings(body: &SetExpr) -> Vec<Option<String>> {
+    match body {
+        SetExpr::Select(select) => of_select(select),
+        SetExpr::Query(query) => headings(&query.body),
+        SetExpr::SetOperation { left, .. } => headings(left),
+        _ => Vec::new(),
+    }
+}
+
+fn of_select(select: &Select) -> Vec<Option<String>> {
+    if let [SelectItem::Wildcard(_)] = select.projection.as_slice()
+        && let [only] = select.from.as_slice()
+        && only.joins.is_empty()
+        && let TableFactor::Derived { subquery, alias, .. } = &only.relation
+        && alias.as_ref().is_none_or(|alias| alias.columns.is_empty())
+    {
+        return headings(&subquery.body);
+    }
+    let mut found = Vec::new();
+    for item in &select.projection {
+        // What is refused here is refused again where it is read.
+        for item in super::calls::expand(item.clone()).unwrap_or_default() {
+            found.push(match item {
+                SelectItem::UnnamedExpr(expression) => heading(&expression),
+                SelectItem::ExprWithAlias { .. } => None,
+                _ => return Vec::new(),
+            });
+        }
+    }
+    found
+}
+
+fn heading(expression: &Expr) -> Option<String> {
+    match bare(expression) {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => None,
+        // It is called as its column is.
+        Expr::Subquery(query) => headings(&query.body).into_iter().next().flatten(),
+        other => {
+            let mut folded = other.clone();
+            let _ = folded.visit(&mut Folding);
+            Some(folded.to_string())
+        }
+    }
+}
+
+/// Writes the names of functions in small letters.
+struct Folding;
+
+impl VisitorMut for Folding {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(call) = expression {
+            for part in &mut call.name.0 {
+                if let ObjectNamePart::Identifier(name) = part
+                    && name.quote_style.is_none()
+                {
+                    name.value = name.value.to_lowercase();
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Names for the columns of a result, where they are to have others than they have: no two alike, and none where nothing changes.
+pub(crate) fn told_apart(names: Vec<Option<String>>, columns: &[Column]) -> Vec<Option<String>> {
+    let mut taken: Vec<String> = Vec::new();
+    let mut told = Vec::new();
+    for (place, (name, column)) in names.into_iter().zip(columns).enumerate() {
+        let wanted = name.unwrap_or_else(|| column.name.clone());
+        let first = taken.iter().position(|other| *other == wanted);
+        let renamed = match first {
+            // Columns of different tables may have one name, and stay as they are.
+            Some(_) if wanted == column.name && column.relation.is_some() => None,
+            Some(first) => Some(format!("{AGAIN}{first}_{place}")),
+            None => (wanted != column.name).then(|| wanted.clone()),
+        };
+        taken.push(wanted);
+        told.push(renamed);
+    }
+    told
 }
 
 /// The names of a result's columns, as the query wrote them.

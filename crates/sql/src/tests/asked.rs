@@ -387,7 +387,10 @@ fn aggregates_of_pairs_are_those_of_sql() {
             "{value} in {low}..{high}"
         );
     }
-    refused("SELECT CORR(note, x) FROM orders", "Failed to coerce");
+    refused(
+        "SELECT CORR(note, x) FROM orders",
+        "CORR needs a number, and `note` is text",
+    );
     refused("SELECT CORR(LENGTH(note), x) FROM orders", "without bounds");
     refused("SELECT CORR(DISTINCT y, x) FROM orders", "DISTINCT");
 }

@@ -43,12 +43,46 @@ const GROUPS: &[&[&str]] = &[
     &[
         "SELECT COUNT(*) FROM t WHERE x NOT BETWEEN 1 AND 3",
         "SELECT COUNT(*) FROM t WHERE x > 3 OR x < 1",
+        "SELECT COUNT(*) FROM t WHERE NOT (x BETWEEN 1 AND 3)",
+        "SELECT COUNT(*) FROM t WHERE NOT (x >= 1 AND x <= 3)",
     ],
     &[
         "SELECT COUNT(*) FROM t WHERE g IN ('a', 'b')",
         "SELECT COUNT(*) FROM t WHERE g IN ('b', 'a', 'b')",
+        "SELECT COUNT(*) FROM t WHERE g = 'b' OR g = 'a'",
+        "SELECT COUNT(*) FROM t WHERE NOT (g <> 'b' AND 'a' <> g)",
+        "SELECT COUNT(*) FROM t WHERE NOT g NOT IN ('a', 'b')",
+        "SELECT COUNT(*) FROM t WHERE g = ANY (ARRAY['a', 'b'])",
     ],
-    &["SELECT COUNT(*) FROM t WHERE g NOT IN ('a', 'b')"],
+    &[
+        "SELECT COUNT(*) FROM t WHERE g NOT IN ('a', 'b')",
+        "SELECT COUNT(*) FROM t WHERE g <> 'a' AND g <> 'b'",
+        "SELECT COUNT(*) FROM t WHERE NOT (g = 'a' OR g IN ('b'))",
+        "SELECT COUNT(*) FROM t WHERE NOT g IN ('a', 'b')",
+    ],
+    &[
+        "SELECT COUNT(*) FROM t WHERE g IN ('a', 'b', 'c')",
+        "SELECT COUNT(*) FROM t WHERE g = 'c' OR g IN ('a', 'b')",
+    ],
+    // Constants of several types are compared as floats, which single integers are not.
+    &["SELECT COUNT(*) FROM t WHERE x IN (1, 2.5)"],
+    &["SELECT COUNT(*) FROM t WHERE x = 1 OR x = 2.5"],
+    &["SELECT COUNT(*) FROM t WHERE g IN ('a', NULL)"],
+    &[
+        "SELECT COUNT(*) FROM t WHERE x > y",
+        "SELECT COUNT(*) FROM t WHERE NOT (x <= y)",
+        "SELECT COUNT(*) FROM t WHERE NOT NOT y < x",
+        "SELECT COUNT(*) FROM t WHERE NOT (y >= x)",
+    ],
+    &[
+        "SELECT COUNT(*) FROM t WHERE x >= y",
+        "SELECT COUNT(*) FROM t WHERE NOT x < y",
+    ],
+    &[
+        "SELECT COUNT(*) FROM t WHERE x IS NOT NULL AND x IS DISTINCT FROM y",
+        "SELECT COUNT(*) FROM t WHERE NOT (x IS NULL OR x IS NOT DISTINCT FROM y)",
+    ],
+    &["SELECT COUNT(*) FROM t WHERE (x > y) IS NOT TRUE"],
     &["SELECT COUNT(*) FROM t WHERE g IN ('a', 'c')"],
     &[
         "SELECT SUM(x + y * 2) FROM t",

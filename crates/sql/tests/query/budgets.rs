@@ -30,6 +30,53 @@ fn a_repeated_question_is_free_for_everybody() {
     assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 1);
 }
 
+/// That it costs nothing for another ε is told from the ledger alone.
+#[test]
+fn an_answer_for_another_price_is_pointed_at() {
+    let bench = Bench::new("0.4");
+    let asked = |sql: &str, epsilon: &str| Ask {
+        epsilon: Some(accounting::Epsilon::parse(epsilon).unwrap()),
+        ..Ask::new(sql, "alice")
+    };
+    // With an estimate of what is cut, and private names of groups: the price is split in several parts.
+    let sql = "SELECT region, department, AVG(cost) FROM visits JOIN people USING (person) GROUP BY region, department";
+    let charge = bench
+        .dataset
+        .query(&asked(sql, "0.7"))
+        .unwrap()
+        .answer
+        .cost
+        .charge;
+    bench
+        .dataset
+        .query(&asked("SELECT COUNT(*) FROM visits", "0.7"))
+        .unwrap();
+    let told = bench.dataset.forecast(&asked(sql, "0.3")).unwrap();
+    assert!(!told.free);
+    let found: Vec<(String, u64)> = told
+        .answered_for
+        .iter()
+        .map(|before| (before.epsilon.to_string(), before.charge))
+        .collect();
+    assert_eq!(found, [("0.7".to_owned(), charge)]);
+    assert!(bench.dataset.query(&asked(sql, "0.7")).unwrap().repeated);
+    // Nothing to point at: the same price, another question, a price that the query states itself.
+    for other in [
+        asked(sql, "0.7"),
+        asked("SELECT COUNT(*) FROM visits WHERE cost > 20", "0.3"),
+        asked(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.3) COUNT(*) FROM visits",
+            "0.3",
+        ),
+    ] {
+        assert!(
+            bench.dataset.forecast(&other).unwrap().answered_for.is_empty(),
+            "{}",
+            other.sql
+        );
+    }
+}
+
 /// Who watches sees the charge in the ledger before the data is read, and no charge at all where the answer was stored.
 #[test]
 fn the_charge_comes_before_the_data() {

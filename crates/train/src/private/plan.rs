@@ -2,10 +2,11 @@
 
 use crate::Error;
 use accounting::{
-    Curve, Delta, Epsilon, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio, smallest_training_multiplier,
+    Curve, Delta, Epsilon, Event, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio,
+    smallest_training_multiplier,
 };
 use exact::{Interval, Rational, power_of_two, ratio};
-use mechanism::{SampledGaussian, Sampling, Sensitivity};
+use mechanism::{SampledGaussian, Sampling, Sensitivity, Stated};
 use noise::Grid;
 use serde::{Deserialize, Serialize};
 
@@ -266,6 +267,14 @@ impl Plan {
     /// Whose privacy.
     pub fn unit(&self) -> PrivacyUnit {
         self.parameters.unit()
+    }
+
+    /// What a ledger counts the run as. It does not depend on the model.
+    ///
+    /// # Errors
+    /// When a parameter is out of range.
+    pub fn event(&self) -> Result<Event, Error> {
+        Ok(self.mechanism(1)?.terms().event().clone())
     }
 
     /// ε of the first `steps` steps: what was really used by a run that was stopped there. It depends on no data; whoever stops because of what the model looked like
