@@ -88,10 +88,12 @@ pub struct ColumnCheck {
     pub listed: u64,
     /// Those of them that no row has.
     pub never_seen: Vec<String>,
-    /// Rows with a value that is not listed. It is read as NULL.
+    /// Rows with a value that is not listed.
     pub not_listed: u64,
     /// How many different such values there are, counted up to 1,000.
     pub different_not_listed: u64,
+    /// The value that those are read as, where the catalog names one.
+    pub other: Option<String>,
 }
 
 /// So many different values that are not listed are told apart.
@@ -232,9 +234,9 @@ impl Found {
             .collect();
         let columns = table.columns.iter().map(|(column, facts)| ColumnCheck {
             column: column.clone(),
-            // Beside a list of values, `nullable` says nothing: other values are read as NULL.
             said_not_null: !facts.nullable,
             listed: facts.values.as_ref().map_or(0, |values| values.len() as u64),
+            other: other_of(table, column).map(str::to_owned),
             ..ColumnCheck::default()
         });
         let listed = table.columns.iter().map(|(_, facts)| {
@@ -353,11 +355,14 @@ impl Found {
     }
 
     fn finish(mut self, table: &Table) -> TableCheck {
-        for (place, (_, facts)) in table.columns.iter().enumerate() {
+        for (place, (column, facts)) in table.columns.iter().enumerate() {
             let check = &mut self.check.columns[place];
             check.different_not_listed = self.others[place].len() as u64;
+            let other = other_of(table, column);
+            // The group of all other values is there in case that there are some.
             let never = |value: &&Value| {
-                Cell::of(value).is_some_and(|cell| self.listed[place].get(&cell) == Some(&0))
+                !matches!((value, other), (Value::Text(text), Some(other)) if text == other)
+                    && Cell::of(value).is_some_and(|cell| self.listed[place].get(&cell) == Some(&0))
             };
             let values = facts.values.iter().flat_map(|values| values.iter());
             check.never_seen = values.filter(never).map(shown).collect();
@@ -374,6 +379,12 @@ impl Found {
         }
         self.check
     }
+}
+
+/// The value that texts are read as which this column does not list.
+fn other_of<'t>(table: &'t Table, column: &str) -> Option<&'t str> {
+    let found = table.other.iter().find(|(name, _)| name == column);
+    found.map(|(_, other)| other.as_str())
 }
 
 /// How many rows of a unit count in a query without groups that does not say.
