@@ -187,7 +187,6 @@ def main():
                     sql = f"SELECT {column}, {call} AS v FROM visits GROUP BY {column}"
                 answer = ask(deniable, folder, "query", "--json", sql)
                 truth = truths(persons, KEYS[column], kind)
-                # Values that are not declared are a group of their own, which is empty here.
                 for row in answer["rows"]:
                     cell = row[column]["value"] if column else None
                     value = row["v"]

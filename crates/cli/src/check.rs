@@ -239,14 +239,21 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
     }
     for (number, side) in [(column.below, "below"), (column.above, "above")] {
         if number > 0 {
+            let summed = if matches!(column.kind.as_str(), "date" | "timestamp") {
+                ""
+            } else {
+                "sums and averages count the bound, "
+            };
             add(
                 format!(
-                    "column `{name}`: {} {} {side} the bounds, and {} as the bound",
+                    "column `{name}`: {} {} {side} the bounds: {summed}a WHERE sees {} as {}, and where groups are listed, {} in none",
                     counted(number, rows, "value"),
                     told(number, "lies", "lie"),
-                    told(number, "counts", "count"),
+                    told(number, "it", "them"),
+                    told(number, "it is", "they are"),
+                    told(number, "it is", "they are"),
                 ),
-                "widen `bounds` if you know them to be too narrow; wider ones need more noise",
+                "widen `bounds` if you know them to be too narrow; sums under wider ones need more noise",
             );
         }
     }
@@ -269,9 +276,11 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
     if column.not_listed > 0 && column.other.is_none() {
         add(
             format!(
-                "{}, and {} read as NULL",
+                "{}: grouped by it, {} in no group; a WHERE sees {} as {}",
                 not_listed(column, rows),
-                told(column.not_listed, "is", "are")
+                told(column.not_listed, "its row is", "their rows are"),
+                told(column.not_listed, "it", "them"),
+                told(column.not_listed, "it is", "they are"),
             ),
             "list what you know may occur, what stands for NULL (`nulls`), or a group for all other texts (`other`)",
         );

@@ -40,9 +40,9 @@ fn what_differs_is_told_without_a_value_of_the_data() {
         "1 unit (0.33 %) has more than 1 row, which is what `rows_per_unit` promises",
         "the rows of a unit do not lie next to each other",
         "column `weight`: 1 value (0.33 %) is not of the declared kind",
-        "column `age`: 1 value (0.33 %) lies above the bounds",
+        "column `age`: 1 value (0.33 %) lies above the bounds: sums and averages count the bound, a WHERE sees it as it is",
         "column `city`: 1 of 3 listed values never occurs: Cove",
-        "column `city`: 1 value (0.33 %) is not listed",
+        "column `city`: 1 value (0.33 %) is not listed: grouped by it, its row is in no group; a WHERE sees it as it is",
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
     }

@@ -330,8 +330,8 @@ async fn section(
     let _ = writeln!(
         section,
         "\n[tables.{}.columns]\n# What queries may use; leave out what they need not.\n# kind: bool, int, float, text, date or timestamp. What does not fit is read as NULL.{}\n\
-         # bounds = [low, high]: sums and averages need them; values beyond count as the nearest bound. From what you know, not from the data.\n\
-         # values = [\"…\", \"…\"]: groups that are always shown; other values are read as NULL. From what you know, not from the data.",
+         # bounds = [low, high]: sums and averages need them, and count values beyond as the nearest bound; a WHERE sees those as they are. From what you know, not from the data.\n\
+         # values = [\"…\", \"…\"]: groups that are always shown; a row with another value is in none of them, and a WHERE sees it as it is. From what you know, not from the data.",
         key(&sketch.name),
         if csv {
             "  FILL IN: a CSV file does not say."

@@ -48,7 +48,7 @@ pub struct UnitCheck {
     pub promised_rows: Option<u64>,
     /// Units that have more than that. Their privacy is not what is promised.
     pub units_above_promise: u64,
-    /// How many rows of a unit count in one group of a query that does not say.
+    /// How many rows of a unit count in a query without groups that does not say.
     pub limit: Option<u64>,
     /// Units that have more rows than that: a query without groups leaves some of them out.
     pub units_above_limit: u64,
@@ -74,6 +74,8 @@ pub struct KeyCheck {
 pub struct ColumnCheck {
     /// The column.
     pub column: String,
+    /// Its declared kind.
+    pub kind: String,
     /// Rows in which there is nothing: it is empty, missing or a marker of NULL.
     pub nulls: u64,
     /// Whether the catalog says that there are none.
@@ -234,6 +236,7 @@ impl Found {
             .collect();
         let columns = table.columns.iter().map(|(column, facts)| ColumnCheck {
             column: column.clone(),
+            kind: facts.kind.to_string(),
             said_not_null: !facts.nullable,
             listed: facts.values.as_ref().map_or(0, |values| values.len() as u64),
             other: other_of(table, column).map(str::to_owned),
@@ -313,6 +316,8 @@ impl Found {
             let number = match &value {
                 Value::Int(number) => Some(*number as f64),
                 Value::Float(number) => Some(*number),
+                Value::Date(day) => Some(f64::from(*day)),
+                Value::Timestamp(moment) => Some(*moment as f64),
                 _ => None,
             };
             match Cell::of(&value) {
@@ -389,7 +394,8 @@ fn other_of<'t>(table: &'t Table, column: &str) -> Option<&'t str> {
 
 /// How many rows of a unit count in a query without groups that does not say.
 fn limit(of_all: &Limits, table: &Table) -> Option<u64> {
-    table.limits.rows_per_group.or(of_all.rows_per_group)
+    let in_one_group = |limits: &Limits| limits.rows.or(limits.rows_per_group);
+    in_one_group(&table.limits).or(in_one_group(of_all))
 }
 
 /// A value that the catalog lists.
