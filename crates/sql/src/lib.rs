@@ -68,4 +68,4 @@ pub use fingerprint::{Fingerprints, State};
 pub use forecast::{Forecast, MOST_QUESTIONS};
 pub use question::Ask;
 pub use reference::reference;
-pub use tuning::{FindLimits, FoundLimits, Profile, with_limits};
+pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};

@@ -10,7 +10,7 @@
 pub(super) struct Histogram {
     pub(super) edges: Vec<f64>,
     pub(super) counts: Vec<f64>,
-    /// The standard deviation of each number.
+    /// The standard deviation of each number: that of Laplace noise.
     pub(super) deviation: f64,
 }
 
@@ -32,9 +32,11 @@ impl Noise {
     }
 }
 
-/// A bucket is seen when it, or it and the ones before it together, are so many deviations above nothing. Of some five hundred looks, one is deceived in ten histograms
+/// A bucket is seen when it, or it and the ones before it together, are so many deviations above nothing. Of some thousand looks, one is deceived in eight histograms
 /// or fewer; then a limit is larger than it need be.
 const SEEN: f64 = 6.0;
+/// So many buckets at most are looked at together.
+const TOGETHER: usize = 8;
 /// Curves begin where this part of the units is over.
 const BEGIN: f64 = 0.3;
 /// They are compared with the next so many buckets: six octaves.
@@ -56,6 +58,8 @@ pub(super) struct Tail {
     pub(super) largest: f64,
     /// The largest edge over which there surely are units, and how many.
     deepest: Option<(f64, f64)>,
+    /// What it was made of.
+    seen: Histogram,
 }
 
 impl Tail {
@@ -66,15 +70,16 @@ impl Tail {
             counts,
             deviation,
         } = histogram;
-        let seen = |last: usize| {
-            [1usize, 2, 4, 8].iter().any(|width| {
-                let from = (last + 1).saturating_sub(*width);
-                let sum: f64 = counts[from..=last].iter().sum();
+        // The least number of buckets from this one on that are seen together. The last bucket has no end: who is in it is over all limits, whatever they are.
+        let seen = |from: usize| {
+            (1..=TOGETHER.min(edges.len() - from)).find(|width| {
+                let sum: f64 = counts[from..from + width].iter().sum();
                 sum > SEEN * deviation * (*width as f64).sqrt()
             })
         };
-        // The last bucket has no end: who is in it is over all limits, whatever they are.
-        let last = (0..edges.len()).rev().find(|last| seen(*last))?;
+        let last = (0..edges.len())
+            .filter_map(|from| seen(from).map(|width| from + width - 1))
+            .max()?;
         let units: f64 = counts[..=last].iter().sum::<f64>().max(1.0);
         let middle = |bucket: usize| match bucket {
             0 => edges[0],
@@ -122,6 +127,7 @@ impl Tail {
             mean: total / units,
             largest: histogram.edges[last],
             deepest,
+            seen: histogram.clone(),
         })
     }
 
@@ -224,14 +230,81 @@ impl Tail {
         .unwrap_or(self.largest)
     }
 
-    pub(super) fn profile(&self, of: String, limit: f64) -> super::Profile {
+    /// What is said of a limit; `cuts` where what is over it is cut off, and not whole units.
+    pub(super) fn profile(&self, of: String, limit: f64, cuts: bool) -> super::Profile {
+        let (low, high) = self.seen.over(limit, CONFIDENCE);
+        let whole = (self.units * self.mean).max(f64::MIN_POSITIVE);
+        let part = |excess: f64| (excess / whole).clamp(0.0, 1.0);
+        let mut parts: Vec<(f64, f64)> = self.excesses(limit);
+        parts.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let rest = (1.0 - CONFIDENCE) / 2.0;
         super::Profile {
             of,
             limit,
-            units_over: self.over(limit),
-            cut: (self.excess(limit) / (self.units * self.mean).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0),
+            units_over: super::Between {
+                estimate: self.over(limit).clamp(low, high),
+                low,
+                high,
+            },
+            cut: cuts.then(|| super::Between {
+                estimate: part(self.excess(limit)),
+                low: part(quantile(&parts, rest)),
+                high: part(quantile(&parts, 1.0 - rest)),
+            }),
         }
     }
+}
+
+/// How sure intervals are.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+impl Histogram {
+    /// How many units are over a limit: an interval of this confidence, whatever the units have. It follows from the law of the noise alone.
+    pub(super) fn over(&self, limit: f64, confidence: f64) -> (f64, f64) {
+        // Who is over the first edge that is not below the limit surely is; who is over the last that is not above it may be.
+        let surely = self.edges.partition_point(|edge| *edge < limit);
+        let maybe = self.edges.partition_point(|edge| *edge <= limit);
+        let end = |first: usize| {
+            let buckets = self.counts.get(first..).unwrap_or_default();
+            let width = half_width(buckets.len(), self.deviation, confidence);
+            (buckets.iter().sum::<f64>(), width)
+        };
+        let ((least, below), (most, above)) = (end(surely + 1), end(maybe));
+        let low = (least - below).max(0.0);
+        (low, (most + above).max(low))
+    }
+}
+
+/// How far the sum of the noise of so many buckets is from zero at most, with this probability.
+///
+/// Chernoff's bound: with the scale b of Laplace noise, E exp(λ·noise) ≤ 1/(1 − λ²b²), so that t is reached on either side with probability at most
+/// 2·exp(−λt)/(1 − λ²b²)ⁿ for each λ below 1/b. Noise on whole numbers of the same ε = 1/b has E exp(λ·noise) = (cosh ε − 1)/(cosh ε − cosh λ), which is no more, because
+/// cosh √x is convex.
+fn half_width(buckets: usize, deviation: f64, confidence: f64) -> f64 {
+    if buckets == 0 {
+        return 0.0;
+    }
+    let scale = deviation / std::f64::consts::SQRT_2;
+    let failing = (2.0 / (1.0 - confidence)).ln();
+    (1..400)
+        .map(|step| {
+            let part = f64::from(step) / 400.0;
+            scale * (failing - buckets as f64 * (-part * part).ln_1p()) / part
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// The number below which this part of all weights is, of numbers in ascending order.
+fn quantile(weighted: &[(f64, f64)], part: f64) -> f64 {
+    let all: f64 = weighted.iter().map(|(weight, _)| weight).sum();
+    let mut below = 0.0;
+    for (weight, number) in weighted {
+        below += weight;
+        if below >= part * all {
+            return *number;
+        }
+    }
+    weighted.last().map_or(0.0, |(_, number)| *number)
 }
 
 /// Curves that agree with noisy counts: `edges` begin where `units` are over, and `counts` are those of the buckets that end at the edges after the first.

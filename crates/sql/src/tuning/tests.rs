@@ -132,6 +132,7 @@ fn found() -> FoundLimits {
             },
         )]),
         profiles: Vec::new(),
+        left_out: Vec::new(),
         question_epsilon: 1.0,
         answer: Answer {
             columns: Vec::new(),
@@ -164,7 +165,8 @@ fn the_rest_of_a_catalog_stays_as_it_is() {
         assert!(once.contains(kept), "{kept}: {once}");
     }
     assert!(
-        !once.contains("an old limit") && once.contains("bounds = [0, 512] }  # in money"),
+        !once.contains("an old limit")
+            && once.contains("bounds = [0, 512] }  # bounds found by `deniable limits`  # in money"),
         "{once}"
     );
     let catalog = Catalog::parse(&once, directory).unwrap();
@@ -175,6 +177,71 @@ fn the_rest_of_a_catalog_stays_as_it_is() {
         ..found()
     };
     assert_eq!(with_limits(&once, &again, directory).unwrap(), once);
+    assert_eq!(with_limits(&once, &found(), directory).unwrap(), once);
+    let wider = FoundLimits {
+        bounds: BTreeMap::from([("cost".to_owned(), Range { low: -0.5, high: 9.0 })]),
+        ..found()
+    };
+    let wider = with_limits(&once, &wider, directory).unwrap();
+    assert!(wider.contains("bounds = [-0.5, 9] }  # bounds found"), "{wider}");
+    // What was found can be looked for again; what the curator wrote stays.
+    let looked_for = without_found_bounds(&once, "visits");
+    assert!(
+        looked_for.contains("cost = { kind = \"float\" }  # in money"),
+        "{looked_for}"
+    );
+    let own = CATALOG.replace("\"float\" }", "\"float\", bounds = [0, 5] }");
+    assert_eq!(without_found_bounds(&own, "visits"), own);
+}
+
+/// Intervals of units over a limit hold as often as they say: on noise of the law that is drawn, from a fixed source.
+#[test]
+fn intervals_of_units_over_a_limit_hold() {
+    let mut state = 20_261u64;
+    let mut uniform = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let scale = 20.0;
+    let mut held = 0;
+    for _ in 0..1000 {
+        let mut seen = histogram((0..5000).map(|unit| f64::from(1 + unit % 40)), count_edges(), 0.0);
+        for count in &mut seen.counts {
+            let exponential = |uniform: f64| -scale * (1.0 - uniform).ln();
+            *count += exponential(uniform()) - exponential(uniform());
+        }
+        seen.deviation = scale * std::f64::consts::SQRT_2;
+        // 30 is an edge, and 31 is not: of those over it one hears between two edges.
+        let (low, high) = seen.over(31.0, 0.95);
+        held += i32::from(low <= 1125.0 && 1125.0 <= high);
+    }
+    assert!(held >= 950, "{held} of 1000");
+}
+
+#[test]
+fn a_largest_number_is_not_far_beyond_all_numbers() {
+    let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
+    let edges = Asked::Largest("cost".to_owned()).edges(&table);
+    let seen = histogram((0..2000).map(|unit| f64::from(unit % 37)), edges, 20.0);
+    assert_eq!(Tail::of(&seen).unwrap().largest, 64.0);
+}
+
+#[test]
+fn no_more_groups_are_looked_for_than_there_can_be() {
+    let facts = |kind: Kind| Facts {
+        nullable: false,
+        ..Facts::unknown(kind)
+    };
+    assert_eq!(possible_groups(&facts(Kind::Bool)), Some(2.0));
+    assert_eq!(possible_groups(&Facts::unknown(Kind::Bool)), Some(3.0));
+    assert_eq!(possible_groups(&facts(Kind::Text)), None);
+    let months = Facts {
+        range: Range::new(1.0, 12.0),
+        ..facts(Kind::Int)
+    };
+    assert_eq!(possible_groups(&months), Some(12.0));
 }
 
 #[test]
