@@ -23,7 +23,7 @@ pub(super) struct Noise {
 
 impl Noise {
     /// Where a unit moves so many numbers, each by at most `step`.
-    fn of(&self, numbers: f64, step: f64) -> f64 {
+    pub(super) fn of(&self, numbers: f64, step: f64) -> f64 {
         let laplace = self.laplace * numbers * step;
         let gaussian = self
             .gaussian
@@ -56,8 +56,6 @@ pub(super) struct Tail {
     pub(super) mean: f64,
     /// The end of the last bucket that was seen.
     pub(super) largest: f64,
-    /// The largest edge over which there surely are units, and how many.
-    deepest: Option<(f64, f64)>,
     /// What it was made of.
     seen: Histogram,
 }
@@ -99,7 +97,6 @@ impl Tail {
                 .rev()
                 .find(|edge| edges[*edge] > 0.0 && over[*edge] > (part * units).max(times * blur(*edge)))
         };
-        let deepest = surely(0.0, 8.0).map(|edge| (edges[edge], over[edge]));
         let (edges, curves) = match surely(BEGIN, 8.0).or_else(|| surely(0.0, 4.0)) {
             Some(begin) => {
                 let end = edges.len().min(begin + 1 + COMPARED);
@@ -126,38 +123,63 @@ impl Tail {
             units,
             mean: total / units,
             largest: histogram.edges[last],
-            deepest,
             seen: histogram.clone(),
         })
     }
 
-    /// The tail of another histogram of the same units that is seen less far: it is taken to fall as this one does, from where it is last seen.
-    pub(super) fn shape_of(&self, other: &Self) -> Self {
-        let Some((edge, over)) = other.deepest else {
-            return other.clone();
+    pub(super) fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
+    /// Units over any number, by the units over each edge.
+    pub(super) fn over_by(&self, curve: &[f64], number: f64) -> f64 {
+        let above = self.edges.partition_point(|edge| *edge < number);
+        let Some(edge) = self.edges.get(above) else {
+            return 0.0;
         };
-        // Where this one has as large a part of its units.
-        let part = over / other.units * self.units;
-        let above = (0..self.edges.len()).find(|place| self.mean_over(*place) <= part);
-        let Some(above) = above.filter(|above| *above > 0) else {
-            return other.clone();
+        let (before, edge_before) = match above.checked_sub(1) {
+            Some(before) => (curve[before], self.edges[before]),
+            None => (self.units, 0.0),
         };
-        let (before, after) = (self.mean_over(above - 1), self.mean_over(above));
-        let through = if before > after {
-            (before - part) / (before - after)
-        } else {
-            0.0
-        };
-        let here = self.edges[above - 1] + through * (self.edges[above] - self.edges[above - 1]);
-        let factor = edge / here;
-        let to_other = other.units / self.units;
-        let scaled =
-            |(weight, over): &(f64, Vec<f64>)| (*weight, over.iter().map(|units| units * to_other).collect());
+        before + (number - edge_before) / (edge - edge_before) * (curve[above] - before)
+    }
+
+    /// The same units with other curves.
+    pub(super) fn with_curves(&self, edges: Vec<f64>, curves: Vec<(f64, Vec<f64>)>) -> Self {
         Self {
-            edges: self.edges.iter().map(|edge| edge * factor).collect(),
-            curves: self.curves.iter().map(scaled).collect(),
-            ..other.clone()
+            edges,
+            curves,
+            ..self.clone()
         }
+    }
+
+    pub(super) fn histogram(&self) -> &Histogram {
+        &self.seen
+    }
+
+    /// Units over each edge, in the mean over the curves.
+    pub(super) fn mean_curve(&self) -> Vec<f64> {
+        (0..self.edges.len()).map(|edge| self.mean_over(edge)).collect()
+    }
+
+    /// A few curves that stand for all, in the order of what they have far out: each with the weight of those that it stands for.
+    pub(super) fn few_curves(&self, number: usize) -> Vec<(f64, Vec<f64>)> {
+        let mut all: Vec<(f64, f64, &Vec<f64>)> = self
+            .curves
+            .iter()
+            .map(|(weight, over)| (over[over.len() / 2..].iter().sum::<f64>(), *weight, over))
+            .collect();
+        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let weights: f64 = all.iter().map(|(_, weight, _)| weight).sum();
+        let mut few = Vec::new();
+        let mut below = 0.0;
+        for (_, weight, over) in all {
+            below += weight;
+            while few.len() < number && below >= (few.len() as f64 + 0.5) / number as f64 * weights {
+                few.push((1.0 / number as f64, over.clone()));
+            }
+        }
+        few
     }
 
     fn mean_over(&self, edge: usize) -> f64 {
@@ -213,7 +235,7 @@ impl Tail {
     }
 
     /// Limits to choose from.
-    fn candidates(&self, whole: bool) -> Vec<f64> {
+    pub(super) fn candidates(&self, whole: bool) -> Vec<f64> {
         let rounded = |edge: &f64| if whole { edge.ceil().max(1.0) } else { *edge };
         let mut all: Vec<f64> = self.edges.iter().map(rounded).collect();
         all.dedup();
@@ -350,52 +372,7 @@ fn likely(edges: &[f64], counts: &[f64], units: f64, deviation: f64) -> Vec<(f64
         .collect()
 }
 
-/// In how many groups a unit counts, and with how many rows in each, so that the error of one group's count is least. What is cut is taken to be spread over the
-/// groups evenly; each group of a unit that is dropped takes as many rows with it as a unit has in a group in the mean.
-pub(super) fn best_pair(
-    groups: &Tail,
-    in_group: &Tail,
-    rows: &Tail,
-    all_groups: f64,
-    noise: &Noise,
-) -> (f64, f64) {
-    let rows_a_group = (rows.mean / groups.mean.max(1.0)).max(1.0);
-    let most: Vec<f64> = (1..=64)
-        .map(f64::from)
-        .chain(groups.candidates(true).into_iter().filter(|k| *k > 64.0))
-        .filter(|k| *k <= all_groups.max(1.0))
-        .collect();
-    let dropped: Vec<(f64, f64)> = most
-        .iter()
-        // At the number of all groups nothing is dropped.
-        .map(|k| {
-            (
-                *k,
-                if *k >= all_groups {
-                    0.0
-                } else {
-                    groups.excess(*k) * rows_a_group
-                },
-            )
-        })
-        .collect();
-    let cut: Vec<(f64, f64)> = in_group
-        .candidates(true)
-        .iter()
-        .map(|m| (*m, in_group.excess(*m)))
-        .collect();
-    let pairs = dropped
-        .iter()
-        .flat_map(|k| cut.iter().map(move |m| (*k, *m)))
-        .collect();
-    let best = least(pairs, |((k, dropped), (m, cut))| {
-        let bias = (dropped + cut) / all_groups.max(1.0);
-        bias.hypot(noise.of(*k, *m))
-    });
-    best.map_or((1.0, 1.0), |((k, _), (m, _))| (k, m))
-}
-
-fn least<T>(candidates: Vec<T>, error: impl Fn(&T) -> f64) -> Option<T> {
+pub(super) fn least<T>(candidates: Vec<T>, error: impl Fn(&T) -> f64) -> Option<T> {
     let mut best: Option<(f64, T)> = None;
     for candidate in candidates {
         let error = error(&candidate);

@@ -10,6 +10,7 @@
 
 mod choice;
 mod edit;
+mod spread;
 
 pub use edit::{with_limits, without_found_bounds};
 
@@ -452,12 +453,13 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
         .iter()
         .position(|one| *one == Asked::Rows)
         .and_then(|place| tails[place].clone());
+    // What one row has of a column, where units have much.
+    let mut a_row: BTreeMap<String, f64> = BTreeMap::new();
     for (one, found) in asked.iter().zip(&mut tails) {
-        if matches!(one, Asked::Sum(_) | Asked::RowsInGroup(_)) {
-            *found = found
-                .as_ref()
-                .zip(shape.as_ref())
-                .map(|(found, shape)| shape.shape_of(found));
+        if let (Asked::Sum(column), Some(sums), Some(shape)) = (one, &found, &shape) {
+            let (tail, scale) = spread::in_proportion(shape, sums);
+            a_row.insert(column.clone(), scale);
+            *found = Some(tail);
         }
     }
     let tail = |wanted: &Asked| {
@@ -506,7 +508,7 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
                 let declared = table.column(column).and_then(possible_groups);
                 // Without declared values there are at least as many groups as one unit has.
                 let groups = declared.unwrap_or(found.largest);
-                let (per_unit, per_group) = choice::best_pair(found, in_group, rows, groups, noise);
+                let (per_unit, per_group) = spread::best_pair(found, in_group, rows, groups, noise);
                 let by = Limits {
                     groups: Some(per_unit as u64),
                     rows_per_group: Some(per_group as u64),
@@ -537,18 +539,16 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
             }
         }
     }
-    // A group's sum follows from its rows: their mean, and as much above it, for so many rows, as the limit of all sums is above that of all rows.
-    for (column, all) in limits.sums.clone() {
-        let (Some(sums), Some(most_rows)) = (tail(&Asked::Sum(column.clone())), limits.rows) else {
+    // A group's sum follows from its rows. Where at most so many count, half a row more is between this number and the next.
+    for column in limits.sums.keys() {
+        let Some(a_row) = a_row.get(column) else {
             continue;
         };
-        let high = range_of(table, &column).map_or(f64::INFINITY, |range| range.high);
-        let whole = table.column(&column).is_some_and(|facts| facts.kind == Kind::Int);
-        let mean = (sums.mean / rows.mean.max(1.0)).clamp(0.0, high);
-        let spread = ((all.high - most_rows as f64 * mean) / (most_rows as f64).sqrt()).max(0.0);
+        let high = range_of(table, column).map_or(f64::INFINITY, |range| range.high);
+        let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
         for by in limits.by.values_mut() {
             let rows = by.rows_per_group.unwrap_or(1) as f64;
-            let limit = (rows * mean + spread * rows.sqrt()).min(rows * high);
+            let limit = ((rows + 0.5) * a_row).min(rows * high);
             by.sums
                 .extend(Range::new(0.0, rounded(limit, whole)).map(|range| (column.clone(), range)));
         }

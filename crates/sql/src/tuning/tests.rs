@@ -1,6 +1,7 @@
 //! Limits from histograms that are known, and catalogs that keep their comments.
 
-use super::choice::{Histogram, Noise, Tail, best_pair};
+use super::choice::{Histogram, Noise, Tail};
+use super::spread::{best_pair, in_proportion};
 use super::*;
 use crate::answer::Cost;
 
@@ -84,6 +85,68 @@ fn where_nobody_is_in_many_groups_few_count() {
     let (groups, rows) = (Tail::of(&groups).unwrap(), Tail::of(&rows).unwrap());
     let (k, m) = best_pair(&groups, &rows, &rows, 10.0, &NOISE);
     assert!((2.0..=4.0).contains(&k) && (4.0..=6.0).contains(&m), "{k} {m}");
+}
+
+/// The rows of 20,000 units in their groups, of ten: a heavy tail of rows, spread evenly or mostly in one group, over few groups that have nothing to do with rows.
+fn spread(first: f64) -> Vec<Vec<f64>> {
+    (0..20_000u32)
+        .map(|unit| {
+            let rank = (f64::from(unit) + 0.5) / 20_000.0;
+            let rows = (5.0 * rank.powf(-1.0 / 3.0)).ceil();
+            let groups = f64::from(1 + unit * 7919 % 4);
+            let one = (rows * (1.0 / groups + first * (1.0 - 1.0 / groups))).round();
+            let others = (rows - one) / (groups - 1.0).max(1.0);
+            std::iter::once(one)
+                .chain((1..groups as usize).map(move |_| others))
+                .collect()
+        })
+        .collect()
+}
+
+/// The error of one group's count.
+fn error_of_pair(units: &[Vec<f64>], k: f64, m: f64, noise: &Noise) -> f64 {
+    let cut = |groups: &Vec<f64>| {
+        let kept: f64 = groups.iter().map(|rows| rows.min(m)).sum();
+        groups.iter().sum::<f64>() - kept * (k / groups.len() as f64).min(1.0)
+    };
+    (units.iter().map(cut).sum::<f64>() / 10.0).hypot(noise.of(k, m))
+}
+
+#[test]
+fn limits_of_groups_err_hardly_more_than_the_best() {
+    for first in [0.0, 0.5] {
+        let units = spread(first);
+        let of = |number: fn(&Vec<f64>) -> f64, deviation: f64| {
+            Tail::of(&histogram(units.iter().map(number), count_edges(), deviation)).unwrap()
+        };
+        let rows = of(|groups| groups.iter().sum(), 28.0);
+        let groups = of(|groups| groups.len() as f64, 170.0);
+        let in_group = of(|groups| groups.iter().copied().fold(0.0, f64::max), 113.0);
+        let (k, m) = best_pair(&groups, &in_group, &rows, 10.0, &NOISE);
+        let best = (1..=10)
+            .flat_map(|k| (1..80).map(move |m| (f64::from(k), f64::from(5 * m))))
+            .map(|(k, m)| error_of_pair(&units, k, m, &NOISE))
+            .fold(f64::INFINITY, f64::min);
+        let ratio = error_of_pair(&units, k, m, &NOISE) / best;
+        assert!(
+            ratio < 1.5,
+            "{first}: {k} groups of {m} rows, {ratio} times the best error"
+        );
+    }
+}
+
+#[test]
+fn sums_in_proportion_to_rows_are_seen_as_such() {
+    let rows: Vec<f64> = laws().swap_remove(1).1;
+    let seen = histogram(rows.iter().copied(), count_edges(), 28.0);
+    let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
+    let edges = Asked::Sum("unused".to_owned()).edges(&table);
+    let sums = histogram(rows.iter().map(|rows| 3.0 * rows), edges, 170.0);
+    let (rows, sums) = (Tail::of(&seen).unwrap(), Tail::of(&sums).unwrap());
+    let (tail, scale) = in_proportion(&rows, &sums);
+    assert!((2.7..3.5).contains(&scale), "{scale}");
+    let (of_rows, of_sums) = (rows.best_limit(true, &NOISE), tail.best_limit(true, &NOISE));
+    assert!((2.4..4.2).contains(&(of_sums / of_rows)), "{of_sums} {of_rows}");
 }
 
 const CATALOG: &str = r#"
