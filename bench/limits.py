@@ -5,6 +5,7 @@ import json
 import math
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -152,17 +153,49 @@ def ask(deniable, folder, *arguments):
     return json.loads(done.stdout)
 
 
+def ratio_of_run(squares, bests):
+    """The error of one run beside the best limits: the root of the mean, over questions, of the squared error of a cell in parts of the best."""
+    parts = [statistics.fmean(squares[question]) / best**2 for question, best in bests.items()]
+    return math.sqrt(statistics.fmean(parts))
+
+
+def save(arguments, squares, held, bests, runs):
+    told = {}
+    for (kind, column), cells in squares.items():
+        error = math.sqrt(statistics.fmean(cells))
+        best = bests.get((kind, column))
+        hits, all_cells = held[kind, column]
+        told[kind + (f" by {column}" if column else "")] = {
+            "covered": hits / all_cells,
+            "cells": all_cells,
+            "error": error,
+            "best": best,
+            "ratio": error / best if best else None,
+        }
+    with open(arguments.save, "w", encoding="utf-8") as file:
+        json.dump({"tail": arguments.tail, "questions": told, "runs": runs}, file, indent=1)
+        file.write("\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--deniable", required=True)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--tail", choices=["heavy", "light"], default="heavy")
+    parser.add_argument("--save", help="write what was measured into this file, after each run")
     parser.add_argument("--untuned", action="store_true", help="leave the limits as they are: 3 groups, 4 rows a group")
     arguments = parser.parse_args()
     deniable = os.path.abspath(arguments.deniable)
     persons = clinic(arguments.tail)
     questions = [(kind, column) for column in KEYS for kind in CALLS]
     squares = {question: [] for question in questions}
+    # Of each run: limits, and for each question the squared errors of its cells.
+    runs = []
+    bests = {}
+    for kind, column in questions:
+        if kind != "AVG":
+            value = (lambda visit: 1) if kind == "COUNT" else (lambda visit: visit[2])
+            bests[kind, column] = best_fixed(persons, KEYS[column], value)
     held = {question: [0, 0] for question in questions}
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "visits.csv"), "w", encoding="utf-8") as file:
@@ -176,10 +209,13 @@ def main():
                     os.remove(os.path.join(folder, name))
             with open(os.path.join(folder, "deniable.toml"), "w", encoding="utf-8") as file:
                 file.write(CATALOG)
+            here = {question: [] for question in questions}
+            limits = None
             if not arguments.untuned:
                 found = ask(deniable, folder, "limits", "visits", "--epsilon", "0.1", "--json")
+                limits = found["limits"]
                 if run == 0:
-                    print("found:", json.dumps(found["limits"]))
+                    print("found:", json.dumps(limits), flush=True)
             for kind, column in questions:
                 call = CALLS[kind]
                 sql = f"SELECT {call} AS v FROM visits"
@@ -187,31 +223,35 @@ def main():
                     sql = f"SELECT {column}, {call} AS v FROM visits GROUP BY {column}"
                 answer = ask(deniable, folder, "query", "--json", sql)
                 truth = truths(persons, KEYS[column], kind)
-                # Values that are not declared are a group of their own, which is empty here.
                 for row in answer["rows"]:
                     cell = row[column]["value"] if column else None
                     value = row["v"]
                     if cell not in truth:
                         continue
-                    squares[kind, column].append((value["value"] - truth[cell]) ** 2)
+                    here[kind, column].append((value["value"] - truth[cell]) ** 2)
                     held[kind, column][0] += value["low"] <= truth[cell] <= value["high"]
                     held[kind, column][1] += 1
+            for question in questions:
+                squares[question] += here[question]
+            runs.append({"limits": limits, "ratio": ratio_of_run(here, bests)})
+            if arguments.save:
+                save(arguments, squares, held, bests, runs)
     print(f"{'question':<16} {'covered':>9} {'error':>12} {'best':>12} {'ratio':>6}")
     ratios = []
     for kind, column in questions:
         error = math.sqrt(sum(squares[kind, column]) / len(squares[kind, column]))
-        best = None
-        if kind != "AVG":
-            value = (lambda visit: 1) if kind == "COUNT" else (lambda visit: visit[2])
-            best = best_fixed(persons, KEYS[column], value)
+        best = bests.get((kind, column))
+        if best:
             ratios.append(error / best)
         hits, all_cells = held[kind, column]
         told = f"{best:>12.1f} {error / best:>6.2f}" if best else ""
         print(f"{kind + (' by ' + column if column else ''):<16} {100 * hits / all_cells:>7.1f} % {error:>12.3f} {told}")
     hits, all_cells = (sum(held[question][place] for question in questions) for place in (0, 1))
     print(f"coverage of the raw truth: {100 * hits / all_cells:.1f} % of {all_cells} cells")
+    of_runs = sorted(run["ratio"] for run in runs)
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"error beside the best fixed limits: {mean:.2f} times in the geometric mean, {max(ratios):.2f} at most")
+    print(f"the same of single runs, over all questions: {statistics.median(of_runs):.2f} in the median, {of_runs[-1]:.2f} at worst")
 
 
 if __name__ == "__main__":

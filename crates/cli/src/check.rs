@@ -116,6 +116,20 @@ impl Checked {
     }
 }
 
+/// How many of a whole there are, with their noun: 1 row (0.12 %), 3 rows (0.36 %).
+fn counted(part: u64, whole: u64, noun: &str) -> String {
+    let noun = format!("{noun}{}", told(part, "", "s"));
+    match share(part, whole).split_once(' ') {
+        Some((number, per_cent)) => format!("{number} {noun} {per_cent}"),
+        None => format!("{part} {noun}"),
+    }
+}
+
+/// The word for one, or that for another number.
+fn told<'w>(number: u64, one: &'w str, many: &'w str) -> &'w str {
+    if number == 1 { one } else { many }
+}
+
 /// A part of a whole, as people read it: 3 (0.12 %).
 fn share(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 {
@@ -151,8 +165,9 @@ fn findings(check: &TableCheck) -> Vec<Finding> {
     for key in check.keys.iter().filter(|key| key.repeated > 0) {
         add(
             format!(
-                "{} rows agree with another one in {}, which is said to be a key",
-                share(key.repeated, check.rows),
+                "{} {} with another one in {}, which is said to be a key",
+                counted(key.repeated, check.rows, "row"),
+                told(key.repeated, "agrees", "agree"),
                 key.columns.join(", ")
             ),
             if key.leads_to_units {
@@ -173,8 +188,8 @@ fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static 
     if units.rows_of_nobody > 0 {
         add(
             format!(
-                "unit `{column}` is NULL in {} rows, which queries leave out",
-                share(units.rows_of_nobody, rows)
+                "unit `{column}` is NULL in {}, which queries leave out",
+                counted(units.rows_of_nobody, rows, "row")
             ),
             "is it the right column, of the right kind?",
         );
@@ -184,9 +199,10 @@ fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static 
     {
         add(
             format!(
-                "{} units have more than {promised} {}, which is what `rows_per_unit` promises",
-                share(units.units_above_promise, units.units),
-                if promised == 1 { "row" } else { "rows" }
+                "{} {} more than {promised} {}, which is what `rows_per_unit` promises",
+                counted(units.units_above_promise, units.units, "unit"),
+                told(units.units_above_promise, "has", "have"),
+                told(promised, "row", "rows")
             ),
             "their privacy is weaker than stated: raise `rows_per_unit`, or drop it, before anybody asks anything",
         );
@@ -204,8 +220,10 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
     if column.unreadable > 0 {
         add(
             format!(
-                "column `{name}`: {} values are not of the declared kind, and are read as NULL",
-                share(column.unreadable, rows)
+                "column `{name}`: {} {} not of the declared kind, and {} read as NULL",
+                counted(column.unreadable, rows, "value"),
+                told(column.unreadable, "is", "are"),
+                told(column.unreadable, "is", "are"),
             ),
             "declare another kind, what stands for NULL (`nulls`), or how numbers are written (`decimal`)",
         );
@@ -213,67 +231,115 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
     if column.said_not_null && column.nulls > 0 {
         add(
             format!(
-                "column `{name}`: {} values are NULL, and `nullable = false` says that none is",
-                share(column.nulls, rows)
+                "column `{name}`: {} {} NULL, and `nullable = false` says that none is",
+                counted(column.nulls, rows, "value"),
+                told(column.nulls, "is", "are"),
             ),
             "drop `nullable`",
         );
     }
     for (number, side) in [(column.below, "below"), (column.above, "above")] {
         if number > 0 {
+            let summed = if matches!(column.kind.as_str(), "date" | "timestamp") {
+                ""
+            } else {
+                "sums and averages count the bound, "
+            };
             add(
                 format!(
-                    "column `{name}`: {} values lie {side} the bounds, and count as the bound",
-                    share(number, rows)
+                    "column `{name}`: {} {} {side} the bounds: {summed}a WHERE sees {} as {}, and where groups are listed, {} in none",
+                    counted(number, rows, "value"),
+                    told(number, "lies", "lie"),
+                    told(number, "it", "them"),
+                    told(number, "it is", "they are"),
+                    told(number, "it is", "they are"),
                 ),
-                "widen `bounds` if you know them to be too narrow; wider ones need more noise",
+                "widen `bounds` if you know them to be too narrow; sums under wider ones need more noise",
             );
         }
     }
     if !column.never_seen.is_empty() {
+        let number = column.never_seen.len() as u64;
         add(
             format!(
-                "column `{name}`: {} of {} listed values never occur: {}",
-                column.never_seen.len(),
+                "column `{name}`: {number} of {} listed values never {}: {}",
                 column.listed,
+                told(number, "occurs", "occur"),
                 column.never_seen.join(", ")
             ),
-            "are they spelled as in the data? If they are, there is nothing to do",
+            told(
+                number,
+                "is it spelled as in the data? If it is, there is nothing to do",
+                "are they spelled as in the data? If they are, there is nothing to do",
+            ),
         );
     }
-    if column.not_listed > 0 {
-        let more = if column.different_not_listed >= 1000 {
-            "at least "
-        } else {
-            ""
-        };
+    if column.not_listed > 0 && column.other.is_none() {
         add(
             format!(
-                "column `{name}`: {} values, {more}{} different ones, are not listed, and are read as NULL",
-                share(column.not_listed, rows),
-                column.different_not_listed
+                "{}: grouped by it, {} in no group; a WHERE sees {} as {}",
+                not_listed(column, rows),
+                told(column.not_listed, "its row is", "their rows are"),
+                told(column.not_listed, "it", "them"),
+                told(column.not_listed, "it is", "they are"),
             ),
-            "list what you know may occur, or what stands for NULL (`nulls`)",
+            "list what you know may occur, what stands for NULL (`nulls`), or a group for all other texts (`other`)",
         );
     }
 }
 
+/// How many values are not listed.
+fn not_listed(column: &ColumnCheck, rows: u64) -> String {
+    let different = match column.different_not_listed {
+        _ if column.not_listed == 1 => String::new(),
+        1 => ", all the same,".to_owned(),
+        number if number >= 1000 => format!(", at least {number} different ones,"),
+        number => format!(", {number} different ones,"),
+    };
+    format!(
+        "column `{}`: {}{different} {} not listed",
+        column.column,
+        counted(column.not_listed, rows, "value"),
+        told(column.not_listed, "is", "are"),
+    )
+}
+
+/// What is as the catalog says, and good to know.
+fn remarks(check: &TableCheck) -> Vec<String> {
+    let of_column = |column: &ColumnCheck| {
+        let other = column.other.as_ref().filter(|_| column.not_listed > 0)?;
+        Some(format!(
+            "{}, and {} read as `{other}`, as the catalog says",
+            not_listed(column, check.rows),
+            told(column.not_listed, "is", "are"),
+        ))
+    };
+    check.columns.iter().filter_map(of_column).collect()
+}
+
 fn text(checked: &[Checked]) -> String {
-    let mut told = format!("{NOT_PRIVATE}\n");
+    let mut text = format!("{NOT_PRIVATE}\n");
     for table in checked {
-        told += &format!("\n{}", table.name);
+        text += &format!("\n{}", table.name);
         if let Ok(check) = &table.outcome {
-            told += &format!(": {} rows", check.rows);
+            text += &format!(": {} {}", check.rows, told(check.rows, "row", "rows"));
             if let Some(units) = &check.units {
-                told += &format!(" of {} units by {}", units.units, units.column);
+                text += &format!(
+                    " of {} {} by {}",
+                    units.units,
+                    told(units.units, "unit", "units"),
+                    units.column
+                );
                 if let Some(limit) = units.limit {
-                    told += &format!(
-                        "; {} units have more than {limit} rows, of which a query without groups counts {limit}",
-                        share(units.units_above_limit, units.units)
+                    text += &format!(
+                        "; {} {} more than {limit} {}, of which a query without groups counts {limit}",
+                        counted(units.units_above_limit, units.units, "unit"),
+                        told(units.units_above_limit, "has", "have"),
+                        told(limit, "row", "rows"),
                     );
                 }
             }
-            told += "\n";
+            text += "\n";
             let mut columns = Table::new([
                 Column::Left("column"),
                 Column::Right("NULL"),
@@ -294,19 +360,22 @@ fn text(checked: &[Checked]) -> String {
                     share(column.not_listed, check.rows),
                 ]);
             }
-            told += &columns.to_string();
+            text += &columns.to_string();
+            for remark in remarks(check) {
+                text += &format!("note: {remark}\n");
+            }
         } else {
-            told += "\n";
+            text += "\n";
         }
         let findings = table.findings();
         for finding in &findings {
-            told += &format!("differs: {}\n  hint: {}\n", finding.what, finding.hint);
+            text += &format!("differs: {}\n  hint: {}\n", finding.what, finding.hint);
         }
         if findings.is_empty() {
-            told += "as the catalog says\n";
+            text += "as the catalog says\n";
         }
     }
-    told
+    text
 }
 
 fn object(checked: &[Checked]) -> serde_json::Value {

@@ -7,7 +7,7 @@ use clap::Args;
 use report::{Column, Table, significant};
 use serde_json::json;
 use sql::blocking::Dataset;
-use sql::{Catalog, FindLimits, FoundLimits, Stage, with_limits};
+use sql::{Between, Catalog, FindLimits, FoundLimits, Stage, Untuned, with_limits, without_found_bounds};
 use std::path::Path;
 
 const EXAMPLES: &str = "\
@@ -23,7 +23,9 @@ Whatever is over a limit is cut: a low limit loses data, a high one needs more n
 have so many rows, are in so many groups and have so large sums, and chooses the limits for which a question that takes the
 catalog's default ε errs least. It costs ε like a question, once; then the limits are written into the catalog as
 [tables.TABLE.limits], everything else of it is left as it is, and queries use them from then on. Columns of numbers without
-`bounds` get bounds.";
+`bounds` get bounds, which are marked as found. Looking again at the same version of the data is free, also after the catalog
+was written: what was released is used again. Remove the mark of bounds to make them yours; sums of that column are then looked
+at too, which is a new question.";
 
 /// Find the limits of a table privately, and write them into the catalog
 #[derive(Args)]
@@ -58,23 +60,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         analyst: arguments.analyst.name(),
     };
     let path = arguments.catalog.path(arguments.json)?;
-    let dataset = Dataset::new(Catalog::read(&path).map_err(explained)?).map_err(explained)?;
+    let catalog = Catalog::read(&path).map_err(explained)?;
+    let text = readable_text(&path)?;
+    // As it was before bounds were found, so that the same is asked again.
+    let before = without_found_bounds(&text, &find.table.to_lowercase());
+    let catalog = Catalog::parse(&before, &catalog.directory).unwrap_or(catalog);
+    let dataset = Dataset::new(catalog).map_err(explained)?;
     if arguments.dry_run {
-        let asked = dataset.limits_asked(&find).map_err(explained)?;
+        let (asked, left_out) = dataset.limits_asked(&find).map_err(explained)?;
         if arguments.json {
             return terminal::print(&format!(
                 "{}\n",
-                json!({ "asked": asked, "epsilon": find.epsilon })
+                json!({ "asked": asked, "left_out": left_out, "epsilon": find.epsilon })
             ));
         }
         return terminal::print(&format!(
-            "would look at how many there are with so large: {}\nfor ε = {} in all\n",
+            "would look at how many there are with so large: {}\nfor ε = {} in all\n{}",
             asked.join("; "),
-            find.epsilon
+            find.epsilon,
+            not_looked_at(&left_out)
         ));
     }
     // What cannot be written shall not be paid for.
-    let text = readable_text(&path)?;
     let writable = std::fs::metadata(&path).is_ok_and(|metadata| !metadata.permissions().readonly());
     if !writable {
         return fail(
@@ -127,32 +134,77 @@ fn table(found: &FoundLimits) -> String {
     let mut table = Table::new([
         Column::Left("of one unit"),
         Column::Right("limit"),
-        Column::Right("units over it, about"),
-        Column::Right("cut, about"),
+        Column::Right("units over it (95 %)"),
+        Column::Right("cut, about (likely)"),
     ]);
     for profile in &found.profiles {
+        let units = |units: f64| significant(units.round(), 2);
+        let per_cent = |part: f64| significant(part * 100.0, 2);
         table.row([
             profile.of.clone(),
-            significant(profile.limit, 6),
-            significant(profile.units_over, 2),
-            format!("{} %", significant(profile.cut * 100.0, 2)),
+            shown(profile.limit),
+            between(&profile.units_over, units),
+            match &profile.cut {
+                Some(cut) => format!("{} %", between(cut, per_cent)),
+                None => String::new(),
+            },
         ]);
     }
     let mut text = table.to_string();
     for (column, range) in &found.bounds {
-        text += &format!("bounds of {column}: {} to {}\n", range.low, range.high);
+        text += &format!(
+            "bounds of {column}: {} to {}\n",
+            shown(range.low),
+            shown(range.high)
+        );
     }
+    text += &not_looked_at(&found.left_out);
     text
 }
 
+/// Columns that are missing, and why.
+fn not_looked_at(left_out: &[Untuned]) -> String {
+    left_out
+        .iter()
+        .map(|left| format!("no limit of {}: {}\n", left.column, left.why))
+        .collect()
+}
+
+fn between(numbers: &Between, shown: impl Fn(f64) -> String) -> String {
+    format!(
+        "{} ({} to {})",
+        shown(numbers.estimate),
+        shown(numbers.low),
+        shown(numbers.high)
+    )
+}
+
+/// A whole number without a point, any other with six digits.
+fn shown(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        significant(value, 6)
+    }
+}
+
 /// The same for programs.
+fn number(value: f64) -> serde_json::Value {
+    if value == value.trunc() && value.abs() < 1e15 {
+        json!(value as i64)
+    } else {
+        json!(value)
+    }
+}
+
+/// What was chosen, for programs.
 fn object(found: &FoundLimits) -> serde_json::Value {
     let limits = &found.limits;
     let sums = |limits: &sql::catalog::Limits| -> serde_json::Value {
         limits
             .sums
             .iter()
-            .map(|(column, range)| (column.clone(), json!([range.low, range.high])))
+            .map(|(column, range)| (column.clone(), json!([number(range.low), number(range.high)])))
             .collect()
     };
     let by: serde_json::Map<String, serde_json::Value> = limits
@@ -166,7 +218,19 @@ fn object(found: &FoundLimits) -> serde_json::Value {
     let bounds: serde_json::Map<String, serde_json::Value> = found
         .bounds
         .iter()
-        .map(|(column, range)| (column.clone(), json!([range.low, range.high])))
+        .map(|(column, range)| (column.clone(), json!([number(range.low), number(range.high)])))
+        .collect();
+    let profiles: Vec<serde_json::Value> = found
+        .profiles
+        .iter()
+        .map(|profile| {
+            json!({
+                "of": profile.of,
+                "limit": number(profile.limit),
+                "units_over": profile.units_over,
+                "cut": profile.cut,
+            })
+        })
         .collect();
     json!({
         "table": found.table,
@@ -178,8 +242,9 @@ fn object(found: &FoundLimits) -> serde_json::Value {
             "by": by,
         },
         "bounds": bounds,
-        "profiles": found.profiles,
-        "question_epsilon": found.question_epsilon,
+        "profiles": profiles,
+        "left_out": found.left_out,
+        "question_epsilon": number(found.question_epsilon),
         "cost": found.answer.cost,
         "repeated": found.repeated,
     })

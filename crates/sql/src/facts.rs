@@ -56,7 +56,7 @@ pub struct Facts {
     /// Numbers are clamped to this before they count. `None`: unknown, so it cannot be summed. Of dates and timestamps these are the first and the last for which
     /// groups are listed, as days or microseconds since 1970.
     pub range: Option<Range>,
-    /// All values it can take (without NULL), if they are public. Other values in the data are treated as NULL.
+    /// All values it can take (without NULL), if they are public. A row with another value is in no group; elsewhere the value is what it is.
     pub values: Option<Arc<[Value]>>,
     /// Whether it may be NULL.
     pub nullable: bool,

@@ -73,4 +73,4 @@ pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use question::Ask;
 pub use reference::reference;
-pub use tuning::{FindLimits, FoundLimits, Profile, with_limits};
+pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};

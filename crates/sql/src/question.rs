@@ -29,6 +29,8 @@ pub struct Ask {
     pub delta: Option<Delta>,
     /// Whether what the limits cut is to be estimated, for a share of ε. A query may say how large a share.
     pub cut_estimate: bool,
+    /// What the ledger will say it was for; else the SQL.
+    pub purpose: Option<String>,
 }
 
 impl Ask {
@@ -40,6 +42,7 @@ impl Ask {
             epsilon: None,
             delta: None,
             cut_estimate: true,
+            purpose: None,
         }
     }
 }
@@ -77,7 +80,10 @@ impl Question {
             visible,
             cuts,
             delta,
-            purpose: ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
+            purpose: match &ask.purpose {
+                Some(purpose) => purpose.clone(),
+                None => ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
+            },
         })
     }
 

@@ -92,6 +92,8 @@ fn table_mark(name: &str, table: &Table, catalog: &Catalog) -> Mark {
         source: Source::Csv("".into()),
         columns: Vec::new(),
         version: None,
+        // Limits decide how many rows, groups and how large sums count, and these numbers are marked where they are used.
+        limits: crate::catalog::Limits::default(),
         ..table.clone()
     };
     Parts::of("table")

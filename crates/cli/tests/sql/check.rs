@@ -36,13 +36,13 @@ fn what_differs_is_told_without_a_value_of_the_data() {
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     let told = text(&output.stdout);
     for expected in [
-        "unit `id` is NULL in 1 (0.33 %) rows",
-        "1 (0.33 %) units have more than 1 row, which is what `rows_per_unit` promises",
+        "unit `id` is NULL in 1 row (0.33 %), which",
+        "1 unit (0.33 %) has more than 1 row, which is what `rows_per_unit` promises",
         "the rows of a unit do not lie next to each other",
-        "column `weight`: 1 (0.33 %) values are not of the declared kind",
-        "column `age`: 1 (0.33 %) values lie above the bounds",
-        "column `city`: 1 of 3 listed values never occur: Cove",
-        "column `city`: 1 (0.33 %) values, 1 different ones, are not listed",
+        "column `weight`: 1 value (0.33 %) is not of the declared kind",
+        "column `age`: 1 value (0.33 %) lies above the bounds: sums and averages count the bound, a WHERE sees it as it is",
+        "column `city`: 1 of 3 listed values never occurs: Cove",
+        "column `city`: 1 value (0.33 %) is not listed: grouped by it, its row is in no group; a WHERE sees it as it is",
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
     }
@@ -61,4 +61,47 @@ fn what_differs_is_told_without_a_value_of_the_data() {
         text(&output.stdout).contains("has no column `mass`"),
         "{output:?}"
     );
+}
+
+/// A group for all other values makes a catalog right that does not list them.
+#[test]
+fn values_of_the_other_group_are_as_declared() {
+    let folder = Folder::new();
+    let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("there");
+    folder.write(
+        "deniable.toml",
+        &catalog.replace("old\\\"\"] }", "old\\\"\"], other = \"elsewhere\" }"),
+    );
+    let told = folder.stdout(&["check"]);
+    // Nobody lives elsewhere yet.
+    assert!(
+        told.ends_with("as the catalog says\n") && !told.contains("note: "),
+        "{told}"
+    );
+    let csv = std::fs::read_to_string(folder.path("people.csv")).expect("there");
+    for (more, expected) in [
+        (
+            "300,1,Secret,1\n",
+            "1 value (0.33 %) is not listed, and is read as",
+        ),
+        (
+            "300,1,Secret,1\n301,1,Secret,1\n",
+            "2 values (0.66 %), all the same, are not listed, and are read as",
+        ),
+        (
+            "300,1,Secret,1\n301,1,Hidden,1\n",
+            "2 values (0.66 %), 2 different ones, are not listed, and are read as",
+        ),
+    ] {
+        folder.write("people.csv", &format!("{csv}{more}"));
+        let told = folder.stdout(&["check"]);
+        assert!(
+            told.contains(&format!("note: column `city`: {expected} `elsewhere`")),
+            "{told}"
+        );
+        assert!(!told.contains("Secret") && !told.contains("Hidden"), "{told}");
+    }
+    let object = folder.object(&["check", "--json"]);
+    assert_eq!(object["as_declared"], true);
+    assert_eq!(object["tables"][0]["found"]["columns"][2]["other"], "elsewhere");
 }

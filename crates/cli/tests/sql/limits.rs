@@ -92,6 +92,90 @@ fn limits_are_written_and_used() {
     );
 }
 
+/// Nothing changed but the catalog that it wrote itself: what was released is used again.
+#[test]
+fn looking_again_is_free() {
+    let folder = clinic();
+    let columns = "minutes = { kind = \"int\", bounds = [0, 240], nullable = false }\n";
+    let mut csv = "person,ward,minutes,cost,change,note\n".to_owned();
+    for person in 0..600 {
+        for visit in 0..=person % 12 {
+            let ward = ["eyes", "heart", "skin"][visit % 3];
+            csv += &format!("{person},{ward},{},{},{},x\n", 20 + visit, 3 * visit, visit);
+        }
+    }
+    folder.write("visits.csv", &csv);
+    let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("there");
+    let more = format!(
+        "{columns}cost = {{ kind = \"int\" }}  # in money\nchange = {{ kind = \"int\", bounds = [-9, 20] }}\nnote = {{ kind = \"text\" }}\n"
+    );
+    folder.write("deniable.toml", &catalog.replace(columns, &more));
+    let arguments = ["limits", "visits", "--epsilon", "20", "--json"];
+    let first = folder.object(&arguments);
+    let written = std::fs::read_to_string(folder.path("deniable.toml")).expect("there");
+    assert_eq!(first["repeated"], false);
+    // 33 is the most that anything costs.
+    assert_eq!(first["bounds"]["cost"][1].as_u64(), Some(64), "{first}");
+    let again = folder.object(&arguments);
+    assert_eq!(again["repeated"], true, "{again}");
+    for part in ["limits", "bounds", "profiles", "left_out", "cost"] {
+        assert_eq!(first[part], again[part], "{part}");
+    }
+    let rewritten = std::fs::read_to_string(folder.path("deniable.toml")).expect("there");
+    assert_eq!(written, rewritten);
+    // Other limits of the table, stated by hand, do not make it another question either.
+    folder.write(
+        "deniable.toml",
+        &rewritten.replace("rows_per_group = ", "rows_per_group = 1"),
+    );
+    assert_eq!(folder.object(&arguments)["repeated"], true);
+    // A new version of the data does.
+    folder.write(
+        "deniable.toml",
+        &format!("data = {{ version = \"2\" }}\n{rewritten}"),
+    );
+    assert_eq!(folder.object(&arguments)["repeated"], false);
+
+    let ward = &first["limits"]["by"]["ward"];
+    assert!(
+        ward["groups"].as_u64().is_some_and(|groups| groups <= 3),
+        "{first}"
+    );
+    assert!(first["limits"]["sums"]["minutes"][1].is_u64(), "{first}");
+    for profile in first["profiles"].as_array().expect("a list") {
+        assert!(profile["limit"].is_i64(), "{profile}");
+        let units = &profile["units_over"];
+        let end = |end: &str| units[end].as_f64().expect("a number");
+        assert!(
+            end("low") <= end("estimate") && end("estimate") <= end("high"),
+            "{profile}"
+        );
+    }
+    let left_out: Vec<_> = first["left_out"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|left| left["column"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(left_out, ["change", "note"]);
+    let told = folder.stdout(&arguments[..4]);
+    assert!(
+        told.contains("no limit of change: its `bounds` reach below 0"),
+        "{told}"
+    );
+    let rows = told
+        .lines()
+        .find(|line| line.starts_with("rows "))
+        .expect("a line");
+    let limit = rows.split_whitespace().nth(1).expect("a number");
+    assert!(limit.parse::<u64>().is_ok(), "{told}");
+    let budget = folder.stdout(&["budget"]);
+    assert!(
+        budget.contains("limits of visits") && !budget.contains("SELECT"),
+        "{budget}"
+    );
+}
+
 #[test]
 fn what_was_cut_is_said_and_predicted() {
     let folder = clinic();

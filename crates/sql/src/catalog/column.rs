@@ -28,8 +28,9 @@ pub(super) fn column(node: &Node<'_>, public: bool) -> Result<(Facts, Option<Str
             _ => bounds(&node, kind)?,
         });
     }
-    let nullable = section.take("nullable").map(|node| node.flag()).transpose()?;
-    facts.nullable = nullable.unwrap_or(facts.nullable);
+    if let Some(node) = section.take("nullable") {
+        facts.nullable = node.flag()?;
+    }
     if let Some(node) = section.take("values") {
         let values = values(&node, kind)?;
         let hull = values.iter().filter_map(number).fold(None, |hull, number| {
@@ -50,16 +51,9 @@ pub(super) fn column(node: &Node<'_>, public: bool) -> Result<(Facts, Option<Str
             _ => {}
         }
         facts.values = Some(values);
-        // A value that is not listed is read as NULL, whatever the curator says about NULLs in the file.
-        facts.nullable |= !public;
     }
     let other = match section.take("other") {
-        Some(node) => {
-            let other = other(&node, &mut facts)?;
-            // Every text has its group now.
-            facts.nullable = nullable.unwrap_or(true);
-            Some(other)
-        }
+        Some(node) => Some(other(&node, &mut facts)?),
         None => None,
     };
     if let Some(node) = section.take("periods") {
@@ -70,7 +64,6 @@ pub(super) fn column(node: &Node<'_>, public: bool) -> Result<(Facts, Option<Str
             ));
         }
         facts.values = Some(periods(&node, &facts)?);
-        facts.nullable |= !public;
     }
     facts.of_unit = of_unit(&mut section, public)?;
     section.finish()?;

@@ -327,11 +327,19 @@ async fn section(
         section.push_str("# clustered = true            # if the rows lie sorted by that column: queries are then faster\n");
     }
     let csv = matches!(sketch.source, Source::Csv(_));
+    if csv {
+        section.push_str(
+            "# nulls = [\"\", \"NA\"]         # if these stand for NULL in the file, in every column\n\
+             # decimal = \",\"               # if numbers are written like 1.234,5\n",
+        );
+    }
     let _ = writeln!(
         section,
         "\n[tables.{}.columns]\n# What queries may use; leave out what they need not.\n# kind: bool, int, float, text, date or timestamp. What does not fit is read as NULL.{}\n\
-         # bounds = [low, high]: sums and averages need them; values beyond count as the nearest bound. From what you know, not from the data.\n\
-         # values = [\"…\", \"…\"]: groups that are always shown; other values are read as NULL. From what you know, not from the data.",
+         # bounds = [low, high]: sums and averages need them, and count values beyond as the nearest bound; a WHERE sees those as they are. From what you know, not from the data.\n\
+         # values = [\"…\", \"…\"]: groups that are always shown; a row with another value is in none of them, and a WHERE sees it as it is. From what you know, not from the data.\n\
+         # other = \"other\", beside values: a group for all other texts.\n\
+         # bounds = [\"2020-01-01\", \"2029-12-31\"], of dates and timestamps: the months, weeks and the like between them are groups that are always shown.",
         key(&sketch.name),
         if csv {
             "  FILL IN: a CSV file does not say."
@@ -341,18 +349,29 @@ async fn section(
     );
     for field in schema.fields() {
         let names_unit = unit.is_some_and(|(column, _)| column == field.name());
-        private(&mut section, field.name(), field.data_type(), names_unit);
+        private(&mut section, field.name(), field.data_type(), names_unit, csv);
     }
     Ok((section, unit.map(|(_, whose)| whose)))
 }
 
-fn private(section: &mut String, name: &str, of: &DataType, names_unit: bool) {
+fn private(section: &mut String, name: &str, of: &DataType, names_unit: bool, csv: bool) {
     let _ = match Kind::of(of) {
         // Tables written from data frames often hold whole numbers as floats.
         Some(Kind::Float) if names_unit => writeln!(section, "{} = {{ kind = \"int\" }}", key(name)),
         Some(kind) if kind.is_number() && !names_unit => writeln!(
             section,
             "{} = {{ kind = \"{kind}\" }}  # FILL IN bounds = [low, high] to sum it",
+            key(name)
+        ),
+        // Of a CSV file, every column is text as yet.
+        Some(Kind::Text) if !names_unit && !csv => writeln!(
+            section,
+            "{} = {{ kind = \"text\" }}  # values = [\"…\", \"…\"], other = \"other\" to group by it",
+            key(name)
+        ),
+        Some(kind @ (Kind::Date | Kind::Timestamp)) if !names_unit => writeln!(
+            section,
+            "{} = {{ kind = \"{kind}\" }}  # bounds = [\"2020-01-01\", \"2029-12-31\"] to group by its months, weeks and the like",
             key(name)
         ),
         Some(kind) => writeln!(section, "{} = {{ kind = \"{kind}\" }}", key(name)),

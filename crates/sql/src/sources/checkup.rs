@@ -48,7 +48,7 @@ pub struct UnitCheck {
     pub promised_rows: Option<u64>,
     /// Units that have more than that. Their privacy is not what is promised.
     pub units_above_promise: u64,
-    /// How many rows of a unit count in one group of a query that does not say.
+    /// How many rows of a unit count in a query without groups that does not say.
     pub limit: Option<u64>,
     /// Units that have more rows than that: a query without groups leaves some of them out.
     pub units_above_limit: u64,
@@ -74,6 +74,8 @@ pub struct KeyCheck {
 pub struct ColumnCheck {
     /// The column.
     pub column: String,
+    /// Its declared kind.
+    pub kind: String,
     /// Rows in which there is nothing: it is empty, missing or a marker of NULL.
     pub nulls: u64,
     /// Whether the catalog says that there are none.
@@ -88,10 +90,12 @@ pub struct ColumnCheck {
     pub listed: u64,
     /// Those of them that no row has.
     pub never_seen: Vec<String>,
-    /// Rows with a value that is not listed. It is read as NULL.
+    /// Rows with a value that is not listed.
     pub not_listed: u64,
     /// How many different such values there are, counted up to 1,000.
     pub different_not_listed: u64,
+    /// The value that those are read as, where the catalog names one.
+    pub other: Option<String>,
 }
 
 /// So many different values that are not listed are told apart.
@@ -232,9 +236,10 @@ impl Found {
             .collect();
         let columns = table.columns.iter().map(|(column, facts)| ColumnCheck {
             column: column.clone(),
-            // Beside a list of values, `nullable` says nothing: other values are read as NULL.
+            kind: facts.kind.to_string(),
             said_not_null: !facts.nullable,
             listed: facts.values.as_ref().map_or(0, |values| values.len() as u64),
+            other: other_of(table, column).map(str::to_owned),
             ..ColumnCheck::default()
         });
         let listed = table.columns.iter().map(|(_, facts)| {
@@ -311,6 +316,8 @@ impl Found {
             let number = match &value {
                 Value::Int(number) => Some(*number as f64),
                 Value::Float(number) => Some(*number),
+                Value::Date(day) => Some(f64::from(*day)),
+                Value::Timestamp(moment) => Some(*moment as f64),
                 _ => None,
             };
             match Cell::of(&value) {
@@ -353,11 +360,14 @@ impl Found {
     }
 
     fn finish(mut self, table: &Table) -> TableCheck {
-        for (place, (_, facts)) in table.columns.iter().enumerate() {
+        for (place, (column, facts)) in table.columns.iter().enumerate() {
             let check = &mut self.check.columns[place];
             check.different_not_listed = self.others[place].len() as u64;
+            let other = other_of(table, column);
+            // The group of all other values is there in case that there are some.
             let never = |value: &&Value| {
-                Cell::of(value).is_some_and(|cell| self.listed[place].get(&cell) == Some(&0))
+                !matches!((value, other), (Value::Text(text), Some(other)) if text == other)
+                    && Cell::of(value).is_some_and(|cell| self.listed[place].get(&cell) == Some(&0))
             };
             let values = facts.values.iter().flat_map(|values| values.iter());
             check.never_seen = values.filter(never).map(shown).collect();
@@ -376,9 +386,16 @@ impl Found {
     }
 }
 
+/// The value that texts are read as which this column does not list.
+fn other_of<'t>(table: &'t Table, column: &str) -> Option<&'t str> {
+    let found = table.other.iter().find(|(name, _)| name == column);
+    found.map(|(_, other)| other.as_str())
+}
+
 /// How many rows of a unit count in a query without groups that does not say.
 fn limit(of_all: &Limits, table: &Table) -> Option<u64> {
-    table.limits.rows_per_group.or(of_all.rows_per_group)
+    let in_one_group = |limits: &Limits| limits.rows.or(limits.rows_per_group);
+    in_one_group(&table.limits).or(in_one_group(of_all))
 }
 
 /// A value that the catalog lists.

@@ -48,13 +48,21 @@ const ROWS: &str = "id,day,at,billed,free,colour,size,x,y,note
 ";
 
 fn catalog(directory: &Path) -> Catalog {
+    written(CATALOG, directory)
+}
+
+fn written(catalog: &str, directory: &Path) -> Catalog {
     std::fs::write(directory.join("orders.csv"), ROWS).unwrap();
-    Catalog::parse(CATALOG, directory).unwrap()
+    Catalog::parse(catalog, directory).unwrap()
 }
 
 fn ask(sql: &str) -> Result<Answer, Error> {
+    ask_of(CATALOG, sql)
+}
+
+fn ask_of(catalog: &str, sql: &str) -> Result<Answer, Error> {
     let directory = tempfile::tempdir().unwrap();
-    let dataset = Dataset::new(catalog(directory.path())).unwrap();
+    let dataset = Dataset::new(written(catalog, directory.path())).unwrap();
     let ask = Ask {
         epsilon: Some(accounting::Epsilon::parse("1e8").unwrap()),
         ..Ask::new(sql, "tester")
@@ -69,6 +77,11 @@ fn cells(sql: &str) -> Vec<Vec<Cell>> {
 /// The rows of an answer, with numbers rounded to a thousandth.
 #[track_caller]
 fn answers(sql: &str, expected: &[&[&str]]) {
+    answers_of(CATALOG, sql, expected);
+}
+
+#[track_caller]
+fn answers_of(catalog: &str, sql: &str, expected: &[&[&str]]) {
     let show = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => "∅".to_owned(),
@@ -78,7 +91,10 @@ fn answers(sql: &str, expected: &[&[&str]]) {
         }
         other => other.to_string(),
     };
-    let shown: Vec<Vec<String>> = cells(sql)
+    let rows = ask_of(catalog, sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        .rows;
+    let shown: Vec<Vec<String>> = rows
         .iter()
         .map(|row| row.iter().map(|cell| show(&cell.value)).collect())
         .collect();
@@ -160,7 +176,7 @@ fn periods_between_bounds_are_public_groups() {
         ("date_trunc('hour', at + INTERVAL '30 minutes')", None),
         ("date_trunc('month', CAST(at AS DATE))", Some(1)),
         // A declared list of periods is a list of values.
-        ("billed", Some(5)),
+        ("billed", Some(4)),
     ] {
         let sql = format!("SELECT {key} AS k, COUNT(*) FROM orders GROUP BY k");
         assert_eq!(listed(&sql), groups, "{key}");
@@ -253,11 +269,81 @@ fn undeclared_values_are_the_other_group() {
         "SELECT COUNT(*) FROM orders WHERE colour IN ('blue', 'Red')",
         &[&["0"]],
     );
-    // Without such a value, what is not declared has no group.
+}
+
+/// Without such a value, a row whose value is not declared is in no group, and everything else sees the value as it is.
+#[test]
+fn undeclared_values_are_in_no_group_and_no_null() {
     answers(
-        "SELECT size, COUNT(*) FROM orders WHERE size IS NOT NULL GROUP BY size HAVING size IS NOT NULL",
-        &[&["S", "1"], &["M", "3"], &["L", "1"]],
+        "SELECT size, COUNT(*) FROM orders GROUP BY size",
+        &[&["S", "1"], &["M", "3"], &["L", "1"], &["∅", "0"]],
     );
+    answers("SELECT COUNT(*) FROM orders WHERE size = 'XL'", &[&["1"]]);
+    answers(
+        "SELECT COUNT(*) FROM orders WHERE size NOT IN ('S', 'M', 'L')",
+        &[&["2"]],
+    );
+    answers("SELECT COUNT(*) FROM orders WHERE size IS NULL", &[&["0"]]);
+    answers(
+        "SELECT COUNT(size), COUNT(DISTINCT size) FROM orders",
+        &[&["7", "5"]],
+    );
+    // Which groups and bounds there are follows from the declared values alone.
+    answers(
+        "SELECT CASE WHEN size = 'XL' THEN 'large' ELSE 'small' END AS c, COUNT(*) FROM orders GROUP BY c",
+        &[&["small", "6"]],
+    );
+    // NULL is in no group where the catalog says that there is none.
+    answers(
+        "SELECT billed, COUNT(*) FROM orders GROUP BY billed",
+        &[
+            &["2023-11-01", "1"],
+            &["2023-12-01", "1"],
+            &["2024-01-01", "2"],
+            &["2024-02-01", "1"],
+        ],
+    );
+    answers(
+        "SELECT COUNT(*) FROM orders WHERE billed > DATE '2024-03-01'",
+        &[&["1"]],
+    );
+}
+
+/// Numbers and days beyond their bounds: sums count the bound, conditions see the number, and no listed group has it.
+#[test]
+fn what_is_beyond_bounds_counts_as_the_bound_in_sums_alone() {
+    let catalog = CATALOG.replace("bounds = [-20, 20]", "bounds = [3, 7]");
+    // y is 2, 4, 7, 8, 9, 3 and NULL.
+    for (sql, expected) in [
+        (
+            "SELECT SUM(y), MAX(y), COUNT(y) FROM orders",
+            &[&["31", "7", "6"][..]][..],
+        ),
+        ("SELECT COUNT(*) FROM orders WHERE y > 7", &[&["2"]]),
+        ("SELECT COUNT(*) FROM orders WHERE y = 7", &[&["1"]]),
+        (
+            "SELECT y, COUNT(*) FROM orders GROUP BY y",
+            &[
+                &["3", "1"],
+                &["4", "1"],
+                &["5", "0"],
+                &["6", "0"],
+                &["7", "1"],
+                &["∅", "1"],
+            ],
+        ),
+        // Of days: none is in a month beyond the bounds, and a condition sees it.
+        (
+            "SELECT COUNT(*) FROM orders WHERE day > DATE '2025-01-01'",
+            &[&["1"]],
+        ),
+        (
+            "SELECT date_trunc('quarter', day) AS q, COUNT(*) FROM orders GROUP BY q",
+            &[&["2023-10-01T00:00:00", "2"], &["2024-01-01T00:00:00", "3"]],
+        ),
+    ] {
+        answers_of(&catalog, sql, expected);
+    }
 }
 
 /// NULL is no value, so it is no other value either: in a Parquet file it stays what it is.

@@ -10,7 +10,7 @@
 pub(super) struct Histogram {
     pub(super) edges: Vec<f64>,
     pub(super) counts: Vec<f64>,
-    /// The standard deviation of each number.
+    /// The standard deviation of each number: that of Laplace noise.
     pub(super) deviation: f64,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Noise {
 
 impl Noise {
     /// Where a unit moves so many numbers, each by at most `step`.
-    fn of(&self, numbers: f64, step: f64) -> f64 {
+    pub(super) fn of(&self, numbers: f64, step: f64) -> f64 {
         let laplace = self.laplace * numbers * step;
         let gaussian = self
             .gaussian
@@ -32,9 +32,11 @@ impl Noise {
     }
 }
 
-/// A bucket is seen when it, or it and the ones before it together, are so many deviations above nothing. Of some five hundred looks, one is deceived in ten histograms
+/// A bucket is seen when it, or it and the ones before it together, are so many deviations above nothing. Of some thousand looks, one is deceived in eight histograms
 /// or fewer; then a limit is larger than it need be.
 const SEEN: f64 = 6.0;
+/// So many buckets at most are looked at together.
+const TOGETHER: usize = 8;
 /// Curves begin where this part of the units is over.
 const BEGIN: f64 = 0.3;
 /// They are compared with the next so many buckets: six octaves.
@@ -54,8 +56,8 @@ pub(super) struct Tail {
     pub(super) mean: f64,
     /// The end of the last bucket that was seen.
     pub(super) largest: f64,
-    /// The largest edge over which there surely are units, and how many.
-    deepest: Option<(f64, f64)>,
+    /// What it was made of.
+    seen: Histogram,
 }
 
 impl Tail {
@@ -66,15 +68,16 @@ impl Tail {
             counts,
             deviation,
         } = histogram;
-        let seen = |last: usize| {
-            [1usize, 2, 4, 8].iter().any(|width| {
-                let from = (last + 1).saturating_sub(*width);
-                let sum: f64 = counts[from..=last].iter().sum();
+        // The least number of buckets from this one on that are seen together. The last bucket has no end: who is in it is over all limits, whatever they are.
+        let seen = |from: usize| {
+            (1..=TOGETHER.min(edges.len() - from)).find(|width| {
+                let sum: f64 = counts[from..from + width].iter().sum();
                 sum > SEEN * deviation * (*width as f64).sqrt()
             })
         };
-        // The last bucket has no end: who is in it is over all limits, whatever they are.
-        let last = (0..edges.len()).rev().find(|last| seen(*last))?;
+        let last = (0..edges.len())
+            .filter_map(|from| seen(from).map(|width| from + width - 1))
+            .max()?;
         let units: f64 = counts[..=last].iter().sum::<f64>().max(1.0);
         let middle = |bucket: usize| match bucket {
             0 => edges[0],
@@ -94,7 +97,6 @@ impl Tail {
                 .rev()
                 .find(|edge| edges[*edge] > 0.0 && over[*edge] > (part * units).max(times * blur(*edge)))
         };
-        let deepest = surely(0.0, 8.0).map(|edge| (edges[edge], over[edge]));
         let (edges, curves) = match surely(BEGIN, 8.0).or_else(|| surely(0.0, 4.0)) {
             Some(begin) => {
                 let end = edges.len().min(begin + 1 + COMPARED);
@@ -121,37 +123,63 @@ impl Tail {
             units,
             mean: total / units,
             largest: histogram.edges[last],
-            deepest,
+            seen: histogram.clone(),
         })
     }
 
-    /// The tail of another histogram of the same units that is seen less far: it is taken to fall as this one does, from where it is last seen.
-    pub(super) fn shape_of(&self, other: &Self) -> Self {
-        let Some((edge, over)) = other.deepest else {
-            return other.clone();
+    pub(super) fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
+    /// Units over any number, by the units over each edge.
+    pub(super) fn over_by(&self, curve: &[f64], number: f64) -> f64 {
+        let above = self.edges.partition_point(|edge| *edge < number);
+        let Some(edge) = self.edges.get(above) else {
+            return 0.0;
         };
-        // Where this one has as large a part of its units.
-        let part = over / other.units * self.units;
-        let above = (0..self.edges.len()).find(|place| self.mean_over(*place) <= part);
-        let Some(above) = above.filter(|above| *above > 0) else {
-            return other.clone();
+        let (before, edge_before) = match above.checked_sub(1) {
+            Some(before) => (curve[before], self.edges[before]),
+            None => (self.units, 0.0),
         };
-        let (before, after) = (self.mean_over(above - 1), self.mean_over(above));
-        let through = if before > after {
-            (before - part) / (before - after)
-        } else {
-            0.0
-        };
-        let here = self.edges[above - 1] + through * (self.edges[above] - self.edges[above - 1]);
-        let factor = edge / here;
-        let to_other = other.units / self.units;
-        let scaled =
-            |(weight, over): &(f64, Vec<f64>)| (*weight, over.iter().map(|units| units * to_other).collect());
+        before + (number - edge_before) / (edge - edge_before) * (curve[above] - before)
+    }
+
+    /// The same units with other curves.
+    pub(super) fn with_curves(&self, edges: Vec<f64>, curves: Vec<(f64, Vec<f64>)>) -> Self {
         Self {
-            edges: self.edges.iter().map(|edge| edge * factor).collect(),
-            curves: self.curves.iter().map(scaled).collect(),
-            ..other.clone()
+            edges,
+            curves,
+            ..self.clone()
         }
+    }
+
+    pub(super) fn histogram(&self) -> &Histogram {
+        &self.seen
+    }
+
+    /// Units over each edge, in the mean over the curves.
+    pub(super) fn mean_curve(&self) -> Vec<f64> {
+        (0..self.edges.len()).map(|edge| self.mean_over(edge)).collect()
+    }
+
+    /// A few curves that stand for all, in the order of what they have far out: each with the weight of those that it stands for.
+    pub(super) fn few_curves(&self, number: usize) -> Vec<(f64, Vec<f64>)> {
+        let mut all: Vec<(f64, f64, &Vec<f64>)> = self
+            .curves
+            .iter()
+            .map(|(weight, over)| (over[over.len() / 2..].iter().sum::<f64>(), *weight, over))
+            .collect();
+        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let weights: f64 = all.iter().map(|(_, weight, _)| weight).sum();
+        let mut few = Vec::new();
+        let mut below = 0.0;
+        for (_, weight, over) in all {
+            below += weight;
+            while few.len() < number && below >= (few.len() as f64 + 0.5) / number as f64 * weights {
+                few.push((1.0 / number as f64, over.clone()));
+            }
+        }
+        few
     }
 
     fn mean_over(&self, edge: usize) -> f64 {
@@ -207,7 +235,7 @@ impl Tail {
     }
 
     /// Limits to choose from.
-    fn candidates(&self, whole: bool) -> Vec<f64> {
+    pub(super) fn candidates(&self, whole: bool) -> Vec<f64> {
         let rounded = |edge: &f64| if whole { edge.ceil().max(1.0) } else { *edge };
         let mut all: Vec<f64> = self.edges.iter().map(rounded).collect();
         all.dedup();
@@ -224,14 +252,81 @@ impl Tail {
         .unwrap_or(self.largest)
     }
 
-    pub(super) fn profile(&self, of: String, limit: f64) -> super::Profile {
+    /// What is said of a limit; `cuts` where what is over it is cut off, and not whole units.
+    pub(super) fn profile(&self, of: String, limit: f64, cuts: bool) -> super::Profile {
+        let (low, high) = self.seen.over(limit, CONFIDENCE);
+        let whole = (self.units * self.mean).max(f64::MIN_POSITIVE);
+        let part = |excess: f64| (excess / whole).clamp(0.0, 1.0);
+        let mut parts: Vec<(f64, f64)> = self.excesses(limit);
+        parts.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let rest = (1.0 - CONFIDENCE) / 2.0;
         super::Profile {
             of,
             limit,
-            units_over: self.over(limit),
-            cut: (self.excess(limit) / (self.units * self.mean).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0),
+            units_over: super::Between {
+                estimate: self.over(limit).clamp(low, high),
+                low,
+                high,
+            },
+            cut: cuts.then(|| super::Between {
+                estimate: part(self.excess(limit)),
+                low: part(quantile(&parts, rest)),
+                high: part(quantile(&parts, 1.0 - rest)),
+            }),
         }
     }
+}
+
+/// How sure intervals are.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+impl Histogram {
+    /// How many units are over a limit: an interval of this confidence, whatever the units have. It follows from the law of the noise alone.
+    pub(super) fn over(&self, limit: f64, confidence: f64) -> (f64, f64) {
+        // Who is over the first edge that is not below the limit surely is; who is over the last that is not above it may be.
+        let surely = self.edges.partition_point(|edge| *edge < limit);
+        let maybe = self.edges.partition_point(|edge| *edge <= limit);
+        let end = |first: usize| {
+            let buckets = self.counts.get(first..).unwrap_or_default();
+            let width = half_width(buckets.len(), self.deviation, confidence);
+            (buckets.iter().sum::<f64>(), width)
+        };
+        let ((least, below), (most, above)) = (end(surely + 1), end(maybe));
+        let low = (least - below).max(0.0);
+        (low, (most + above).max(low))
+    }
+}
+
+/// How far the sum of the noise of so many buckets is from zero at most, with this probability.
+///
+/// Chernoff's bound: with the scale b of Laplace noise, E exp(λ·noise) ≤ 1/(1 − λ²b²), so that t is reached on either side with probability at most
+/// 2·exp(−λt)/(1 − λ²b²)ⁿ for each λ below 1/b. Noise on whole numbers of the same ε = 1/b has E exp(λ·noise) = (cosh ε − 1)/(cosh ε − cosh λ), which is no more, because
+/// cosh √x is convex.
+fn half_width(buckets: usize, deviation: f64, confidence: f64) -> f64 {
+    if buckets == 0 {
+        return 0.0;
+    }
+    let scale = deviation / std::f64::consts::SQRT_2;
+    let failing = (2.0 / (1.0 - confidence)).ln();
+    (1..400)
+        .map(|step| {
+            let part = f64::from(step) / 400.0;
+            scale * (failing - buckets as f64 * (-part * part).ln_1p()) / part
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// The number below which this part of all weights is, of numbers in ascending order.
+fn quantile(weighted: &[(f64, f64)], part: f64) -> f64 {
+    let all: f64 = weighted.iter().map(|(weight, _)| weight).sum();
+    let mut below = 0.0;
+    for (weight, number) in weighted {
+        below += weight;
+        if below >= part * all {
+            return *number;
+        }
+    }
+    weighted.last().map_or(0.0, |(_, number)| *number)
 }
 
 /// Curves that agree with noisy counts: `edges` begin where `units` are over, and `counts` are those of the buckets that end at the edges after the first.
@@ -277,52 +372,7 @@ fn likely(edges: &[f64], counts: &[f64], units: f64, deviation: f64) -> Vec<(f64
         .collect()
 }
 
-/// In how many groups a unit counts, and with how many rows in each, so that the error of one group's count is least. What is cut is taken to be spread over the
-/// groups evenly; each group of a unit that is dropped takes as many rows with it as a unit has in a group in the mean.
-pub(super) fn best_pair(
-    groups: &Tail,
-    in_group: &Tail,
-    rows: &Tail,
-    all_groups: f64,
-    noise: &Noise,
-) -> (f64, f64) {
-    let rows_a_group = (rows.mean / groups.mean.max(1.0)).max(1.0);
-    let most: Vec<f64> = (1..=64)
-        .map(f64::from)
-        .chain(groups.candidates(true).into_iter().filter(|k| *k > 64.0))
-        .filter(|k| *k <= all_groups.max(1.0))
-        .collect();
-    let dropped: Vec<(f64, f64)> = most
-        .iter()
-        // At the number of all groups nothing is dropped.
-        .map(|k| {
-            (
-                *k,
-                if *k >= all_groups {
-                    0.0
-                } else {
-                    groups.excess(*k) * rows_a_group
-                },
-            )
-        })
-        .collect();
-    let cut: Vec<(f64, f64)> = in_group
-        .candidates(true)
-        .iter()
-        .map(|m| (*m, in_group.excess(*m)))
-        .collect();
-    let pairs = dropped
-        .iter()
-        .flat_map(|k| cut.iter().map(move |m| (*k, *m)))
-        .collect();
-    let best = least(pairs, |((k, dropped), (m, cut))| {
-        let bias = (dropped + cut) / all_groups.max(1.0);
-        bias.hypot(noise.of(*k, *m))
-    });
-    best.map_or((1.0, 1.0), |((k, _), (m, _))| (k, m))
-}
-
-fn least<T>(candidates: Vec<T>, error: impl Fn(&T) -> f64) -> Option<T> {
+pub(super) fn least<T>(candidates: Vec<T>, error: impl Fn(&T) -> f64) -> Option<T> {
     let mut best: Option<(f64, T)> = None;
     for candidate in candidates {
         let error = error(&candidate);

@@ -8,6 +8,15 @@ use std::path::Path;
 
 /// What marks the lines that were written here.
 const MARK: &str = "# Found by `deniable limits`";
+/// What marks bounds of a column that were.
+const BOUNDS_MARK: &str = "  # bounds found by `deniable limits`";
+
+/// The catalog's text without the bounds of a table's columns that were found here: what was asked when they were found can be asked again, and is free.
+pub fn without_found_bounds(text: &str, table: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    in_columns(&mut lines, table, remove_bounds);
+    lines.join("\n") + "\n"
+}
 
 /// The catalog's text with these limits in it. `directory` is where the catalog is.
 ///
@@ -17,7 +26,14 @@ pub fn with_limits(text: &str, found: &FoundLimits, directory: &Path) -> Result<
     let section = section(found);
     let mut lines = without_limits(text, &found.table);
     for (column, range) in &found.bounds {
-        add_bounds(&mut lines, &found.table, column, range.low, range.high);
+        let key = key_text(column);
+        in_columns(&mut lines, &found.table, |line| {
+            let rest = line.trim().strip_prefix(&key);
+            if rest.is_some_and(|rest| rest.trim_start().starts_with('=')) {
+                remove_bounds(line);
+                add_bounds(line, range.low, range.high);
+            }
+        });
     }
     let mut edited = lines.join("\n").trim_end().to_owned();
     edited.push_str("\n\n");
@@ -125,31 +141,48 @@ fn without_limits(text: &str, table: &str) -> Vec<String> {
     lines
 }
 
-/// Adds bounds to a column's line.
-fn add_bounds(lines: &mut [String], table: &str, column: &str, low: f64, high: f64) {
+/// Does something with each line of the table's columns.
+fn in_columns(lines: &mut [String], table: &str, mut act: impl FnMut(&mut String)) {
     let header = format!("[tables.{}.columns]", key_text(table));
     let mut inside = false;
-    for line in lines.iter_mut() {
+    for line in lines {
         let trimmed = line.trim();
         if trimmed.starts_with('[') {
             inside = trimmed.to_lowercase().starts_with(&header);
-            continue;
+        } else if inside {
+            act(line);
         }
-        let names = trimmed
-            .strip_prefix(&key_text(column))
-            .is_some_and(|rest| rest.trim_start().starts_with('='));
-        if inside
-            && names
-            && let Some(end) = line.find('}')
-        {
-            let before = line[..end].trim_end().to_owned();
-            *line = format!(
-                "{before}, bounds = [{}, {}] {}",
-                number(low),
-                number(high),
-                &line[end..]
-            );
-            return;
-        }
+    }
+}
+
+/// Adds bounds to a column's line.
+fn add_bounds(line: &mut String, low: f64, high: f64) {
+    if let Some(end) = line.find('}') {
+        *line = format!(
+            "{}, bounds = [{}, {}] }}{BOUNDS_MARK}{}",
+            line[..end].trim_end(),
+            number(low),
+            number(high),
+            &line[end + 1..]
+        );
+    }
+}
+
+/// Takes bounds that were added out of a column's line again.
+fn remove_bounds(line: &mut String) {
+    const START: &str = ", bounds = [";
+    let Some(mark) = line.find(BOUNDS_MARK) else {
+        return;
+    };
+    let bounds = line[..mark]
+        .rfind(START)
+        .and_then(|start| Some((start, start + line[start..mark].find(']')? + 1)));
+    if let Some((start, end)) = bounds {
+        *line = format!(
+            "{}{}{}",
+            &line[..start],
+            &line[end..mark],
+            &line[mark + BOUNDS_MARK.len()..]
+        );
     }
 }

@@ -10,8 +10,9 @@
 
 mod choice;
 mod edit;
+mod spread;
 
-pub use edit::with_limits;
+pub use edit::{with_limits, without_found_bounds};
 
 use crate::blocking::{Dataset, Stage};
 use crate::catalog::{Catalog, Limits, Owner, Table};
@@ -47,6 +48,8 @@ pub struct FoundLimits {
     pub bounds: BTreeMap<String, Range>,
     /// What was seen, for people.
     pub profiles: Vec<Profile>,
+    /// Columns without limits of their own, and why.
+    pub left_out: Vec<Untuned>,
     /// The ε of a question for which the limits err least.
     pub question_epsilon: f64,
     /// What it cost.
@@ -62,10 +65,30 @@ pub struct Profile {
     pub of: String,
     /// The limit that was chosen.
     pub limit: f64,
-    /// About so many units are over it.
-    pub units_over: f64,
-    /// About this part of everything is cut by it.
-    pub cut: f64,
+    /// So many units are over it: an interval of 95 % that follows from the law of the noise.
+    pub units_over: Between,
+    /// This part of everything is cut by it; absent of bounds. What 95 % of the curves say that agree with what was seen, by their likelihood: no proof.
+    pub cut: Option<Between>,
+}
+
+/// An estimate between two ends.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Between {
+    /// The likeliest.
+    pub estimate: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A column for which nothing was found, or looked for.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Untuned {
+    /// The column.
+    pub column: String,
+    /// Why, for people.
+    pub why: String,
 }
 
 /// One histogram.
@@ -167,6 +190,7 @@ fn quoted(name: &str) -> String {
 struct Planned {
     table: String,
     asked: Vec<Asked>,
+    left_out: Vec<Untuned>,
     sql: String,
 }
 
@@ -226,21 +250,31 @@ impl Planned {
             find.group_by.iter().map(named).collect::<Result<_, Error>>()?
         };
         let mut asked = vec![Asked::Rows];
+        let mut left_out = Vec::new();
         for (column, facts) in &table.columns {
-            if !matches!(facts.kind, Kind::Int | Kind::Float)
-                || facts.of_unit
-                || facts.values.is_some()
-                || table.identifiers.contains(column)
-                || groups.contains(column)
-            {
+            if column == unit || groups.contains(column) {
                 continue;
             }
-            match facts.range {
-                // A sum that may have either sign keeps the bounds that follow from its rows.
-                Some(range) if range.low >= 0.0 && range.high > 0.0 => asked.push(Asked::Sum(column.clone())),
-                Some(_) => {}
-                None => asked.extend([Asked::Largest(column.clone()), Asked::Smallest(column.clone())]),
-            }
+            let number = matches!(facts.kind, Kind::Int | Kind::Float);
+            let why = match facts.range {
+                _ if table.identifiers.contains(column) => format!("it leads to the {whose} of rows of other tables"),
+                _ if facts.of_unit => format!("all rows of one {whose} have the same value in it"),
+                _ if facts.values.is_some() => "it has declared `values`; name it with --group-by if questions group by it".to_owned(),
+                _ if !number => "it has no declared `values`; name it with --group-by if questions group by it".to_owned(),
+                None => {
+                    asked.extend([Asked::Largest(column.clone()), Asked::Smallest(column.clone())]);
+                    continue;
+                }
+                Some(range) if range.low >= 0.0 && range.high > 0.0 => {
+                    asked.push(Asked::Sum(column.clone()));
+                    continue;
+                }
+                Some(_) => "its `bounds` reach below 0: what bounds a sum that may have either sign follows from the rows that count".to_owned(),
+            };
+            left_out.push(Untuned {
+                column: column.clone(),
+                why,
+            });
         }
         for column in &groups {
             asked.extend([Asked::Groups(column.clone()), Asked::RowsInGroup(column.clone())]);
@@ -272,6 +306,7 @@ impl Planned {
         Ok(Self {
             table: name,
             asked,
+            left_out,
             sql,
         })
     }
@@ -280,20 +315,22 @@ impl Planned {
         Ask {
             epsilon: Some(find.epsilon.clone()),
             delta: Some(Delta::ZERO),
+            purpose: Some(format!("limits of {}", self.table)),
             ..Ask::new(self.sql.clone(), find.analyst.clone())
         }
     }
 }
 
 impl Dataset {
-    /// What finding limits would ask: for people, a histogram each. Spends nothing, reads no data.
+    /// What finding limits would ask, for people, a histogram each; and the columns that would be left out. Spends nothing, reads no data.
     ///
     /// # Errors
     /// When there is no such table, or nothing to find in it.
-    pub fn limits_asked(&self, find: &FindLimits) -> Result<Vec<String>, Error> {
+    pub fn limits_asked(&self, find: &FindLimits) -> Result<(Vec<String>, Vec<Untuned>), Error> {
         let planned = Planned::new(find, self.catalog())?;
         self.explain(&planned.ask(find), 1)?;
-        Ok(planned.asked.iter().map(Asked::words).collect())
+        let words = planned.asked.iter().map(Asked::words).collect();
+        Ok((words, planned.left_out))
     }
 
     /// Finds limits privately: charged like any question, and free when it was asked before.
@@ -315,12 +352,25 @@ impl Dataset {
         let histograms = histograms(&planned.asked, table, &answered.answer, &deviations);
         let question_epsilon = catalog.budget.query_epsilon.clone();
         let question_epsilon = question_epsilon.map_or(1.0, |epsilon| to_f64_nearest(epsilon.as_rational()));
-        let (limits, bounds, profiles) = chosen(&planned.asked, &histograms, table, &self.noise()?)?;
+        let Chosen {
+            limits,
+            bounds,
+            profiles,
+            unseen,
+        } = chosen(&planned.asked, &histograms, table, &self.noise()?)?;
+        let unseen = unseen.into_iter().map(|column| Untuned {
+            column,
+            why: format!(
+                "there are too few {}s to see it at this ε; what was charged stays charged",
+                catalog.unit.whose
+            ),
+        });
         Ok(FoundLimits {
             table: planned.table,
             limits,
             bounds,
             profiles,
+            left_out: planned.left_out.into_iter().chain(unseen).collect(),
             question_epsilon,
             answer: answered.answer,
             repeated: answered.repeated,
@@ -377,7 +427,25 @@ fn histograms(asked: &[Asked], table: &Table, answer: &Answer, deviations: &[f64
     histograms
 }
 
-type Chosen = (Limits, BTreeMap<String, Range>, Vec<Profile>);
+/// What was chosen.
+struct Chosen {
+    limits: Limits,
+    bounds: BTreeMap<String, Range>,
+    profiles: Vec<Profile>,
+    /// Columns of which nothing was seen above the noise.
+    unseen: Vec<String>,
+}
+
+/// In how many groups rows can be that are grouped by this column, where that is public.
+fn possible_groups(facts: &Facts) -> Option<f64> {
+    let listed = match (&facts.values, facts.kind, facts.range) {
+        (Some(values), _, _) => values.len() as f64,
+        (None, Kind::Bool, _) => 2.0,
+        (None, Kind::Int | Kind::Date, Some(range)) => range.high.floor() - range.low.ceil() + 1.0,
+        _ => return None,
+    };
+    Some((listed + f64::from(u8::from(facts.nullable))).max(1.0))
+}
 
 fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Noise) -> Result<Chosen, Error> {
     let mut tails: Vec<Option<Tail>> = histograms.iter().map(Tail::of).collect();
@@ -385,12 +453,13 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
         .iter()
         .position(|one| *one == Asked::Rows)
         .and_then(|place| tails[place].clone());
+    // What one row has of a column, where units have much.
+    let mut a_row: BTreeMap<String, f64> = BTreeMap::new();
     for (one, found) in asked.iter().zip(&mut tails) {
-        if matches!(one, Asked::Sum(_) | Asked::RowsInGroup(_)) {
-            *found = found
-                .as_ref()
-                .zip(shape.as_ref())
-                .map(|(found, shape)| shape.shape_of(found));
+        if let (Asked::Sum(column), Some(sums), Some(shape)) = (one, &found, &shape) {
+            let (tail, scale) = spread::in_proportion(shape, sums);
+            a_row.insert(column.clone(), scale);
+            *found = Some(tail);
         }
     }
     let tail = |wanted: &Asked| {
@@ -406,13 +475,22 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
     let mut limits = Limits::default();
     let mut bounds = BTreeMap::new();
     let mut profiles = Vec::new();
+    let mut unseen = Vec::new();
     for (one, found) in asked.iter().zip(&tails) {
-        let Some(found) = found else { continue };
+        let Some(found) = found else {
+            match one {
+                Asked::Sum(column) | Asked::Groups(column) | Asked::Largest(column) => {
+                    unseen.push(column.clone());
+                }
+                Asked::Rows | Asked::RowsInGroup(_) | Asked::Smallest(_) => {}
+            }
+            continue;
+        };
         match one {
             Asked::Rows => {
                 let limit = found.best_limit(true, noise);
                 limits.rows = Some(limit as u64);
-                profiles.push(found.profile(one.words(), limit));
+                profiles.push(found.profile(one.words(), limit, true));
             }
             Asked::Sum(column) => {
                 let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
@@ -420,19 +498,17 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
                 limits
                     .sums
                     .extend(Range::new(0.0, limit).map(|range| (column.clone(), range)));
-                profiles.push(found.profile(one.words(), limit));
+                profiles.push(found.profile(one.words(), limit, true));
             }
             Asked::Groups(column) => {
                 let Some(in_group) = tail(&Asked::RowsInGroup(column.clone())) else {
+                    unseen.push(column.clone());
                     continue;
                 };
-                let declared = table.column(column).and_then(|facts| {
-                    let values = facts.values.as_ref()?.len();
-                    Some((values + usize::from(facts.nullable)) as f64)
-                });
+                let declared = table.column(column).and_then(possible_groups);
                 // Without declared values there are at least as many groups as one unit has.
                 let groups = declared.unwrap_or(found.largest);
-                let (per_unit, per_group) = choice::best_pair(found, in_group, rows, groups, noise);
+                let (per_unit, per_group) = spread::best_pair(found, in_group, rows, groups, noise);
                 let by = Limits {
                     groups: Some(per_unit as u64),
                     rows_per_group: Some(per_group as u64),
@@ -441,34 +517,48 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
                 limits.groups = limits.groups.max(by.groups);
                 limits.rows_per_group = limits.rows_per_group.max(by.rows_per_group);
                 limits.by.insert(column.clone(), by);
-                profiles.push(found.profile(one.words(), per_unit));
-                profiles.push(in_group.profile(Asked::RowsInGroup(column.clone()).words(), per_group));
+                profiles.push(found.profile(one.words(), per_unit, true));
+                profiles.push(in_group.profile(Asked::RowsInGroup(column.clone()).words(), per_group, true));
             }
             Asked::RowsInGroup(_) | Asked::Smallest(_) => {}
             Asked::Largest(column) => {
-                let low = tail(&Asked::Smallest(column.clone())).map(|tail| -tail.largest);
-                let range = low.and_then(|low| Range::new(low.min(found.largest), found.largest));
-                bounds.extend(range.map(|range| (column.clone(), range)));
+                let Some(smallest) = tail(&Asked::Smallest(column.clone())) else {
+                    unseen.push(column.clone());
+                    continue;
+                };
+                let (low, high) = ((-smallest.largest).min(found.largest), found.largest);
+                let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
+                let (low, high) = if whole {
+                    (low.floor(), high.ceil())
+                } else {
+                    (low, high)
+                };
+                bounds.extend(Range::new(low, high).map(|range| (column.clone(), range)));
+                profiles.push(smallest.profile(Asked::Smallest(column.clone()).words(), -low, false));
+                profiles.push(found.profile(one.words(), high, false));
             }
         }
     }
-    // A group's sum follows from its rows: their mean, and as much above it, for so many rows, as the limit of all sums is above that of all rows.
-    for (column, all) in limits.sums.clone() {
-        let (Some(sums), Some(most_rows)) = (tail(&Asked::Sum(column.clone())), limits.rows) else {
+    // A group's sum follows from its rows. Where at most so many count, half a row more is between this number and the next.
+    for column in limits.sums.keys() {
+        let Some(a_row) = a_row.get(column) else {
             continue;
         };
-        let high = range_of(table, &column).map_or(f64::INFINITY, |range| range.high);
-        let whole = table.column(&column).is_some_and(|facts| facts.kind == Kind::Int);
-        let mean = (sums.mean / rows.mean.max(1.0)).clamp(0.0, high);
-        let spread = ((all.high - most_rows as f64 * mean) / (most_rows as f64).sqrt()).max(0.0);
+        let high = range_of(table, column).map_or(f64::INFINITY, |range| range.high);
+        let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
         for by in limits.by.values_mut() {
             let rows = by.rows_per_group.unwrap_or(1) as f64;
-            let limit = (rows * mean + spread * rows.sqrt()).min(rows * high);
+            let limit = ((rows + 0.5) * a_row).min(rows * high);
             by.sums
                 .extend(Range::new(0.0, rounded(limit, whole)).map(|range| (column.clone(), range)));
         }
     }
-    Ok((limits, bounds, profiles))
+    Ok(Chosen {
+        limits,
+        bounds,
+        profiles,
+        unseen,
+    })
 }
 
 /// To three digits, upwards: nobody needs more, and a file reads better.

@@ -1,6 +1,7 @@
 //! Limits from histograms that are known, and catalogs that keep their comments.
 
-use super::choice::{Histogram, Noise, Tail, best_pair};
+use super::choice::{Histogram, Noise, Tail};
+use super::spread::{best_pair, in_proportion};
 use super::*;
 use crate::answer::Cost;
 
@@ -86,6 +87,68 @@ fn where_nobody_is_in_many_groups_few_count() {
     assert!((2.0..=4.0).contains(&k) && (4.0..=6.0).contains(&m), "{k} {m}");
 }
 
+/// The rows of 20,000 units in their groups, of ten: a heavy tail of rows, spread evenly or mostly in one group, over few groups that have nothing to do with rows.
+fn spread(first: f64) -> Vec<Vec<f64>> {
+    (0..20_000u32)
+        .map(|unit| {
+            let rank = (f64::from(unit) + 0.5) / 20_000.0;
+            let rows = (5.0 * rank.powf(-1.0 / 3.0)).ceil();
+            let groups = f64::from(1 + unit * 7919 % 4);
+            let one = (rows * (1.0 / groups + first * (1.0 - 1.0 / groups))).round();
+            let others = (rows - one) / (groups - 1.0).max(1.0);
+            std::iter::once(one)
+                .chain((1..groups as usize).map(move |_| others))
+                .collect()
+        })
+        .collect()
+}
+
+/// The error of one group's count.
+fn error_of_pair(units: &[Vec<f64>], k: f64, m: f64, noise: &Noise) -> f64 {
+    let cut = |groups: &Vec<f64>| {
+        let kept: f64 = groups.iter().map(|rows| rows.min(m)).sum();
+        groups.iter().sum::<f64>() - kept * (k / groups.len() as f64).min(1.0)
+    };
+    (units.iter().map(cut).sum::<f64>() / 10.0).hypot(noise.of(k, m))
+}
+
+#[test]
+fn limits_of_groups_err_hardly_more_than_the_best() {
+    for first in [0.0, 0.5] {
+        let units = spread(first);
+        let of = |number: fn(&Vec<f64>) -> f64, deviation: f64| {
+            Tail::of(&histogram(units.iter().map(number), count_edges(), deviation)).unwrap()
+        };
+        let rows = of(|groups| groups.iter().sum(), 28.0);
+        let groups = of(|groups| groups.len() as f64, 170.0);
+        let in_group = of(|groups| groups.iter().copied().fold(0.0, f64::max), 113.0);
+        let (k, m) = best_pair(&groups, &in_group, &rows, 10.0, &NOISE);
+        let best = (1..=10)
+            .flat_map(|k| (1..80).map(move |m| (f64::from(k), f64::from(5 * m))))
+            .map(|(k, m)| error_of_pair(&units, k, m, &NOISE))
+            .fold(f64::INFINITY, f64::min);
+        let ratio = error_of_pair(&units, k, m, &NOISE) / best;
+        assert!(
+            ratio < 1.5,
+            "{first}: {k} groups of {m} rows, {ratio} times the best error"
+        );
+    }
+}
+
+#[test]
+fn sums_in_proportion_to_rows_are_seen_as_such() {
+    let rows: Vec<f64> = laws().swap_remove(1).1;
+    let seen = histogram(rows.iter().copied(), count_edges(), 28.0);
+    let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
+    let edges = Asked::Sum("unused".to_owned()).edges(&table);
+    let sums = histogram(rows.iter().map(|rows| 3.0 * rows), edges, 170.0);
+    let (rows, sums) = (Tail::of(&seen).unwrap(), Tail::of(&sums).unwrap());
+    let (tail, scale) = in_proportion(&rows, &sums);
+    assert!((2.7..3.5).contains(&scale), "{scale}");
+    let (of_rows, of_sums) = (rows.best_limit(true, &NOISE), tail.best_limit(true, &NOISE));
+    assert!((2.4..4.2).contains(&(of_sums / of_rows)), "{of_sums} {of_rows}");
+}
+
 const CATALOG: &str = r#"
 name = "clinic"  # a comment
 [unit]
@@ -132,6 +195,7 @@ fn found() -> FoundLimits {
             },
         )]),
         profiles: Vec::new(),
+        left_out: Vec::new(),
         question_epsilon: 1.0,
         answer: Answer {
             columns: Vec::new(),
@@ -164,7 +228,8 @@ fn the_rest_of_a_catalog_stays_as_it_is() {
         assert!(once.contains(kept), "{kept}: {once}");
     }
     assert!(
-        !once.contains("an old limit") && once.contains("bounds = [0, 512] }  # in money"),
+        !once.contains("an old limit")
+            && once.contains("bounds = [0, 512] }  # bounds found by `deniable limits`  # in money"),
         "{once}"
     );
     let catalog = Catalog::parse(&once, directory).unwrap();
@@ -175,6 +240,71 @@ fn the_rest_of_a_catalog_stays_as_it_is() {
         ..found()
     };
     assert_eq!(with_limits(&once, &again, directory).unwrap(), once);
+    assert_eq!(with_limits(&once, &found(), directory).unwrap(), once);
+    let wider = FoundLimits {
+        bounds: BTreeMap::from([("cost".to_owned(), Range { low: -0.5, high: 9.0 })]),
+        ..found()
+    };
+    let wider = with_limits(&once, &wider, directory).unwrap();
+    assert!(wider.contains("bounds = [-0.5, 9] }  # bounds found"), "{wider}");
+    // What was found can be looked for again; what the curator wrote stays.
+    let looked_for = without_found_bounds(&once, "visits");
+    assert!(
+        looked_for.contains("cost = { kind = \"float\" }  # in money"),
+        "{looked_for}"
+    );
+    let own = CATALOG.replace("\"float\" }", "\"float\", bounds = [0, 5] }");
+    assert_eq!(without_found_bounds(&own, "visits"), own);
+}
+
+/// Intervals of units over a limit hold as often as they say: on noise of the law that is drawn, from a fixed source.
+#[test]
+fn intervals_of_units_over_a_limit_hold() {
+    let mut state = 20_261u64;
+    let mut uniform = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let scale = 20.0;
+    let mut held = 0;
+    for _ in 0..1000 {
+        let mut seen = histogram((0..5000).map(|unit| f64::from(1 + unit % 40)), count_edges(), 0.0);
+        for count in &mut seen.counts {
+            let exponential = |uniform: f64| -scale * (1.0 - uniform).ln();
+            *count += exponential(uniform()) - exponential(uniform());
+        }
+        seen.deviation = scale * std::f64::consts::SQRT_2;
+        // 30 is an edge, and 31 is not: of those over it one hears between two edges.
+        let (low, high) = seen.over(31.0, 0.95);
+        held += i32::from(low <= 1125.0 && 1125.0 <= high);
+    }
+    assert!(held >= 950, "{held} of 1000");
+}
+
+#[test]
+fn a_largest_number_is_not_far_beyond_all_numbers() {
+    let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
+    let edges = Asked::Largest("cost".to_owned()).edges(&table);
+    let seen = histogram((0..2000).map(|unit| f64::from(unit % 37)), edges, 20.0);
+    assert_eq!(Tail::of(&seen).unwrap().largest, 64.0);
+}
+
+#[test]
+fn no_more_groups_are_looked_for_than_there_can_be() {
+    let facts = |kind: Kind| Facts {
+        nullable: false,
+        ..Facts::unknown(kind)
+    };
+    assert_eq!(possible_groups(&facts(Kind::Bool)), Some(2.0));
+    assert_eq!(possible_groups(&Facts::unknown(Kind::Bool)), Some(3.0));
+    assert_eq!(possible_groups(&facts(Kind::Text)), None);
+    let months = Facts {
+        range: Range::new(1.0, 12.0),
+        ..facts(Kind::Int)
+    };
+    assert_eq!(possible_groups(&months), Some(12.0));
 }
 
 #[test]

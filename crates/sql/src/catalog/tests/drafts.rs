@@ -84,6 +84,58 @@ fn a_csv_file_is_drafted_from_its_header() {
     assert!(table.column("say \"what\"").is_some());
 }
 
+/// What a curator may add is written as a comment, and is right when the comment is one no more.
+#[test]
+fn hints_of_a_draft_can_be_taken() {
+    use datafusion::arrow::array::{Date32Array, TimestampMicrosecondArray};
+    let directory = tempfile::tempdir().unwrap();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("person_id", Arc::new(Int64Array::from(vec![1, 2]))),
+        ("ward", Arc::new(StringArray::from(vec![SECRET, "b"]))),
+        ("day", Arc::new(Date32Array::from(vec![1, 2]))),
+        ("at", Arc::new(TimestampMicrosecondArray::from(vec![1, 2]))),
+    ];
+    parquet(&directory.path().join("visits.parquet"), columns);
+    std::fs::write(
+        directory.path().join("costs.csv"),
+        format!("person_id,cost\n1,{SECRET}\n"),
+    )
+    .unwrap();
+    let text = drafted(
+        directory.path(),
+        &["visits.parquet", "costs.csv"],
+        DraftOptions::default(),
+    )
+    .unwrap();
+    assert!(!text.contains(SECRET), "{text}");
+    let mut taken = String::new();
+    for line in text.lines() {
+        let hint = line
+            .strip_prefix("# nulls =")
+            .or_else(|| line.strip_prefix("# decimal ="));
+        if hint.is_some() {
+            taken += &line[2..];
+        } else if let Some((column, hint)) = line.split_once(" }  # ")
+            && let Some((keys, _)) = hint.split_once(" to group by it")
+        {
+            taken += &format!("{column}, {} }}", keys.replace("\"…\", \"…\"", "\"a\", \"b\""));
+        } else {
+            taken += line;
+        }
+        taken += "\n";
+    }
+    let taken = taken.replace("person_id = { kind = \"text\"", "person_id = { kind = \"int\"");
+    let catalog = Catalog::parse(&taken, directory.path()).unwrap();
+    let visits = catalog.table("visits").unwrap();
+    assert_eq!(visits.other, [("ward".to_owned(), "other".to_owned())]);
+    for day in ["day", "at"] {
+        assert!(visits.column(day).unwrap().range.is_some(), "{day}: {taken}");
+    }
+    let csv = &catalog.table("costs").unwrap().csv;
+    assert_eq!(csv.nulls, ["", "NA"]);
+    assert!(text.matches("# nulls = ").count() == 1, "{text}");
+}
+
 #[test]
 fn a_unit_that_cannot_be_guessed_must_be_filled_in() {
     let directory = tempfile::tempdir().unwrap();

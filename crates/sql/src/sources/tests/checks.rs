@@ -56,3 +56,22 @@ fn keys_that_others_rely_on_are_checked() {
     assert_eq!(check.keys.len(), 1);
     assert_eq!((check.keys[0].repeated, check.keys[0].leads_to_units), (1, true));
 }
+
+#[test]
+fn days_beyond_their_bounds_are_counted() {
+    let check = checked(
+        "id,day,at\n1,2019-12-31,2020-01-01T00:00:00\n1,2020-06-01,2021-01-01T00:00:00\n2,2021-01-01,\n",
+        "unit = \"id\"\nlimits = { rows_per_group = 5, rows = 1 }",
+        "id = { kind = \"int\" }\nday = { kind = \"date\", bounds = [\"2020-01-01\", \"2020-12-31\"] }\n\
+         at = { kind = \"timestamp\", bounds = [\"2020-01-01\", \"2020-12-31\"] }",
+    );
+    let found: Vec<_> = check
+        .columns
+        .iter()
+        .map(|column| (column.below, column.above))
+        .collect();
+    assert_eq!(found, [(0, 0), (1, 1), (0, 1)]);
+    // In a query without groups, `rows` count.
+    let units = check.units.unwrap();
+    assert_eq!((units.limit, units.units_above_limit), (Some(1), 1));
+}

@@ -1,0 +1,419 @@
+//! How the rows of a unit spread over the groups that it is in. Post-processing of noisy histograms: nothing here sees data.
+//!
+//! How many rows units have is seen well, in how many groups they are is seen well enough, and how many rows they have in one group is seen badly, where it matters: far out, where there
+//! are few units. So that is not read from its own histogram alone. It follows from the other two and from two numbers: how much of a unit's rows is in its first group rather than spread
+//! evenly, and how much the number of groups grows with the number of rows. The histogram of rows in one group says which of them are likely, and limits are chosen for the least error in
+//! the mean over all that are.
+
+use super::choice::{Histogram, Noise, Tail, least};
+use std::collections::BTreeMap;
+
+/// How much of a unit's rows is in its first group beyond an even share.
+const FIRST: [f64; 8] = [0.0, 0.06, 0.12, 0.2, 0.32, 0.48, 0.7, 0.9];
+/// How far the number of groups does not depend on the number of rows.
+const APART: [f64; 3] = [0.0, 0.5, 1.0];
+/// The tails of rows are looked at by so many curves.
+const CURVES: usize = 12;
+/// Histograms are compared where this part of the units is over, and beyond.
+const COMPARED_FROM: f64 = 0.5;
+/// No model is right: expected numbers are trusted up to this part of them.
+const SLACK: f64 = 0.05;
+/// Models that are less likely than the best by this factor say nothing.
+const UNLIKELY: f64 = 0.02;
+/// So many different numbers of groups are told apart.
+const GROUPS: usize = 16;
+
+/// Units of which all have about as many rows and groups.
+struct Alike {
+    units: f64,
+    rows: f64,
+    groups: f64,
+}
+
+/// A model of the spread: of `FIRST`, and of `APART`.
+#[derive(Clone, Copy)]
+struct Model {
+    first: f64,
+    apart: f64,
+}
+
+/// In how many groups a unit counts, and with how many rows in each, so that the error of one group's count is least. What is cut is taken to be spread over the
+/// groups evenly.
+pub(super) fn best_pair(
+    groups: &Tail,
+    in_group: &Tail,
+    rows: &Tail,
+    all_groups: f64,
+    noise: &Noise,
+) -> (f64, f64) {
+    let all_groups = all_groups.max(1.0);
+    let in_groups = numbers_of_groups(groups, all_groups);
+    let curves = rows.few_curves(CURVES);
+    let mean = rows.mean_curve();
+    let models: Vec<Model> = FIRST
+        .iter()
+        .flat_map(|first| APART.map(|apart| Model { first: *first, apart }))
+        .collect();
+    let mut laws = Laws::default();
+    let misfits: Vec<f64> = models
+        .iter()
+        .map(|model| {
+            let units = alike(rows, &mean, &in_groups, model);
+            misfit(&units, model, &mut laws, in_group.histogram())
+        })
+        .collect();
+    let best = misfits.iter().copied().fold(f64::INFINITY, f64::min);
+    let likely: Vec<(f64, Model)> = misfits
+        .iter()
+        .zip(&models)
+        .map(|(misfit, model)| ((-(misfit - best) / 2.0).exp(), *model))
+        .filter(|(weight, _)| *weight > UNLIKELY)
+        .collect();
+    let most_groups: Vec<f64> = (1..=64)
+        .map(f64::from)
+        .chain(groups.candidates(true).into_iter().filter(|k| *k > 64.0))
+        .filter(|k| *k < all_groups)
+        .chain([all_groups])
+        .collect();
+    let most_rows = rows.candidates(true);
+    // The error of each pair, in the mean over models and curves.
+    let mut errors = vec![0.0; most_groups.len() * most_rows.len()];
+    for (weight, model) in &likely {
+        for (part, curve) in &curves {
+            let units = alike(rows, curve, &in_groups, model);
+            let everything: f64 = units.iter().map(|one| one.units * one.rows).sum();
+            // What is kept in all groups for each limit of rows, by the number of groups.
+            let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
+            for one in &units {
+                let place = match kept.iter().position(|(groups, _)| *groups == one.groups) {
+                    Some(place) => place,
+                    None => {
+                        kept.push((one.groups, vec![0.0; most_rows.len()]));
+                        kept.len() - 1
+                    }
+                };
+                let law = laws.of(one, model.first);
+                for (sum, m) in kept[place].1.iter_mut().zip(&most_rows) {
+                    *sum += one.units * law.kept(*m);
+                }
+            }
+            for m_place in 0..most_rows.len() {
+                for (k_place, k) in most_groups.iter().enumerate() {
+                    let kept: f64 = kept
+                        .iter()
+                        .map(|(groups, all)| all[m_place] * (k / groups).min(1.0))
+                        .sum();
+                    let bias = (everything - kept).max(0.0) / all_groups;
+                    errors[m_place * most_groups.len() + k_place] +=
+                        weight * part * bias.hypot(noise.of(*k, most_rows[m_place]));
+                }
+            }
+        }
+    }
+    let best = least((0..errors.len()).collect(), |place| errors[*place]);
+    best.map_or((1.0, 1.0), |place| {
+        (
+            most_groups[place % most_groups.len()],
+            most_rows[place / most_groups.len()],
+        )
+    })
+}
+
+/// Which part of the units is in how many groups, in ascending order.
+fn numbers_of_groups(groups: &Tail, all_groups: f64) -> Vec<(f64, f64)> {
+    let mut found: Vec<(f64, f64)> = Vec::new();
+    let mut before = groups.units;
+    for (edge, over) in groups.edges().iter().zip(groups.mean_curve()) {
+        let here = before - over;
+        before = before.min(over);
+        if here > 0.0 {
+            let groups = edge.min(all_groups);
+            match found.last_mut() {
+                Some((last, sum)) if *last == groups => *sum += here,
+                _ => found.push((groups, here)),
+            }
+        }
+    }
+    while found.len() > GROUPS {
+        let pairs: Vec<(f64, f64)> = found
+            .chunks(2)
+            .map(|pair| {
+                let units: f64 = pair.iter().map(|(_, units)| units).sum();
+                let all: f64 = pair.iter().map(|(groups, units)| groups * units).sum();
+                (all / units, units)
+            })
+            .collect();
+        found = pairs;
+    }
+    if found.is_empty() {
+        return vec![(1.0, 1.0)];
+    }
+    let all: f64 = found.iter().map(|(_, units)| units).sum();
+    found
+        .into_iter()
+        .map(|(groups, units)| (groups, units / all))
+        .collect()
+}
+
+/// Units by their rows, as a curve says, and groups.
+fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], model: &Model) -> Vec<Alike> {
+    let edges = rows.edges();
+    let all = over.iter().copied().fold(rows.units, f64::max);
+    let mut below = 0.0;
+    let mut units = Vec::new();
+    for place in 0..edges.len() {
+        let (before, edge_before) = match place.checked_sub(1) {
+            Some(before) => (over[before], edges[before]),
+            None => (all, edges[0] - 1.0),
+        };
+        let here = (before - over[place]).max(0.0);
+        if here <= 0.0 {
+            continue;
+        }
+        let rows = if edges[place] - edge_before <= 1.0 {
+            edges[place]
+        } else {
+            f64::midpoint(edge_before, edges[place])
+        };
+        let (from, to) = (below / all, (below + here) / all);
+        below += here;
+        let mut reached = 0.0;
+        for (groups, part) in in_groups {
+            // As many groups as the units of this rank have, if those with more rows have more groups.
+            let overlap = ((reached + part).min(to) - f64::max(reached, from)).max(0.0) / (to - from);
+            reached += part;
+            let share = model.apart * part + (1.0 - model.apart) * overlap;
+            if share > 0.0 {
+                units.push(Alike {
+                    units: here * share,
+                    rows,
+                    groups: groups.min(rows).round().max(1.0),
+                });
+            }
+        }
+    }
+    units
+}
+
+/// How the rows of units that are alike spread over their groups: one row in each, and every other row in one of them by chance.
+struct Law {
+    groups: f64,
+    first: Binomial,
+    others: Binomial,
+}
+
+impl Law {
+    fn new(one: &Alike, first: f64) -> Self {
+        let groups = one.groups.round().max(1.0);
+        let more = (one.rows.round() - groups).max(0.0);
+        let share = 1.0 / groups + first * (1.0 - 1.0 / groups);
+        let rest = if groups > 1.0 {
+            (1.0 - share) / (groups - 1.0)
+        } else {
+            0.0
+        };
+        Self {
+            groups,
+            first: Binomial::new(more, share),
+            others: Binomial::new(more, rest),
+        }
+    }
+
+    /// What is kept in all groups together where at most so many rows count in each.
+    fn kept(&self, most: f64) -> f64 {
+        self.first.kept(most) + (self.groups - 1.0) * self.others.kept(most)
+    }
+
+    /// How likely no group has more than so many rows.
+    fn none_over(&self, rows: f64) -> f64 {
+        self.first.up_to(rows) * self.others.up_to(rows).powf(self.groups - 1.0)
+    }
+}
+
+/// One more than the number of successes of so many trials.
+struct Binomial {
+    trials: f64,
+    chance: f64,
+    /// How likely it is at most 1, 2 and so on, and the sum of all that it is more, up to each; empty where the normal law stands for it.
+    table: Vec<(f64, f64)>,
+}
+
+/// From this mean on the normal law stands for the binomial.
+const NORMAL_FROM: f64 = 60.0;
+
+impl Binomial {
+    fn new(trials: f64, chance: f64) -> Self {
+        let mut table = Vec::new();
+        let certain = chance >= 1.0 || trials * chance <= 0.0;
+        if !certain && trials * chance < NORMAL_FROM && trials * (1.0 - chance) >= 1.0 {
+            let odds = chance / (1.0 - chance);
+            let mut likely = (trials * (-chance).ln_1p()).exp();
+            let (mut up_to, mut kept) = (0.0, 1.0);
+            for successes in 0..1000 {
+                up_to += likely;
+                table.push((up_to, kept));
+                kept += (1.0 - up_to).max(0.0);
+                let successes = f64::from(successes);
+                likely *= (trials - successes).max(0.0) / (successes + 1.0) * odds;
+                if 1.0 - up_to < 1e-9 {
+                    break;
+                }
+            }
+        }
+        Self {
+            trials,
+            chance,
+            table,
+        }
+    }
+
+    fn mean(&self) -> f64 {
+        1.0 + self.trials * self.chance
+    }
+
+    fn deviation(&self) -> f64 {
+        (self.trials * self.chance * (1.0 - self.chance)).max(0.0).sqrt()
+    }
+
+    /// The mean of it, and of `most` where it is more.
+    fn kept(&self, most: f64) -> f64 {
+        if !self.table.is_empty() {
+            let place = (most.floor().max(1.0) as usize - 1).min(self.table.len() - 1);
+            return self.table[place].1;
+        }
+        let (mean, deviation) = (self.mean(), self.deviation());
+        if deviation < 1e-9 {
+            return mean.min(most);
+        }
+        let distance = (mean - most) / deviation;
+        let density = (-distance * distance / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        mean - deviation * (distance * normal(distance) + density).max(0.0)
+    }
+
+    /// How likely it is at most this.
+    fn up_to(&self, number: f64) -> f64 {
+        if !self.table.is_empty() {
+            return match (number.floor() as usize).checked_sub(1) {
+                None => 0.0,
+                Some(place) => self.table[place.min(self.table.len() - 1)].0,
+            };
+        }
+        let (mean, deviation) = (self.mean(), self.deviation());
+        if deviation < 1e-9 {
+            return f64::from(u8::from(mean <= number));
+        }
+        normal((number + 0.5 - mean) / deviation)
+    }
+}
+
+/// Laws by rows, groups and the share of the first group: the same for all curves.
+#[derive(Default)]
+struct Laws(BTreeMap<(u64, u64, u64), Law>);
+
+impl Laws {
+    fn of(&mut self, one: &Alike, first: f64) -> &Law {
+        self.0
+            .entry((one.rows.to_bits(), one.groups.to_bits(), first.to_bits()))
+            .or_insert_with(|| Law::new(one, first))
+    }
+}
+
+/// How badly a model agrees with the histogram of rows in one group.
+fn misfit(units: &[Alike], model: &Model, laws: &mut Laws, seen: &Histogram) -> f64 {
+    let mut expected = vec![0.0; seen.counts.len()];
+    for one in units {
+        let law = laws.of(one, model.first);
+        let mut before = 0.0;
+        for (bucket, edge) in seen.edges.iter().enumerate() {
+            let up_to = law.none_over(*edge);
+            expected[bucket] += one.units * (up_to - before);
+            before = up_to;
+            if up_to > 1.0 - 1e-9 {
+                break;
+            }
+        }
+    }
+    disagreement(&expected, seen)
+}
+
+/// How badly expected numbers agree with those of a histogram, in its upper part, in steps of half an octave.
+fn disagreement(expected: &[f64], seen: &Histogram) -> f64 {
+    let all: f64 = expected.iter().sum();
+    let mut over = all;
+    let mut sum = 0.0;
+    let (mut buckets, mut counted, mut wanted) = (0u32, 0.0, 0.0);
+    let mut start: Option<f64> = None;
+    let last = expected.iter().rposition(|units| *units >= 1.0).unwrap_or(0);
+    let end = 8.0 * seen.edges[last.min(seen.edges.len() - 1)];
+    for (bucket, edge) in seen.edges.iter().enumerate() {
+        over -= expected[bucket];
+        let Some(from) = start else {
+            start = (over <= COMPARED_FROM * all).then_some(*edge);
+            continue;
+        };
+        // Some way beyond what is expected, what is there speaks against it; further out there is only noise.
+        if *edge > end {
+            break;
+        }
+        buckets += 1;
+        counted += seen.counts[bucket];
+        wanted += expected[bucket];
+        if *edge >= 1.4 * from.max(1e-300) {
+            let variance =
+                f64::from(buckets) * seen.deviation.powi(2) + wanted.abs() + (SLACK * wanted).powi(2);
+            sum += (counted - wanted).powi(2) / variance;
+            start = Some(*edge);
+            (buckets, counted, wanted) = (0, 0.0, 0.0);
+        }
+    }
+    sum
+}
+
+/// What units have of something of which each row has a part, as a sum: its tail is taken to fall as that of rows does, by a scale that agrees with its histogram. With the likeliest scale: what one
+/// row has, where units have much.
+pub(super) fn in_proportion(rows: &Tail, sums: &Tail) -> (Tail, f64) {
+    let seen = sums.histogram();
+    let mean = rows.mean_curve();
+    let to_sums = sums.units / rows.units;
+    let first = sums.mean / rows.mean.max(f64::MIN_POSITIVE);
+    let scales: Vec<f64> = (-24..=48)
+        .map(|step| first * 2f64.powf(f64::from(step) / 24.0))
+        .collect();
+    let misfits: Vec<f64> = scales
+        .iter()
+        .map(|scale| {
+            let over = |edge: f64| rows.over_by(&mean, edge / scale) * to_sums;
+            let mut before = sums.units;
+            let mut expected: Vec<f64> = Vec::new();
+            for edge in &seen.edges {
+                let here = over(*edge);
+                expected.push((before - here).max(0.0));
+                before = before.min(here);
+            }
+            expected.push(before);
+            disagreement(&expected, seen)
+        })
+        .collect();
+    let best = misfits.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut curves = Vec::new();
+    let (mut weights, mut logarithms) = (0.0, 0.0);
+    let edges: Vec<f64> = rows.edges().iter().map(|edge| edge * first).collect();
+    for (misfit, scale) in misfits.iter().zip(&scales) {
+        let weight = (-(misfit - best) / 2.0).exp();
+        if weight < UNLIKELY {
+            continue;
+        }
+        weights += weight;
+        logarithms += weight * scale.ln();
+        for (part, curve) in rows.few_curves(CURVES) {
+            let over = |edge: &f64| rows.over_by(&curve, edge / scale) * to_sums;
+            curves.push((weight * part, edges.iter().map(over).collect()));
+        }
+    }
+    (sums.with_curves(edges, curves), (logarithms / weights).exp())
+}
+
+/// The standard normal law, to a few ten-thousandths.
+fn normal(number: f64) -> f64 {
+    1.0 / (1.0 + (-1.5976 * number - 0.070_56 * number.powi(3)).exp())
+}
