@@ -147,7 +147,7 @@ impl Dataset {
     }
 
     /// Runs it on a thread that may wait.
-    async fn waiting<T: Send + 'static>(
+    pub(crate) async fn waiting<T: Send + 'static>(
         &self,
         work: impl FnOnce(&blocking::Dataset) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

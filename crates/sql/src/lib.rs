@@ -54,6 +54,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod wanted_error;
 
 /// The engine's Arrow, for tables in memory.
 pub use datafusion::arrow;
@@ -74,3 +75,4 @@ pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitti
 pub use question::Ask;
 pub use reference::reference;
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
+pub use wanted_error::WantedError;

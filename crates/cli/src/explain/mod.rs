@@ -1,15 +1,13 @@
 //! `deniable explain`: what a query would do and cost, and how far off its answer would be. Nothing is spent, no data is read.
 
 mod report;
-mod search;
 
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
-use crate::terminal::{self, CliError, exit_code, explained, fail};
+use crate::terminal::{self, CliError, exit_code};
+use accounting::Epsilon;
 use clap::Args;
-use search::Wanted;
 use serde_json::json;
-use sql::blocking::Dataset;
-use sql::{Ask, Explanation};
+use sql::{Explanation, WantedError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +43,7 @@ pub(crate) struct Arguments {
     group_size: u64,
     /// Find the smallest ε whose expected error is at most this: `2%`, or `50` in units of the answer
     #[arg(long, value_name = "ERROR", conflicts_with = "epsilon")]
-    error: Option<Wanted>,
+    error: Option<WantedError>,
     /// Also show the engine's plan
     #[arg(long, short)]
     verbose: bool,
@@ -60,7 +58,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let dataset = arguments.catalog.open(arguments.json)?;
     let found = match arguments.error {
         None => None,
-        Some(wanted) => Some(cheapest(&dataset, &mut ask, wanted, arguments.group_size)?),
+        Some(wanted) => {
+            let found = dataset.epsilon_for(&ask, wanted, arguments.group_size);
+            let epsilon = found.map_err(unanswered)?;
+            ask.epsilon = Some(epsilon.clone());
+            Some(Found { wanted, epsilon })
+        }
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
     // A ledger that cannot be read is no reason not to explain. One that no question is answered from is told as a question would be.
@@ -96,22 +99,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     ended(terminal::print(&text))
 }
 
-/// Finds the smallest ε for an error, and asks for it from then on.
-fn cheapest(
-    dataset: &Dataset,
-    ask: &mut Ask,
-    wanted: Wanted,
-    group_size: u64,
-) -> Result<search::Found, CliError> {
-    let found = search::cheapest(wanted, |epsilon| {
-        let ask = Ask {
-            epsilon: Some(epsilon.clone()),
-            ..ask.clone()
-        };
-        dataset.explain(&ask, group_size).map_err(explained)
-    })?;
-    ask.epsilon = Some(found.epsilon.clone());
-    Ok(found)
+/// The ε that was found for an error.
+#[derive(Clone, Debug)]
+struct Found {
+    wanted: WantedError,
+    epsilon: Epsilon,
 }
 
 #[cfg(test)]

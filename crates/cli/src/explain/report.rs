@@ -1,11 +1,10 @@
 //! An explanation, told to a person.
 
-use super::Explanation;
-use super::search::{Found, Wanted};
+use super::{Explanation, Found};
 use crate::dataset::readable;
 use crate::query::summary;
 use report::{Column, Table, significant};
-use sql::{CutEstimate, Forecast, IntervalOf, Part, StatisticLine};
+use sql::{CutEstimate, Forecast, IntervalOf, Part, StatisticLine, WantedError};
 
 /// Significant digits of an error: it is an expectation, not a measurement.
 const DIGITS: usize = 3;
@@ -161,11 +160,11 @@ fn outputs(part: &Part) -> String {
 /// The ε that was found, and what it rests on.
 pub(super) fn found(found: &Found, explanation: &Explanation, group_size: u64) -> String {
     let (what, of) = match found.wanted {
-        Wanted::Relative(_) => (
+        WantedError::Relative(_) => (
             found.wanted.to_string(),
             " of the largest value that a group can have",
         ),
-        Wanted::Absolute(_) => (found.wanted.to_string(), ""),
+        WantedError::Absolute(_) => (found.wanted.to_string(), ""),
     };
     let mut outputs = explanation.parts.iter().flat_map(|part| &part.outputs);
     let bounded = if outputs.any(|line| line.interval_of == IntervalOf::BoundedData) {

@@ -1,9 +1,8 @@
-//! Explanations as people read them, and the search for an ε.
+//! Explanations as people read them.
 
-use super::report;
-use super::search::{Found, Wanted, cheapest};
+use super::{Found, report};
 use accounting::Epsilon;
-use sql::{Explanation, IntervalOf, OutputLine, Part, StatisticLine};
+use sql::{Explanation, IntervalOf, OutputLine, Part, StatisticLine, WantedError};
 
 fn statistic(name: &str, high: f64, deviation: f64) -> StatisticLine {
     StatisticLine {
@@ -97,55 +96,10 @@ fn an_explanation_is_readable() {
     assert!(!report::text(&explanation(), &[], false).contains("TableScan"));
 }
 
-/// An explanation whose one output has the error 1/ε.
-fn reciprocal(epsilon: &Epsilon) -> Explanation {
-    let mut told = explanation();
-    let error = 1.0 / epsilon.to_f64_up();
-    told.parts[0].outputs = vec![output("n", Some(error)), output("m", Some(error / 2.0))];
-    told.parts[0].epsilon = epsilon.to_string();
-    told
-}
-
-#[test]
-fn the_smallest_epsilon_is_found() {
-    let found = |wanted| {
-        let mut asked = 0;
-        let found = cheapest(wanted, |epsilon| {
-            asked += 1;
-            Ok(reciprocal(epsilon))
-        });
-        assert!(asked <= 16, "{asked} explanations");
-        found.map(|found| found.epsilon.to_string())
-    };
-    assert_eq!(found(Wanted::Absolute(1.0)).unwrap(), "1");
-    // 1/0.3 = 3.333…: 3.33 is too small.
-    assert_eq!(found(Wanted::Absolute(0.3)).unwrap(), "3.34");
-    assert_eq!(found(Wanted::Relative(0.002)).unwrap(), "0.5");
-    assert_eq!(found(Wanted::Absolute(1e9)).unwrap(), "0.0001");
-    let hopeless = found(Wanted::Absolute(1e-9)).unwrap_err();
-    assert!(hopeless.message.contains("even ε = 999"), "{hopeless}");
-}
-
-#[test]
-fn a_query_that_names_its_price_has_no_other() {
-    let refusal = cheapest(Wanted::Absolute(1.0), |_| Ok(explanation())).unwrap_err();
-    assert!(
-        refusal.message.contains("the query itself says what it costs"),
-        "{refusal}"
-    );
-    assert_eq!(refusal.code, 2);
-    let unknown = cheapest(Wanted::Absolute(1.0), |epsilon| {
-        let mut told = reciprocal(epsilon);
-        told.parts[0].outputs.push(output("odd", None));
-        Ok(told)
-    });
-    assert!(unknown.unwrap_err().message.contains("`odd` depends on the data"));
-}
-
 #[test]
 fn what_was_found_is_said_with_what_it_rests_on() {
     let found = Found {
-        wanted: Wanted::Relative(0.02),
+        wanted: WantedError::Relative(0.02),
         epsilon: Epsilon::parse("0.05").unwrap(),
     };
     insta::assert_snapshot!(report::found(&found, &explanation(), 1000), @r"

@@ -1,6 +1,7 @@
 //! With a huge ε the private answer is the plain one.
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT, PEOPLE};
+use sql::{Ask, WantedError};
 
 #[track_caller]
 fn close(actual: f64, expected: f64) {
@@ -156,4 +157,44 @@ fn days_stay_days() {
         .map(|field| field.data_type().to_string())
         .collect();
     assert_eq!(types, ["Date32", "Int64", "Int64", "Int64"]);
+}
+
+/// The ε for a wanted error is the least of three digits: that of the next smaller number is larger.
+#[test]
+fn the_smallest_epsilon_for_an_error_is_found() {
+    let bench = Bench::new("0.5");
+    let found = |sql: &str, wanted: &str| {
+        let wanted: WantedError = wanted.parse().unwrap();
+        bench.dataset.epsilon_for(&Ask::new(sql, "tester"), wanted, 1000)
+    };
+    let error = |sql: &str, epsilon: &str| {
+        let ask = Ask {
+            epsilon: Some(accounting::Epsilon::parse(epsilon).unwrap()),
+            ..Ask::new(sql, "tester")
+        };
+        let told = bench.dataset.explain(&ask, 1000).unwrap();
+        told.parts[0].outputs[0].expected_error.unwrap()
+    };
+    let count = "SELECT COUNT(*) AS n FROM people";
+    // The mean distance of discrete Laplace noise is 1/sinh ε.
+    assert_eq!(found(count, "0.3").unwrap().to_string(), "1.92");
+    assert!(error(count, "1.92") <= 0.3 && error(count, "1.91") > 0.3);
+    let relative = found(count, "2%").unwrap().to_string();
+    assert_eq!(
+        relative,
+        found(count, "20").unwrap().to_string(),
+        "2 % of 1000 rows"
+    );
+    assert_eq!(found(count, "1e9").unwrap().to_string(), "0.0001");
+    let refusal = |sql: &str, wanted: &str| found(sql, wanted).unwrap_err().to_string();
+    assert!(refusal(count, "1e-9").contains("even ε = 999"));
+    let priced = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM people";
+    assert!(refusal(priced, "1").contains("the query itself says what it costs"));
+    let odd = "SELECT MEDIAN(age) AS odd FROM people";
+    assert!(
+        refusal(odd, "1").contains("`odd` depends on the data"),
+        "{}",
+        refusal(odd, "1")
+    );
+    assert!(bench.dataset.ledger().unwrap().charges().unwrap().is_empty());
 }

@@ -1,6 +1,9 @@
-//! The smallest ε whose error is small enough, found by asking for explanations.
+//! The smallest ε whose error is small enough, found by looking at explanations.
 
-use super::{CliError, Explanation, fail};
+use crate::blocking::Dataset;
+use crate::explain::Explanation;
+use crate::question::Ask;
+use crate::{Error, dataset};
 use accounting::Epsilon;
 use std::fmt;
 use std::str::FromStr;
@@ -13,14 +16,14 @@ const SMALLEST: i64 = -6;
 
 /// How large an error is acceptable.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Wanted {
+pub enum WantedError {
     /// A part of the largest value that a group can have.
     Relative(f64),
     /// In units of the answer.
     Absolute(f64),
 }
 
-impl FromStr for Wanted {
+impl FromStr for WantedError {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -39,7 +42,7 @@ impl FromStr for Wanted {
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for WantedError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Without the last bit of the division by 100.
@@ -49,19 +52,45 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// What was found.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    pub(super) wanted: Wanted,
-    pub(super) epsilon: Epsilon,
+impl Dataset {
+    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of so many rows. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
+    pub fn epsilon_for(&self, ask: &Ask, wanted: WantedError, group_size: u64) -> Result<Epsilon, Error> {
+        cheapest(wanted, |epsilon| {
+            let ask = Ask {
+                epsilon: Some(epsilon.clone()),
+                ..ask.clone()
+            };
+            self.explain(&ask, group_size)
+        })
+    }
+}
+
+impl dataset::Dataset {
+    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of so many rows. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
+    pub async fn epsilon_for(
+        &self,
+        ask: &Ask,
+        wanted: WantedError,
+        group_size: u64,
+    ) -> Result<Epsilon, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.epsilon_for(&ask, wanted, group_size))
+            .await
+    }
 }
 
 /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`. Errors fall as ε grows, so it is found
 /// by bisection; and what is returned was asked about.
-pub(super) fn cheapest(
-    wanted: Wanted,
-    mut explain: impl FnMut(&Epsilon) -> Result<Explanation, CliError>,
-) -> Result<Found, CliError> {
+fn cheapest(
+    wanted: WantedError,
+    mut explain: impl FnMut(&Epsilon) -> Result<Explanation, Error>,
+) -> Result<Epsilon, Error> {
     let last = STEPS * DECADES - 1;
     let (most, less) = (explain(&number(last))?, explain(&number(last - STEPS))?);
     let costs = |explanation: &Explanation| -> Vec<String> {
@@ -72,19 +101,19 @@ pub(super) fn cheapest(
             .collect()
     };
     if costs(&less) == costs(&most) {
-        return fail(
+        return Err(Error::refused(
             "the query itself says what it costs, so no other ε can be found for it",
-            "leave `epsilon` out of its OPTIONS, or leave out --error to see its error",
-        );
+            "leave `epsilon` out of its OPTIONS, or look at its error without searching",
+        ));
     }
     if !is_enough(&most, wanted)? {
-        return fail(
+        return Err(Error::refused(
             format!(
                 "even ε = {} does not bring every expected error down to {wanted}",
                 number(last)
             ),
-            "accept a larger error, ask about larger groups (--group-size), or ask for fewer numbers at once",
-        );
+            "accept a larger error, ask about larger groups, or ask for fewer numbers at once",
+        ));
     }
     // Nothing up to `low` is enough, and `high` is; −1 stands for no ε at all.
     let (mut low, mut high) = (-1, last as i64);
@@ -96,30 +125,27 @@ pub(super) fn cheapest(
             _ => low = middle,
         }
     }
-    Ok(Found {
-        wanted,
-        epsilon: number(high as u64),
-    })
+    Ok(number(high as u64))
 }
 
 /// Whether every output's expected error is at most `wanted`.
-fn is_enough(explanation: &Explanation, wanted: Wanted) -> Result<bool, CliError> {
+fn is_enough(explanation: &Explanation, wanted: WantedError) -> Result<bool, Error> {
     for output in explanation.parts.iter().flat_map(|part| &part.outputs) {
         let (error, most) = match wanted {
-            Wanted::Relative(most) => (output.relative, most),
-            Wanted::Absolute(most) => (output.expected_error, most),
+            WantedError::Relative(most) => (output.relative, most),
+            WantedError::Absolute(most) => (output.expected_error, most),
         };
         match error {
             Some(error) if error <= most => {}
             Some(_) => return Ok(false),
             None => {
-                return fail(
+                return Err(Error::refused(
                     format!(
                         "the error of `{}` depends on the data, so no ε can be found for it",
                         output.name
                     ),
-                    "leave the column out, or leave out --error",
-                );
+                    "leave the column out, or look at the errors without searching",
+                ));
             }
         }
     }
@@ -149,18 +175,18 @@ mod tests {
     #[test]
     fn errors_are_read_and_written() {
         for (text, wanted) in [
-            ("2%", Wanted::Relative(0.02)),
-            ("0.7 %", Wanted::Relative(0.7 / 100.0)),
-            ("50", Wanted::Absolute(50.0)),
-            ("1e-3", Wanted::Absolute(0.001)),
+            ("2%", WantedError::Relative(0.02)),
+            ("0.7 %", WantedError::Relative(0.7 / 100.0)),
+            ("50", WantedError::Absolute(50.0)),
+            ("1e-3", WantedError::Absolute(0.001)),
         ] {
-            let read: Wanted = text.parse().unwrap();
+            let read: WantedError = text.parse().unwrap();
             assert_eq!(read, wanted, "{text}");
-            assert_eq!(read.to_string().parse::<Wanted>().unwrap(), wanted, "{text}");
+            assert_eq!(read.to_string().parse::<WantedError>().unwrap(), wanted, "{text}");
         }
-        assert_eq!("7%".parse::<Wanted>().unwrap().to_string(), "7%");
+        assert_eq!("7%".parse::<WantedError>().unwrap().to_string(), "7%");
         for text in ["", "%", "-1", "0", "0%", "much", "inf", "NaN%", "2%%"] {
-            assert!(text.parse::<Wanted>().is_err(), "{text}");
+            assert!(text.parse::<WantedError>().is_err(), "{text}");
         }
     }
 }
