@@ -587,7 +587,7 @@ mod tests {
         type Error = Error;
         fn draw(&mut self, input: usize, times: u64, mut each: impl FnMut(&[f64])) -> Result<(), Error> {
             for _ in 0..times {
-                let third = (u128::from(self.0.bits()) * 3 >> 64) as usize;
+                let third = ((u128::from(self.0.bits()) * 3) >> 64) as usize;
                 let value = [[0, 0, 3], [0, 3, 3]][input][third];
                 let middle = self.0.bits() >> 63 == 1;
                 each(&[if middle {
