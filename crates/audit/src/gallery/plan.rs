@@ -64,7 +64,7 @@ const REHEARSALS: [f64; 2] = [0.01, 0.03];
 const CHOOSING: f64 = 0.3;
 const CHOOSING_AT_MOST: f64 = 0.38;
 /// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its limits are wider.
-const PLANNED: f64 = 0.97;
+const PLANNED: f64 = 0.91;
 /// Clopper and Pearson's limits are proved for fewer than 2³² draws.
 const MOST: u64 = u32::MAX as u64 - 4096;
 
