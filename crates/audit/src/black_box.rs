@@ -23,6 +23,7 @@ mod additive;
 mod cells;
 mod chosen;
 mod feature;
+mod group;
 mod hunt;
 mod learn;
 mod race;

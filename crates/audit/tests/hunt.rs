@@ -136,6 +136,45 @@ fn the_pair_that_gives_most_away_is_found() {
     );
 }
 
+/// Laplace noise of scale 4 on 0, 1 and 2, of which neighbours differ by one: exactly ε = 1/4 for a step. The ends show twice that, and it is told for one step. The mutant, which
+/// forgets that there are two, claims more than is true. And at a level of 5 % the exact ε is refuted as rarely as stated: among 200 audits more than 30 times with probability below 1e-7.
+#[test]
+fn inputs_two_steps_apart_prove_what_one_step_loses() {
+    let draw = |generator: &mut SplitMix64, input: usize| {
+        vec![((input as f64 + generator.laplace(4.0)) * 4.0).round()]
+    };
+    let pairs = [Pair { first: 0, second: 1 }, Pair { first: 2, second: 1 }];
+    let mut workers = subject(9, draw);
+    let chosen = hunt(400_000, CONFIDENCE).choose(&mut workers, &pairs).unwrap();
+    let witness = chosen.test(&mut workers, 400_000).unwrap();
+    assert_eq!((witness.pair, witness.steps), (Pair { first: 0, second: 2 }, 2));
+    let found = witness.epsilon_lower;
+    assert!(found > 0.22 && found < 0.25 && 2.0 * found > 0.25, "{witness:?}");
+    for delta in [0.0, 1e-6, 0.01] {
+        assert!(witness.epsilon_at(delta) < 0.25, "{witness:?} at δ = {delta}");
+    }
+    // Noise that is symmetric shows as much on the other side.
+    assert!(witness.mirror.is_some(), "{witness:?}");
+    let (mut alarms, mut distant) = (0, 0);
+    for _ in 0..200 {
+        let chosen = hunt(3_000, 0.95).choose(&mut workers, &pairs).unwrap();
+        let witness = chosen.test(&mut workers, 3_000).unwrap();
+        distant += u32::from(witness.steps == 2);
+        alarms += u32::from(witness.verdict(0.25, 0.0) == Verdict::Refuted);
+    }
+    assert!(
+        alarms <= 30 && distant > 50,
+        "{alarms} false alarms, {distant} on the ends"
+    );
+    // For a δ above zero only neighbours are searched.
+    let curious = Hunt {
+        delta: 0.01,
+        ..hunt(40_000, CONFIDENCE)
+    };
+    let chosen = curious.choose(&mut workers, &pairs).unwrap();
+    assert_eq!(chosen.test(&mut workers, 1000).unwrap().steps, 1);
+}
+
 #[test]
 fn it_may_stop_at_any_moment() {
     let draw = |generator: &mut SplitMix64, input: usize| {
@@ -327,7 +366,7 @@ fn a_test_that_is_stopped_says_what_holds_at_any_moment() {
             if witness.anytime {
                 drawn < 60_000
             } else {
-                [59_968, 80_000, 89_984, 100_032].contains(&drawn)
+                [59_968, 80_000, 89_984, 94_976, 100_032].contains(&drawn)
             },
             "{drawn}"
         );
@@ -354,7 +393,7 @@ fn an_allowance_is_kept_and_its_plan_can_be_replayed() {
     // A clock that goes on whenever it is looked at, ever faster, until the plan is made.
     let looks = std::cell::Cell::new(0u32);
     let look = || looks.replace(looks.get() + 1);
-    let outcome = within(&|| (f64::from(look()).powi(2) / 2000.0).min(1.1), 1.3);
+    let outcome = within(&|| (f64::from(look()).powi(2) / 4000.0).min(1.1), 1.3);
     assert!(
         !outcome.witness.anytime && outcome.witness.epsilon_lower > 5.0,
         "{outcome:?}"

@@ -6,6 +6,7 @@
 //! 2. *Test.* The chosen event is counted on draws that nothing has seen ([`Chosen`]).
 
 use super::chosen::Chosen;
+use super::group::ends;
 use super::race::{race, rows_learned};
 use super::subject::{Pair, Subject, Teller};
 use super::view::Lens;
@@ -51,7 +52,8 @@ impl Hunt {
         rows_learned(choosing)
     }
 
-    /// Chooses the pair and the event. All draws made here are forgotten by the test.
+    /// Chooses the pair and the event. All draws made here are forgotten by the test. Where pairs share an input, by its number, inputs two steps apart are searched as well ([`super::group`]);
+    /// what is found there is told for one step.
     pub fn choose<S: Subject>(&self, workers: &mut [S], pairs: &[Pair]) -> Result<Chosen, S::Error> {
         self.choose_unless(workers, pairs, || false)
     }
@@ -68,11 +70,16 @@ impl Hunt {
         if pairs.is_empty() || workers.is_empty() {
             return Err(Error::NoPairs.into());
         }
-        let winner = race(self, workers, pairs, &mut late)?;
+        let mut ends = ends(pairs);
+        // For a δ above zero group privacy is weaker, and not worth the time to search for it.
+        if self.delta > 0.0 {
+            ends.retain(|ends| ends.steps == 1);
+        }
+        let winner = race(self, workers, &ends, &mut late)?;
         let teller = Teller {
             entry: &|place| workers[0].entry(place),
             text: &|word| workers.iter().find_map(|worker| worker.text(word)),
         };
-        Ok(Chosen::new(winner, self.confidence, &teller))
+        Ok(Chosen::new(winner, self.delta, self.confidence, &teller))
     }
 }

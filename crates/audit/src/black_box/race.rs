@@ -5,16 +5,16 @@
 //!
 //! # What luck may do
 //!
-//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While pairs and ways to look are dropped, each
-//! is held to a lower confidence bound of what its best event is worth in a test ([`best_choices`]), on all draws so far: common events of no great worth have
-//! narrow bounds, so a rare event that is worth more passes them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and few at a time, since a
-//! rare event can be told from others only where all draws are on its pair; a pair that is left keeps many ways to look, all of them where outputs
-//! repeat and looking costs nothing. Then what is left names candidates, with more and with less caution, and draws that had no part in any choice judge them. The best is
-//! tested, and with it its rivals ([`Winner`]): which of a few events that are hardly told apart is best, the test knows.
+//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While pairs and ways to look are dropped, each is worth what an event that one half of
+//! its draws chose shows in the other half ([`worth`]): a rare event that is worth more than common ones passes them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and
+//! few at a time, since a rare event can be told from others only where all draws are on its pair; a pair that is left keeps many ways to look, all of them where outputs
+//! repeat and looking costs nothing. Then what is left names candidates, with more and with less caution, and draws that had no part in any choice judge them: hundreds of candidates on a few pairs, so pairs are
+//! compared with a caution that luck does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few events that are hardly told apart is best, the test knows.
 
 use super::cells::Partition;
+use super::group::Ends;
 use super::hunt::Hunt;
-use super::rank::{Choice, Tally, best_choices, candidates};
+use super::rank::{Choice, Tally, candidates, worth};
 use super::recipe::Recipe;
 use super::shortcut::Shortcut;
 use super::subject::{Pair, Subject, run};
@@ -22,11 +22,13 @@ use crate::Error;
 
 /// One pair, and the ways to look at it that are still in the race.
 pub(super) struct Entry {
-    pub(super) pair: Pair,
+    pub(super) ends: Ends,
     pub(super) rows: Vec<Vec<f64>>,
     /// The number of the first row that is the same, where outputs repeat.
     known: Shortcut<u32>,
     arms: Vec<Arm>,
+    /// What it was worth at the end of the rounds, for one step.
+    raced: Option<f64>,
 }
 
 /// One way to look at a pair.
@@ -44,13 +46,15 @@ struct Arm {
 
 /// The winner of a race.
 pub(super) struct Winner {
-    pub(super) pair: Pair,
+    pub(super) ends: Ends,
     pub(super) rows: Vec<Vec<f64>>,
     pub(super) choice: Choice,
     /// The way to look that it is an event of comes first.
     pub(super) looks: Vec<Look>,
     /// The next best on the same pair and the same side, and by which way to look. Which of them is best a test knows better than the draws before it.
     pub(super) rivals: Vec<(usize, Choice)>,
+    /// An event that is likelier on the other side, by which way to look, and with the chosen one makes one coin that is worth more than it is alone.
+    pub(super) mirror: Option<(usize, Choice)>,
 }
 
 /// A way to look, and what was counted on it by draws that judged and did not choose.
@@ -69,32 +73,36 @@ const ROUNDS: [Round; 4] = [
     Round {
         pairs: usize::MAX,
         looks: 24,
-        part: 1,
+        part: 2,
     },
     Round {
-        pairs: 5,
+        pairs: 6,
         looks: 10,
         part: 6,
     },
     Round {
         pairs: 3,
         looks: 8,
-        part: 5,
+        part: 4,
     },
     Round {
         pairs: 3,
         looks: 6,
-        part: 4,
+        part: 3,
     },
 ];
+/// Ends that are further apart are many, and most of them show less than neighbours do: the first round leaves so many of them, and all neighbours.
+const MOST_DISTANT: usize = 6;
 /// The parts of the draws that judge candidates on all pairs that are left, and then on the best alone.
-const JUDGING: [u64; 2] = [4, 3];
-/// Standard errors that counts are moved against an event before pairs and ways to look are compared, before candidates are named, and before these are judged.
+const JUDGING: [u64; 2] = [7, 3];
+/// Standard errors that counts are moved against an event before pairs and ways to look are compared, before candidates are named, and before these are judged: on all pairs that are left, and on the best.
 const COMPARING: f64 = 1.4;
 const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
-const DECIDING: f64 = 0.7;
-/// Rivals of the winner that are tested with it.
-pub(super) const RIVALS: usize = 7;
+const DECIDING: [f64; 2] = [2.0, 1.5];
+/// Rivals of the winner that are tested with it. With the winner and its mirror they are as many as a byte has bits.
+pub(super) const RIVALS: usize = 6;
+/// A mirror that is rarer than the chosen event by so many times is not worth telling.
+const PART_OF_MIRROR: u64 = 4;
 /// Two events are as good as the same for a test if their hits differ by less than this part on both sides.
 const ALIKE: f64 = 0.12;
 /// A round is counted in so many parts, and asked after each whether time is up; or in fewer, if each has less than so many draws.
@@ -112,15 +120,16 @@ struct Round {
 pub(super) fn race<S: Subject>(
     hunt: &Hunt,
     workers: &mut [S],
-    pairs: &[Pair],
+    pairs: &[Ends],
     late: &mut dyn FnMut() -> bool,
 ) -> Result<Winner, S::Error> {
     let learning = part_to_learn(hunt.choosing).min(MOST_ROWS / 2);
     let more_learning = part_to_learn(hunt.choosing).min(MOST_ROWS);
     let mut entries = Vec::new();
-    for pair in pairs {
+    // Neighbours come first.
+    for ends in pairs {
         let share = (learning / pairs.len() as u64).max(1);
-        entries.push(Entry::new(workers, *pair, share, |rows| {
+        entries.push(Entry::new(workers, *ends, share, |rows| {
             Recipe::all(rows, hunt.lens)
         })?);
     }
@@ -151,10 +160,15 @@ pub(super) fn race<S: Subject>(
         entries
             .iter_mut()
             .for_each(|entry| entry.keep_best(hunt, round.looks));
+        if number == 0 {
+            let mut distant = entries.split_off(pairs.iter().filter(|ends| ends.steps == 1).count());
+            keep_best(&mut distant, MOST_DISTANT);
+            entries.extend(distant);
+        }
         keep_best(&mut entries, round.pairs);
     }
     entries.iter_mut().for_each(|entry| entry.name_candidates(hunt));
-    for part in JUDGING {
+    for (part, caution) in JUDGING.into_iter().zip(DECIDING) {
         let share = racing * part / parts / entries.len().max(1) as u64;
         for draws in in_parts(share) {
             for entry in &mut entries {
@@ -164,11 +178,13 @@ pub(super) fn race<S: Subject>(
                 break;
             }
         }
-        entries.iter_mut().for_each(|entry| entry.sort_candidates(hunt));
+        entries
+            .iter_mut()
+            .for_each(|entry| entry.sort_candidates(hunt, caution));
         keep_best(&mut entries, 1);
     }
     match entries.pop() {
-        Some(entry) => entry.winner().ok_or_else(|| Error::NoFeatures.into()),
+        Some(entry) => entry.winner(hunt).ok_or_else(|| Error::NoFeatures.into()),
         None => Err(Error::NoFeatures.into()),
     }
 }
@@ -205,11 +221,11 @@ impl Entry {
     /// Learns from so many draws, which serve nothing else.
     fn new<S: Subject>(
         workers: &mut [S],
-        pair: Pair,
+        ends: Ends,
         draws: u64,
         recipes: impl FnOnce(&[Vec<f64>]) -> Vec<Recipe>,
     ) -> Result<Self, S::Error> {
-        let (rows, first) = collect(workers, pair, draws)?;
+        let (rows, first) = collect(workers, ends.pair, draws)?;
         let arms = recipes(&rows)
             .into_iter()
             .map(|recipe| Arm::new(recipe, &rows, &first))
@@ -217,10 +233,11 @@ impl Entry {
         let arms = without_repeats(arms, &rows);
         let known = known(&rows);
         Ok(Self {
-            pair,
+            ends,
             rows,
             known,
             arms,
+            raced: None,
         })
     }
 
@@ -230,7 +247,7 @@ impl Entry {
         if !self.arms.iter().any(is_score) {
             return Ok(());
         }
-        let (rows, first) = collect(workers, self.pair, draws)?;
+        let (rows, first) = collect(workers, self.ends.pair, draws)?;
         for arm in self.arms.iter_mut().filter(|arm| is_score(arm)) {
             *arm = Arm::new(arm.recipe.clone(), &rows, &first);
         }
@@ -249,20 +266,24 @@ impl Entry {
         Ok(())
     }
 
-    /// What the best way to look at it is worth.
+    /// What the best way to look at it is worth, for one step. Where candidates are judged, what the rounds said before counts as much: they had more draws, and others.
     fn value(&self) -> f64 {
-        self.arms
-            .iter()
-            .map(|arm| arm.value)
-            .fold(f64::NEG_INFINITY, f64::max)
+        let values = self.arms.iter().map(|arm| arm.value);
+        let best = values.fold(f64::NEG_INFINITY, f64::max);
+        // What is hopeless is not less so on ends that are further apart.
+        let best = if best > 0.0 {
+            best / f64::from(self.ends.steps)
+        } else {
+            best
+        };
+        self.raced.map_or(best, |raced| f64::midpoint(raced, best))
     }
 
     /// Keeps the best ways to look, and all of them where outputs repeat: there they cost nothing, as each output is looked at once. Of equally
     /// good ones the last stays, which is the simplest.
     fn keep_best(&mut self, hunt: &Hunt, keep: usize) {
         for arm in &mut self.arms {
-            let [best] = best_choices(hunt, &arm.partition, &arm.folds, [COMPARING]);
-            arm.value = best.value;
+            arm.value = worth(hunt, &arm.partition, &arm.folds, COMPARING);
         }
         if self.known.is_empty() {
             self.arms.reverse();
@@ -275,6 +296,7 @@ impl Entry {
 
     /// From here on draws choose nothing any more.
     fn name_candidates(&mut self, hunt: &Hunt) {
+        self.raced = Some(self.value());
         for arm in &mut self.arms {
             arm.candidates = candidates(hunt, &arm.partition, &arm.folds, NAMING);
         }
@@ -289,10 +311,10 @@ impl Entry {
     }
 
     /// The best candidate of each way to look comes first.
-    fn sort_candidates(&mut self, hunt: &Hunt) {
+    fn sort_candidates(&mut self, hunt: &Hunt, caution: f64) {
         for arm in &mut self.arms {
             for candidate in &mut arm.candidates {
-                candidate.value = candidate.judged(hunt, &arm.judging, DECIDING);
+                candidate.value = candidate.judged(hunt, &arm.judging, caution);
             }
             arm.candidates
                 .sort_by(|left, right| right.value.total_cmp(&left.value));
@@ -304,7 +326,7 @@ impl Entry {
     }
 
     /// The best candidate and its rivals. Where each way to look costs time in every draw of the test, the rivals are of the same.
-    fn winner(mut self) -> Option<Winner> {
+    fn winner(mut self, hunt: &Hunt) -> Option<Winner> {
         // Of equals the last, which is the simplest.
         self.arms.reverse();
         self.arms
@@ -324,7 +346,8 @@ impl Entry {
         }
         all.sort_by(|left, right| right.1.value.total_cmp(&left.1.value));
         let mut contenders: Vec<(usize, Choice)> = Vec::new();
-        for (number, candidate) in all {
+        for (number, candidate) in &all {
+            let (number, candidate) = (*number, candidate.clone());
             let hits = candidate.hits(&looks[number].tally);
             let is_like = |(other, contender): &(usize, Choice)| {
                 let others = contender.hits(&looks[*other].tally);
@@ -340,10 +363,26 @@ impl Entry {
         }
         let mut contenders = contenders.into_iter();
         let (first, choice) = contenders.next()?;
+        // The chosen one was the luckiest of hundreds, so the two are compared with more caution.
+        let (caution, tally) = (DECIDING[0], &looks[first].tally);
+        let alone = choice.judged(hunt, tally, caution);
+        let hits = choice.hits(tally)[0];
+        let mirrors = all.iter().filter(|(number, mirror)| {
+            let is_worth_telling = || PART_OF_MIRROR * mirror.hits(&looks[*number].tally)[0] >= hits;
+            mirror.likely != choice.likely && is_worth_telling()
+        });
+        let valued = mirrors.map(|(number, mirror)| {
+            let tallies = [tally, &looks[*number].tally];
+            let value = choice.judged_with(mirror, hunt, tallies, caution);
+            (value, *number, mirror)
+        });
+        let best = valued.max_by(|left, right| left.0.total_cmp(&right.0));
+        let mirror = best.filter(|(value, ..)| *value > alone);
+        let mut mirror = mirror.map(|(_, number, mirror)| (number, mirror.clone()));
         // The winner's way to look comes first, and those without a rival are not looked at.
         let mut rivals: Vec<(usize, Choice)> = contenders.collect();
         let mut used = vec![first];
-        for (number, _) in &mut rivals {
+        for (number, _) in rivals.iter_mut().chain(&mut mirror) {
             *number = used.iter().position(|other| other == number).unwrap_or_else(|| {
                 used.push(*number);
                 used.len() - 1
@@ -351,7 +390,7 @@ impl Entry {
         }
         let mut looks: Vec<Option<Look>> = looks.into_iter().map(Some).collect();
         Some(Winner {
-            pair: self.pair,
+            ends: self.ends,
             rows: self.rows,
             choice,
             looks: used
@@ -359,6 +398,7 @@ impl Entry {
                 .filter_map(|number| looks[number].take())
                 .collect(),
             rivals,
+            mirror,
         })
     }
 
@@ -458,7 +498,7 @@ fn count<S: Subject>(
     let account = || (empty(), vec![[0u64; 2]; known]);
     let (accounts, drawn) = run(
         workers,
-        entry.pair,
+        entry.ends.pair,
         draws,
         account,
         |(tallies, repeats), side, row| match entry.known.decided(row) {

@@ -35,6 +35,8 @@ const SIMPLE: usize = 4;
 const PRICE_OF_MANY: f64 = 0.01;
 /// Standard errors that counts of single cells are moved against them before they are named.
 const ALONE: f64 = 1.0;
+/// The same for an event that one fold chooses and the other values.
+const APART: f64 = 2.0;
 /// So many of them are named for each side.
 const MOST_ALONE: usize = 8;
 /// Hits on the likely side of the smallest half-line that is named for its size.
@@ -71,6 +73,14 @@ impl Choice {
         self.priced(expected_bound(hunt, self.hits(tally), drawn, caution))
     }
 
+    /// The same for this event together with one of the other side, as one coin. Each has a way to look of its own, which counted the same draws.
+    pub(super) fn judged_with(&self, mirror: &Self, hunt: &Hunt, tallies: [&Tally; 2], caution: f64) -> f64 {
+        let drawn = [self.likely, self.likely.other()].map(|side| tallies[0].drawn[side.index()]);
+        let (one, other) = (self.hits(tallies[0]), mirror.hits(tallies[1]));
+        let value = expected_bound(hunt, [one[0] + other[0], one[1] + other[1]], drawn, caution);
+        self.priced(value).min(mirror.priced(value))
+    }
+
     /// How often these draws hit it: on the likely side and on the other.
     pub(super) fn hits(&self, tally: &Tally) -> [u64; 2] {
         let cells = || self.order[..self.length].iter().map(|cell| tally.hits[*cell]);
@@ -95,6 +105,56 @@ impl Choice {
             value
         }
     }
+}
+
+/// What a partition is worth: the bound that a test of its best event can be expected to give, without the luck of the choice.
+///
+/// Of thousands of events the one that looks best in some draws is a lucky one, the luckier the rarer it is. So an event is chosen on one fold, order and length, and valued on the
+/// other, where it is one event and no longer the best of many; then the other way round, and the mean counts. What is left is the luck of the few ways to look that are compared, against which
+/// counts are moved by `caution` standard errors of a fold.
+pub(super) fn worth(hunt: &Hunt, partition: &Partition, folds: &[Tally; 2], caution: f64) -> f64 {
+    let orders = partition.orders();
+    let mut best = f64::NEG_INFINITY;
+    for likely in [Side::First, Side::Second] {
+        let sides = [likely.index(), likely.other().index()];
+        let valued = |order: &[usize], length: usize, fold: &Tally| {
+            let cells = || order[..length].iter().map(|cell| fold.hits[*cell]);
+            let hits = sides.map(|side| cells().map(|hits| hits[side]).sum());
+            expected_bound(hunt, hits, sides.map(|side| fold.drawn[side]), caution)
+        };
+        let chosen = |order: &[usize], choosing: &Tally, judging: &Tally| {
+            let [(length, _)] = best_lengths(hunt, order, choosing, sides, [APART]);
+            valued(order, length, judging)
+        };
+        let by_ratio = |choosing: &Tally, judging: &Tally| {
+            let order = by_ratio(choosing, sides);
+            chosen(&order, choosing, judging)
+        };
+        let alone = |choosing: &Tally, judging: &Tally| {
+            let value = |hits: &[u64; 2]| {
+                let drawn = sides.map(|side| choosing.drawn[side]);
+                expected_bound(hunt, sides.map(|side| hits[side]), drawn, APART)
+            };
+            let cells = choosing.hits.iter().map(value).zip(0..);
+            let first = cells.max_by(|left, right| left.0.total_cmp(&right.0));
+            first.map_or(f64::NEG_INFINITY, |(_, cell)| valued(&[cell], 1, judging))
+        };
+        let mut both = |of: &dyn Fn(&Tally, &Tally) -> f64| {
+            let mean = f64::midpoint(of(&folds[0], &folds[1]), of(&folds[1], &folds[0]));
+            best = best.max(mean);
+        };
+        // A learned score is a ratio already, and a better one than that of single cells.
+        if matches!(partition, Partition::Keys { .. }) {
+            both(&by_ratio);
+        }
+        if !partition.is_ordered() {
+            both(&alone);
+        }
+        for order in &orders {
+            both(&|choosing: &Tally, judging: &Tally| chosen(order, choosing, judging));
+        }
+    }
+    best
 }
 
 /// The best event of a partition at each of some cautions: the standard errors that counts are moved against an event before they are carried to the size of the

@@ -58,22 +58,28 @@ impl Exhibit {
         EXHIBITS.iter().find(|exhibit| exhibit.name == name)
     }
 
-    /// The inputs, which pairs name by number.
+    /// The inputs, which pairs name by number. Each is there once, so that pairs which share one say so.
     pub fn inputs(&self) -> Vec<Vec<i64>> {
-        self.neighbours()
-            .into_iter()
-            .flat_map(|(first, second)| [first, second])
-            .collect()
+        let mut inputs: Vec<Vec<i64>> = Vec::new();
+        for input in self.neighbours().into_iter().flat_map(<[_; 2]>::from) {
+            if !inputs.contains(&input) {
+                inputs.push(input);
+            }
+        }
+        inputs
     }
 
     /// The pairs of neighbours that are audited.
     pub fn pairs(&self) -> Vec<Pair> {
-        (0..self.neighbours().len())
-            .map(|pair| Pair {
-                first: 2 * pair,
-                second: 2 * pair + 1,
+        let inputs = self.inputs();
+        let number = |input: &Vec<i64>| inputs.iter().position(|other| other == input);
+        let pairs = self.neighbours().into_iter().filter_map(|(first, second)| {
+            Some(Pair {
+                first: number(&first)?,
+                second: number(&second)?,
             })
-            .collect()
+        });
+        pairs.collect()
     }
 
     /// Ready to be run with one worker's words.

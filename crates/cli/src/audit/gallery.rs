@@ -294,23 +294,21 @@ impl Finding {
 
     fn witness_lines(&self) -> Vec<String> {
         let witness = &self.witness;
-        let (likely, other) = super::run::names(witness.likely);
         let [first, second] = self.inputs();
-        vec![
+        let apart = match witness.steps {
+            1 => String::new(),
+            steps => {
+                format!(", {steps} steps between neighbours apart: ε is the {steps}-th part of the logarithm")
+            }
+        };
+        let mut lines = vec![
             format!("  what     {}", self.exhibit.what),
-            format!("  inputs   {first:?} and {second:?}"),
-            format!("  event    {}", witness.event),
-            format!(
-                "  counted  {} of {} on the {likely} input",
-                witness.hits[0], witness.draws[0]
-            ),
-            format!(
-                "           {} of {} on the {other} input",
-                witness.hits[1], witness.draws[1]
-            ),
-            format!("  seed     {}", self.plan.seed),
-            format!("  replay   {}", self.replay()),
-        ]
+            format!("  inputs   {first:?} and {second:?}{apart}"),
+        ];
+        lines.extend(super::run::event_lines(witness));
+        lines.push(format!("  seed     {}", self.plan.seed));
+        lines.push(format!("  replay   {}", self.replay()));
+        lines
     }
 }
 
@@ -404,7 +402,9 @@ fn finding_to_json(finding: &Finding) -> Value {
         "verdict": verdict_word(finding.verdict()),
         "right": finding.is_right(),
         "inputs": finding.inputs(),
+        "steps": witness.steps,
         "event": witness.event,
+        "mirror_event": witness.mirror,
         "likely_input": super::run::names(witness.likely).0,
         "hits": { "likely": witness.hits[0], "unlikely": witness.hits[1] },
         "draws": { "likely": witness.draws[0], "unlikely": witness.draws[1], "in_all": finding.plan.draws.all() },
@@ -524,12 +524,13 @@ mod tests {
         insta::assert_snapshot!(to_text(&findings), @r"
         mechanism     exact ε  found ε ≥  share  claim ε = 0.1  right?
         ────────────  ───────  ─────────  ─────  ─────────────  ──────
-        reused-noise        ∞      5.910      –  refuted        yes
+        reused-noise        ∞      6.877      –  refuted        yes
           what     two counts with the same Laplace noise
           inputs   [0, 0] and [1, 0]
-          event    which values are equal in {as in (-1.15625 -1.15625)}
-          counted  5033 of 5033 on the first input
-                   1 of 5015 on the second input
+          event    which values are equal in {as in (7.6220703125 7.6220703125)} on the first input, or
+                   which values are equal in {as in (-5.80078125 -6.80078125)} on the second input
+          counted  10048 of 10048
+                   0 with the inputs exchanged
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");

@@ -351,7 +351,6 @@ impl Told<'_> {
 
     fn lines(&self) -> Vec<String> {
         let witness = &self.witness;
-        let (likely, unlikely) = names(witness.likely);
         let claim = &self.arguments.claim;
         let mut lines = vec![format!(
             "ε is at least {} at δ = {}, with confidence {}",
@@ -373,20 +372,10 @@ impl Told<'_> {
                 quoted(&self.inputs[1])
             ));
         }
-        lines.push(format!("  event    {}", witness.event));
+        lines.extend(event_lines(witness));
         if witness.event.contains("bit") && self.arguments.look == Look::Everything {
             lines.push("           raw bits give it away; --look values audits the values alone".to_string());
         }
-        lines.extend([
-            format!(
-                "  counted  {} of {} on the {likely} input",
-                witness.hits[0], witness.draws[0]
-            ),
-            format!(
-                "           {} of {} on the {unlikely} input",
-                witness.hits[1], witness.draws[1]
-            ),
-        ]);
         if let Some(verdict) = self.verdict {
             let remark = match verdict {
                 Verdict::Refuted => "refuted",
@@ -422,6 +411,7 @@ impl Told<'_> {
             "samples_per_input": self.samples,
             "inputs": self.inputs,
             "event": witness.event,
+            "mirror_event": witness.mirror,
             "likely_input": names(witness.likely).0,
             "counts": {
                 "likely": witness.hits[0],
@@ -469,6 +459,25 @@ impl Told<'_> {
             .figure(self.figure()),
         );
         report.to_html()
+    }
+}
+
+/// The event and how often it was counted. Where an event and its mirror are counted as one, what counts for and against comes from both inputs.
+pub(super) fn event_lines(witness: &Witness) -> Vec<String> {
+    let (likely, unlikely) = names(witness.likely);
+    let [hits, draws] = [witness.hits, witness.draws];
+    match &witness.mirror {
+        None => vec![
+            format!("  event    {}", witness.event),
+            format!("  counted  {} of {} on the {likely} input", hits[0], draws[0]),
+            format!("           {} of {} on the {unlikely} input", hits[1], draws[1]),
+        ],
+        Some(mirror) => vec![
+            format!("  event    {} on the {likely} input, or", witness.event),
+            format!("           {mirror} on the {unlikely} input"),
+            format!("  counted  {} of {}", hits[0], draws[0] + draws[1]),
+            format!("           {} with the inputs exchanged", hits[1]),
+        ],
     }
 }
 
