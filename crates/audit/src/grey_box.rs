@@ -38,7 +38,7 @@
 //!
 //! A [`search`](GreyBox::search) drops, adds and changes units, keeps the worst pair and shrinks it.
 //!
-//! As in "Testing differential privacy with dual interpreters" (Zhang, Roth, Haeberlen, Pierce and Roth 2020). A witness quotes the inputs: run this on made-up data.
+//! As in "Testing differential privacy with dual interpreters" (Zhang, Roth, Haeberlen, Pierce and Roth 2020). A witness quotes the inputs: run this on synthetic data.
 //!
 //! ```
 //! use audit::grey_box::{Call, GreyBox, Limits, Recorder};

@@ -37,7 +37,7 @@ pub(crate) struct SurveyArguments {
 
 #[derive(Subcommand, Debug)]
 enum SurveyCommand {
-    /// Run many made-up surveys and see how far the estimates are from the truth.
+    /// Run many synthetic surveys and see how far the estimates are from the truth.
     Simulate(simulate::Arguments),
     /// Replace the answers in a column of a CSV file by randomized reports.
     Randomize(randomize::Arguments),

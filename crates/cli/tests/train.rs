@@ -251,7 +251,7 @@ fn a_killed_run_goes_on_without_a_second_charge() {
         assert_eq!(mode & 0o077, 0, "nobody else may read the key");
     }
     // Its steps are paid for, so a new run does not take its place.
-    assert!(refused(here, &words).contains("a run is kept"));
+    assert!(refused(here, &words).contains("already exists"));
     // A run goes on where it was charged: no ledger, and one that knows no such charge, are refused.
     succeeds(
         here,

@@ -59,7 +59,7 @@ pub(crate) fn checks(effort: Effort) -> Vec<Check> {
 
 type Judged = Result<Judgement, Error>;
 
-/// Made-up data, values to drop in, and what is claimed for a computation on them.
+/// Synthetic data, values to drop in, and what is claimed for a computation on them.
 struct Trial<'a, T> {
     claim: GreyBox,
     units: &'a [T],

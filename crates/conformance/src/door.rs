@@ -1,4 +1,4 @@
-//! Computations on made-up data through a real account, watched by the grey box.
+//! Computations on synthetic data through a real account, watched by the grey box.
 //!
 //! The recorder must see what goes into a mechanism, and nothing takes a private value out of an [`Aggregate`] but a mechanism. So no back door is opened: what an aggregate holds is read
 //! through the front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the thousands, which no budget for data of people

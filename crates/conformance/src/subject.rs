@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     pub(crate) fitted: [u64; 2],
 }
 
-/// A mechanism that Deniable ships, and made-up data for it.
+/// A mechanism that Deniable ships, and synthetic data for it.
 pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// Its name in the closed list of the crate `mechanism`.
     const NAME: &'static str;

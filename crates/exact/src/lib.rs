@@ -1,4 +1,4 @@
-//! Numbers that cannot lie.
+//! Exact and interval arithmetic.
 //!
 //! A privacy guarantee is an inequality between real numbers: `e^ε`, `ln 3`, `Φ(x)`. Computed in floating point it is
 //! an inequality between *other* numbers, and nobody is told by how much. In this crate a real number is either

@@ -17,7 +17,7 @@ pub enum Error {
         hint: String,
     },
     /// Rules under which nothing could be admitted soundly.
-    #[error("these are no rules for a ledger: {what}\nhint: {hint}")]
+    #[error("invalid ledger configuration: {what}\nhint: {hint}")]
     BadRules {
         /// What is wrong.
         what: String,

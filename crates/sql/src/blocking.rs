@@ -523,7 +523,7 @@ impl Dataset {
         Ok(answer)
     }
 
-    /// Runs what comes after the noise over made-up releases, so that what cannot work is refused before it is paid for.
+    /// Runs what comes after the noise over synthetic releases, so that what cannot work is refused before it is paid for.
     fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<(), Error> {
         if post::only_arranges(&question.split.post) {
             return Ok(());

@@ -116,7 +116,7 @@ impl Gpu {
 
 /// Times of private steps, and their memory.
 fn private(gpu: &mut Gpu) -> Result<(Vec<f64>, usize), Box<dyn std::error::Error>> {
-    let data = Dataset::new("made-up tokens", tokens(ROWS)?, "");
+    let data = Dataset::new("synthetic tokens", tokens(ROWS)?, "");
     let sampling = Sampling::FixedSize {
         batch: EXAMPLES as u64,
         of: ROWS as u64,
@@ -293,7 +293,7 @@ fn summary(times: &[f64]) -> serde_json::Value {
     })
 }
 
-/// Made-up text: what it says does not change what a step costs.
+/// Synthetic text: what it says does not change what a step costs.
 fn tokens(rows: usize) -> Result<Tokens, train::models::ModelError> {
     let mut state = 1u64;
     let mut next = || {

@@ -56,7 +56,7 @@ fn main() {
     }
 }
 
-/// Made-up text: what it says does not change what a step costs.
+/// Synthetic text: what it says does not change what a step costs.
 fn tokens(vocabulary: usize, examples: usize, steps: usize) -> Tokens {
     let mut state = 1u64;
     let mut next = || {
@@ -165,7 +165,7 @@ fn whole<M: LanguageModel<Cpu<f32>>>(
     summation: Summation,
 ) {
     let rows = 2000 * batch;
-    let data = Dataset::new("made-up tokens", tokens(vocabulary, rows, length), "");
+    let data = Dataset::new("synthetic tokens", tokens(vocabulary, rows, length), "");
     let recipe = Recipe::adam(1e-3);
     let mut plain =
         PlainTrainer::new(Cpu::new(), build(), &data, recipe.clone(), batch, 1000).expect("a run");

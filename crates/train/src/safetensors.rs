@@ -105,7 +105,7 @@ impl Contents {
         let mut contents = Contents::default();
         for (name, entry) in header {
             if name == "__metadata__" {
-                contents.words = serde_json::from_value(entry).map_err(|_| bad("its words are no words"))?;
+                contents.words = serde_json::from_value(entry).map_err(|_| bad("its metadata is invalid"))?;
                 continue;
             }
             contents

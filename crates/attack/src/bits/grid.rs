@@ -182,7 +182,7 @@ impl Source {
         })
     }
 
-    /// So many values of 0 or of 1, as a reader sees them. Each call is about made-up people of its own, who have an account of their own.
+    /// So many values of 0 or of 1, as a reader sees them. Each call is about synthetic people of its own, who have an account of their own.
     fn outputs(&self, value: usize, values: usize) -> Result<Vec<f64>, Error> {
         let budget = Budget::new(Promise::Pure(self.epsilon.clone()), self.person.clone());
         let mut account = Account::open(MemoryLedger::new(budget))?;

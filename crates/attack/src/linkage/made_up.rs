@@ -1,4 +1,4 @@
-//! Made-up tables with a known truth.
+//! Synthetic tables with a known truth.
 
 use super::{Rating, Ratings, Table};
 use crate::Seeded;

@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     /// How many people are singled out by differencing
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     targets: u32,
-    /// Where the made-up secrets and the forgetful mechanism's noise start; Deniable's noise has no seed
+    /// Where the synthetic secrets and the forgetful mechanism's noise start; Deniable's noise has no seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Draw the error of the mean against the number of questions

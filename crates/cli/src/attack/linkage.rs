@@ -15,11 +15,11 @@ use std::path::PathBuf;
 ///
 /// Removing names is not enough. For one table: in how large groups rows agree on some columns (k-anonymity, in full), and which smallest sets of columns single people out. For two tables, one with names:
 /// rows that match each other and nothing else are linked; ratings are matched even where days and stars are off (Narayanan and Shmatikov 2008). Beside it stands what a release of the same
-/// groups with differential privacy shows. Without a file everything runs on made-up people with a known truth.
+/// groups with differential privacy shows. Without a file everything runs on synthetic people with a known truth.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// A CSV file whose first line names the columns [default: made-up people]
+    /// A CSV file whose first line names the columns [default: synthetic people]
     file: Option<PathBuf>,
     /// Columns that others may know [default: all; with --with those that both files have]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
@@ -60,10 +60,10 @@ pub(super) struct Arguments {
     /// δ of the private release beside it, well below one over the number of rows
     #[arg(long, value_name = "D", default_value = "1e-9")]
     delta: String,
-    /// Made-up people, about
+    /// Synthetic people, about
     #[arg(long, value_name = "N", default_value = "200000", value_parser = count)]
     people: u64,
-    /// What determines the made-up people
+    /// What determines the synthetic people
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(super) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  deniable attack linkage                                          made-up people: a census, a hospital, ratings
+  deniable attack linkage                                          synthetic people: a census, a hospital, ratings
   deniable attack linkage people.csv                               which columns single people out
   deniable attack linkage people.csv --columns zip,sex,birth_date --identifying 0.8
   deniable attack linkage hospital.csv --with voters.csv --columns zip,sex,birth_date --names name --matches found.csv
@@ -82,7 +82,7 @@ An empty cell is a value like others. Ctrl-C ends a long search with what was fo
 
 /// The largest sets anybody reads.
 const LARGEST_SET: usize = 8;
-/// More made-up people than fit in memory.
+/// More synthetic people than fit in memory.
 const PEOPLE: std::ops::RangeInclusive<u64> = 1_000..=50_000_000;
 
 /// The private release that is shown beside an attack.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Was she in the data? Tracing people from published means
 ///
 /// A study publishes how common each of many attributes was among its people. Who knows a person's attributes, and how common each is in the population, can tell whether
-/// she took part: each attribute says next to nothing, thousands together say it all. Without files, many made-up studies are each tried on one member and on one stranger,
+/// she took part: each attribute says next to nothing, thousands together say it all. Without files, many synthetic studies are each tried on one member and on one stranger,
 /// without noise and with differential privacy, and success is shown beside the most that (ε, δ) allows.
 ///
 /// (ε, δ) is about one person exchanged for another, and about all means together: one record moves each of d sums by at most 1, which is √d in ℓ₂ for Gaussian noise and d in ℓ₁

@@ -41,10 +41,10 @@ pub(super) struct Arguments {
     /// So many times fewer rows than the published size, and as many fewer steps, down to 2,000
     #[arg(long, value_name = "N", default_value_t = 10)]
     scale: usize,
-    /// Text to learn from, in the place of made-up text
+    /// Text to learn from, in the place of synthetic text
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
-    /// Public text that the vocabulary is made from, where --text is given [default: made-up text]
+    /// Public text that the vocabulary is made from, where --text is given [default: synthetic text]
     #[arg(long, value_name = "FILE", requires = "text")]
     public_text: Option<PathBuf>,
     /// ε of the third recipe, for one row

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 /// What does an adversary make of a release? Beside the most that (ε, δ) allows
 ///
-/// Every attack reads what was published and nothing else. Without a file each runs on made-up data with a known truth, without and with
+/// Every attack reads what was published and nothing else. Without a file each runs on synthetic data with a known truth, without and with
 /// differential privacy.
 #[derive(Args)]
 #[command(after_help = "Examples:

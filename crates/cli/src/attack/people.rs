@@ -1,4 +1,4 @@
-//! Made-up people with one secret bit each, behind Deniable, in a folder that is gone afterwards.
+//! Synthetic people with one secret bit each, behind Deniable, in a folder that is gone afterwards.
 
 use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Neighbors};
@@ -99,6 +99,6 @@ impl People {
 }
 
 fn no_folder(cause: std::io::Error) -> CliError {
-    CliError::bad_input(format!("the made-up data cannot be written: {}", cause.kind()))
+    CliError::bad_input(format!("the synthetic data cannot be written: {}", cause.kind()))
         .with_hint("is there room in the folder for temporary files?")
 }

@@ -175,7 +175,7 @@ mod tests {
             text: String::new(),
             json: serde_json::json!({}),
             title: "What was found",
-            introduction: "Made-up people.".to_owned(),
+            introduction: "Synthetic people.".to_owned(),
             rows: vec![
                 Row::new("first", "links", "none", "3", false),
                 Row::new("second", "links", "none", "0", true),

@@ -1,4 +1,4 @@
-//! `survey simulate`: many made-up surveys, and how far their estimates are from the truth.
+//! `survey simulate`: many synthetic surveys, and how far their estimates are from the truth.
 
 use clap::Args;
 use exact::{Rational, ratio, to_f64_nearest};

@@ -31,13 +31,13 @@ pub(super) struct Arguments {
     /// The table
     #[arg(long, value_name = "NAME")]
     table: String,
-    /// The column that is learned
+    /// The label: the column to predict
     #[arg(long, value_name = "NAME")]
     label: String,
-    /// The columns that it is learned from [default: all others that the catalog says enough about]
+    /// The feature columns [default: all others whose bounds or values the catalog declares]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     features: Vec<String>,
-    /// The widths of the layers between
+    /// The hidden layer sizes
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     hidden: Vec<usize>,
     #[command(flatten)]

@@ -114,7 +114,7 @@ impl Texts {
     }
 }
 
-/// Enough made-up text for so many rows; a token is at least one byte and about four.
+/// Enough synthetic text for so many rows; a token is at least one byte and about four.
 pub(super) fn made_up(rows: usize, length: usize, seed: u64) -> String {
     made_up_text(rows * length * 5, seed)
 }

@@ -31,12 +31,12 @@ enum NetworkName {
 /// says that each line is; of a table, units are the catalog's, and everything one of them wrote is clipped together.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  deniable train lm --steps 300                            made-up text, an LSTM, ε = 8
+  deniable train lm --steps 300                            synthetic text, an LSTM, ε = 8
   deniable train lm --text notes.txt --each-line --size 50000 --validation public.txt --plot perplexity.svg
   deniable train lm --text book.txt --size-is-public --network transformer --hidden 128 --length 64
   deniable train lm --table notes --column text --size 50000 --public-text wikipedia.txt
 
-A vocabulary is a release of the text that it was made from, so it comes from public text (--public-text), from a file (--vocabulary), or from made-up
+A vocabulary is a release of the text that it was made from, so it comes from public text (--public-text), from a file (--vocabulary), or from synthetic
 English. The ledger of a text lies beside it (notes.txt.ledger), with the budget that its first run states.
 
 Bytes that are not UTF-8 are read as U+FFFD, and any number of rows is trained on, none too: whether a run begins must not depend on private text.
@@ -58,7 +58,7 @@ pub(super) struct Arguments {
     column: Option<String>,
     #[command(flatten)]
     catalog: CatalogArguments,
-    /// Rows of made-up text, where no text is named
+    /// Rows of synthetic text, where no text is named
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = up_to(10_000_000))]
     made_up: usize,
     /// A vocabulary that is public: an earlier model's, named by the model's file
@@ -67,27 +67,27 @@ pub(super) struct Arguments {
     /// Public text to make a vocabulary from
     #[arg(long, value_name = "FILE")]
     public_text: Option<PathBuf>,
-    /// Tokens of that vocabulary
+    /// The vocabulary size
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tokens: usize,
-    /// Tokens a row
+    /// The sequence length, in tokens
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = up_to(100_000))]
     length: usize,
     #[arg(long, value_enum, default_value_t = NetworkName::Lstm)]
     network: NetworkName,
-    /// Numbers that a token becomes [default: 50, or the hidden size of a transformer]
+    /// The embedding dimension [default: 50, or the hidden size of a transformer]
     #[arg(long, value_name = "N", value_parser = up_to(16_384))]
     embedding: Option<usize>,
-    /// Numbers that are remembered, or a transformer's width
+    /// The hidden size of the recurrent layer, or the model dimension of a transformer
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = up_to(16_384))]
     hidden: usize,
-    /// Blocks of a transformer
+    /// The number of transformer blocks
     #[arg(long, value_name = "N", default_value_t = 2)]
     blocks: usize,
-    /// Heads of a transformer's attention
+    /// The number of attention heads of a transformer
     #[arg(long, value_name = "N", default_value_t = 4)]
     heads: usize,
-    /// The share of activations that is dropped while training
+    /// The dropout probability
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     dropout: f64,
     /// Public text to measure perplexity on during the run
@@ -110,7 +110,7 @@ pub(super) struct Arguments {
     files: Files,
 }
 
-/// Seed of the public made-up text that vocabularies come from and perplexity is measured on.
+/// Seed of the public synthetic text that vocabularies come from and perplexity is measured on.
 const PUBLIC: u64 = 0xDE71AB1E;
 /// Rows of public text that are looked at during a run.
 const LOOKED_AT: usize = 500;
@@ -232,7 +232,7 @@ impl Learned for PrivateText {
     }
 }
 
-/// Public rows to measure perplexity on; made-up ones where the text is made up.
+/// Public rows to measure perplexity on; synthetic ones where the text is made up.
 fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result<Option<Rows>, CliError> {
     let text = match (&origin.validation, &origin.source) {
         (Some(path), _) => read_text(path).map_err(explained)?,
@@ -243,7 +243,7 @@ fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result
     Ok(Some(rows.first(LOOKED_AT)))
 }
 
-/// A vocabulary of made-up English.
+/// A vocabulary of synthetic English.
 pub(super) fn public_vocabulary(tokens: usize) -> Result<Vocabulary, CliError> {
     Vocabulary::from_public_text(&made_up(10_000, 20, PUBLIC), tokens, Digits::Single).map_err(explained)
 }

@@ -24,7 +24,7 @@ pub(crate) const TRAINING: &str = "training on ";
 /// Train models on private text or tables, with a stated (ε, δ)
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  deniable train lm                                        a small language model of made-up text: see how it goes
+  deniable train lm                                        a small language model of synthetic text: see how it goes
   deniable train lm --text notes.txt --each-line --size 50000 --target-epsilon 8 --delta 1e-6
   deniable train lm --table notes --column text --size 50000
                                                            each person's texts together, by the catalog

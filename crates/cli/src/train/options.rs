@@ -44,37 +44,37 @@ pub(super) struct Privacy {
         conflicts_with = "noise_multiplier"
     )]
     pub(super) target_epsilon: String,
-    /// The noise over the clip norm instead; ε follows from it
+    /// The noise multiplier instead: the standard deviation of the noise over the clipping norm; ε follows from it
     #[arg(long, value_name = "Z")]
     noise_multiplier: Option<String>,
-    /// The δ of the promise; well below one over the number of units
+    /// The δ of the guarantee; well below one over the number of units
     #[arg(long, value_name = "D", default_value = "1e-6")]
     delta: String,
-    /// How long the gradient of one unit may be
+    /// The clipping norm: the largest L2 norm of one unit's gradient in a step
     #[arg(long, value_name = "C", default_value_t = 1.0)]
     clip: f64,
-    /// Let the clip norm follow this quantile of the gradients' norms, privately
+    /// Adaptive clipping: let the clipping norm follow this quantile of the gradient norms, privately
     #[arg(long, value_name = "Q")]
     adaptive_clip: Option<f64>,
-    /// Units in a step, on average
+    /// The expected batch size, in units
     #[arg(long, value_name = "N", default_value_t = 256)]
     batch: u64,
-    /// Steps
+    /// The number of steps
     #[arg(long, value_name = "N", conflicts_with = "epochs")]
     steps: Option<u64>,
-    /// Steps until each unit was in about so many of them
+    /// The number of steps as expected passes over the data
     #[arg(long, value_name = "X", default_value_t = 3.0)]
     epochs: f64,
-    /// About how many units there are: public, so it must not come from the data
+    /// About how many units the data has: a public number, so it must not come from the data
     #[arg(long, value_name = "N")]
     size: Option<u64>,
     /// The number of units of a text is no secret: take it from the text
     #[arg(long, conflicts_with = "size")]
     size_is_public: bool,
-    /// The most rows of one unit that are learned from, where a unit has several: public. Which rows follows from the seed and the unit's own rows, in any order
+    /// Contribution bounding: the most rows of one unit that are used, where a unit has several. Which rows follows from the seed and the unit's own rows, in any order
     #[arg(long, value_name = "N", default_value_t = 100)]
     examples_per_unit: u64,
-    /// Add gradients in integers, unit by unit: slower, and no float decides anything
+    /// Clip and sum gradients in exact integer arithmetic, unit by unit: slower, and no floating-point rounding enters the guarantee
     #[arg(long)]
     secure: bool,
 }
@@ -91,13 +91,13 @@ pub(super) struct Learning {
     /// How the learning rate changes
     #[arg(long, value_enum, default_value_t = ScheduleName::Constant)]
     schedule: ScheduleName,
-    /// Where weights start from; noise and batches do not follow from it
+    /// The seed of the initial weights; noise and batches do not follow from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// Threads, at most as many as there are processors, which is the default. They change nothing but how long it takes
     #[arg(long, value_name = "N", value_parser = up_to(1024))]
     threads: Option<usize>,
-    /// Examples that go through the model at once: what memory allows. It changes nothing else
+    /// The physical batch size: how many examples go through the model at once, as memory allows. It changes nothing else
     #[arg(long, value_name = "N", default_value_t = 256)]
     at_once: usize,
     /// Where to compute

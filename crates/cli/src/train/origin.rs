@@ -62,7 +62,7 @@ impl Source {
     /// Its public name, for the receipt.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::MadeUp { rows, seed } => format!("{rows} rows of made-up text (seed {seed})"),
+            Self::MadeUp { rows, seed } => format!("{rows} rows of synthetic text (seed {seed})"),
             Self::Text { path, .. } => file_name(path),
             Self::Column { table, column, .. } => format!("{table}.{column}"),
             Self::Table { table, .. } => table.clone(),

@@ -60,7 +60,7 @@ impl Looks {
 pub(super) fn check_free(checkpoint: &Path) -> Result<(), CliError> {
     if checkpoint.exists() {
         return fail(
-            format!("a run is kept in {}", checkpoint.display()),
+            format!("the checkpoint {} already exists", checkpoint.display()),
             "go on with `deniable train resume`, name another place with --checkpoint, or delete it if it is of no more use",
         );
     }

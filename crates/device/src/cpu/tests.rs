@@ -3,7 +3,7 @@
 use super::lanes::limit;
 use crate::{Activation, Adam, Cpu, Device, Momentum, Order, Rows, Scalar, Sequences, Span, SpanMut};
 
-/// Made-up numbers between −1 and 1.
+/// Synthetic numbers between −1 and 1.
 fn values<S: Scalar>(len: usize, seed: usize) -> Vec<S> {
     (0..len)
         .map(|i| S::from_f64((((i + seed) * 7919 + 31 * seed) % 1009) as f64 / 504.5 - 1.0))

@@ -53,7 +53,7 @@ fn results_are_joined_to_public_tables() {
 #[test]
 fn what_was_paid_for_survives_a_failing_outer_query() {
     let bench = Bench::new(NEARLY_EXACT);
-    // 400 − 400 is zero after the noise, and integers do not divide by it; the rehearsal with made-up numbers cannot know.
+    // 400 − 400 is zero after the noise, and integers do not divide by it; the rehearsal with synthetic numbers cannot know.
     let answer = bench
         .ask("SELECT 1000 / (COUNT(*) - 400) AS broken FROM people")
         .unwrap();

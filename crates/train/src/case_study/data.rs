@@ -65,7 +65,7 @@ impl Study {
         }
     }
 
-    /// Text that the project makes up, with a vocabulary from other made-up text, which is as public.
+    /// Text that the project makes up, with a vocabulary from other synthetic text, which is as public.
     ///
     /// # Errors
     /// When the settings do not fit together.

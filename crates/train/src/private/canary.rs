@@ -40,7 +40,7 @@ pub struct CanaryView {
     pub across: f64,
 }
 
-/// The real step of a plan, on made-up gradients: those of the others are longer than C and have no part in the canary's direction, the canary's is along it alone and longer than C.
+/// The real step of a plan, on synthetic gradients: those of the others are longer than C and have no part in the canary's direction, the canary's is along it alone and longer than C.
 ///
 /// Whoever calls this has the statistics: see the crate `audit`. What they find at a stated confidence is at most the plan's ε, unless something is wrong.
 pub struct CanaryAudit {
@@ -139,7 +139,7 @@ impl CanaryAudit {
         let parameters = device.zeros(coordinates);
         let mut run = self
             .account
-            .begin_training(&self.mechanism, "audit", "made-up gradients")?;
+            .begin_training(&self.mechanism, "audit", "synthetic gradients")?;
         let clip = self.plan.parameters().clip.start();
         let mut view = CanaryView {
             sum: 0.0,
@@ -255,7 +255,7 @@ impl Examples for Gradients {
     }
 
     fn name(&self) -> String {
-        "made-up gradients".to_owned()
+        "synthetic gradients".to_owned()
     }
 
     fn digest(&self) -> String {

@@ -1,4 +1,4 @@
-//! Made-up English, for experiments that anybody can repeat.
+//! Synthetic English, for experiments that anybody can repeat.
 //!
 //! Sentences come from a small grammar: subjects agree with their verbs, a document keeps to its topic, its tense, its person and its century, words follow Zipf's
 //! law, and numbers are mostly years, of which 1919, 1200, 2001 and 2002 are frequent. So there is something to learn at every

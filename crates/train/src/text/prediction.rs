@@ -129,7 +129,7 @@ mod tests {
         assert!(unigram.predict(&Rows::of_tokens(vec![9, 9], 1).unwrap()).is_err());
     }
 
-    /// One token of context halves the perplexity of made-up text, and two do better still: there is something to learn.
+    /// One token of context halves the perplexity of synthetic text, and two do better still: there is something to learn.
     #[test]
     fn made_up_text_has_something_to_learn() {
         let vocabulary =

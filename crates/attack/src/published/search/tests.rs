@@ -189,7 +189,7 @@ fn multisets(records: &[Record], most: usize) -> Vec<Vec<Record>> {
     all
 }
 
-/// A made-up table about made-up people: it has at least one solution unless `spoiled`.
+/// A synthetic table about synthetic people: it has at least one solution unless `spoiled`.
 fn made_up(random: &mut Seeded, attributes: &[Attribute], people: &[Record], spoiled: bool) -> Table {
     let condition = |random: &mut Seeded| {
         let attribute = random.below(attributes.len() as u64) as usize;

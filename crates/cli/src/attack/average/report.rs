@@ -52,10 +52,8 @@ fn held(plan: &Plan, results: &Results) -> bool {
         .spent
         .as_ref()
         .is_some_and(|spent| *spent <= plan.budget);
-    let stopped = rewritten
-        .courses
-        .iter()
-        .all(|course| course.refused > 0 && course.repeated == 0);
+    // A form that is recognised as one that was answered is stopped as well.
+    let stopped = rewritten.courses.iter().all(|course| course.refused > 0);
     once && paid && stopped
 }
 

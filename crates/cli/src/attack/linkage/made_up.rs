@@ -1,4 +1,4 @@
-//! Everything at once on made-up people, whose truth is known.
+//! Everything at once on synthetic people, whose truth is known.
 
 use super::reviews::{Reviewer, matched};
 use super::uniqueness::{Search, Uniqueness};
@@ -13,7 +13,7 @@ const PEOPLE_A_RECORD: u64 = 20;
 const PEOPLE_A_REVIEWER: u64 = 1_000;
 
 const CENSUS: &str = "\
-Made-up people: whole ZIP codes, whose populations are log-normal with a mean of 8,800 and at most 115,000; ages as in the census of the United States of 2000; birthdays even over \
+Synthetic people: whole ZIP codes, whose populations are log-normal with a mean of 8,800 and at most 115,000; ages as in the census of the United States of 2000; birthdays even over \
 the years; sexes equally many. Sweeney found 87 % singled out for 1990, Golle 63 % for 2000.";
 const HOSPITAL: &str = "\
 A hospital's table without names (one in ten of these people) and a voter list with names (seven in ten from 18 on):";

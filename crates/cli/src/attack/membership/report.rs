@@ -60,7 +60,7 @@ impl Report<'_> {
             json: self.json(&lines, &accused),
             title: "Deniable: tracing people from published means",
             introduction: format!(
-                "{} made-up studies of {} people and {} attributes, whose frequencies in the population are uniform between 0 and 1 and known. Each is tried on one \
+                "{} synthetic studies of {} people and {} attributes, whose frequencies in the population are uniform between 0 and 1 and known. Each is tried on one \
                  member and on one stranger. Seed {}.",
                 self.trials(),
                 self.people,

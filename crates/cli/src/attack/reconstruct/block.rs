@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Without a file the block is made up, and all of its two-way margins are published.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  deniable attack reconstruct block                          3000 made-up people, 504 cells, 230 published counts
+  deniable attack reconstruct block                          3000 synthetic people, 504 cells, 230 published counts
   deniable attack reconstruct block --people 300             … a smaller block is easier to see through
   deniable attack reconstruct block --template > mine.toml   a file to start from
   deniable attack reconstruct block mine.toml --json
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     /// How many people to make up
     #[arg(long, value_name = "N", default_value_t = 3000, conflicts_with = "file")]
     people: u64,
-    /// Where the made-up people and the noise start from
+    /// Where the synthetic people and the noise start from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// The ε of the private release that is shown for comparison
@@ -130,7 +130,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (name, block, truth) = match &arguments.file {
         None => {
             let (block, truth) = made_up(arguments.people, arguments.seed);
-            (format!("{} made-up people", arguments.people), block, Some(truth))
+            (
+                format!("{} synthetic people", arguments.people),
+                block,
+                Some(truth),
+            )
         }
         Some(path) => {
             let name = path.display().to_string();
@@ -302,7 +306,7 @@ impl Report<'_> {
             let inside = self.contains(truth);
             let _ = writeln!(
                 text,
-                "The made-up truth lies within {inside} of {} ranges.",
+                "The synthetic truth lies within {inside} of {} ranges.",
                 ranges.len()
             );
         }

@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     /// How many data sets are attacked at each noise [default: enough for 1024 people]
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
-    /// Where the made-up secrets, queries and the model's noise start
+    /// Where the synthetic secrets, queries and the model's noise start
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Draw the recovered part of the bits against the noise

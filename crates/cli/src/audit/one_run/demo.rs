@@ -1,4 +1,4 @@
-//! `deniable audit one-run`, alone: the whole on made-up text.
+//! `deniable audit one-run`, alone: the whole on synthetic text.
 
 use super::super::Claim;
 use super::canaries;
@@ -42,7 +42,7 @@ pub(super) struct DemoArguments {
     quiet: bool,
 }
 
-/// Bytes of made-up text that canaries hide in, and that models are measured on.
+/// Bytes of synthetic text that canaries hide in, and that models are measured on.
 const BYTES: usize = 8_000;
 /// A line is at most so long: most are one row of the model's.
 const LONGEST: usize = 40;
@@ -120,7 +120,7 @@ fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>,
     let text = lines(1);
     let size = text.lines().count() as u64 + arguments.canaries as u64 / 2;
     let mut entropy = OsEntropy::new().map_err(explained)?;
-    let planted = canaries::plant(&text, arguments.canaries, "made-up text", &mut entropy)?;
+    let planted = canaries::plant(&text, arguments.canaries, "synthetic text", &mut entropy)?;
     let path = folder.path().join("planted.txt");
     terminal::write_new_secret_file(&path, planted.text.as_bytes())?;
     let models = SmallModels::read(&path)?;
@@ -166,7 +166,7 @@ fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>,
     Ok(shown)
 }
 
-/// Made-up sentences, one a line.
+/// Synthetic sentences, one a line.
 fn lines(seed: u64) -> String {
     let text = made_up_text(BYTES, seed);
     let sentences = text

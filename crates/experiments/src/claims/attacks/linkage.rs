@@ -77,7 +77,7 @@ pub(super) fn singled_out() -> Result<Outcome, Fault> {
         pass,
     )
     .note(
-        "Made-up people of whole ZIP codes, with the sizes and ages of the United States in 2000. Sweeney found 87 % for 1990, Golle 63 % for 2000.",
+        "Synthetic people of whole ZIP codes, with the sizes and ages of the United States in 2000. Sweeney found 87 % for 1990, Golle 63 % for 2000.",
     )
     .figure(figure))
 }

@@ -87,7 +87,7 @@ pub(super) fn traced() -> Result<Outcome, Fault> {
         traced && kept && sees && below,
     )
     .note(format!(
-        "{STUDIES} made-up studies of {PEOPLE} people and {ATTRIBUTES} attributes, each tried on one member and one stranger; seed {seed}."
+        "{STUDIES} synthetic studies of {PEOPLE} people and {ATTRIBUTES} attributes, each tried on one member and one stranger; seed {seed}."
     ))
     .figure(figure))
 }

@@ -93,7 +93,7 @@ pub(super) fn additive() -> Result<Outcome, Fault> {
         broken.is_empty() && !vacuous,
     )
     .note(format!(
-        "{PEOPLE} made-up people with NaN, infinities and zeros of both signs; {} questions: {}. Noise at ε = {EPSILON} is far below a half, so answers are the exact numbers. \
+        "{PEOPLE} synthetic people with NaN, infinities and zeros of both signs; {} questions: {}. Noise at ε = {EPSILON} is far below a half, so answers are the exact numbers. \
          `scripts/hunt` looks for a query that is not additive.",
         QUESTIONS.len(),
         QUESTIONS.map(|(name, _)| name).join(", ")

@@ -11,7 +11,7 @@ use sql::Error;
 const PEOPLE: u64 = 4000;
 const QUERY: &str = "SELECT COUNT(*) FROM data WHERE age >= 40";
 
-/// Made-up ages, the same every time, and how many of them are 40 or more.
+/// Synthetic ages, the same every time, and how many of them are 40 or more.
 fn ages() -> (String, f64) {
     let mut state = 1u64;
     let mut csv = "age\n".to_owned();
@@ -63,7 +63,7 @@ pub(super) fn forty() -> Result<Outcome, Fault> {
         enough && scale && different,
     )
     .note(format!(
-        "{PEOPLE} made-up people in a CSV file, asked {runs} times with a fresh ledger each; each of the checks fails by chance with probability {FALSE_ALARM:e} or less. \
+        "{PEOPLE} synthetic people in a CSV file, asked {runs} times with a fresh ledger each; each of the checks fails by chance with probability {FALSE_ALARM:e} or less. \
          On the built-in sample: deniable query --epsilon 0.1 \"SELECT COUNT(*) FROM people WHERE age >= 40\"."
     )))
 }

@@ -162,7 +162,7 @@ pub(super) fn memorized() -> Result<Outcome, Fault> {
         ),
         first && share,
     )
-    .note("A small study: 6,000 made-up rows, 180 of them with the PIN. `deniable attack memorization --full` has the published size."))
+    .note("A small study: 6,000 synthetic rows, 180 of them with the PIN. `deniable attack memorization --full` has the published size."))
 }
 
 /// P2: with noise it is lost in the crowd; the published noise promises little, and a stated ε ≤ 8 hides it too.

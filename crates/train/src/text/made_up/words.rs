@@ -1,4 +1,4 @@
-//! The words of made-up text. Frequent ones come first: choices follow Zipf's law by place in a list.
+//! The words of synthetic text. Frequent ones come first: choices follow Zipf's law by place in a list.
 
 /// A subject that a document keeps to.
 pub(super) struct Topic {
