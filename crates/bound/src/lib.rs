@@ -28,6 +28,7 @@ mod choice;
 mod clustered;
 mod distinct;
 mod exec;
+mod given;
 mod grid;
 mod groups;
 mod integers;
@@ -57,6 +58,7 @@ pub use canonical::{
 };
 pub use choice::Secret;
 pub use distinct::{MOST_DISTINCT, count_distinct_within};
+pub use given::GivenRows;
 pub use grid::on_grid;
 pub use kind::Kind;
 pub use node::to_relational;

@@ -3,6 +3,7 @@
 use super::canonical::{MOST_TEXT, rows_of_texts, texts_in};
 use super::choice::Digest;
 use super::exec::BoundExec;
+use super::given::GivenRows;
 use super::node::{ContributionBound, Native};
 use super::owner_join::{AnyOrderExec, JoinRule, OwnerJoinExec, OwnerJoinNode};
 use super::owner_window::{OwnerWindowExec, OwnerWindowNode};
@@ -103,7 +104,8 @@ impl Reads {
                 }
                 LogicalPlan::TableScan(scan) => {
                     let provider = source_as_provider(&scan.source);
-                    reads.memory |= provider.is_ok_and(|provider| provider.is::<MemTable>());
+                    reads.memory |= provider
+                        .is_ok_and(|provider| provider.is::<MemTable>() || provider.is::<GivenRows>());
                 }
                 _ => {}
             }

@@ -167,8 +167,12 @@ fn is_plain_scan(scan: &DataSourceExec) -> bool {
     files.file_source().filter().is_none() && !learns && !options.pushdown_filters && !ordered
 }
 
-/// Whether all that a plan reads is in memory.
+/// Whether all that a plan reads is in memory, and public. Private rows in memory are read through an operator that says nothing of them ([`super::GivenRows`]), and so
+/// are those that a join of owners reads.
 fn in_memory(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if plan.is::<AnyOrderExec>() {
+        return false;
+    }
     if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
         return scan.data_source().is::<MemorySourceConfig>();
     }

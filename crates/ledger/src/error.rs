@@ -99,6 +99,14 @@ pub enum Error {
         /// The number of the charge that paid for it.
         charge: u64,
     },
+    /// Somebody else draws for the same question right now. Nothing was charged.
+    #[error(
+        "the same question is being answered, under entry {charge}\nhint: ask again: the saved answer costs nothing"
+    )]
+    BeingAnswered {
+        /// The number of the charge that pays for it.
+        charge: u64,
+    },
 }
 
 impl Error {

@@ -9,10 +9,14 @@ use crate::writing::{append, body_of, check_text, in_one_line, json, now};
 use crate::{Analyst, Entry, Error, Forecast, Left, Rules, Session, StoredAnswer, Verified};
 use accounting::{Epsilon, Event};
 use mechanism::{Charge, Receipt, Refusal};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never drawn again.
 const DRAWING: &str = "";
+
+/// Whoever has drawn saves within so many milliseconds, or is taken to have died. It decides who waits for whom, and nothing else.
+const DRAWING_LASTS: i64 = 3000;
 
 mod opening;
 #[cfg(test)]
@@ -78,7 +82,12 @@ impl Store {
         charge: Charge,
         once_since: Option<u64>,
     ) -> Result<Receipt, Refusal> {
-        let refused = |error: Error| Refusal::NotRecorded(in_one_line(&error));
+        let refused = |error: Error| match error {
+            Error::AnsweredMeanwhile { .. } | Error::BeingAnswered { .. } => {
+                Refusal::Elsewhere(in_one_line(&error))
+            }
+            error => Refusal::NotRecorded(in_one_line(&error)),
+        };
         let analyst = Analyst::named(analyst).map_err(refused)?;
         let analyst = analyst.name();
         let body = body_of(&charge).map_err(refused)?;
@@ -305,13 +314,21 @@ impl Store {
         since: u64,
     ) -> Result<Option<u64>, Error> {
         self.load(analyst)?;
-        let mut answered = std::collections::BTreeSet::new();
+        let (mut begun, mut done) = (BTreeMap::new(), BTreeSet::new());
         for record in self.backend.answers(question, u32::MAX)? {
             let AnswerBody { charge, answer } = record.body()?;
-            if record.number > since && answer != DRAWING {
+            if answer == DRAWING {
+                begun.insert(charge, record.time);
+                continue;
+            }
+            if record.number > since {
                 return Err(Error::AnsweredMeanwhile { charge });
             }
-            answered.insert(charge);
+            done.insert(charge);
+        }
+        let drawing = |charge: &u64, time: &i64| !done.contains(charge) && now() - *time < DRAWING_LASTS;
+        if let Some((charge, _)) = begun.iter().find(|(charge, time)| drawing(charge, time)) {
+            return Err(Error::BeingAnswered { charge: *charge });
         }
         for record in self.backend.charges(question, u32::MAX)? {
             record.check_itself()?;
@@ -319,7 +336,8 @@ impl Store {
             if normalised(&record.analyst) == analyst
                 && event == charge.event
                 && guarantee == charge.guarantee
-                && !answered.contains(&record.number)
+                && !begun.contains_key(&record.number)
+                && !done.contains(&record.number)
             {
                 return Ok(Some(record.number));
             }

@@ -261,10 +261,40 @@ fn who_overlooked_an_answer_is_not_charged() {
     let refused = session.charge(charge(pure("0.25"))).unwrap_err();
     assert!(refused.to_string().contains("answered meanwhile"), "{refused}");
     assert_eq!(other.charges().unwrap().len(), 1);
+    assert!(matches!(refused, mechanism::Refusal::Elsewhere(_)));
     // Who has seen it may still pay for another one.
     let since = other.head().unwrap().number;
     let mut session = other.resumable_session("ann", "q", since).unwrap();
     assert!(session.charge(charge(pure("0.25"))).is_ok());
+}
+
+/// Whoever asks while somebody draws for the same question waits, and is not charged; one who died does not keep others waiting.
+#[test]
+fn nobody_is_charged_while_the_same_is_drawn() {
+    let fresh = sqlite();
+    let (mut store, mut other) = (opened(&fresh).unwrap(), opened(&fresh).unwrap());
+    let since = store.head().unwrap().number;
+    let mut first = store.resumable_session("ann", "q", since).unwrap();
+    let number = first.charge(charge(pure("0.25"))).unwrap().number;
+    // Not drawn yet: whoever asks the same finishes it.
+    let since = other.head().unwrap().number;
+    let mut second = other.resumable_session("ann", "q", since).unwrap();
+    assert_eq!(second.charge(charge(pure("0.25"))).unwrap().number, number);
+    first.begin_drawing(number).unwrap();
+    let refused = second.charge(charge(pure("0.25"))).unwrap_err();
+    assert!(matches!(refused, mechanism::Refusal::Elsewhere(_)), "{refused}");
+    assert!(second.begin_drawing(number).is_err(), "drawn once");
+    // After a while nobody waits any more.
+    let mut waited = 0;
+    let again = loop {
+        match second.charge(charge(pure("0.25"))) {
+            Ok(receipt) => break receipt.number,
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(100)),
+        }
+        waited += 1;
+        assert!(waited < 600, "it waits for ever");
+    };
+    assert_ne!(again, number);
 }
 
 #[test]

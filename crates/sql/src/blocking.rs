@@ -30,6 +30,8 @@ use tokio::runtime::Handle;
 /// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
 const LOOKS: u32 = 40;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How often a question is begun, where others who began it do not finish.
+const MOST_ATTEMPTS: u32 = 4;
 
 /// A catalog, its ledger and its engine, for programs that wait for each answer. Its methods must not be called from asynchronous code: there, use [`crate::Dataset`].
 pub struct Dataset {
@@ -310,34 +312,37 @@ impl Dataset {
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Answered, Error> {
         let digest = question.digest(&self.shared.catalog);
-        // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
-        let before = store.head()?.number;
-        if let Some(answer) = self.saved_answer(question, &digest, store)? {
-            return self.told(answer, Origin::Saved, ask, store);
-        }
-        let (releases, mut saved) = {
-            let session = store.resumable_session(&ask.analyst, &digest, before)?;
-            let mut account = Account::open(session)?;
-            match self.released(question, &mut account, watch) {
+        let mut attempts = 0;
+        let (before, (releases, mut saved)) = loop {
+            // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
+            let before = store.head()?.number;
+            if let Some(answer) = self.saved_answer(question, &digest, store)? {
+                return self.told(answer, Origin::Saved, ask, store);
+            }
+            let outcome = {
+                let session = store.resumable_session(&ask.analyst, &digest, before)?;
+                self.released(question, &mut Account::open(session)?, watch)
+            };
+            match outcome {
+                Ok(released) => break (before, released),
                 Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
-                    drop(account);
                     return Err(self.over_budget(ask, question, store, refusal));
                 }
-                // Somebody else finishes the same charge, or has answered meanwhile. Theirs is the answer, and here nothing was drawn.
+                // Somebody else finishes the same charge, draws for the same question, or has answered it meanwhile. Theirs is the answer, and here nothing was drawn.
                 Err(
                     error @ (Error::Ledger(ledger::Error::NotAnswerable { .. })
-                    | Error::Mechanism(mechanism::Error::Refused(Refusal::NotRecorded(_)))),
+                    | Error::Mechanism(mechanism::Error::Refused(Refusal::Elsewhere(_)))),
                 ) => {
-                    drop(account);
-                    // Who draws now saves soon; what was refused is saved already.
-                    let drawing = matches!(error, Error::Ledger(_));
-                    let looks = if drawing { LOOKS } else { 1 };
-                    return match self.answer_of_another(question, &digest, store, looks) {
-                        Some(answer) => self.told(answer, Origin::Saved, ask, store),
-                        None => Err(error),
-                    };
+                    if let Some(answer) = self.answer_of_another(question, &digest, store) {
+                        return self.told(answer, Origin::Saved, ask, store);
+                    }
+                    // Who drew has died, or cannot be read.
+                    attempts += 1;
+                    if attempts == MOST_ATTEMPTS {
+                        return Err(error);
+                    }
                 }
-                other => other?,
+                Err(error) => return Err(error),
             }
         };
         let number = saved.cost.charge;
@@ -400,16 +405,10 @@ impl Dataset {
     }
 
     /// The answer that somebody else saved, or is about to.
-    fn answer_of_another(
-        &self,
-        question: &Question,
-        digest: &str,
-        store: &mut Store,
-        looks: u32,
-    ) -> Option<Answer> {
-        for look in 1..=looks {
+    fn answer_of_another(&self, question: &Question, digest: &str, store: &mut Store) -> Option<Answer> {
+        for _ in 0..LOOKS {
             match self.saved_answer(question, digest, store) {
-                Ok(None) if look < looks => std::thread::sleep(BETWEEN_LOOKS),
+                Ok(None) => std::thread::sleep(BETWEEN_LOOKS),
                 Ok(found) => return found,
                 Err(_) => return None,
             }

@@ -380,6 +380,16 @@ impl Reading<'_> {
                 let negated = *not_in != negated;
                 Parts::of("in").debug(negated).mark(of(expr)?).marks(values).end()
             }
+            // Ends of several types: see [`chain`].
+            Expr::Between(Between {
+                expr,
+                negated: not_between,
+                low,
+                high,
+            }) => Parts::of("between")
+                .debug(*not_between != negated)
+                .marks([of(expr)?, of(low)?, of(high)?])
+                .end(),
             plain if !negated => of(plain)?,
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if opposite(*op).is_some() => {
                 compared(opposite(*op).unwrap_or(*op), of(left)?, of(right)?)
@@ -453,21 +463,33 @@ impl Reading<'_> {
         match expr {
             // A function may have parameters that its name does not show.
             Expr::ScalarFunction(call) => parts = parts.debug(&call.func),
-            Expr::ScalarSubquery(inner) => {
-                parts = parts.mark(self.as_written(&inner.subquery)?.base);
-            }
+            Expr::ScalarSubquery(inner) => parts = parts.marks(self.subquery(&inner.subquery, rows)?),
             Expr::InSubquery(inner) => {
-                parts = parts.mark(self.as_written(&inner.subquery.subquery)?.base);
+                parts = parts.marks(self.subquery(&inner.subquery.subquery, rows)?);
             }
-            Expr::Exists(inner) => {
-                parts = parts.mark(self.as_written(&inner.subquery.subquery)?.base);
-            }
+            Expr::Exists(inner) => parts = parts.marks(self.subquery(&inner.subquery.subquery, rows)?),
             Expr::SetComparison(inner) => {
-                parts = parts.mark(self.as_written(&inner.subquery.subquery)?.base);
+                parts = parts.marks(self.subquery(&inner.subquery.subquery, rows)?);
             }
             _ => {}
         }
         Ok(parts.marks(below).end())
+    }
+
+    /// A subquery as it is written, and what the columns of the outer rows that it names are: by their names alone one could not tell.
+    fn subquery(&self, plan: &LogicalPlan, rows: &Relation) -> Result<Vec<Mark>, DataFusionError> {
+        let mut marks = vec![self.as_written(plan)?.base];
+        plan.apply_with_subqueries(|node| {
+            node.apply_expressions(|expr| {
+                expr.apply(|part| {
+                    if let Expr::OuterReferenceColumn(_, column) = part {
+                        marks.push(self.expression(&Expr::Column(column.clone()), rows)?);
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        })?;
+        Ok(marks)
     }
 }
 
@@ -479,6 +501,10 @@ fn chain(expr: &Expr, negated: bool) -> Option<Operator> {
             Operator::Or => (Operator::Or, Operator::And),
             _ => return None,
         },
+        // The value of a BETWEEN is compared with both ends in one type, which is that of two comparisons where the ends have the same.
+        Expr::Between(between) if !of_one_type(&[(*between.low).clone(), (*between.high).clone()]) => {
+            return None;
+        }
         Expr::Between(between) if between.negated => (Operator::Or, Operator::And),
         Expr::Between(_) => (Operator::And, Operator::Or),
         // The operand of a list of constants of several types is compared in a type of its own.
@@ -745,7 +771,7 @@ fn statistic_mark(
 
 /// Which meaning of SQL a saved answer is of: raised when the same words come to mean something else, as when integers were first divided without a fraction. That
 /// further ways to write a question are taken for the same is no reason: what was answered under a mark that is still made is still the answer.
-const MEANING: &str = "2";
+const MEANING: &str = "3";
 
 /// The mark of a whole question: what its parts release, in any order.
 pub(crate) fn together(mut releases: Vec<Mark>) -> Mark {

@@ -182,3 +182,32 @@ fn operators_that_are_not_on_the_list_are_refused() {
     // A hash join is for public rows that are in memory, and these are.
     assert!(planned(&relational).is_ok());
 }
+
+/// Rows in memory are held by a join where they are public, and not where a program gave them as private ones; whatever order or key it says of them is forgotten.
+#[test]
+fn private_rows_in_memory_are_no_public_ones() {
+    let batch = || {
+        let numbers: datafusion::arrow::array::ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+        RecordBatch::try_from_iter([("u", numbers)]).unwrap()
+    };
+    let context = session(SessionConfig::new().with_target_partitions(1), Arc::default());
+    let private = crate::GivenRows::new(batch().schema(), vec![batch()]).unwrap();
+    let public = MemTable::try_new(batch().schema(), vec![vec![batch()]]).unwrap();
+    context.register_table("private", Arc::new(private)).unwrap();
+    context.register_table("public", Arc::new(public)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let planned = |sql: &str| {
+        runtime.block_on(async {
+            context
+                .sql(sql)
+                .await
+                .unwrap()
+                .create_physical_plan()
+                .await
+                .map(|_| ())
+        })
+    };
+    let held = planned("SELECT count(*) FROM private JOIN public ON private.u = public.u");
+    assert!(held.unwrap_err().to_string().contains("is not on the list"));
+    planned("SELECT count(*) FROM public JOIN private ON private.u = public.u").unwrap();
+}

@@ -25,10 +25,9 @@ pub use version::{DataVersion, Every, with_version};
 use crate::Error;
 use crate::facts::{Facts, Range};
 use accounting::{Delta, Epsilon, PrivacyUnit};
+use bound::GivenRows;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::Schema;
-use datafusion::catalog::TableProvider;
-use datafusion::datasource::MemTable;
+use datafusion::arrow::datatypes::{Field, Schema};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -137,13 +136,13 @@ pub enum Source {
         /// The table, possibly with its schema: `people`, `clinic.people`, `"Odd.Schema".people`. Names are taken as written; quotes are for dots.
         table: String,
     },
-    /// Rows that the program holds in memory: `source = "memory"` in the catalog, and [`Catalog::provide`].
+    /// Rows that the program holds in memory: `source = "memory"` in the catalog, and [`Catalog::provide_batches`].
     Memory(Provided),
 }
 
 /// What a program provides for a table; nothing, until it does. Two are the same when they are the same object.
 #[derive(Clone, Default)]
-pub struct Provided(pub(crate) Option<Arc<dyn TableProvider>>);
+pub struct Provided(pub(crate) Option<Arc<GivenRows>>);
 
 impl PartialEq for Provided {
     fn eq(&self, other: &Self) -> bool {
@@ -186,45 +185,39 @@ impl Catalog {
         self.tables.get(&name.to_lowercase())
     }
 
-    /// Gives the rows of a table that is declared with `source = "memory"`, as batches of one schema.
+    /// Gives the rows of a table that is declared with `source = "memory"`, as batches of one schema. No batches are no rows: then the schema is the declared one, since whether a
+    /// question is accepted must not depend on rows. Name types rather than infer them from values, for the same reason.
     ///
     /// They belong to the version of the data that the catalog declares, as files do: provide other rows under another version.
     ///
     /// # Errors
     /// When no such table is declared, it has another source, or the batches have different schemas.
     pub fn provide_batches(&mut self, name: &str, batches: Vec<RecordBatch>) -> Result<(), Error> {
-        let schema = batches
-            .first()
-            .map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
-        let table = MemTable::try_new(schema, vec![batches]).map_err(|_| {
+        let Some(table) = self.tables.get_mut(&name.to_lowercase()) else {
+            return Err(Error::catalog(
+                format!("no table `{name}` is declared"),
+                "declare it in the catalog, with source = \"memory\" and its columns",
+            ));
+        };
+        if !matches!(table.source, Source::Memory(_)) {
+            return Err(Error::catalog(
+                format!("table `{name}` is declared with another source"),
+                "declare it with source = \"memory\"",
+            ));
+        }
+        let declared = || {
+            let field = |(name, facts): &(String, Facts)| Field::new(name, facts.kind.data_type(), true);
+            Arc::new(Schema::new(table.columns.iter().map(field).collect::<Vec<_>>()))
+        };
+        let schema = batches.first().map_or_else(declared, RecordBatch::schema);
+        let rows = GivenRows::new(schema, batches).map_err(|_| {
             Error::catalog(
                 format!("the batches for table `{name}` have different schemas"),
                 "give batches with the same columns and types",
             )
         })?;
-        self.provide(name, Arc::new(table))
-    }
-
-    /// The same from a table of the query engine. Before a question is charged its plan is checked as always, so only tables that are read by the engine's own operators are
-    /// accepted then.
-    ///
-    /// # Errors
-    /// When no such table is declared, or it has another source.
-    pub fn provide(&mut self, name: &str, rows: Arc<dyn TableProvider>) -> Result<(), Error> {
-        match self.tables.get_mut(&name.to_lowercase()) {
-            Some(table) if matches!(table.source, Source::Memory(_)) => {
-                table.source = Source::Memory(Provided(Some(rows)));
-                Ok(())
-            }
-            Some(_) => Err(Error::catalog(
-                format!("table `{name}` is declared with another source"),
-                "declare it with source = \"memory\"",
-            )),
-            None => Err(Error::catalog(
-                format!("no table `{name}` is declared"),
-                "declare it in the catalog, with source = \"memory\" and its columns",
-            )),
-        }
+        table.source = Source::Memory(Provided(Some(Arc::new(rows))));
+        Ok(())
     }
 }
 

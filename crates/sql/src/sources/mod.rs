@@ -25,7 +25,7 @@ pub use incident::incident;
 pub(crate) use postgres::{quoted_name, table_names};
 
 use crate::Error;
-use crate::catalog::{Source, Table};
+use crate::catalog::{Provided, Source, Table};
 use crate::facts::{Facts, Kind, Value};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
@@ -57,7 +57,8 @@ pub async fn provider(
             connection,
             table: named,
         } => postgres::provider(&what, connection, named, table).await,
-        Source::Memory(provided) => provided.0.clone().ok_or_else(|| {
+        Source::Memory(Provided(Some(rows))) => Ok(Arc::clone(rows) as Arc<dyn TableProvider>),
+        Source::Memory(Provided(None)) => Err({
             Error::catalog(
                 format!("{what} is to be given by the program that asks, and was not"),
                 "call Catalog::provide_batches before the dataset is made, or name a file as its source",

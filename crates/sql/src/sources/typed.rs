@@ -43,6 +43,10 @@ fn cast(column: Expr, from: &DataType, kind: Kind) -> Result<Option<Expr>, DataF
     if *from == to {
         return Ok(Some(column));
     }
+    // A column of which no value is known: what it is declared as, and nowhere there.
+    if *from == DataType::Null {
+        return Ok(Some(lit(ScalarValue::try_from(&to)?)));
+    }
     if let DataType::Dictionary(_, values) = from {
         return cast(try_cast(column, values.as_ref().clone()), values, kind);
     }

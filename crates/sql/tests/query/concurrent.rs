@@ -1,7 +1,7 @@
 //! The dataset of asynchronous programs: many questions at once, on any runtime, over files and over tables in memory.
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT};
-use sql::arrow::array::{Int64Array, RecordBatch, StringArray};
+use sql::arrow::array::{Int64Array, NullArray, RecordBatch, StringArray};
 use sql::{Ask, Catalog, Dataset};
 use std::sync::Arc;
 
@@ -165,6 +165,28 @@ fn tables_in_memory_are_asked_like_files() {
         .collect();
     for (found, exact) in numbers.concat().iter().zip([250.0, 1000.0, 750.0, 3500.0]) {
         assert!((found - exact).abs() < 3.0, "{numbers:?}");
+    }
+    // Whether anybody is in the table decides nothing but noise: no batches, and a column of NULL alone, are accepted.
+    let nobody = RecordBatch::try_from_iter([
+        ("person", Arc::new(Int64Array::from_iter_values(0..3)) as _),
+        ("ward", Arc::new(NullArray::new(3)) as _),
+        ("minutes", Arc::new(NullArray::new(3)) as _),
+    ]);
+    for batches in [Vec::new(), vec![nobody.unwrap()]] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut catalog = Catalog::parse(&text, folder.path()).unwrap();
+        catalog.provide_batches("visits", batches).unwrap();
+        let answer = runtime
+            .block_on(Dataset::new(catalog).query(&ask))
+            .unwrap()
+            .answer;
+        assert_eq!(answer.rows.len(), 2);
+        assert!(
+            answer
+                .rows
+                .iter()
+                .all(|row| row[1].value.as_f64().unwrap().abs() < 3.0)
+        );
     }
     assert!(catalog.provide_batches("nobody", Vec::new()).is_err());
     let other = batch(0..3).project(&[0]).unwrap();
