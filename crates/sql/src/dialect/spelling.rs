@@ -4,8 +4,8 @@ use super::RESERVED;
 use crate::Error;
 use datafusion::common::Column;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Fetch, Ident, LimitClause, ObjectNamePart, Query, Select, SelectItem, SetExpr,
-    TableFactor, Value, VisitMut, VisitorMut,
+    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Fetch, Ident, LimitClause, ObjectNamePart, Query,
+    Select, SelectItem, SetExpr, TableFactor, Value, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -119,12 +119,26 @@ pub(super) fn lists(expression: &mut Expr) -> Result<(), Error> {
     Ok(())
 }
 
-/// The members of `ARRAY[…]`, whatever it is cast to.
+/// The members of `ARRAY[…]`; of one that is cast, each cast to what the members are cast to.
 fn members(expression: &Expr) -> Option<Vec<Expr>> {
     match expression {
         Expr::Array(array) => Some(array.elem.clone()),
         Expr::Nested(inner) => members(inner),
-        Expr::Cast { expr, .. } => members(expr),
+        Expr::Cast {
+            expr,
+            data_type: DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)),
+            ..
+        } => {
+            let cast = |member: Expr| {
+                let mut cast = expression.clone();
+                if let Expr::Cast { expr, data_type, .. } = &mut cast {
+                    **expr = member;
+                    *data_type = (**element).clone();
+                }
+                cast
+            };
+            Some(members(expr)?.into_iter().map(cast).collect())
+        }
         _ => None,
     }
 }

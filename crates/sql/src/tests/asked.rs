@@ -654,3 +654,17 @@ fn no_statistic_takes_more_of_a_unit_than_its_grid_has_room_for() {
         }
     }
 }
+
+/// A cast of a list is one of its members: `{1.6, 7.4}::int[]` are 2 and 7.
+#[test]
+fn lists_are_cast_member_by_member() {
+    answers(
+        "SELECT COUNT(*) FROM orders WHERE y = ANY (ARRAY[1.6, 7.4]::int[])",
+        &[&["2"]],
+    );
+    answers(
+        "SELECT COUNT(*) FROM orders WHERE y = ANY (ARRAY[1.6, 7.4])",
+        &[&["0"]],
+    );
+    assert!(ask("SELECT COUNT(*) FROM orders WHERE y = ANY (ARRAY[1, 7]::text)").is_err());
+}
