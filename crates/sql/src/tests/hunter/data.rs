@@ -5,6 +5,7 @@ use crate::catalog::Catalog;
 use datafusion::arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::fs::File;
@@ -32,10 +33,12 @@ pub(super) enum Storage {
     ParquetInParts,
     /// The same in one part.
     ParquetWhole,
+    /// Batches that the program holds, a few rows each.
+    Memory,
 }
 
 impl Storage {
-    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::ParquetInParts, Self::ParquetWhole];
+    pub(super) const ALL: [Self; 4] = [Self::Csv, Self::ParquetInParts, Self::ParquetWhole, Self::Memory];
 }
 
 fn floats() -> Vec<Option<f64>> {
@@ -175,11 +178,38 @@ fn with_places(source: &str, format: &str, public: &Path) -> Catalog {
 
 /// The catalog of a database that [`write`] wrote.
 pub(super) fn catalog(directory: &Path, storage: Storage) -> Catalog {
-    let format = match storage {
-        Storage::Csv => "csv",
-        _ => "parquet",
+    match storage {
+        Storage::Csv => with_places("t", "csv", directory),
+        Storage::ParquetInParts | Storage::ParquetWhole => with_places("t", "parquet", directory),
+        Storage::Memory => {
+            let text = CATALOG
+                .replacen(
+                    "source = \"SOURCE\"\nformat = \"FORMAT\"\n",
+                    "source = \"memory\"\n",
+                    1,
+                )
+                .replace("PUBLIC", &directory.display().to_string());
+            let mut catalog = Catalog::parse(&text, directory).unwrap();
+            catalog
+                .provide_batches("t", batches(&directory.join("t")))
+                .unwrap();
+            catalog
+        }
+    }
+}
+
+/// The rows of all files, as they lie there.
+fn batches(directory: &Path) -> Vec<RecordBatch> {
+    let mut files: Vec<_> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    let read = |file| {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap();
+        reader.with_batch_size(3).build().unwrap().map(Result::unwrap)
     };
-    with_places("t", format, directory)
+    files.into_iter().flat_map(read).collect()
 }
 
 /// The catalog of a file that another program wrote, beside public tables.
@@ -214,7 +244,7 @@ pub(super) fn write(directory: &Path, people: &[(usize, &Person)], storage: Stor
         match storage {
             Storage::Csv => std::fs::write(file, csv(rows)).unwrap(),
             Storage::ParquetInParts => parquet(&file, rows, 4),
-            Storage::ParquetWhole => parquet(&file, rows, 1 << 20),
+            Storage::ParquetWhole | Storage::Memory => parquet(&file, rows, 1 << 20),
         }
     }
 }
