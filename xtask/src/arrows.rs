@@ -1,4 +1,4 @@
-//! `cargo xtask arrows`: dependencies between the workspace's crates only point down.
+//! `cargo xtask arrows`: dependencies between the workspace's crates only point down (and those between the stages of `sql`: see `stages`).
 //!
 //! Reads the manifests through `cargo metadata --no-deps`, which fetches nothing, and compares them with [`LEVELS`].
 
@@ -82,7 +82,9 @@ pub(crate) fn run(root: &Path) -> Outcome {
             "`cargo metadata --no-deps` must work: see what it says",
         )
     })?;
-    check(&graph)
+    let crates = check(&graph)?;
+    let stages = crate::stages::run(root)?;
+    Ok(format!("{crates}\n{stages}"))
 }
 
 fn read(root: &Path) -> Result<Graph, String> {

@@ -8,6 +8,7 @@ mod doc_section;
 mod finding;
 mod links;
 mod source;
+mod stages;
 mod steps;
 
 use finding::Outcome;
@@ -18,7 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test     everything that must hold: fmt, clippy, arrows, claims, links, tests, doc tests
-  arrows   dependencies between the crates only point down
+  arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   claims   every mechanism and sampler has its proof, and the tests it names exist
   links    every relative link in the documents at the root resolves";
 

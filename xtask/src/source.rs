@@ -131,7 +131,7 @@ fn outline_test_modules(path: &str, file: &syn::File) -> Vec<String> {
 }
 
 /// Whether the item exists in tests only: `#[test]`, `#[cfg(test)]` or `#[cfg(all(test, …))]`.
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub(crate) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         if attribute.path().is_ident("test") {
             return true;

@@ -5,7 +5,7 @@ mod sorting;
 use crate::terminal::{self, CliError, explained, fail, write_file_atomically};
 use crate::train::places;
 use clap::Args;
-use sql::catalog::{DraftOptions, draft};
+use sql::draft::{DraftOptions, draft};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 

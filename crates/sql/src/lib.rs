@@ -1,78 +1,52 @@
 //! Private SQL: whose rows, which bounds, what it costs, and only then an answer.
 //!
+//! A question walks through these modules once, and none of them knows a later one:
+//!
 //! ```text
-//! SQL ─ dialect ─► plan ─ frontier ─► rows with owners (relation) ─► statistics (aggregation) ─ price ─► ledger
-//!                           │                                                                            │ charged
-//!                           │        engine: bound, exact integers ◄─────────────────────────────────────┘
-//!                           │           └─► release (noise) ─► estimate (intervals)
-//!                           └─ post: HAVING, ORDER BY, arithmetic ◄──┘          └─► answer
+//! values ─ catalog ─ understand ─► price ─► ledger ─► run ─────────────► finish ─────────────────► dataset
+//! kinds,   what is   SQL, rows     ε and δ,  durable  sources, bounding:   noise, intervals, what     the entrance
+//! grids    declared  with owners,  limits,   charge   exact integers       the query does with them,
+//!                    statistics    cuts                per group            what is saved
 //! ```
 //!
-//! Everything left of the engine depends on the query and the catalog alone: whether a query is accepted, what it costs, how far off it may be.
-//! The engine sees a plain relational plan whose expressions are total. What it returns is private until `release` has added noise to it.
+//! Everything before `run` depends on the query and the catalog alone: whether a query is accepted, what it costs, how far off it may be. `sources`, which reads data,
+//! stands between `price` and `run`, so that the earlier ones cannot read any. The engine sees a plain relational plan whose expressions are total; what it returns is private
+//! until `finish::release` has added noise to it. `draft`, `tuning`, `sample` and `reference` are around questions. `cargo xtask arrows` checks the order.
 
-mod aggregation;
-mod answer;
-pub mod blocking;
-mod bounds;
 pub mod catalog;
-mod cut;
 mod dataset;
-mod description;
-mod dialect;
-mod engine;
-mod engines;
+pub mod draft;
 mod error;
-mod estimate;
-mod examples;
-mod explain;
-mod expression;
-mod facts;
-mod fingerprint;
-mod forecast;
-mod frontier;
-mod group_name;
-mod grouping_sets;
-mod mistakes;
+mod finish;
 #[cfg(test)]
 mod mutants;
-mod planner;
-mod post;
 mod price;
-mod publics;
-mod question;
 mod reference;
-mod relation;
-mod release;
-mod same;
+mod run;
 pub mod sample;
-mod saved;
-mod scalar;
 pub mod sources;
-mod spelling;
-mod steps;
 #[cfg(test)]
 mod tests;
 mod tuning;
-mod wanted_error;
+mod understand;
+mod values;
 
 /// The engine's Arrow, for tables in memory.
 pub use datafusion::arrow;
 
-pub use answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
-pub use blocking::{Answered, Stage, public_file_examples};
-pub use bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use catalog::Catalog;
-pub use cut::{CutEstimate, Share};
-pub use dataset::Dataset;
+pub use dataset::blocking::{self, Answered, Stage, public_file_examples};
+pub use dataset::{
+    AnsweredFor, Coding, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast, LeftOut,
+    MOST_QUESTIONS, OutputLine, Part, State, StatisticLine, Texts, WantedError, cost_of, encoding,
+    largest_fitting, left_out,
+};
 pub use error::{Error, OverBudget};
-pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
-pub use explain::{Explanation, OutputLine, Part, StatisticLine};
-pub use expression::allowed_functions;
-pub use facts::{Facts, Kind, Range, Value};
-pub use fingerprint::{Fingerprints, State};
-pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
-pub use question::Ask;
+pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
+pub use finish::cut::{CutEstimate, Share};
+pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
+pub use price::question::Ask;
 pub use reference::reference;
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
-pub use wanted_error::WantedError;
+pub use understand::expression::allowed_functions;
+pub use values::facts::{Facts, Kind, Range, Value};

@@ -1,8 +1,8 @@
 //! The reference of the SQL that is understood, made of the tables that the code itself looks names up in.
 
-use crate::aggregation::AGGREGATES;
-use crate::expression::{OPERATORS, PARTS, allowed_functions, function_names};
-use crate::scalar::to_char::WORDS;
+use crate::understand::aggregates::AGGREGATES;
+use crate::understand::expression::{OPERATORS, PARTS, allowed_functions, function_names};
+use crate::values::scalar::to_char::WORDS;
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
 const CLAUSES: [(&str, &str, &str); 32] = [
@@ -325,8 +325,8 @@ pub fn reference() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::Planner;
-    use crate::question::{Ask, Question};
+    use crate::price::question::{Ask, Question};
+    use crate::understand::planner::Planner;
     use std::path::Path;
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::refuse_to_overwrite;
 use crate::terminal::{CliError, Progress, explained};
-use sql::catalog::{DraftOptions, Source, Table, draft};
+use sql::catalog::{Source, Table};
+use sql::draft::{DraftOptions, draft};
 use sql::sources::{cluster, written};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;

@@ -3,7 +3,7 @@
 use super::table::Declared;
 use super::{Owner, Table};
 use crate::Error;
-use crate::facts::Kind;
+use crate::values::facts::Kind;
 use std::collections::BTreeMap;
 
 /// That each chain of `unit_through` ends at a table that names its units, and that units are named alike everywhere.

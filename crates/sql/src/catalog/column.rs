@@ -2,8 +2,8 @@
 
 use super::document::{Node, Section};
 use crate::Error;
-use crate::facts::{Facts, Kind, Range, Value};
-use crate::scalar::calendar;
+use crate::values::facts::{Facts, Kind, Range, Value};
+use crate::values::scalar::calendar;
 use std::sync::Arc;
 use toml::de::DeValue;
 use toml::value::{Date, Datetime, Offset};

@@ -4,9 +4,9 @@
 //! whether a query works, and what its columns are, would then depend on somebody's row.
 
 use super::document::{Node, Section};
-use super::draft::text;
+use super::toml_text::text;
 use crate::Error;
-use crate::facts::Facts;
+use crate::values::facts::Facts;
 use files::csv::{Encoding, Format};
 
 /// How the CSV files of a table are written.
@@ -69,7 +69,7 @@ impl CsvFormat {
 }
 
 /// The lines that declare how files are written, for a draft, as far as they are not written as most are. `tabs` says that their name ends in .tsv.
-pub(super) fn declared(format: &CsvFormat, tabs: bool) -> String {
+pub(crate) fn declared(format: &CsvFormat, tabs: bool) -> String {
     let mut lines = String::new();
     let usual = if tabs { b'\t' } else { b',' };
     match format.delimiter.filter(|delimiter| *delimiter != usual) {

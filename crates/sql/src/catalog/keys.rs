@@ -178,9 +178,9 @@ pub(super) const KEYS: &[Key] = &[
     key("data", "version", "text", r#""1""#, "What you call the present state of all data.", r#"version = "2026-11""#),
     key("data", "version_every", r#""day", "week", "month", "quarter" or "year""#, "no schedule", "Data that is new on a public schedule: the period of the calendar (UTC) is part of the version.", r#"version_every = "month""#),
 
-    key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "Of one unit, at most so many groups of a query count.", "groups = 4"),
-    key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "Of one unit, at most so many rows count in each group.", "rows_per_group = 4"),
-    key("limits", "rows", "whole number of at least 1", "as many as in one group", "Of one unit, at most so many rows count where all of them are in one group, as in a query that does not group.", "rows = 20"),
+    key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "At most this number of groups of a query counts for one unit.", "groups = 4"),
+    key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "At most this number of rows of one unit counts in each group.", "rows_per_group = 4"),
+    key("limits", "rows", "whole number of at least 1", "as many as in one group", "At most this number of rows of one unit counts where all of them are in one group, as in a query that does not group.", "rows = 20"),
     key("limits", "sums", "section", "none", "What one unit's sum of a column is clamped to where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
     key("limits", "by", "section", "none", "Limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
@@ -188,8 +188,8 @@ pub(super) const KEYS: &[Key] = &[
 
     key("limits.by", "*", "section", "none", "Limits of queries that group by this column alone.", "ward = { groups = 2 }"),
 
-    key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many groups of a query count.", "groups = 2"),
-    key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many rows count in each group.", "rows_per_group = 5"),
+    key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "At most this number of groups of a query counts for one unit.", "groups = 2"),
+    key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "At most this number of rows of one unit counts in each group.", "rows_per_group = 5"),
     key("limits.by.*", "sums", "section", "none", "What one unit's sum of a column is clamped to in one group.", "sums = { cost = [0, 900] }"),
 
     key("limits.by.*.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be in one group, with 0 between them.", "cost = [0, 900]"),
@@ -210,7 +210,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*", "each_row", "true or false", "false", "Each row is a unit, and nobody has two.", "each_row = true"),
     key("tables.*", "public", "true or false", "false", "Nobody's rows: read without noise.", "public = true"),
     key("tables.*", "unit_through", "section", "another of the four", "The unit is that of a row of another private table.", r#"unit_through = { column = "visit", table = "visits", key = "id" }"#),
-    key("tables.*", "rows_per_unit", "whole number of at least 1", "no promise", "Your word that a unit has at most so many rows. With 1, answers are more exact. If it is not true, privacy is not what is promised: `deniable check` tells.", "rows_per_unit = 1"),
+    key("tables.*", "rows_per_unit", "whole number of at least 1", "no promise", "A promise that a unit has at most this number of rows. With 1, answers are more exact. If it does not hold, neither does the guarantee: `deniable check` verifies it.", "rows_per_unit = 1"),
     key("tables.*", "clustered", "true or false", "false", "The rows of a unit lie next to each other: queries are then faster. Where that is not true they are right all the same.", "clustered = true"),
     key("tables.*", "keys", "list of lists of columns", "[]", "For public tables: columns of which no two rows agree in all.", r#"keys = [["code"], ["year", "region"]]"#),
     key("tables.*", "limits", "section", "those of `[limits]`", "Limits of this table.", "limits = { groups = 1 }"),
@@ -221,9 +221,9 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*.unit_through", "table", "name of a table", "", "The other table.", r#"table = "visits""#),
     key("tables.*.unit_through", "key", "name of a column", "", "Its column that equals `column`. Your word: no two rows there have the same.", r#"key = "id""#),
 
-    key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "Of one unit, at most so many groups of a query count.", "groups = 1"),
-    key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "Of one unit, at most so many rows count in each group.", "rows_per_group = 2"),
-    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "Of one unit, at most so many rows count where all of them are in one group, as in a query that does not group.", "rows = 20"),
+    key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "At most this number of groups of a query counts for one unit.", "groups = 1"),
+    key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "At most this number of rows of one unit counts in each group.", "rows_per_group = 2"),
+    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "At most this number of rows of one unit counts where all of them are in one group, as in a query that does not group.", "rows = 20"),
     key("tables.*.limits", "sums", "section", "none", "What one unit's sum of a column is clamped to where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
     key("tables.*.limits", "by", "section", "none", "Limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
@@ -231,8 +231,8 @@ pub(super) const KEYS: &[Key] = &[
 
     key("tables.*.limits.by", "*", "section", "none", "Limits of queries that group by this column alone.", "ward = { groups = 2 }"),
 
-    key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many groups of a query count.", "groups = 2"),
-    key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "Of one unit, at most so many rows count in each group.", "rows_per_group = 5"),
+    key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "At most this number of groups of a query counts for one unit.", "groups = 2"),
+    key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "At most this number of rows of one unit counts in each group.", "rows_per_group = 5"),
     key("tables.*.limits.by.*", "sums", "section", "none", "What one unit's sum of a column is clamped to in one group.", "sums = { cost = [0, 900] }"),
 
     key("tables.*.limits.by.*.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be in one group, with 0 between them.", "cost = [0, 900]"),

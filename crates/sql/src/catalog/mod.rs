@@ -7,23 +7,25 @@ mod check;
 mod column;
 mod csv;
 mod document;
-mod draft;
 mod file;
 mod keys;
 mod table;
+mod table_name;
 #[cfg(test)]
 mod tests;
+pub(crate) mod toml_text;
 mod version;
 
 pub(crate) use csv::UTF_16_HINT;
+pub(crate) use csv::declared as declared_format;
 pub use csv::{CsvFormat, Header};
-pub(crate) use draft::key_text;
-pub use draft::{DraftOptions, draft};
 pub use keys::reference;
+pub(crate) use table::is_postgres;
+pub(crate) use table_name::{quoted, quoted_name};
 pub use version::{DataVersion, Every, with_version};
 
 use crate::Error;
-use crate::facts::{Facts, Range};
+use crate::values::facts::{Facts, Range};
 use accounting::{Delta, Epsilon, PrivacyUnit};
 use bound::GivenRows;
 use datafusion::arrow::array::RecordBatch;

@@ -5,7 +5,7 @@ use super::csv::{Header, format};
 use super::document::{Node, Place, Section};
 use super::{Limits, Owner, Provided, Source, Table};
 use crate::Error;
-use crate::facts::{Facts, Kind, Range};
+use crate::values::facts::{Facts, Kind, Range};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -102,7 +102,7 @@ fn range(node: &Node<'_>) -> Result<Range, Error> {
 }
 
 /// Whether this names a PostgreSQL database rather than a file.
-pub(super) fn is_postgres(text: &str) -> bool {
+pub(crate) fn is_postgres(text: &str) -> bool {
     text.starts_with("postgres://") || text.starts_with("postgresql://")
 }
 
@@ -157,7 +157,7 @@ fn source(section: &mut Section<'_>, surroundings: &Surroundings<'_>) -> Result<
             ));
         };
         let table = named.name()?.to_owned();
-        if crate::sources::quoted_name(&table).is_none() {
+        if super::quoted_name(&table).is_none() {
             return Err(named.wrong(
                 "this is not the name of a table",
                 "write it as name or schema.name; a part with a dot in it goes in double quotes",

@@ -6,7 +6,7 @@ use super::incident::incident;
 use super::{converted, provider};
 use crate::Error;
 use crate::catalog::{Catalog, Limits, Owner, Table};
-use crate::facts::{Facts, Kind, Value};
+use crate::values::facts::{Facts, Kind, Value};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::common::{ScalarValue, TableReference};

@@ -7,7 +7,7 @@ use super::files::files;
 use super::header::{header, open};
 use crate::Error;
 use crate::catalog::Table;
-use crate::facts::Kind;
+use crate::values::facts::Kind;
 use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};

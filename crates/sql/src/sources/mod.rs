@@ -22,13 +22,13 @@ pub use cluster::{Progress, cluster};
 pub use header::written;
 pub use incident::incident;
 
-pub(crate) use postgres::{quoted_name, table_names};
+pub(crate) use postgres::table_names;
 
 use crate::Error;
 use crate::catalog::{Provided, Source, Table};
-use crate::facts::{Facts, Kind, Value};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
+use crate::values::facts::{Facts, Kind, Value};
 use bound::{canonical, canonical_identifier, canonical_within};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;

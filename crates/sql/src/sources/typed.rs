@@ -4,7 +4,7 @@
 //! overflow when they become microseconds. Those go another way here, and pairs that nobody needs are refused when the table is opened, which
 //! depends on its schema alone.
 
-use crate::facts::Kind;
+use crate::values::facts::Kind;
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;

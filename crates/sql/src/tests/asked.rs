@@ -1,8 +1,8 @@
 //! SQL that people ask, over a small table whose answers one can count: with ε so large that the noise is nothing.
 
 use super::movement::question;
-use crate::aggregation::Selection;
-use crate::blocking::Dataset;
+use crate::dataset::blocking::Dataset;
+use crate::understand::aggregation::Selection;
 use crate::{Answer, Ask, Catalog, Cell, Error};
 use serde_json::Value;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Rows as examples for training: how they are coded comes from the catalog alone, and no row can raise an error.
 
-use crate::blocking::Dataset;
+use crate::dataset::blocking::Dataset;
 use crate::{Catalog, Coding, Error, Kind, encoding, left_out, public_file_examples};
 use std::path::Path;
 

@@ -1,13 +1,13 @@
 //! How far the exact statistics of a query move between two databases, against what the price says they may.
 
 use crate::Error;
-use crate::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
 use crate::catalog::Catalog;
-use crate::engine::{Measured, ask, form, measure};
-use crate::engines::Engines;
-use crate::planner::Planner;
-use crate::publics::Publics;
-use crate::question::{Ask, Question};
+use crate::price::question::{Ask, Question};
+use crate::run::engine::{Measured, ask, form, measure};
+use crate::run::engines::Engines;
+use crate::run::publics::Publics;
+use crate::understand::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
+use crate::understand::planner::Planner;
 use bound::{Form, Secret};
 use datafusion::prelude::SessionConfig;
 use exact::{Integer, Rational};

@@ -3,7 +3,7 @@
 use super::movement::{Database, check, question};
 use super::neighbours::{Row, Unit, catalog, write};
 use crate::Ask;
-use crate::blocking::Dataset;
+use crate::dataset::blocking::Dataset;
 use bound::Form;
 
 fn row(group: &'static str, x: &'static str, y: &'static str) -> Row {
@@ -77,12 +77,13 @@ fn many_texts_of_a_row_mean_few_rows_at_once() {
             of(&|place| format!("m{place}"), ", ")
         );
         let question = question(&sql, &catalog)?;
-        let engines = crate::engines::Engines::new(datafusion::prelude::SessionConfig::new());
+        let engines = crate::run::engines::Engines::new(datafusion::prelude::SessionConfig::new());
         super::movement::runtime().block_on(async {
-            let publics = crate::publics::Publics::default();
+            let publics = crate::run::publics::Publics::default();
             let aggregation = &question.split.aggregations[0];
             let secret = bound::Secret::new("ab").unwrap();
-            let asked = crate::engine::ask(aggregation, crate::engine::form(&aggregation.rows), &secret)?;
+            let asked =
+                crate::run::engine::ask(aggregation, crate::run::engine::form(&aggregation.rows), &secret)?;
             Ok(asked.prepare(&publics, &engines, &catalog).await?.batch_sizes())
         })
     };
@@ -393,7 +394,8 @@ fn a_key_that_no_private_value_determines() {
 fn an_integer_key_compared_as_a_float_is_none() {
     let here = tempfile::tempdir().unwrap();
     let catalog = catalog(here.path(), "add_remove");
-    let form = |sql: &str| crate::engine::form(&question(sql, &catalog).unwrap().split.aggregations[0].rows);
+    let form =
+        |sql: &str| crate::run::engine::form(&question(sql, &catalog).unwrap().split.aggregations[0].rows);
     assert_eq!(
         form("SELECT COUNT(*) FROM own JOIN keyed ON keyed.g = own.g"),
         Form::Plain
@@ -427,7 +429,7 @@ fn derived_facts_are_enforced() {
     ] {
         let question = question(sql, &catalog).unwrap();
         assert_eq!(
-            crate::engine::form(&question.split.aggregations[0].rows),
+            crate::run::engine::form(&question.split.aggregations[0].rows),
             expected,
             "{sql}"
         );

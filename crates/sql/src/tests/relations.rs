@@ -3,8 +3,8 @@
 
 use super::movement::question;
 use crate::Ask;
-use crate::blocking::Dataset;
 use crate::catalog::Catalog;
+use crate::dataset::blocking::Dataset;
 use datafusion::arrow::array::Array;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};

@@ -2,7 +2,8 @@
 
 use super::FoundLimits;
 use crate::Error;
-use crate::catalog::{Catalog, Limits, key_text};
+use crate::catalog::toml_text::key as key_text;
+use crate::catalog::{Catalog, Limits};
 use std::fmt::Write;
 use std::path::Path;
 

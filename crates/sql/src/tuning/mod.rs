@@ -14,10 +14,10 @@ mod spread;
 
 pub use edit::{with_limits, without_found_bounds};
 
-use crate::blocking::{Dataset, Stage};
 use crate::catalog::{Catalog, Limits, Owner, Table};
-use crate::facts::{Facts, Kind, Range};
-use crate::question::Ask;
+use crate::dataset::blocking::{Dataset, Stage};
+use crate::price::question::Ask;
+use crate::values::facts::{Facts, Kind, Range};
 use crate::{Answer, Error};
 use accounting::{Delta, Epsilon, smallest_multiplier};
 use choice::{Histogram, Noise, Tail};

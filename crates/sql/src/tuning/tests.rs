@@ -3,7 +3,7 @@
 use super::choice::{Histogram, Noise, Tail};
 use super::spread::{best_pair, in_proportion};
 use super::*;
-use crate::answer::Cost;
+use crate::finish::answer::Cost;
 
 const NOISE: Noise = Noise {
     laplace: std::f64::consts::SQRT_2,

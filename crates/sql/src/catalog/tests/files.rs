@@ -1,6 +1,6 @@
 use super::{SMALL, WHOLE, read};
 use crate::catalog::{Catalog, LedgerPlace, Limits, Owner, Source};
-use crate::facts::{Kind, Range, Value};
+use crate::values::facts::{Kind, Range, Value};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
 use std::path::PathBuf;
 

@@ -1,4 +1,3 @@
-mod drafts;
 mod files;
 mod keys;
 mod mistakes;

@@ -1,9 +1,9 @@
 use super::{run, shown, table};
 use crate::catalog::{Source, Table};
-use crate::facts::Kind;
 use crate::sources::cluster::cluster_within;
 use crate::sources::tests_support::parquet;
 use crate::sources::{Progress, cluster};
+use crate::values::facts::Kind;
 use datafusion::arrow::array::*;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Int64Type};

@@ -1,6 +1,6 @@
 use super::{count, rows, shown, table};
 use crate::catalog::Source;
-use crate::facts::Kind;
+use crate::values::facts::Kind;
 use std::path::{Path, PathBuf};
 
 fn file(directory: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {

@@ -1,8 +1,9 @@
 //! These need a PostgreSQL server.
 
 use super::{count, rows, run, shown, table};
-use crate::catalog::{Catalog, DraftOptions, Owner, Source, draft};
-use crate::facts::Kind;
+use crate::catalog::{Catalog, Owner, Source};
+use crate::draft::{DraftOptions, draft};
+use crate::values::facts::Kind;
 use tokio_postgres::NoTls;
 
 fn connection() -> String {
@@ -230,7 +231,7 @@ fn examples_are_the_same_wherever_a_database_puts_its_rows() {
     let catalog = Catalog::parse(&catalog, std::path::Path::new("/")).unwrap();
     let visits = table(source("moved.visits"), &[("id", Kind::Int), ("cost", Kind::Int)]);
     let encoding = crate::encoding(&catalog, "visits", "urgent", &[]).unwrap();
-    let dataset = crate::blocking::Dataset::new(catalog).unwrap();
+    let dataset = crate::dataset::blocking::Dataset::new(catalog).unwrap();
     let read = || {
         let examples = dataset.examples("visits", &encoding).unwrap();
         (

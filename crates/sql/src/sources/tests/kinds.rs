@@ -1,6 +1,6 @@
-use crate::facts::Kind;
 use crate::sources::tests_support::run;
 use crate::sources::typed::converted;
+use crate::values::facts::Kind;
 use datafusion::arrow::array::*;
 use datafusion::arrow::datatypes::{DataType, i256};
 use datafusion::common::Column;

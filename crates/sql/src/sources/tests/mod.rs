@@ -10,7 +10,7 @@ use super::tests_support::run;
 use super::{Texts, typed_scan};
 use crate::Error;
 use crate::catalog::{Source, Table};
-use crate::facts::{Facts, Kind};
+use crate::values::facts::{Facts, Kind};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::util::pretty::pretty_format_batches;

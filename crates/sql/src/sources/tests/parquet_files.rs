@@ -1,7 +1,7 @@
 use super::{count, rows, shown, table};
 use crate::catalog::Source;
-use crate::facts::Kind;
 use crate::sources::tests_support::parquet;
+use crate::values::facts::Kind;
 use datafusion::arrow::array::*;
 use datafusion::arrow::datatypes::{Int8Type, UInt16Type};
 use std::sync::Arc;

@@ -20,13 +20,13 @@ mod data;
 mod queries;
 
 use super::movement::{Vector, question, runtime, vectors};
-use crate::aggregation::Measure;
 use crate::catalog::Catalog;
-use crate::engine::{ask, form, measure};
-use crate::engines::Engines;
 use crate::mutants::{Mutant, with};
-use crate::publics::Publics;
-use crate::question::Question;
+use crate::price::question::Question;
+use crate::run::engine::{ask, form, measure};
+use crate::run::engines::Engines;
+use crate::run::publics::Publics;
+use crate::understand::aggregation::Measure;
 use bound::Secret;
 use data::{Person, Storage};
 use datafusion::prelude::SessionConfig;

@@ -1,0 +1,576 @@
+//! A dataset that can be asked by a thread that waits for the answer: what the command line uses, and what [`crate::Dataset`] runs on threads of its own.
+
+use crate::Error;
+use crate::catalog::{Catalog, LedgerPlace};
+use crate::dataset::description::describe;
+use crate::dataset::examples::{self, Encoding, Examples, Texts};
+use crate::dataset::explain::{Explanation, explain};
+use crate::finish::answer::{Answer, Cost, answer};
+use crate::finish::cut::{self, CutEstimate};
+use crate::finish::estimate::CONFIDENCE;
+use crate::finish::post;
+use crate::finish::release::{Released, release};
+use crate::finish::saved::Saved;
+use crate::price::bounds::bounds;
+use crate::price::question::{Ask, Question};
+use crate::run::engine::{ask as plan_of, form, measure};
+use crate::run::engines::Engines;
+use crate::run::publics::Publics;
+use crate::understand::planner::Planner;
+use accounting::{Budget, Delta, Promise};
+use bound::Secret;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use exact::ratio;
+use ledger::{Place, Rules, Store};
+use mechanism::{Account, Refusal};
+use noise::{Entropy, OsEntropy};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
+const LOOKS: u32 = 40;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How often a question is begun, where others who began it do not finish.
+const MOST_ATTEMPTS: u32 = 4;
+
+/// A catalog, its ledger and its engine, for programs that wait for each answer. Its methods must not be called from asynchronous code: there, use [`crate::Dataset`].
+pub struct Dataset {
+    shared: Arc<Shared>,
+    runtime: Runtime,
+}
+
+/// What all questions about a dataset share.
+pub(crate) struct Shared {
+    catalog: Catalog,
+    threads: usize,
+    /// Made by the first question: what only looks at a budget needs neither.
+    planner: OnceLock<Planner>,
+    engines: OnceLock<Engines>,
+}
+
+impl Shared {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            threads: std::thread::available_parallelism().map_or(2, usize::from),
+            planner: OnceLock::new(),
+            engines: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+}
+
+/// Where the engine's tasks run.
+enum Runtime {
+    Own(tokio::runtime::Runtime),
+    /// That of the program, whose tasks wait on other threads.
+    Callers(Handle),
+}
+
+impl Runtime {
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match self {
+            Self::Own(runtime) => runtime.block_on(future),
+            Self::Callers(handle) => handle.block_on(future),
+        }
+    }
+}
+
+impl std::fmt::Debug for Dataset {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Dataset({})", self.shared.catalog.name)
+    }
+}
+
+/// An answer, and where it came from.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Answer,
+    /// Whether the same was released before, so that it cost nothing now.
+    pub repeated: bool,
+    /// Whether an earlier charge paid for it, whose run was interrupted before its answer was saved.
+    pub resumed: bool,
+    /// What may still be spent by who asked, as an ε of one further release.
+    pub left: ledger::Left,
+}
+
+/// What paid for an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It was released before.
+    Saved,
+    /// An earlier charge without an answer.
+    Resumed,
+    /// A new charge.
+    Charged,
+}
+
+/// How far a question has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It was understood and priced.
+    Understood,
+    /// It was charged, for good. Now the data is read.
+    Charged,
+    /// The data was read. Now noise is drawn, which is done once under a charge.
+    Measured,
+    /// The noise was drawn; saving it and the query's own SQL over it are left.
+    Drawn,
+}
+
+impl Dataset {
+    /// A dataset with this catalog.
+    ///
+    /// # Errors
+    /// When no threads can be started.
+    pub fn new(catalog: Catalog) -> Result<Self, Error> {
+        let shared = Shared::new(catalog);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(shared.threads)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::File {
+                what: "the engine's threads could not be started".to_owned(),
+                why: error.kind(),
+                hint: "does the system allow more threads?".to_owned(),
+            })?;
+        Ok(Self {
+            shared: Arc::new(shared),
+            runtime: Runtime::Own(runtime),
+        })
+    }
+
+    /// One that runs its tasks there. Its methods may then be called on threads that are allowed to wait.
+    pub(crate) fn on(shared: Arc<Shared>, handle: Handle) -> Self {
+        Self {
+            shared,
+            runtime: Runtime::Callers(handle),
+        }
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Catalog {
+        &self.shared.catalog
+    }
+
+    /// Where the ledger is.
+    pub fn place(&self) -> Place {
+        match &self.shared.catalog.budget.ledger {
+            LedgerPlace::File(path) => Place::File(path.clone()),
+            // The tables of the database can be written by whoever can write the ledger in them; this file cannot.
+            LedgerPlace::Postgres(connection) => Place::PostgresKeepingHead {
+                address: connection.clone(),
+                head: self.shared.catalog.directory.join("deniable.ledger.head"),
+            },
+        }
+    }
+
+    /// The rules that the catalog states. Half of δ is set aside for groups whose names are private.
+    pub fn rules(&self) -> Result<Rules, Error> {
+        let budget = &self.shared.catalog.budget;
+        let pure = budget.delta == Delta::ZERO;
+        let limit = if pure {
+            Promise::Pure(budget.epsilon.clone())
+        } else {
+            Promise::Approximate(budget.epsilon.clone(), budget.delta.clone())
+        };
+        let reserve = if pure {
+            Delta::ZERO
+        } else {
+            Delta::rounded_down(&(budget.delta.as_rational() * ratio(1, 2)))?
+        };
+        Ok(Rules {
+            budget: Budget::new(limit, self.shared.catalog.unit.clone()),
+            reserve,
+            shares: budget.shares.clone(),
+        })
+    }
+
+    /// The ledger, made if it is not there yet.
+    pub fn ledger(&self) -> Result<Store, Error> {
+        Ok(Store::open(&self.place(), &self.rules()?)?)
+    }
+
+    pub(crate) fn understand(&self, ask: &Ask) -> Result<Question, Error> {
+        let planner = match self.shared.planner.get() {
+            Some(planner) => planner,
+            None => {
+                let made = Planner::new(&self.shared.catalog)?;
+                self.shared.planner.get_or_init(|| made)
+            }
+        };
+        self.runtime
+            .block_on(Question::new(ask, &self.shared.catalog, planner))
+    }
+
+    /// The rows of a table as examples for training: private, for a loop that charges and clips.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
+        let session = self.engines().first()?;
+        self.runtime
+            .block_on(examples::read(&self.shared.catalog, &session, table, encoding))
+    }
+
+    /// The rows of a public table as examples, coded as a model was trained: to measure it on.
+    ///
+    /// # Errors
+    /// When the table is private, lacks a column, or cannot be read.
+    pub fn public_examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
+        let session = self.engines().public()?;
+        self.runtime.block_on(examples::read_public_table(
+            &self.shared.catalog,
+            &session,
+            table,
+            encoding,
+        ))
+    }
+
+    /// A column of text, with each row's owner: private, for a loop that charges and clips.
+    ///
+    /// # Errors
+    /// When there is no such column of text, or the table cannot be read.
+    pub fn texts(&self, table: &str, column: &str) -> Result<Texts, Error> {
+        let session = self.engines().first()?;
+        self.runtime.block_on(examples::read_texts(
+            &self.shared.catalog,
+            &session,
+            table,
+            column,
+        ))
+    }
+
+    /// Answers SHOW TABLES and DESCRIBE from the catalog, which is public: nothing is read and nothing charged. `None` for any other question.
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn describe(&self, sql: &str) -> Result<Option<Answer>, Error> {
+        describe(sql, &self.shared.catalog)
+    }
+
+    /// What a query would do and cost. Spends nothing, reads no data.
+    pub fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
+        let question = self.understand(ask)?;
+        explain(&question, &self.shared.catalog, group_size)
+    }
+
+    /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
+    pub fn cut_before(&self, ask: &Ask) -> Result<Vec<CutEstimate>, Error> {
+        let question = self.understand(ask)?;
+        let about: Vec<String> = (0..question.visible).map(|place| question.about(place)).collect();
+        let Some(mut store) = Store::open_existing(&self.place())? else {
+            return Ok(Vec::new());
+        };
+        let mut found: Vec<CutEstimate> = Vec::new();
+        for charge in store
+            .charges()?
+            .into_iter()
+            .rev()
+            .filter(|charge| charge.answered)
+        {
+            let stored = store.stored_answer(&charge.question)?;
+            let saved = stored.and_then(|stored| serde_json::from_str::<Saved>(&stored.answer).ok());
+            for estimate in saved.into_iter().flat_map(|saved| saved.cut) {
+                let known = found.iter().any(|other| other.about == estimate.about);
+                if about.contains(&estimate.about) && !known {
+                    found.push(estimate);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
+    pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
+        self.query_watched(ask, &mut |_| ())
+    }
+
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first.
+    pub fn query_watched(&self, ask: &Ask, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
+        // What is refused leaves no trace, not even an empty ledger.
+        let question = self.understand(ask)?;
+        watch(Stage::Understood);
+        self.answered(ask, &question, &mut self.ledger()?, watch)
+    }
+
+    /// The same with a ledger that is open already.
+    pub fn query_with(&self, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
+        let question = self.understand(ask)?;
+        self.answered(ask, &question, store, &mut |_| ())
+    }
+
+    fn answered(
+        &self,
+        ask: &Ask,
+        question: &Question,
+        store: &mut Store,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Answered, Error> {
+        let digest = question.digest(&self.shared.catalog);
+        let mut attempts = 0;
+        let (before, (releases, mut saved)) = loop {
+            // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
+            let before = store.head()?.number;
+            if let Some(answer) = self.saved_answer(question, &digest, store)? {
+                return self.told(answer, Origin::Saved, ask, store);
+            }
+            let outcome = {
+                let session = store.resumable_session(&ask.analyst, &digest, before)?;
+                self.released(question, &mut Account::open(session)?, watch)
+            };
+            match outcome {
+                Ok(released) => break (before, released),
+                Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
+                    return Err(self.over_budget(ask, question, store, refusal));
+                }
+                // Somebody else finishes the same charge, draws for the same question, or has answered it meanwhile. Theirs is the answer, and here nothing was drawn.
+                Err(
+                    error @ (Error::Ledger(ledger::Error::NotAnswerable { .. })
+                    | Error::Mechanism(mechanism::Error::Refused(Refusal::Elsewhere(_)))),
+                ) => {
+                    if let Some(answer) = self.answer_of_another(question, &digest, store) {
+                        return self.told(answer, Origin::Saved, ask, store);
+                    }
+                    // Who drew has died, or cannot be read.
+                    attempts += 1;
+                    if attempts == MOST_ATTEMPTS {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let number = saved.cost.charge;
+        let origin = if number <= before {
+            Origin::Resumed
+        } else {
+            Origin::Charged
+        };
+        // What was drawn is saved before the query's own SQL sees it: what that does, and for how long, is the analyst's choice.
+        let session = self.engines().public()?;
+        let shown = |question| self.shown(question, &releases, &session, saved.cost.clone());
+        let answer = if saved.suffices() {
+            self.save(&saved, &digest, ask, store)?;
+            shown(question)?
+        } else {
+            let answer = shown(question)?;
+            saved.answer = Some(answer.clone());
+            self.save(&saved, &digest, ask, store)?;
+            answer
+        };
+        self.told(answer, origin, ask, store)
+    }
+
+    fn save(&self, saved: &Saved, digest: &str, ask: &Ask, store: &mut Store) -> Result<(), Error> {
+        let text = serde_json::to_string(saved).expect("an answer is plain data");
+        Ok(store.record_answer(saved.cost.charge, digest, &ask.analyst, &text)?)
+    }
+
+    fn told(&self, answer: Answer, origin: Origin, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
+        Ok(Answered {
+            answer,
+            repeated: origin == Origin::Saved,
+            resumed: origin == Origin::Resumed,
+            left: store.left(&ask.analyst)?,
+        })
+    }
+
+    /// The answer from what was released before for the same question; `None` when nothing was, or it cannot be read.
+    fn saved_answer(
+        &self,
+        question: &Question,
+        digest: &str,
+        store: &mut Store,
+    ) -> Result<Option<Answer>, Error> {
+        let Some(stored) = store.stored_answer(digest)? else {
+            return Ok(None);
+        };
+        let Ok(saved) = serde_json::from_str::<Saved>(&stored.answer) else {
+            return Ok(None);
+        };
+        if saved.written == question.as_written()?.hexadecimal() && saved.answer.is_some() {
+            return Ok(saved.answer);
+        }
+        let Some(releases) = saved.released(&question.pieces(&self.shared.catalog)) else {
+            return Ok(None);
+        };
+        let session = self.engines().public()?;
+        self.shown(question, &releases, &session, saved.cost.clone())
+            .map(Some)
+    }
+
+    /// The answer that somebody else saved, or is about to.
+    fn answer_of_another(&self, question: &Question, digest: &str, store: &mut Store) -> Option<Answer> {
+        for _ in 0..LOOKS {
+            match self.saved_answer(question, digest, store) {
+                Ok(None) => std::thread::sleep(BETWEEN_LOOKS),
+                Ok(found) => return found,
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Charges, measures, and only then draws: see `Store::resumable_session`.
+    fn released(
+        &self,
+        question: &Question,
+        account: &mut Account<ledger::Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<(Vec<Released>, Saved), Error> {
+        let engines = self.engines();
+        let session = engines.public()?;
+        // Whatever can be refused is refused before the charge.
+        self.rehearse(question, &session)?;
+        let publics =
+            self.runtime
+                .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
+        let mut prepared = Vec::new();
+        for aggregation in &question.split.aggregations {
+            let asked = plan_of(aggregation, form(&aggregation.rows), &secret()?)?;
+            prepared.push(
+                self.runtime
+                    .block_on(asked.prepare(&publics, engines, &self.shared.catalog))?,
+            );
+        }
+        let reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
+        watch(Stage::Charged);
+        let mut measured = Vec::new();
+        for (aggregation, prepared) in question.split.aggregations.iter().zip(prepared) {
+            let measuring = measure(prepared, &aggregation.statistics, engines);
+            measured.push(self.runtime.block_on(measuring)?);
+        }
+        watch(Stage::Measured);
+        let receipt = reservation.receipt().clone();
+        account.ledger_mut().begin_drawing(receipt.number)?;
+        let mut tickets = reservation.into_tickets().into_iter();
+        let mut releases = Vec::new();
+        for (place, measured) in measured.into_iter().enumerate() {
+            let price = &question.prices[place];
+            let tickets = tickets.by_ref().take(price.noise.len()).collect();
+            let unit = &self.shared.catalog.unit;
+            let aggregation = cut::with_names(question, place, &releases);
+            releases.push(release(&aggregation, price, measured, account, tickets, unit)?);
+        }
+        watch(Stage::Drawn);
+        let promise = receipt.charge.guarantee.promise();
+        let (epsilon, delta) = match promise {
+            Promise::Pure(epsilon) => (epsilon.to_string(), "0".to_owned()),
+            Promise::Approximate(epsilon, delta) => (epsilon.to_string(), delta.to_string()),
+            Promise::Concentrated(rho) => (format!("ρ = {rho}"), "0".to_owned()),
+        };
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.to_string(),
+            epsilon,
+            delta,
+            charge: receipt.number,
+        };
+        let pieces = question.pieces(&self.shared.catalog);
+        let whose = &self.shared.catalog.unit.whose;
+        let cut = (0..question.visible)
+            .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
+            .map(|read| read.told(whose))
+            .collect();
+        let saved = Saved::new(question.as_written()?, cost, cut, &pieces, &releases);
+        Ok((releases, saved))
+    }
+
+    /// What is made of releases: estimates, what was cut, and the rest of the query over released tables. All of it is post-processing.
+    fn shown(
+        &self,
+        question: &Question,
+        releases: &[Released],
+        session: &SessionContext,
+        cost: Cost,
+    ) -> Result<Answer, Error> {
+        let mut tables = Vec::new();
+        let mut cuts = Vec::new();
+        let mut included = Vec::new();
+        let asked = question.split.aggregations.iter().take(question.visible);
+        for (place, aggregation) in asked.enumerate() {
+            let (outputs, read) = cut::read(question, place, releases, CONFIDENCE);
+            tables.push(post::table(aggregation, &releases[place].groups, &outputs)?);
+            included.push(
+                read.as_ref()
+                    .map(|read| read.included.clone())
+                    .unwrap_or_default(),
+            );
+            cuts.extend(read.map(|read| read.told(&self.shared.catalog.unit.whose)));
+        }
+        let mut notes = question.notes(&self.shared.catalog);
+        let finishing = post::finish(
+            &question.split.post,
+            tables.clone(),
+            session,
+            &self.shared.catalog,
+        );
+        let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
+            // What was paid for is not lost because an outer query stumbled over it, by dividing by zero for instance.
+            notes.push(
+                "the rest of the query failed on the released values; these are the released values themselves".to_owned(),
+            );
+            post::unfinished(&question.split.aggregations[0], &tables[0])
+        });
+        let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
+        let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
+        answer.cut = cuts;
+        Ok(answer)
+    }
+
+    /// Runs what comes after the noise over synthetic releases, so that what cannot work is refused before it is paid for.
+    fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<(), Error> {
+        if post::only_arranges(&question.split.post) {
+            return Ok(());
+        }
+        let tables = question
+            .split
+            .aggregations
+            .iter()
+            .take(question.visible)
+            .map(post::made_up)
+            .collect::<Result<Vec<_>, Error>>()?;
+        let finishing = post::finish(&question.split.post, tables, session, &self.shared.catalog);
+        self.runtime.block_on(finishing).map(|_| ()).map_err(|_| {
+            Error::refused(
+                "what this query does with its results does not work",
+                "ask for the aggregates alone first, and add the rest step by step; nothing was charged",
+            )
+        })
+    }
+
+    fn engines(&self) -> &Engines {
+        self.shared
+            .engines
+            .get_or_init(|| Engines::new(SessionConfig::new().with_target_partitions(self.shared.threads)))
+    }
+}
+
+/// The rows of a public file that no catalog describes as examples, coded as a model was trained.
+///
+/// # Errors
+/// When the file lacks a column, or cannot be read.
+pub fn public_file_examples(path: &std::path::Path, encoding: &Encoding) -> Result<Examples, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::File {
+            what: "the engine could not be started".to_owned(),
+            why: error.kind(),
+            hint: "is there memory left?".to_owned(),
+        })?;
+    let session = Engines::new(SessionConfig::new().with_target_partitions(1)).public()?;
+    runtime.block_on(examples::read_public_file(&session, path, encoding))
+}
+
+/// The key that chooses groups, new for every query.
+fn secret() -> Result<Secret, Error> {
+    let mut entropy = OsEntropy::new().map_err(mechanism::Error::from)?;
+    let digits: String = (0..4).map(|_| format!("{:08x}", entropy.bits(32))).collect();
+    Secret::new(digits).map_err(crate::understand::mistakes::unplannable)
+}

@@ -1,0 +1,413 @@
+//! What a query would do and cost, before it does anything.
+
+use crate::catalog::{Catalog, Limits, Owner};
+use crate::finish::estimate::{CONFIDENCE, half_width};
+use crate::price::Price;
+use crate::price::bounds::{ColumnBounds, IntervalOf, bounds};
+use crate::price::question::Question;
+use crate::run::engine::{ask, form};
+use crate::understand::aggregation::{Aggregation, Measure, Output, Selection};
+use crate::understand::mistakes::readable;
+use crate::{Error, Kind};
+use bound::{Form, Secret};
+use exact::to_f64_nearest;
+use serde::Serialize;
+
+/// A query's plan, sensitivities, costs and errors.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Whose privacy.
+    pub unit: String,
+    /// The private parts of the query.
+    pub parts: Vec<Part>,
+    /// What bounds one unit's part in each column of the answer.
+    pub bounds: Vec<ColumnBounds>,
+    /// What could be done better.
+    pub hints: Vec<String>,
+    /// What is done with the released results.
+    pub after: String,
+    /// What everything costs together.
+    pub guarantee: String,
+    /// The number of rows in a group for which errors are told.
+    pub group_size: u64,
+}
+
+/// One private GROUP BY.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// Where the rows come from, step by step, and who owns them.
+    pub rows: Vec<String>,
+    /// How one unit's part is bounded.
+    pub bounding: String,
+    /// Which groups there are.
+    pub groups: String,
+    /// What is released for each group.
+    pub statistics: Vec<StatisticLine>,
+    /// What the columns of the result will be.
+    pub outputs: Vec<OutputLine>,
+    /// ε of this part.
+    pub epsilon: String,
+    /// δ of this part.
+    pub delta: String,
+    /// The engine's plan.
+    pub plan: String,
+    /// Whether it only estimates what another part's limits cut.
+    pub estimates_cut: bool,
+}
+
+/// A released statistic.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatisticLine {
+    /// What it is.
+    pub name: String,
+    /// One unit adds at least this to a group.
+    pub low: f64,
+    /// One unit adds at most this to a group.
+    pub high: f64,
+    /// How far one unit moves all groups together, in ℓ₁.
+    pub l1: f64,
+    /// The same in ℓ₂.
+    pub l2: f64,
+    /// In how many groups.
+    pub coordinates: u64,
+    /// Laplace or Gaussian.
+    pub noise: &'static str,
+    /// The standard deviation of the noise.
+    pub deviation: f64,
+    /// The part of the budget that it gets.
+    pub share: f64,
+}
+
+/// An output column.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputLine {
+    /// Its name.
+    pub name: String,
+    /// The expected error, where it does not depend on the data.
+    pub expected_error: Option<f64>,
+    /// Half of the width of its 95 % interval.
+    pub half_width: Option<f64>,
+    /// What that interval is about, as the answer will say it unless it notices that the limits cut something.
+    pub interval_of: IntervalOf,
+    /// Where the answer estimates what the limits cut: about half of the width of the interval that it tells instead when it notices something. That one includes what was cut.
+    pub half_width_if_cut: Option<f64>,
+    /// What the error is counted in.
+    pub error_in: &'static str,
+    /// The expected error over the largest value that a group of that size can have, for finding the ε of a wanted error.
+    pub relative: Option<f64>,
+}
+
+/// Explains a question.
+pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -> Result<Explanation, Error> {
+    let parts = question
+        .split
+        .aggregations
+        .iter()
+        .zip(&question.prices)
+        .enumerate()
+        .map(|(place, (aggregation, price))| {
+            let mut told = part(aggregation, price, catalog, group_size.max(1))?;
+            if let Some(cut) = question.cuts.iter().find(|cut| cut.question == place) {
+                let wide = (&question.split.aggregations[cut.wide], &question.prices[cut.wide]);
+                if_cut(&mut told.outputs, aggregation, wide, group_size.max(1) as f64);
+            }
+            if place >= question.visible {
+                told.estimates_cut = true;
+                // Nobody waits for these columns.
+                told.outputs = Vec::new();
+            }
+            Ok(told)
+        })
+        .collect::<Result<Vec<Part>, Error>>()?;
+    Ok(Explanation {
+        unit: catalog.unit.to_string(),
+        parts,
+        hints: hints(question, catalog),
+        bounds: bounds(question, &catalog.unit.whose, &[]),
+        after: question.split.post.display_indent().to_string(),
+        guarantee: question.charge(catalog)?.guarantee.to_string(),
+        group_size,
+    })
+}
+
+/// Limits that nobody has looked for yet.
+fn hints(question: &Question, catalog: &Catalog) -> Vec<String> {
+    let asked = question.split.aggregations.iter().take(question.visible);
+    let mut several = asked.filter(|asked| asked.rows.has_unit && asked.rows.rows_per_unit != Some(1));
+    if several.next().is_none() {
+        return Vec::new();
+    }
+    let untuned = |name: &String| {
+        let table = &catalog.tables[name];
+        matches!(table.owner, Owner::Column(_))
+            && table.rows_per_unit != Some(1)
+            && table.limits == Limits::default()
+    };
+    let tables = question.tables(catalog).into_iter().filter(untuned);
+    tables
+        .map(|name| {
+            format!(
+                "nobody has looked which limits suit {name}: `deniable limits {name} --epsilon 0.1` finds them privately"
+            )
+        })
+        .collect()
+}
+
+fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size: u64) -> Result<Part, Error> {
+    let rows = &aggregation.rows;
+    let whose = &catalog.unit.whose;
+    let form = form(rows);
+    let bounding = match form {
+        Form::Plain => format!("none: one row a {whose}"),
+        Form::Clustered => "streaming: rows come sorted by owner".to_owned(),
+        Form::Partitioned => "in one pass, partitioned by owner".to_owned(),
+        Form::Relational => "by relational operators".to_owned(),
+    };
+    let groups = match &aggregation.groups.selection {
+        Selection::Listed(groups) if aggregation.keys.is_empty() => {
+            debug_assert_eq!(groups.len(), 1);
+            "one".to_owned()
+        }
+        Selection::Listed(groups) => format!(
+            "{} declared ones, empty ones included; a {whose} counts in at most {}",
+            groups.len(),
+            aggregation.groups.per_unit
+        ),
+        Selection::Threshold => {
+            let threshold = price.noise.iter().find_map(|noise| noise.threshold());
+            format!(
+                "those with about {} {whose}s or more (their names cost δ); a {whose} counts in at most {}",
+                threshold.unwrap_or_default(),
+                aggregation.groups.per_unit
+            )
+        }
+    };
+    let statistics = aggregation
+        .statistics
+        .iter()
+        .enumerate()
+        .map(|(place, statistic)| {
+            let size = statistic.steps.size();
+            let sensitivity = &price.sensitivities[place];
+            StatisticLine {
+                name: readable(&statistic.name),
+                low: statistic.low as f64 * size,
+                high: statistic.high as f64 * size,
+                l1: to_f64_nearest(sensitivity.l1()) * size,
+                l2: to_f64_nearest(sensitivity.l2_squared()).sqrt() * size,
+                coordinates: sensitivity.coordinates(),
+                noise: price.noise[place].name(),
+                deviation: price.noise[place].deviation() * size,
+                share: price.shares[place],
+            }
+        })
+        .collect();
+    let keys = aggregation.keys.len();
+    let outputs = aggregation
+        .outputs
+        .iter()
+        .zip(&aggregation.shape[keys..])
+        .map(|(output, shape)| {
+            line(
+                output,
+                readable(&shape.name),
+                aggregation,
+                price,
+                group_size as f64,
+            )
+        })
+        .collect();
+    // The plan does not depend on the key; any key shows it.
+    let asked = ask(
+        aggregation,
+        form,
+        &Secret::new("0").map_err(crate::understand::mistakes::unplannable)?,
+    )?;
+    let plan = asked
+        .plans()
+        .map(|plan| plan.display_indent().to_string())
+        .collect::<Vec<_>>()
+        .join("\n");
+    Ok(Part {
+        rows: rows.story.clone(),
+        bounding,
+        groups,
+        statistics,
+        outputs,
+        epsilon: price.epsilon.to_string(),
+        delta: price.delta.to_string(),
+        plan,
+        estimates_cut: false,
+    })
+}
+
+/// Adds the intervals that the answer will tell where it notices that something was cut: those of the same outputs under wide limits.
+fn if_cut(lines: &mut [OutputLine], aggregation: &Aggregation, wide: (&Aggregation, &Price), rows: f64) {
+    let (wide, price) = wide;
+    let (keys, wide_keys) = (aggregation.keys.len(), wide.keys.len());
+    for (line_of, shape) in lines.iter_mut().zip(&aggregation.shape[keys..]) {
+        let place = wide.shape[wide_keys..]
+            .iter()
+            .position(|other| other.name == shape.name);
+        if let Some(output) = place.and_then(|place| wide.outputs.get(place)) {
+            let half = line(output, String::new(), wide, price, rows).half_width;
+            // An average lies where its values do, however little is known of it.
+            let most = match output {
+                Output::Average { sum, .. } => match &wide.statistics[*sum].measure {
+                    Measure::Mean { argument, .. } => {
+                        (argument.high - argument.low) as f64 * argument.steps.size()
+                    }
+                    _ => f64::INFINITY,
+                },
+                _ => f64::INFINITY,
+            };
+            line_of.half_width_if_cut = half.map(|half| half.min(most));
+        }
+    }
+}
+
+/// A limit that stands for none: rows are clamped here only so that their sum cannot run over.
+const UNLIMITED: i64 = 1 << 44;
+
+/// What an interval is about where nothing of the cut is noticed: the bounds of the answer say the same.
+fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {
+    // A unit with one row has no other that could be cut.
+    let many = aggregation.rows.rows_per_unit != Some(1);
+    let (mut limited, mut clamped) = (aggregation.groups.sampled, false);
+    for place in output.clone().uses() {
+        match &aggregation.statistics[*place].measure {
+            Measure::Units | Measure::Histogram { .. } => {}
+            Measure::Rows { .. } | Measure::Present { .. } | Measure::Distinct { .. } => limited |= many,
+            Measure::Sum { argument, .. } => {
+                limited |= many;
+                clamped |= argument.low > -UNLIMITED || argument.high < UNLIMITED;
+            }
+            Measure::Mean { .. } | Measure::Tree { .. } => {
+                limited |= many;
+                clamped = true;
+            }
+        }
+    }
+    match (limited, clamped) {
+        (true, _) => IntervalOf::BoundedData,
+        (false, true) => IntervalOf::AllRows,
+        (false, false) => IntervalOf::WholeData,
+    }
+}
+
+/// Expected errors for a group of so many rows.
+fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price, rows: f64) -> OutputLine {
+    let size = |statistic: usize| aggregation.statistics[statistic].steps.size();
+    let expected = |statistic: usize| {
+        let error = price.noise[statistic].accuracy().expected_absolute_error();
+        error.map(|error| error * size(statistic))
+    };
+    let half =
+        |statistic: usize, confidence: f64| half_width(&price.noise[statistic], confidence) * size(statistic);
+    let largest = |statistic: usize| {
+        let statistic = &aggregation.statistics[statistic];
+        statistic.low.unsigned_abs().max(statistic.high.unsigned_abs()) as f64 * statistic.steps.size()
+    };
+    // What one row can add: 1 to a count, the larger bound to a sum.
+    let of_a_row = |place: usize| match &aggregation.statistics[place].measure {
+        Measure::Sum { argument, .. } => {
+            let bound = argument.low.unsigned_abs().max(argument.high.unsigned_abs());
+            (bound as f64 * argument.steps.size())
+                .min(largest(place))
+                .max(f64::MIN_POSITIVE)
+        }
+        _ => 1.0,
+    };
+    let two = f64::midpoint(1.0, CONFIDENCE);
+    let interval_of = interval_of(output, aggregation);
+    let half_width_if_cut = None;
+    match output {
+        Output::Plain { statistic } => OutputLine {
+            expected_error: expected(*statistic),
+            half_width: Some(half(*statistic, CONFIDENCE)),
+            relative: expected(*statistic).map(|error| error / (of_a_row(*statistic) * rows)),
+            error_in: "units of the value",
+            interval_of,
+            half_width_if_cut,
+            name,
+        },
+        Output::Average { sum, count, .. } => {
+            // An average is at most half a range from its centre, and that much of the count's error comes with it.
+            let spread = largest(*sum).max(f64::MIN_POSITIVE);
+            let error = expected(*sum)
+                .zip(expected(*count))
+                .map(|(sum, count)| (sum + spread * count) / rows);
+            OutputLine {
+                expected_error: error,
+                half_width: Some((half(*sum, two) + spread * half(*count, two)) / rows),
+                relative: error.map(|error| error / spread),
+                error_in: "units of the value",
+                interval_of,
+                half_width_if_cut,
+                name,
+            }
+        }
+        Output::Variance {
+            first, second, count, ..
+        } => {
+            let spread = largest(*second).max(f64::MIN_POSITIVE);
+            let farthest = largest(*first);
+            let error = expected(*first).zip(expected(*second)).zip(expected(*count)).map(
+                |((first, second), count)| (2.0 * farthest * first + second + 2.0 * spread * count) / rows,
+            );
+            OutputLine {
+                expected_error: error,
+                half_width: None,
+                relative: error.map(|error| error / spread),
+                error_in: "squared units of the value, before a root",
+                interval_of,
+                half_width_if_cut,
+                name,
+            }
+        }
+        Output::Pairs { moments, .. } => {
+            // How far the averages of deviations and products are off, in parts of what they can be.
+            let error = moments
+                .places()
+                .iter()
+                .map(|place| {
+                    expected(*place).map(|error| error / largest(*place).max(f64::MIN_POSITIVE) / rows)
+                })
+                .sum::<Option<f64>>();
+            OutputLine {
+                expected_error: error,
+                half_width: None,
+                relative: error,
+                error_in: "parts of the bounds, of all sums that it is made of together",
+                interval_of,
+                half_width_if_cut,
+                name,
+            }
+        }
+        Output::Mode { histogram, .. } => OutputLine {
+            expected_error: expected(*histogram),
+            half_width: Some(half(*histogram, CONFIDENCE)),
+            relative: expected(*histogram).map(|error| error / rows),
+            error_in: "rows, in the count of each value",
+            interval_of,
+            half_width_if_cut,
+            name,
+        },
+        Output::Quantile { tree, .. } => {
+            let blur = price.noise[*tree].deviation() * f64::from(45u8).sqrt();
+            let whole = matches!(
+                aggregation.statistics[*tree].measure,
+                Measure::Tree { kind: Kind::Int, .. }
+            );
+            OutputLine {
+                expected_error: Some(blur * 0.8),
+                half_width: Some(blur * 1.96),
+                relative: Some(blur * 0.8 / rows),
+                error_in: if whole { "ranks" } else { "ranks of the value" },
+                interval_of,
+                half_width_if_cut,
+                name,
+            }
+        }
+    }
+}

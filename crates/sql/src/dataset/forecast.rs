@@ -1,0 +1,246 @@
+//! What a question costs against what is left, in people's words: told from parameters and earlier charges, never from data.
+
+use crate::dataset::blocking::Dataset;
+use crate::error::{Error, OverBudget};
+use crate::price::question::{Ask, Question};
+use accounting::{Epsilon, Promise};
+use ledger::Store;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How many questions like one are counted at most.
+pub const MOST_QUESTIONS: u64 = 1000;
+
+/// How many more questions like this one the budget allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forecast {
+    /// What the question costs.
+    pub cost: String,
+    /// Whether it was asked before, so that it costs nothing.
+    pub free: bool,
+    /// How many more questions like this one fit, if nobody asks anything else.
+    pub more: u64,
+    /// Whether more than that may fit: only so many were counted.
+    pub at_least: bool,
+    /// The largest ε of one further release of any kind.
+    pub left: Epsilon,
+    /// The largest ε with which this question fits now, to two digits, where as it stands it does not; `None` when none does.
+    pub fits: Option<Epsilon>,
+    /// Where the same was answered before for another ε, the newest first: asked for that ε it costs nothing.
+    pub answered_for: Vec<AnsweredFor>,
+}
+
+/// An earlier answer to the same question for another ε.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnsweredFor {
+    /// The ε to ask with.
+    pub epsilon: Epsilon,
+    /// The number of the charge that paid for it.
+    pub charge: u64,
+}
+
+/// So many prices of earlier questions are tried.
+const MOST_PRICES: usize = 30;
+/// Significant digits of an ε that people ask with. A charge is a little below: it is split in parts, and none is rounded up.
+const DIGITS: u32 = 6;
+
+impl Dataset {
+    /// How many more questions like this one fit, and what would if this one does not. Nothing is spent, and no ledger is made.
+    ///
+    /// # Errors
+    /// When the question is refused, or the ledger cannot be used.
+    pub fn forecast(&self, ask: &Ask) -> Result<Forecast, Error> {
+        let question = self.understand(ask)?;
+        let charge = question.charge(self.catalog())?;
+        let cost = cost_of(charge.guarantee.promise());
+        // As if it had just been made: by a ledger of its own.
+        let (_folder, mut store) = match Store::open_existing(&self.place())? {
+            Some(store) => (None, store),
+            None => {
+                let (folder, store) = self.untouched()?;
+                (Some(folder), store)
+            }
+        };
+        let free = store.stored_answer(&question.digest(self.catalog()))?.is_some();
+        let forecast = store.forecast(&ask.analyst, &charge.event, MOST_QUESTIONS)?;
+        let fits = if forecast.more == 0 {
+            self.fitting(ask, &question, &mut store)
+        } else {
+            None
+        };
+        let answered_for = if free {
+            Vec::new()
+        } else {
+            self.answered_for(ask, &question, &mut store)?
+        };
+        Ok(Forecast {
+            cost,
+            free,
+            answered_for,
+            more: forecast.more,
+            at_least: forecast.at_least,
+            left: forecast.left,
+            fits,
+        })
+    }
+
+    /// Earlier answers to the same question for another ε: told from the ledger alone, so it is public.
+    fn answered_for(
+        &self,
+        ask: &Ask,
+        question: &Question,
+        store: &mut Store,
+    ) -> Result<Vec<AnsweredFor>, Error> {
+        if question.states_its_price() {
+            return Ok(Vec::new());
+        }
+        let mut tried: BTreeMap<Epsilon, Option<String>> = BTreeMap::new();
+        let mut found: Vec<AnsweredFor> = Vec::new();
+        for charge in store
+            .charges()?
+            .into_iter()
+            .rev()
+            .filter(|charge| charge.answered)
+        {
+            let (Promise::Pure(epsilon) | Promise::Approximate(epsilon, _)) = charge.guarantee.promise()
+            else {
+                continue;
+            };
+            let asked = exact::decimal_at_least(epsilon.as_rational(), DIGITS);
+            let Ok(asked) = Epsilon::rounded_down(&asked) else {
+                continue;
+            };
+            if tried.len() >= MOST_PRICES && !tried.contains_key(&asked) {
+                continue;
+            }
+            let digest = tried
+                .entry(asked.clone())
+                .or_insert_with(|| question.digest_for(ask, &asked, self.catalog()).ok());
+            let known = found.iter().any(|other| other.epsilon == asked);
+            if digest.as_ref() == Some(&charge.question) && !known {
+                found.push(AnsweredFor {
+                    epsilon: asked,
+                    charge: charge.number,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// A ledger of its own with nothing spent, gone with its directory.
+    fn untouched(&self) -> Result<(tempfile::TempDir, Store), Error> {
+        let folder = tempfile::tempdir().map_err(|error| Error::File {
+            what: "there is no place for temporary files".to_owned(),
+            why: error.kind(),
+            hint: "set TMPDIR to a folder that you may write to".to_owned(),
+        })?;
+        let place = ledger::Place::File(folder.path().join("ledger"));
+        let store = Store::open(&place, &self.rules()?)?;
+        Ok((folder, store))
+    }
+
+    /// The refusal in people's words.
+    pub(crate) fn over_budget(
+        &self,
+        ask: &Ask,
+        question: &Question,
+        store: &mut Store,
+        refusal: accounting::Error,
+    ) -> Error {
+        // What is no matter of how much, such as another unit, is told as it is.
+        if !matches!(refusal, accounting::Error::OverBudget { .. }) {
+            return mechanism::Error::Refused(mechanism::Refusal::Budget(refusal)).into();
+        }
+        let (Ok(charge), Ok(left)) = (question.charge(self.catalog()), store.left(&ask.analyst)) else {
+            return mechanism::Error::Refused(mechanism::Refusal::Budget(refusal)).into();
+        };
+        let cost = cost_of(charge.guarantee.promise());
+        let fits = self.fitting(ask, question, store);
+        let whose = match &left.share {
+            Some(share) if *share < left.dataset => " of your share",
+            _ => "",
+        };
+        let what = format!(
+            "this question costs {cost}, and you have ε = {} left{whose} for one further release",
+            left.epsilon
+        );
+        let hint = match &fits {
+            Some(fits) if question.states_its_price() => format!(
+                "state OPTIONS (epsilon = {fits}) in the query instead, which would fit; nothing was charged"
+            ),
+            Some(fits) => {
+                format!("--epsilon {fits} would fit, with a larger error; nothing was charged")
+            }
+            None => {
+                "nothing of the kind fits any more, and nothing was charged; ask the curator, or repeat an earlier question, which is free".to_owned()
+            }
+        };
+        Error::OverBudget(Box::new(OverBudget {
+            what,
+            hint,
+            cost,
+            left: left.epsilon,
+            fits,
+        }))
+    }
+
+    /// The largest ε of two digits with which the question fits.
+    fn fitting(&self, ask: &Ask, question: &Question, store: &mut Store) -> Option<Epsilon> {
+        largest_fitting(|epsilon| {
+            let cheaper = question.for_epsilon(ask, epsilon, self.catalog());
+            cheaper.is_ok_and(|charge| store.fits(&ask.analyst, &charge.event).unwrap_or(false))
+        })
+    }
+}
+
+/// The largest ε of two digits that fits, by bisection: what costs less fits if what costs more does.
+pub fn largest_fitting(mut fits: impl FnMut(&Epsilon) -> bool) -> Option<Epsilon> {
+    let (mut low, mut high) = (0, PLACES + 1);
+    let mut found = None;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        match number(middle).filter(|epsilon| fits(epsilon)) {
+            Some(epsilon) => (low, found) = (middle, Some(epsilon)),
+            None => high = middle,
+        }
+    }
+    found
+}
+
+/// Numbers of two digits from 1e-4 to 99.
+const PLACES: u64 = 90 * 6;
+
+/// The numbers of two digits in ascending order, from 0.0001 on.
+fn number(place: u64) -> Option<Epsilon> {
+    let place = place.checked_sub(1)?;
+    let digits = 10 + place % 90;
+    let exponent = i64::try_from(place / 90).ok()? - 5;
+    Epsilon::parse(&format!("{digits}e{exponent}")).ok()
+}
+
+/// What a promise costs, as people say it.
+pub fn cost_of(promise: &Promise) -> String {
+    let short = |value: &exact::Rational| exact::format_decimal(&exact::decimal_at_least(value, 3));
+    match promise {
+        Promise::Pure(epsilon) => format!("ε = {}", short(epsilon.as_rational())),
+        Promise::Approximate(epsilon, delta) => format!(
+            "ε = {} and δ = {}",
+            short(epsilon.as_rational()),
+            short(delta.as_rational())
+        ),
+        Promise::Concentrated(rho) => format!("ρ = {}", short(rho.as_rational())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_ascend() {
+        assert_eq!(number(0), None);
+        assert_eq!(number(1), Epsilon::parse("0.0001").ok());
+        assert_eq!(number(91), Epsilon::parse("0.001").ok());
+        assert_eq!(number(PLACES), Epsilon::parse("99").ok());
+    }
+}

@@ -1,0 +1,171 @@
+//! A dataset that many can ask at once, from asynchronous programs.
+
+pub mod blocking;
+mod description;
+mod examples;
+mod explain;
+mod fingerprint;
+mod forecast;
+mod wanted_error;
+
+use crate::catalog::Catalog;
+use crate::dataset::blocking::{Answered, Shared, Stage};
+use crate::dataset::description::describe;
+use crate::finish::answer::Answer;
+use crate::finish::cut::CutEstimate;
+pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
+pub use explain::{Explanation, OutputLine, Part, StatisticLine};
+pub use fingerprint::{Fingerprints, State};
+pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
+pub use wanted_error::WantedError;
+
+use crate::price::question::Ask;
+use crate::{Error, sources};
+use ledger::Store;
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// A catalog, its ledger and its engine. A copy of it is the same dataset.
+///
+/// Its methods run inside any tokio program, many questions at a time. Opening a ledger and charging wait for a disk or a database, so each question runs on a thread
+/// that may wait, and the engine's tasks on the program's own threads. A question whose future is dropped goes on: what was charged is finished and saved, and asking
+/// the same again finds it.
+///
+/// ```
+/// use sql::{Ask, Catalog, Dataset};
+///
+/// # const CATALOG: &str = r#"
+/// # name = "shop"
+/// # [unit]
+/// # whose = "customer"
+/// # neighbors = "add_remove"
+/// # [budget]
+/// # epsilon = 3
+/// # ledger = "shop.ledger"
+/// # [budget.query]
+/// # epsilon = 1
+/// # [limits]
+/// # groups = 1
+/// # rows_per_group = 1
+/// # [tables.orders]
+/// # source = "orders.csv"
+/// # unit = "customer"
+/// # [tables.orders.columns]
+/// # customer = { kind = "int" }
+/// # paid = { kind = "int", bounds = [0, 100], nullable = false }
+/// # "#;
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("orders.csv"), "customer,paid\n1,20\n2,30\n")?;
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let dataset = Dataset::new(Catalog::parse(CATALOG, folder.path())?);
+/// let (count, sum) = (Ask::new("SELECT COUNT(*) FROM orders", "ann"), Ask::new("SELECT SUM(paid) FROM orders", "bob"));
+/// let (count, sum) = tokio::join!(dataset.query(&count), dataset.query(&sum));
+/// assert!(!count?.repeated && !sum?.repeated);
+/// # Ok::<(), sql::Error>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Dataset {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Dataset {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Dataset({})", self.catalog().name)
+    }
+}
+
+impl Dataset {
+    /// A dataset with this catalog.
+    pub fn new(catalog: Catalog) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(catalog)),
+        }
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Catalog {
+        self.shared.catalog()
+    }
+
+    /// Answers SHOW TABLES and DESCRIBE from the catalog, which is public: nothing is read and nothing charged. `None` for any other question.
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn describe(&self, sql: &str) -> Result<Option<Answer>, Error> {
+        describe(sql, self.catalog())
+    }
+
+    /// What a query would do and cost. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub async fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.explain(&ask, group_size))
+            .await
+    }
+
+    /// What is left for this question, and how many more like it fit.
+    ///
+    /// # Errors
+    /// When the query is refused, or the ledger cannot be read.
+    pub async fn forecast(&self, ask: &Ask) -> Result<Forecast, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.forecast(&ask)).await
+    }
+
+    /// What earlier answers said of what the limits of this query cut, the newest first.
+    ///
+    /// # Errors
+    /// When the query is refused, or the ledger cannot be read.
+    pub async fn cut_before(&self, ask: &Ask) -> Result<Vec<CutEstimate>, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.cut_before(&ask)).await
+    }
+
+    /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
+    ///
+    /// # Errors
+    /// When the query is refused, its price does not fit, or something fails after the charge.
+    pub async fn query(&self, ask: &Ask) -> Result<Answered, Error> {
+        self.query_watched(ask, |_| ()).await
+    }
+
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first.
+    ///
+    /// # Errors
+    /// As [`Dataset::query`].
+    pub async fn query_watched(
+        &self,
+        ask: &Ask,
+        mut watch: impl FnMut(Stage) + Send + 'static,
+    ) -> Result<Answered, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.query_watched(&ask, &mut watch))
+            .await
+    }
+
+    /// Does something with the ledger, which is made if it is not there yet.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or the work fails.
+    pub async fn with_ledger<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.waiting(move |dataset| work(&mut dataset.ledger()?)).await
+    }
+
+    /// Runs it on a thread that may wait.
+    pub(crate) async fn waiting<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&blocking::Dataset) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let dataset = blocking::Dataset::on(Arc::clone(&self.shared), Handle::current());
+        let done = tokio::task::spawn_blocking(move || work(&dataset)).await;
+        // Only a defect ends it so. What it said may quote data.
+        done.unwrap_or_else(|failure| Err(sources::incident("the question", failure)))
+    }
+}

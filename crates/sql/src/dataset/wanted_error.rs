@@ -1,0 +1,192 @@
+//! The smallest ε whose error is small enough, found by looking at explanations.
+
+use crate::dataset::blocking::Dataset;
+use crate::dataset::explain::Explanation;
+use crate::price::question::Ask;
+use crate::{Error, dataset};
+use accounting::Epsilon;
+use std::fmt;
+use std::str::FromStr;
+
+/// ε with three digits, from 1.00e-4 to 9.99e2.
+const STEPS: u64 = 900;
+const DECADES: u64 = 7;
+/// 100 and the two digits after it are 1.00: the first ε is 100 · 10⁻⁶.
+const SMALLEST: i64 = -6;
+
+/// How large an error is acceptable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WantedError {
+    /// A part of the largest value that a group can have.
+    Relative(f64),
+    /// In units of the answer.
+    Absolute(f64),
+}
+
+impl FromStr for WantedError {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, relative) = match text.trim().strip_suffix('%') {
+            Some(number) => (number.trim(), true),
+            None => (text.trim(), false),
+        };
+        match number.parse::<f64>() {
+            Ok(number) if number > 0.0 && number.is_finite() => Ok(if relative {
+                Self::Relative(number / 100.0)
+            } else {
+                Self::Absolute(number)
+            }),
+            _ => Err("an error is a positive number, or one with a per cent sign: 50, 2%".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for WantedError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Without the last bit of the division by 100.
+            Self::Relative(part) => write!(formatter, "{}%", (part * 1e14).round() / 1e12),
+            Self::Absolute(number) => write!(formatter, "{number}"),
+        }
+    }
+}
+
+impl Dataset {
+    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of so many rows. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
+    pub fn epsilon_for(&self, ask: &Ask, wanted: WantedError, group_size: u64) -> Result<Epsilon, Error> {
+        cheapest(wanted, |epsilon| {
+            let ask = Ask {
+                epsilon: Some(epsilon.clone()),
+                ..ask.clone()
+            };
+            self.explain(&ask, group_size)
+        })
+    }
+}
+
+impl dataset::Dataset {
+    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of so many rows. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
+    pub async fn epsilon_for(
+        &self,
+        ask: &Ask,
+        wanted: WantedError,
+        group_size: u64,
+    ) -> Result<Epsilon, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.epsilon_for(&ask, wanted, group_size))
+            .await
+    }
+}
+
+/// The smallest ε, to three digits, for which every output's expected error is at most `wanted`. Errors fall as ε grows, so it is found
+/// by bisection; and what is returned was asked about.
+fn cheapest(
+    wanted: WantedError,
+    mut explain: impl FnMut(&Epsilon) -> Result<Explanation, Error>,
+) -> Result<Epsilon, Error> {
+    let last = STEPS * DECADES - 1;
+    let (most, less) = (explain(&number(last))?, explain(&number(last - STEPS))?);
+    let costs = |explanation: &Explanation| -> Vec<String> {
+        explanation
+            .parts
+            .iter()
+            .map(|part| part.epsilon.clone())
+            .collect()
+    };
+    if costs(&less) == costs(&most) {
+        return Err(Error::refused(
+            "the query itself says what it costs, so no other ε can be found for it",
+            "leave `epsilon` out of its OPTIONS, or look at its error without searching",
+        ));
+    }
+    if !is_enough(&most, wanted)? {
+        return Err(Error::refused(
+            format!(
+                "even ε = {} does not bring every expected error down to {wanted}",
+                number(last)
+            ),
+            "accept a larger error, ask about larger groups, or ask for fewer numbers at once",
+        ));
+    }
+    // Nothing up to `low` is enough, and `high` is; −1 stands for no ε at all.
+    let (mut low, mut high) = (-1, last as i64);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        // An ε so small that there is no noise for it is not enough.
+        match explain(&number(middle as u64)) {
+            Ok(explanation) if is_enough(&explanation, wanted)? => high = middle,
+            _ => low = middle,
+        }
+    }
+    Ok(number(high as u64))
+}
+
+/// Whether every output's expected error is at most `wanted`.
+fn is_enough(explanation: &Explanation, wanted: WantedError) -> Result<bool, Error> {
+    for output in explanation.parts.iter().flat_map(|part| &part.outputs) {
+        let (error, most) = match wanted {
+            WantedError::Relative(most) => (output.relative, most),
+            WantedError::Absolute(most) => (output.expected_error, most),
+        };
+        match error {
+            Some(error) if error <= most => {}
+            Some(_) => return Ok(false),
+            None => {
+                return Err(Error::refused(
+                    format!(
+                        "the error of `{}` depends on the data, so no ε can be found for it",
+                        output.name
+                    ),
+                    "leave the column out, or look at the errors without searching",
+                ));
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The numbers of three digits in ascending order.
+fn number(place: u64) -> Epsilon {
+    let digits = 100 + place % STEPS;
+    let exponent = SMALLEST + (place / STEPS) as i64;
+    Epsilon::parse(&format!("{digits}e{exponent}")).expect("a small decimal")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_ascend() {
+        assert_eq!(number(0), Epsilon::parse("0.0001").unwrap());
+        assert_eq!(number(1), Epsilon::parse("0.000101").unwrap());
+        assert_eq!(number(900), Epsilon::parse("0.001").unwrap());
+        assert_eq!(number(900 * 4 + 25), Epsilon::parse("1.25").unwrap());
+        assert_eq!(number(STEPS * DECADES - 1), Epsilon::parse("999").unwrap());
+    }
+
+    #[test]
+    fn errors_are_read_and_written() {
+        for (text, wanted) in [
+            ("2%", WantedError::Relative(0.02)),
+            ("0.7 %", WantedError::Relative(0.7 / 100.0)),
+            ("50", WantedError::Absolute(50.0)),
+            ("1e-3", WantedError::Absolute(0.001)),
+        ] {
+            let read: WantedError = text.parse().unwrap();
+            assert_eq!(read, wanted, "{text}");
+            assert_eq!(read.to_string().parse::<WantedError>().unwrap(), wanted, "{text}");
+        }
+        assert_eq!("7%".parse::<WantedError>().unwrap().to_string(), "7%");
+        for text in ["", "%", "-1", "0", "0%", "much", "inf", "NaN%", "2%%"] {
+            assert!(text.parse::<WantedError>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What bounds one unit's part in each column of an answer, in words and as data. It follows from the query and the catalog alone.
+
+use crate::price::question::Question;
+use crate::understand::aggregation::{Aggregation, Measure, Statistic};
+use crate::understand::frontier::{RELEASED, column_name};
+use datafusion::common::Column;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// A limit that stands for none: rows are clamped here only so that their sum cannot run over.
+const UNLIMITED: i64 = 1 << 44;
+
+/// All that bounds one unit's part in a column of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ColumnBounds {
+    /// The column.
+    pub column: String,
+    /// Whose part is bounded.
+    pub unit: String,
+    /// Rows of one unit that count in a group; absent where rows are not limited by number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_per_unit: Option<u64>,
+    /// Groups in which one unit counts; absent where all of a unit's rows are in one group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups_per_unit: Option<u64>,
+    /// Different values of one unit that count in a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_per_unit: Option<u64>,
+    /// What values are clamped to, one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clamps: Vec<Clamp>,
+    /// What one unit's sum in a group is clamped to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unit_sums: Vec<Clamp>,
+    /// What the intervals of this column are about.
+    pub interval_of: IntervalOf,
+    /// The intervals rely on this: no unit has more than so many times what the limits let count. Absent where they rely on nothing of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_within_times: Option<u64>,
+    /// All of this in words.
+    pub words: String,
+}
+
+/// A range to which numbers are clamped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clamp {
+    /// Which numbers.
+    pub of: String,
+    /// Smaller ones count as this.
+    pub low: f64,
+    /// Larger ones count as this.
+    pub high: f64,
+}
+
+/// What an interval holds with the stated confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalOf {
+    /// The truth of the data as it is.
+    WholeData,
+    /// The truth of all rows in all groups, each value clamped as it is said.
+    AllRows,
+    /// The truth of the data within these bounds: what they cut is not in it.
+    BoundedData,
+}
+
+/// The bounds of each column that a query shows and that comes from private statistics.
+///
+/// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums: of units with so many times what counts.
+pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u64>>]) -> Vec<ColumnBounds> {
+    let post = &question.split.post;
+    let names = post.schema().fields().iter().map(|field| field.name().clone());
+    let shown = crate::understand::dialect::as_written(names.collect())
+        .into_iter()
+        .enumerate();
+    shown
+        .filter_map(|(place, name)| {
+            let sources = sources(post, place);
+            let mut told = ColumnBounds {
+                column: name,
+                unit: whose.to_owned(),
+                rows_per_unit: None,
+                groups_per_unit: None,
+                distinct_per_unit: None,
+                clamps: Vec::new(),
+                unit_sums: Vec::new(),
+                interval_of: IntervalOf::BoundedData,
+                interval_within_times: None,
+                words: String::new(),
+            };
+            let mut private = false;
+            let mut all_rows = true;
+            let mut times: Option<u64> = None;
+            for (part, column) in sources {
+                let Some(aggregation) = question.split.aggregations.get(part) else {
+                    continue;
+                };
+                let Some(output) = column.checked_sub(aggregation.keys.len()) else {
+                    continue;
+                };
+                private = true;
+                let within = included.get(part).and_then(|outputs| outputs.get(output));
+                let within = within.copied().flatten();
+                all_rows &= within.is_some();
+                times = times.into_iter().chain(within).min();
+                add(aggregation, output, &mut told);
+            }
+            let no_limits = told.rows_per_unit.is_none()
+                && told.groups_per_unit.is_none()
+                && told.distinct_per_unit.is_none()
+                && told.unit_sums.is_empty();
+            told.interval_of = match told.clamps.is_empty() {
+                true if no_limits || all_rows => IntervalOf::WholeData,
+                false if no_limits || all_rows => IntervalOf::AllRows,
+                _ => IntervalOf::BoundedData,
+            };
+            if !no_limits && told.interval_of != IntervalOf::BoundedData {
+                told.interval_within_times = times;
+            }
+            told.words = words(&told);
+            private.then_some(told)
+        })
+        .collect()
+}
+
+/// Adds what bounds one output of an aggregation.
+fn add(aggregation: &Aggregation, output: usize, told: &mut ColumnBounds) {
+    let least = |one: Option<u64>, other: u64| Some(one.map_or(other, |one| one.min(other)));
+    let groups = &aggregation.groups;
+    if groups.sampled {
+        told.groups_per_unit = least(told.groups_per_unit, groups.per_unit);
+    }
+    // A unit with one row has no other that could be cut.
+    let many = aggregation.rows.rows_per_unit != Some(1);
+    let mut output = aggregation.outputs[output].clone();
+    for place in output.uses() {
+        let statistic = &aggregation.statistics[*place];
+        let size = statistic.steps.size();
+        let clamp = |low: i64, high: i64, size: f64| Clamp {
+            of: subject(statistic).to_owned(),
+            low: low as f64 * size,
+            high: high as f64 * size,
+        };
+        match &statistic.measure {
+            Measure::Rows { most } | Measure::Present { most, .. } if many => {
+                told.rows_per_unit = least(told.rows_per_unit, *most);
+            }
+            Measure::Sum { argument, low, high } => {
+                if argument.low > -UNLIMITED || argument.high < UNLIMITED {
+                    once(
+                        &mut told.clamps,
+                        clamp(argument.low, argument.high, argument.steps.size()),
+                    );
+                }
+                if many {
+                    once(&mut told.unit_sums, clamp(*low, *high, size));
+                }
+            }
+            // Squares are an inner matter of variances.
+            Measure::Mean { argument, most } => {
+                if !statistic.name.contains("squares of") {
+                    once(
+                        &mut told.clamps,
+                        clamp(argument.low, argument.high, argument.steps.size()),
+                    );
+                }
+                if many {
+                    told.rows_per_unit = least(told.rows_per_unit, *most);
+                }
+            }
+            Measure::Tree { range, most, .. } => {
+                once(
+                    &mut told.clamps,
+                    Clamp {
+                        of: subject(statistic).to_owned(),
+                        low: range.low,
+                        high: range.high,
+                    },
+                );
+                if many {
+                    told.rows_per_unit = least(told.rows_per_unit, *most);
+                }
+            }
+            Measure::Distinct { most, .. } if many => {
+                told.distinct_per_unit = least(told.distinct_per_unit, *most);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn once(clamps: &mut Vec<Clamp>, clamp: Clamp) {
+    if !clamps.contains(&clamp) {
+        clamps.push(clamp);
+    }
+}
+
+/// What a statistic is about, from its name for people: `sum of minutes` is about `minutes`.
+fn subject(statistic: &Statistic) -> &str {
+    let starts = [
+        "sum of ",
+        "deviations of ",
+        "ranks of ",
+        "rows with ",
+        "distinct ",
+    ];
+    let name = statistic.name.as_str();
+    let found = starts.iter().find_map(|start| name.strip_prefix(start));
+    found.unwrap_or(name)
+}
+
+/// One sentence.
+fn words(told: &ColumnBounds) -> String {
+    let unit = &told.unit;
+    let mut counts = Vec::new();
+    if let Some(rows) = told.rows_per_unit {
+        counts.push(format!("with at most {rows} row{}", plural(rows)));
+    }
+    if let Some(values) = told.distinct_per_unit {
+        counts.push(format!("with at most {values} different value{}", plural(values)));
+    }
+    if let Some(groups) = told.groups_per_unit {
+        counts.push(format!("in at most {groups} group{}", plural(groups)));
+    }
+    let mut parts = Vec::new();
+    if !counts.is_empty() {
+        parts.push(format!("each {unit} counts {}", counts.join(" and ")));
+    }
+    for clamp in &told.clamps {
+        parts.push(format!(
+            "{} is clamped to {}..{}",
+            clamp.of, clamp.low, clamp.high
+        ));
+    }
+    for clamp in &told.unit_sums {
+        parts.push(format!(
+            "a {unit}'s sum of {} to {}..{}",
+            clamp.of, clamp.low, clamp.high
+        ));
+    }
+    if parts.is_empty() {
+        return format!("nothing of any {unit} is cut");
+    }
+    parts.join("; ")
+}
+
+fn plural(number: u64) -> &'static str {
+    if number == 1 { "" } else { "s" }
+}
+
+/// The released columns that a column of the rest of the query is made of: (aggregation, column). Where an operator is not known, all of them.
+fn sources(plan: &LogicalPlan, place: usize) -> BTreeSet<(usize, usize)> {
+    let of_exprs = |exprs: &[Expr]| -> BTreeSet<(usize, usize)> {
+        let mut found = BTreeSet::new();
+        for expr in exprs {
+            for column in expr.column_refs() {
+                found.extend(of_column(plan, column));
+            }
+        }
+        found
+    };
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            let part = scan.table_name.table().strip_prefix(RELEASED);
+            let field = plan.schema().field(place).name();
+            let column = (0..plan.schema().fields().len()).find(|at| column_name(*at) == *field);
+            part.and_then(|part| part.parse().ok())
+                .zip(column)
+                .into_iter()
+                .collect()
+        }
+        LogicalPlan::Projection(projection) => of_exprs(&projection.expr[place..=place]),
+        LogicalPlan::Aggregate(aggregate) => {
+            let exprs: Vec<Expr> = aggregate
+                .group_expr
+                .iter()
+                .chain(&aggregate.aggr_expr)
+                .cloned()
+                .collect();
+            exprs.get(place).map_or_else(BTreeSet::new, |expr| {
+                let named = of_exprs(std::slice::from_ref(expr));
+                // COUNT(*) over released rows names no column, but counts what all of them decide.
+                if named.is_empty() {
+                    everything(&aggregate.input)
+                } else {
+                    named
+                }
+            })
+        }
+        LogicalPlan::Union(union) => union
+            .inputs
+            .iter()
+            .flat_map(|input| sources(input, place))
+            .collect(),
+        LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Subquery(_) => sources(plan.inputs()[0], place),
+        other => {
+            let (qualifier, field) = other.schema().qualified_field(place);
+            let found = of_column(other, &Column::new(qualifier.cloned(), field.name().clone()));
+            if found.is_empty() {
+                everything(other)
+            } else {
+                found
+            }
+        }
+    }
+}
+
+/// What a column of one of the inputs is made of.
+fn of_column(plan: &LogicalPlan, column: &Column) -> BTreeSet<(usize, usize)> {
+    for input in plan.inputs() {
+        if let Some(place) = input.schema().maybe_index_of_column(column) {
+            return sources(input, place);
+        }
+    }
+    BTreeSet::new()
+}
+
+/// Every released column below.
+fn everything(plan: &LogicalPlan) -> BTreeSet<(usize, usize)> {
+    if matches!(plan, LogicalPlan::TableScan(_)) {
+        return (0..plan.schema().fields().len())
+            .flat_map(|place| sources(plan, place))
+            .collect();
+    }
+    plan.inputs().into_iter().flat_map(everything).collect()
+}

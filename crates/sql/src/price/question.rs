@@ -1,0 +1,377 @@
+//! A query, understood and priced, before anything is spent or read.
+
+use crate::Error;
+use crate::catalog::Catalog;
+use crate::price::cut::{self, Cut};
+use crate::price::{Noise, Price, price};
+use crate::understand::aggregation::{Aggregation, Selection};
+use crate::understand::frontier::{self, Split};
+use crate::understand::mistakes::unplannable;
+use crate::understand::planner::{Planned, Planner};
+use crate::understand::relation::table_of;
+use crate::understand::same::{self, Mark, Marks};
+use accounting::{Delta, Epsilon};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use exact::{Rational, ratio};
+use mechanism::{Charge, Stated};
+use std::collections::BTreeSet;
+
+/// What is asked, by whom, and for how much.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The SQL.
+    pub sql: String,
+    /// Who asks.
+    pub analyst: String,
+    /// What it may cost, where the SQL does not say; else the catalog's default.
+    pub epsilon: Option<Epsilon>,
+    /// Likewise.
+    pub delta: Option<Delta>,
+    /// Whether what the limits cut is to be estimated, for a share of ε. A query may say how large a share.
+    pub cut_estimate: bool,
+    /// What the ledger will say it was for; else the SQL.
+    pub purpose: Option<String>,
+}
+
+impl Ask {
+    /// A question with nothing but its SQL, asked by `analyst`.
+    pub fn new(sql: impl Into<String>, analyst: impl Into<String>) -> Self {
+        Self {
+            sql: sql.into(),
+            analyst: analyst.into(),
+            epsilon: None,
+            delta: None,
+            cut_estimate: true,
+            purpose: None,
+        }
+    }
+}
+
+/// One part of a question: what it releases, and how it is called.
+pub(crate) struct Piece<'a> {
+    pub(crate) aggregation: &'a Aggregation,
+    pub(crate) price: &'a Price,
+    pub(crate) marks: &'a Marks,
+    pub(crate) mark: Mark,
+}
+
+/// A query, understood and priced.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// The plan as the query wrote it.
+    pub(crate) written: LogicalPlan,
+    pub(crate) split: Split,
+    pub(crate) prices: Vec<Price>,
+    /// How many of the aggregations the query itself asks for; the others estimate what was cut.
+    pub(crate) visible: usize,
+    /// What is estimated of it.
+    pub(crate) cuts: Vec<Cut>,
+    /// The δ of all its releases together.
+    pub(crate) delta: Delta,
+    /// What the ledger will say it was for.
+    pub(crate) purpose: String,
+}
+
+impl Question {
+    /// Understands and prices. Reads no data, and depends on none.
+    pub(crate) async fn new(ask: &Ask, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
+        let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
+        let mut split = frontier::split(&plan, &selects, catalog)?;
+        let visible = split.aggregations.len();
+        let cuts = cut::plan(&mut split.aggregations, ask.cut_estimate)?;
+        cut::mark(&mut split, &cuts, catalog)?;
+        let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, None, catalog)?;
+        Ok(Self {
+            written: plan,
+            split,
+            prices,
+            visible,
+            cuts,
+            delta,
+            purpose: match &ask.purpose {
+                Some(purpose) => purpose.clone(),
+                None => ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
+            },
+        })
+    }
+
+    /// What everything together will cost.
+    pub(crate) fn charge(&self, catalog: &Catalog) -> Result<Charge, Error> {
+        Ok(Charge::for_all(
+            &self.mechanisms(),
+            &catalog.unit,
+            &self.delta,
+            &self.purpose,
+        )?)
+    }
+
+    /// What it would cost for another ε. Where every SELECT states its own, none takes more than this.
+    pub(crate) fn for_epsilon(
+        &self,
+        ask: &Ask,
+        epsilon: &Epsilon,
+        catalog: &Catalog,
+    ) -> Result<Charge, Error> {
+        let ask = Ask {
+            epsilon: Some(epsilon.clone()),
+            ..ask.clone()
+        };
+        let most = self.states_its_price().then_some(epsilon);
+        let (prices, delta) = prices(
+            &self.split.aggregations,
+            self.visible,
+            &self.cuts,
+            &ask,
+            most,
+            catalog,
+        )?;
+        let mechanisms: Vec<&dyn Stated> = prices
+            .iter()
+            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
+            .collect();
+        Ok(Charge::for_all(
+            &mechanisms,
+            &catalog.unit,
+            &delta,
+            &self.purpose,
+        )?)
+    }
+
+    /// Whether every SELECT of it says what it may cost.
+    pub(crate) fn states_its_price(&self) -> bool {
+        let mut parts = self.split.aggregations.iter().take(self.visible);
+        parts.all(|aggregation| aggregation.options.epsilon.is_some())
+    }
+
+    /// The mechanisms, in the order of the reservation.
+    pub(crate) fn mechanisms(&self) -> Vec<&dyn Stated> {
+        self.prices
+            .iter()
+            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
+            .collect()
+    }
+
+    /// Which rows an aggregation is about, and under which limits: the same for every question about them.
+    pub(crate) fn about(&self, place: usize) -> String {
+        let aggregation = &self.split.aggregations[place];
+        let keys: Vec<String> = aggregation.keys.iter().map(|key| key.expr.to_string()).collect();
+        let mut limits: Vec<String> = aggregation
+            .statistics
+            .iter()
+            .map(|statistic| {
+                let size = statistic.steps.size();
+                format!(
+                    "{} {}..{}",
+                    statistic.name,
+                    statistic.low as f64 * size,
+                    statistic.high as f64 * size
+                )
+            })
+            .collect();
+        limits.sort();
+        format!(
+            "{}; by {}; {} groups; {}",
+            aggregation.rows.story.join("; "),
+            keys.join(", "),
+            aggregation.groups.per_unit,
+            limits.join(", ")
+        )
+    }
+
+    /// The declared tables that it reads, also those through which it reaches owners.
+    pub(crate) fn tables(&self, catalog: &Catalog) -> BTreeSet<String> {
+        let mut tables = BTreeSet::new();
+        let read = self
+            .split
+            .aggregations
+            .iter()
+            .map(|aggregation| &aggregation.rows.plan);
+        for plan in read.chain([&self.written]) {
+            let _ = plan.apply_with_subqueries(|node| {
+                if let LogicalPlan::TableScan(scan) = node
+                    && let Some((name, _)) = table_of(catalog, &scan.table_name)
+                {
+                    tables.insert(name.to_owned());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+        }
+        tables
+    }
+
+    /// What its parts release, in the order of the aggregations.
+    pub(crate) fn pieces(&self, catalog: &Catalog) -> Vec<Piece<'_>> {
+        self.pieces_for(&self.prices, catalog)
+    }
+
+    fn pieces_for<'p>(&'p self, prices: &'p [Price], catalog: &Catalog) -> Vec<Piece<'p>> {
+        let parts = self.split.aggregations.iter().zip(&self.split.marks);
+        parts
+            .zip(prices)
+            .map(|((aggregation, marks), price)| Piece {
+                aggregation,
+                price,
+                marks,
+                mark: marks.release(
+                    aggregation,
+                    &price.epsilon,
+                    &price.delta,
+                    price.noise.first().map(Noise::name),
+                    catalog,
+                ),
+            })
+            .collect()
+    }
+
+    /// What makes two questions the same: what they release, of which version of the data, and for how much. Not who asks, not how it is written, and not
+    /// what is done with what is released.
+    pub(crate) fn digest(&self, catalog: &Catalog) -> String {
+        let pieces = self.pieces(catalog);
+        same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal()
+    }
+
+    /// What it would be for another ε, where no SELECT of it states its own.
+    pub(crate) fn digest_for(
+        &self,
+        ask: &Ask,
+        epsilon: &Epsilon,
+        catalog: &Catalog,
+    ) -> Result<String, Error> {
+        let ask = Ask {
+            epsilon: Some(epsilon.clone()),
+            ..ask.clone()
+        };
+        let aggregations = &self.split.aggregations;
+        let (prices, _) = prices(aggregations, self.visible, &self.cuts, &ask, None, catalog)?;
+        let pieces = self.pieces_for(&prices, catalog);
+        Ok(same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal())
+    }
+
+    /// The question as it is written, to the letter, but for white space.
+    pub(crate) fn as_written(&self) -> Result<Mark, Error> {
+        same::as_written(&self.written).map_err(unplannable)
+    }
+
+    /// Which groups appear, for people. What bounds the numbers in them is told column by column: see `bounds`.
+    pub(crate) fn notes(&self, catalog: &Catalog) -> Vec<String> {
+        let whose = &catalog.unit.whose;
+        let mut notes = Vec::new();
+        let asked = self.split.aggregations.iter().take(self.visible);
+        for (aggregation, price) in asked.zip(&self.prices) {
+            let groups = &aggregation.groups;
+            if let Some(threshold) = price.noise.iter().find_map(|noise| noise.threshold()) {
+                notes.push(format!(
+                    "groups of fewer than about {threshold} {whose}s do not appear: their names are private"
+                ));
+            } else if !aggregation.keys.is_empty() && matches!(groups.selection, Selection::Listed(_)) {
+                notes.push(
+                    "all declared groups appear, empty ones included; values that are not declared do not"
+                        .to_owned(),
+                );
+            }
+        }
+        notes.extend(subtotals(&self.written));
+        let mut seen = BTreeSet::new();
+        notes.retain(|note| seen.insert(note.clone()));
+        notes
+    }
+}
+
+/// How to tell a row of subtotals from a group that is called NULL, where a query has subtotals and does not ask for GROUPING itself.
+fn subtotals(written: &LogicalPlan) -> Option<String> {
+    let mut keys: Option<Vec<String>> = None;
+    let _ = written.apply_with_subqueries(|node| {
+        if let LogicalPlan::Aggregate(aggregate) = node
+            && let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice()
+        {
+            let called = |expr: &Expr| matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if call.func.name() == "grouping");
+            if !aggregate.aggr_expr.iter().any(called) {
+                let name = |expr: &&Expr| match (*expr).clone().unalias() {
+                    Expr::Column(column) => column.name,
+                    other => other.human_display().to_string(),
+                };
+                keys.get_or_insert(sets.distinct_expr().iter().map(name).collect());
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    let keys = keys.filter(|keys| !keys.is_empty())?;
+    let calls: Vec<String> = keys.iter().map(|key| format!("GROUPING({key})")).collect();
+    let are = if calls.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "NULL in {} is a subtotal or a group of its own: {} {are} 1 where it is a subtotal",
+        keys.join(", "),
+        calls.join(", "),
+    ))
+}
+
+/// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`.
+///
+/// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.
+fn prices(
+    all: &[Aggregation],
+    visible: usize,
+    cuts: &[Cut],
+    ask: &Ask,
+    most: Option<&Epsilon>,
+    catalog: &Catalog,
+) -> Result<(Vec<Price>, Delta), Error> {
+    let aggregations = &all[..visible];
+    let silent = aggregations
+        .iter()
+        .filter(|one| one.options.epsilon.is_none())
+        .count()
+        .max(1);
+    let part = Rational::ONE / Rational::from(silent as u64);
+    let default_epsilon = ask
+        .epsilon
+        .clone()
+        .or_else(|| catalog.budget.query_epsilon.clone());
+    let default_delta = match &ask.delta {
+        Some(delta) => delta.clone(),
+        None if catalog.budget.delta == Delta::ZERO => Delta::ZERO,
+        None => catalog.budget.query_delta.clone(),
+    };
+    let parts = Rational::ONE / Rational::from(aggregations.len().max(1) as u64);
+    let shared_delta = Delta::rounded_down(&(default_delta.as_rational() * parts))?;
+    let mut prices = Vec::new();
+    let mut hidden = Vec::new();
+    let mut total = Delta::ZERO;
+    for (place, aggregation) in aggregations.iter().enumerate() {
+        let epsilon = match (&aggregation.options.epsilon, &default_epsilon) {
+            (Some(stated), _) => {
+                let stated = Epsilon::parse(stated)?;
+                match most {
+                    Some(most) => stated.min(most.clone()),
+                    None => stated,
+                }
+            }
+            (None, Some(default)) => Epsilon::rounded_down(&(default.as_rational() * &part))?,
+            (None, None) => {
+                return Err(Error::refused(
+                    "nothing says how much this query may cost",
+                    "pass --epsilon 0.5, write OPTIONS(epsilon = 0.5), or set `epsilon` under [budget.query] in the catalog",
+                ));
+            }
+        };
+        let delta = match &aggregation.options.delta {
+            Some(stated) => Delta::parse(stated)?,
+            None => shared_delta.clone(),
+        };
+        total = total.plus(&delta)?;
+        let Some(cut) = cuts.iter().find(|cut| cut.question == place) else {
+            prices.push(price(aggregation, &epsilon, &delta, &catalog.unit)?);
+            continue;
+        };
+        let part = |part: &Rational| Epsilon::rounded_down(&(epsilon.as_rational() * part));
+        let own = part(&(Rational::ONE - cut.share.clone()))?;
+        prices.push(price(aggregation, &own, &delta, &catalog.unit)?);
+        let half = part(&(&cut.share * ratio(1, 2)))?;
+        for extra in [cut.overview, cut.wide] {
+            hidden.push(price(&all[extra], &half, &Delta::ZERO, &catalog.unit)?);
+        }
+    }
+    prices.extend(hidden);
+    Ok((prices, total))
+}

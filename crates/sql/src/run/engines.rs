@@ -1,0 +1,82 @@
+//! The two engines of a dataset: one for private rows, and one for everything that is public.
+
+use crate::Error;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
+use crate::understand::mistakes::unplannable;
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool, UnboundedMemoryPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use std::sync::Arc;
+
+/// How much memory a question gets before it goes to disk, at the first attempt and at each further one. Only an attempt that ran out of it is repeated with more, and the
+/// last has no limit but the machine's: an operator that cannot go to disk must not decide whether there is an answer.
+const MEMORY: [Option<usize>; 3] = [Some(768 << 20), Some(3 << 30), None];
+
+/// Functions and rules are made once; the memory of an engine, and what it remembers of files, are those of one question.
+pub(crate) struct Engines {
+    private: SessionState,
+    public: SessionState,
+    attempts: Vec<Option<usize>>,
+}
+
+impl Engines {
+    /// Engines with this configuration.
+    pub(crate) fn new(config: SessionConfig) -> Self {
+        Self::with_attempts(config, MEMORY.to_vec())
+    }
+
+    /// The same with other attempts: how much memory each has, at least one.
+    pub(crate) fn with_attempts(config: SessionConfig, attempts: Vec<Option<usize>>) -> Self {
+        #[cfg(test)]
+        let private = match planted(Mutant::Pruning) || planted(Mutant::SignedZero) {
+            true => {
+                let mut config = config.clone();
+                config.options_mut().optimizer.prefer_hash_join = planted(Mutant::Pruning);
+                bound::session_with_all_rules(config, Arc::default())
+            }
+            false => bound::session(config.clone(), Arc::default()),
+        };
+        #[cfg(not(test))]
+        let private = bound::session(config.clone(), Arc::default());
+        Self {
+            private: private.state(),
+            public: SessionContext::new_with_config(config.with_collect_statistics(false)).state(),
+            attempts,
+        }
+    }
+
+    /// A session for private rows: its rules and operators are a closed list. `None` where there is no such attempt, counted from 0; the first is always there.
+    pub(crate) fn private(&self, attempt: usize) -> Result<Option<SessionContext>, Error> {
+        let memory = self.attempts.get(attempt);
+        memory
+            .map(|memory| with_memory(&self.private, *memory))
+            .transpose()
+    }
+
+    /// The session of the first attempt.
+    pub(crate) fn first(&self) -> Result<SessionContext, Error> {
+        with_memory(&self.private, self.attempts.first().copied().flatten())
+    }
+
+    /// A session for public tables, and for what is done with released values.
+    pub(crate) fn public(&self) -> Result<SessionContext, Error> {
+        with_memory(&self.public, MEMORY[0])
+    }
+}
+
+fn with_memory(state: &SessionState, memory: Option<usize>) -> Result<SessionContext, Error> {
+    let pool: Arc<dyn MemoryPool> = match memory {
+        Some(bytes) => Arc::new(FairSpillPool::new(bytes)),
+        None => Arc::new(UnboundedMemoryPool::default()),
+    };
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(pool)
+        .build_arc()
+        .map_err(unplannable)?;
+    let state = SessionStateBuilder::new_from_existing(state.clone())
+        .with_runtime_env(runtime)
+        .build();
+    Ok(SessionContext::new_with_state(state))
+}

@@ -1,0 +1,249 @@
+//! Tables of a PostgreSQL database, streamed.
+//!
+//! Each scan is one statement in one read-only transaction, so it sees one state of the table; two scans of one query may see two. The statement converts nothing in
+//! a way that could raise an error there: what PostgreSQL's casts would refuse is sent as text, or tested first. Connections are not encrypted; keep the database
+//! on the same machine or network, or behind a tunnel.
+
+use super::incident::incident;
+use crate::Error;
+use crate::catalog::{Table, quoted, quoted_name};
+use crate::values::facts::Kind;
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::exec_datafusion_err;
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use futures::{StreamExt, pin_mut};
+use std::fmt;
+use std::sync::Arc;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls};
+
+mod rows;
+
+use rows::Rows;
+
+/// A table of a database. Printed without the connection string, which may hold a password.
+#[derive(Clone)]
+struct Database {
+    connection: Arc<str>,
+    /// The table, quoted.
+    name: String,
+    schema: SchemaRef,
+    /// Of each column, the expression that yields it.
+    expressions: Arc<[String]>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Database")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A table of a database as a table of the engine. Asks for its columns, and reads none of its rows.
+pub(super) async fn provider(
+    what: &str,
+    connection: &str,
+    name: &str,
+    table: &Table,
+) -> Result<Arc<dyn TableProvider>, Error> {
+    let name = quoted_name(name).ok_or_else(|| {
+        Error::catalog(
+            format!("{what}: this is not the name of a table of a database"),
+            "write it as name or schema.name; a part with a dot in it goes in double quotes",
+        )
+    })?;
+    let client = connected(connection)
+        .await
+        .map_err(|error| unreachable(what, &error))?;
+    let statement = client
+        .prepare(&format!("SELECT * FROM {name}"))
+        .await
+        .map_err(|error| match error.code() {
+            Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME) => Error::catalog(
+                format!("{what}: the database has no table {name}"),
+                "names are taken as written, upper and lower case apart; add the schema if it is not the default one",
+            ),
+            _ => incident(what, words(&error)),
+        })?;
+    let mut fields = Vec::new();
+    let mut expressions = Vec::new();
+    for column in statement.columns() {
+        let kind = table.column(column.name()).map(|facts| facts.kind);
+        let (expression, data_type) = sent(&quoted(column.name()), column.type_(), kind);
+        fields.push(Field::new(column.name(), data_type, true));
+        expressions.push(expression);
+    }
+    Ok(Arc::new(Database {
+        connection: connection.into(),
+        name,
+        schema: Arc::new(Schema::new(fields)),
+        expressions: expressions.into(),
+    }))
+}
+
+/// The names of all tables and views of a database that are not its own.
+pub(crate) async fn table_names(what: &str, connection: &str) -> Result<Vec<String>, Error> {
+    let client = connected(connection)
+        .await
+        .map_err(|error| unreachable(what, &error))?;
+    let rows = client
+        .query(
+            "SELECT table_schema::text, table_name::text FROM information_schema.tables \
+             WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2",
+            &[],
+        )
+        .await
+        .map_err(|error| incident(what, words(&error)))?;
+    let plain = |name: &str| !name.contains(['.', '"']);
+    Ok(rows
+        .iter()
+        .map(|row| [row.get::<_, String>(0), row.get::<_, String>(1)])
+        .map(|parts| parts.map(|part| if plain(&part) { part } else { quoted(&part) }))
+        .map(|[schema, name]| format!("{schema}.{name}"))
+        .collect())
+}
+
+/// All that the server said, for the curator alone: it may quote data.
+fn words(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => format!(
+            "{} {}: {}\n{}",
+            said.severity(),
+            said.code().code(),
+            said.message(),
+            said.detail().unwrap_or_default()
+        ),
+        None => error.to_string(),
+    }
+}
+
+/// Why there is no connection. The server's own words are left out: they may name users and hosts.
+fn unreachable(what: &str, error: &tokio_postgres::Error) -> Error {
+    match error.code() {
+        None => Error::catalog(
+            format!("{what}: its database cannot be reached"),
+            "check host and port in the connection string, and that the server runs; connections are not encrypted",
+        ),
+        Some(_) => Error::catalog(
+            format!("{what}: its database does not let us in"),
+            "check user, password and database in the connection string",
+        ),
+    }
+}
+
+/// How a column is asked for, and what then arrives. `kind` is what the catalog declares, if it does.
+///
+/// No expression raises an error, whatever the value. `numeric` reaches beyond floats and integers at both ends, where the casts would raise.
+fn sent(column: &str, of: &Type, kind: Option<Kind>) -> (String, DataType) {
+    match *of {
+        Type::BOOL => (column.to_owned(), DataType::Boolean),
+        Type::INT2 | Type::INT4 | Type::INT8 => (format!("{column}::int8"), DataType::Int64),
+        Type::FLOAT4 | Type::FLOAT8 => (format!("{column}::float8"), DataType::Float64),
+        Type::DATE => (column.to_owned(), DataType::Date32),
+        // Both arrive in microseconds; the one with a time zone at UTC.
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => (column.to_owned(), Kind::Timestamp.data_type()),
+        Type::NUMERIC if kind == Some(Kind::Int) => (
+            format!(
+                "CASE WHEN {column} BETWEEN -9223372036854775808 AND 9223372036854775807 THEN trunc({column})::int8 END"
+            ),
+            DataType::Int64,
+        ),
+        Type::NUMERIC if kind != Some(Kind::Text) => (
+            format!(
+                "CASE WHEN abs({column}) < 1e-300 THEN 0::float8 WHEN abs({column}) <= 1e308 THEN {column}::float8 END"
+            ),
+            DataType::Float64,
+        ),
+        _ => (format!("{column}::text"), DataType::Utf8View),
+    }
+}
+
+/// A connection whose background task ends when the client is dropped.
+async fn connected(connection: &str) -> Result<Client, tokio_postgres::Error> {
+    let (client, task) = tokio_postgres::connect(connection, NoTls).await?;
+    tokio::spawn(async move {
+        // What goes wrong with the connection is told to whoever waits for rows.
+        let _ = task.await;
+    });
+    Ok(client)
+}
+
+#[async_trait]
+impl TableProvider for Database {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let mut part = self.clone();
+        if let Some(projection) = projection {
+            part.schema = Arc::new(self.schema.project(projection)?);
+            part.expressions = projection
+                .iter()
+                .map(|&column| self.expressions[column].clone())
+                .collect();
+        }
+        let schema = Arc::clone(&part.schema);
+        let plan = StreamingTableExec::try_new(schema, vec![Arc::new(part)], None, [], false, limit)?;
+        Ok(Arc::new(plan))
+    }
+}
+
+impl PartitionStream for Database {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let part = self.clone();
+        let most = context.session_config().batch_size();
+        let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&self.schema), 2);
+        let sender = builder.tx();
+        builder.spawn(async move {
+            let external = |error: tokio_postgres::Error| exec_datafusion_err!("{}", words(&error));
+            let client = connected(&part.connection).await.map_err(external)?;
+            client
+                .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                .await
+                .map_err(external)?;
+            // A list of no columns is what PostgreSQL takes for a count of rows.
+            let statement = format!("SELECT {} FROM {}", part.expressions.join(", "), part.name);
+            let none: [&(dyn ToSql + Sync); 0] = [];
+            let found = client.query_raw(&statement, none).await.map_err(external)?;
+            pin_mut!(found);
+            let mut rows = Rows::new(Arc::clone(&part.schema), most);
+            while let Some(row) = found.next().await {
+                rows.push(&row.map_err(external)?)?;
+                if rows.len() == most && sender.send(Ok(rows.finish()?)).await.is_err() {
+                    // Nobody listens any more; the transaction ends with the connection.
+                    return Ok(());
+                }
+            }
+            if rows.len() > 0 && sender.send(Ok(rows.finish()?)).await.is_err() {
+                return Ok(());
+            }
+            client.batch_execute("COMMIT").await.map_err(external)
+        });
+        builder.build()
+    }
+}

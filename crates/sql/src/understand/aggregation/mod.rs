@@ -1,0 +1,200 @@
+//! Where private rows become statistics: which numbers an aggregate needs, what bounds one unit's part in them, and how answers are made of them.
+
+mod call;
+mod groups;
+mod pairs;
+mod statistic;
+
+pub(crate) use call::{Output, Request};
+pub(crate) use groups::{Groups, Selection};
+pub(crate) use pairs::{Moment, Moments};
+pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, halved};
+
+use crate::Error;
+use crate::catalog::{Catalog, Limits};
+use crate::understand::dialect::SelectOptions;
+use crate::understand::expression::Typed;
+use crate::understand::relation::Rows;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{DFSchemaRef, TableReference};
+use datafusion::logical_expr::Expr;
+
+/// One private GROUP BY: everything that is known before a row is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregation {
+    /// Whose rows.
+    pub(crate) rows: Rows,
+    /// What they are grouped by.
+    pub(crate) keys: Vec<Typed>,
+    /// Which groups there will be, and in how many of them a unit counts.
+    pub(crate) groups: Groups,
+    /// The numbers that are released for each group.
+    pub(crate) statistics: Vec<Statistic>,
+    /// How the query's aggregates are made of them.
+    pub(crate) outputs: Vec<Output>,
+    /// The shape of the result: first the keys, then the outputs.
+    pub(crate) shape: Vec<Shape>,
+    /// What the SELECT itself asked for.
+    pub(crate) options: SelectOptions,
+}
+
+/// A column of the result.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) qualifier: Option<TableReference>,
+    pub(crate) name: String,
+    pub(crate) data_type: DataType,
+}
+
+impl Aggregation {
+    /// Reads `GROUP BY keys` with `aggregates` over rows.
+    pub(crate) fn new(
+        rows: Rows,
+        group_exprs: &[Expr],
+        aggregates: &[Expr],
+        schema: &DFSchemaRef,
+        selects: &[SelectOptions],
+        catalog: &Catalog,
+    ) -> Result<Self, Error> {
+        let options = options_of(&rows, selects, catalog)?;
+        if group_exprs.iter().any(|expr| rows.names_unit(expr)) {
+            let whose = &catalog.unit.whose;
+            return Err(Error::refused(
+                format!("this asks for a result for each {whose}, and groups of one are never shown"),
+                format!(
+                    "group by something that many share, or use this query as a subquery and aggregate over the {whose}s"
+                ),
+            ));
+        }
+        let keys = group_exprs
+            .iter()
+            .map(|expr| rows.accept(expr))
+            .collect::<Result<Vec<Typed>, Error>>()?;
+        let limits = limits_of(&keys, group_exprs, &rows, &options, catalog);
+        let groups = Groups::of(&keys, &rows, &limits, &options, catalog)?;
+        let mut statistics = Vec::new();
+        let mut outputs = Vec::new();
+        let mut request = Request {
+            rows: &rows,
+            limits,
+            grouped: !keys.is_empty(),
+            catalog,
+            statistics: &mut statistics,
+        };
+        for expr in aggregates {
+            outputs.push(request.output(expr)?);
+        }
+        let one_row_per_unit = rows.rows_per_unit == Some(1);
+        call::share(&mut statistics, &mut outputs, one_row_per_unit);
+        if groups.selection == Selection::Threshold {
+            // Groups are chosen by their number of units. Where that is the number of rows, one statistic serves both.
+            let units = |statistic: &Statistic| statistic.measure == Measure::Units;
+            let rows = |statistic: &Statistic| matches!(statistic.measure, Measure::Rows { .. });
+            if !statistics.iter().any(units) {
+                match statistics
+                    .iter_mut()
+                    .find(|statistic| one_row_per_unit && rows(statistic))
+                {
+                    Some(statistic) => statistic.measure = Measure::Units,
+                    None => statistics.push(Statistic::units()),
+                }
+            }
+        }
+        let shape = schema
+            .iter()
+            .enumerate()
+            .map(|(place, (qualifier, field))| Shape {
+                qualifier: qualifier.cloned(),
+                name: field.name().clone(),
+                // The planner may give a key a type that cannot hold all of its values, and two groups would look alike.
+                data_type: match keys.get(place) {
+                    Some(key) => key.facts.kind.data_type(),
+                    None => field.data_type().clone(),
+                },
+            })
+            .collect();
+        Ok(Self {
+            rows,
+            keys,
+            groups,
+            statistics,
+            outputs,
+            shape,
+            options,
+        })
+    }
+}
+
+/// What limits one unit: what the query says, else what the table says for what it is grouped by, else what the catalog says. The query may ask for less or
+/// more than the catalog's: limits change accuracy and price, never privacy.
+fn limits_of(
+    keys: &[Typed],
+    group_exprs: &[Expr],
+    rows: &Rows,
+    options: &SelectOptions,
+    catalog: &Catalog,
+) -> Limits {
+    let one_group = keys.iter().all(|key| key.facts.of_unit);
+    let column = match group_exprs {
+        [expr] => match expr.clone().unalias() {
+            Expr::Column(column) => Some(column.name),
+            _ => None,
+        },
+        _ => None,
+    };
+    let declared = &rows.limits;
+    let by = column
+        .and_then(|column| declared.by.get(&column))
+        .filter(|_| !one_group);
+    let rows_per_group = |limits: &Limits| limits.rows.filter(|_| one_group).or(limits.rows_per_group);
+    let stated = options.max_rows_contributed;
+    Limits {
+        groups: options
+            .max_groups_contributed
+            .or(by.and_then(|by| by.groups))
+            .or(declared.groups)
+            .or(catalog.limits.groups),
+        rows_per_group: stated
+            .or(by.and_then(rows_per_group))
+            .or(rows_per_group(declared))
+            .or(rows_per_group(&catalog.limits)),
+        // A query that says how many rows count means rows.
+        sums: match by {
+            _ if stated.is_some() => std::collections::BTreeMap::new(),
+            None if one_group => declared.sums.clone(),
+            by => by.map(|by| by.sums.clone()).unwrap_or_default(),
+        },
+        ..Limits::default()
+    }
+}
+
+/// The options of the SELECT that this aggregate belongs to, if it states any.
+fn options_of(rows: &Rows, selects: &[SelectOptions], catalog: &Catalog) -> Result<SelectOptions, Error> {
+    let mut stated = rows.selects.iter().filter_map(|place| selects.get(*place));
+    let options = stated.next().cloned().unwrap_or_default();
+    if stated.next().is_some() {
+        return Err(Error::refused(
+            "two SELECT WITH DIFFERENTIAL_PRIVACY are nested around the same rows",
+            "state the options once, in the SELECT that aggregates",
+        ));
+    }
+    if let Some(column) = &options.privacy_unit_column {
+        let known = rows
+            .unit_columns
+            .iter()
+            .any(|(_, name)| column.last() == Some(name));
+        if !known {
+            return Err(Error::refused(
+                format!(
+                    "privacy_unit_column = {} is not the column that the catalog declares",
+                    column.join(".")
+                ),
+                format!(
+                    "the catalog decides whose privacy is kept: {}. Leave the option out, or name that column",
+                    catalog.unit
+                ),
+            ));
+        }
+    }
+    Ok(options)
+}

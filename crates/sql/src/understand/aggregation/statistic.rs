@@ -1,0 +1,303 @@
+//! The numbers that are released: what one unit adds to each, at most.
+
+use crate::understand::mistakes::unplannable;
+use crate::values::facts::Kind;
+use crate::values::steps::Steps;
+use crate::{Error, Range};
+use accounting::Neighbors;
+use bound::{Partial, on_grid};
+use datafusion::logical_expr::{Expr, lit};
+use exact::{Integer, Rational};
+use mechanism::Sensitivity;
+
+/// Leaves of the tree from which quantiles are read.
+pub(crate) const TREE_LEAVES: i64 = 4096;
+/// Children of each node.
+pub(crate) const TREE_BRANCHES: i64 = 16;
+/// Levels below the root, which is not released: with 16 branches three levels have 4096 leaves, and a rank is a sum of at most 45 nodes.
+pub(crate) const TREE_LEVELS: u64 = 3;
+
+/// A column of rows as integers on a grid, NULL where there is no number.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Argument {
+    /// The value.
+    pub(crate) value: Expr,
+    /// Its kind, a number.
+    pub(crate) kind: Kind,
+    /// The grid.
+    pub(crate) steps: Steps,
+    /// Clamped to this many steps.
+    pub(crate) low: i64,
+    /// Clamped to this many steps.
+    pub(crate) high: i64,
+    /// Subtracted after clamping, to make both ends equally far from zero.
+    pub(crate) centre: i64,
+}
+
+impl Argument {
+    /// A value clamped to a range, of which one unit may contribute `times`.
+    pub(crate) fn new(value: Expr, kind: Kind, range: Range, times: u64) -> Result<Self, Error> {
+        let steps = Steps::holding(range, kind, times)?;
+        Ok(Self {
+            value,
+            kind,
+            steps,
+            low: steps.round(range.low),
+            high: steps.round(range.high),
+            centre: 0,
+        })
+    }
+
+    /// The same around the middle of its range.
+    pub(crate) fn centred(self) -> Self {
+        let centre = self.low + (self.high - self.low) / 2;
+        Self { centre, ..self }
+    }
+
+    /// The same on a grid that is coarser by so many bits.
+    pub(crate) fn coarser(&self, bits: u32) -> Self {
+        let coarse = |steps: i64| halved(i128::from(steps), bits);
+        Self {
+            steps: Steps::of(self.steps.exponent() + bits as i32),
+            low: coarse(self.low),
+            high: coarse(self.high),
+            centre: coarse(self.centre),
+            ..self.clone()
+        }
+    }
+
+    /// The column. `native`: with the engine's own fast function instead of built-in ones; they agree on every value.
+    pub(crate) fn column(&self, native: bool) -> Result<Expr, Error> {
+        let exponent = self.steps.exponent();
+        let placed = on_grid(
+            self.value.clone(),
+            self.kind,
+            exponent,
+            self.low,
+            self.high,
+            native,
+        );
+        let placed = placed.map_err(unplannable)?;
+        Ok(if self.centre == 0 {
+            placed
+        } else {
+            placed - lit(self.centre)
+        })
+    }
+}
+
+/// So many steps on a grid that is coarser by so many bits: the nearest, upwards in the middle.
+pub(crate) fn halved(steps: i128, bits: u32) -> i64 {
+    let middle = (1i128 << bits) >> 1;
+    ((steps + middle) >> bits) as i64
+}
+
+/// What is measured in each group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Measure {
+    /// Units.
+    Units,
+    /// Rows, of a unit at most so many.
+    Rows { most: u64 },
+    /// Rows where the argument is there, of a unit at most so many.
+    Present { argument: Argument, most: u64 },
+    /// The sum of the argument, of a unit clamped as a whole.
+    Sum { argument: Argument, low: i64, high: i64 },
+    /// The sum of the argument, where a unit with more than `most` rows counts as `most` rows of its own average.
+    Mean { argument: Argument, most: u64 },
+    /// Rows in each bin of a range, and in groups of bins, and in groups of those.
+    Tree {
+        value: Expr,
+        kind: Kind,
+        range: Range,
+        most: u64,
+    },
+    /// Rows in each of so many bins; `place` is a row's bin, or NULL.
+    Histogram { place: Expr, bins: usize, most: u64 },
+    /// Distinct values, of a unit at most so many.
+    Distinct { value: Expr, most: u64 },
+}
+
+/// A number for each group, in grid steps, and how much one unit can add to it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Statistic {
+    pub(crate) measure: Measure,
+    /// The grid of its values.
+    pub(crate) steps: Steps,
+    /// One unit adds at least this to a group; at most 0, since it may be absent.
+    pub(crate) low: i64,
+    /// One unit adds at most this to a group; at least 0.
+    pub(crate) high: i64,
+    /// How many outputs wait for it: it gets the more of the budget.
+    pub(crate) weight: u32,
+    /// For people.
+    pub(crate) name: String,
+}
+
+impl Statistic {
+    /// A planted defect: lets one unit add anything to a sum, which is priced as before.
+    #[cfg(test)]
+    pub(crate) fn unclamp(&mut self) {
+        if let Measure::Sum { argument, high, .. } = &mut self.measure {
+            argument.high = 1 << 44;
+            *high = 1 << 44;
+        }
+    }
+
+    fn counting(measure: Measure, most: u64, name: String) -> Self {
+        Self {
+            measure,
+            steps: Steps::ones(),
+            low: 0,
+            high: most as i64,
+            weight: 1,
+            name,
+        }
+    }
+
+    pub(crate) fn units() -> Self {
+        Self::counting(Measure::Units, 1, "units".to_owned())
+    }
+
+    pub(crate) fn rows(most: u64) -> Self {
+        Self::counting(Measure::Rows { most }, most, "rows".to_owned())
+    }
+
+    pub(crate) fn present(argument: Argument, most: u64, of: &str) -> Self {
+        Self::counting(
+            Measure::Present { argument, most },
+            most,
+            format!("rows with {of}"),
+        )
+    }
+
+    pub(crate) fn distinct(value: Expr, most: u64, of: &str) -> Self {
+        Self::counting(Measure::Distinct { value, most }, most, format!("distinct {of}"))
+    }
+
+    pub(crate) fn tree(value: Expr, kind: Kind, range: Range, most: u64, of: &str) -> Self {
+        let measure = Measure::Tree {
+            value,
+            kind,
+            range,
+            most,
+        };
+        Self::counting(measure, most, format!("ranks of {of}"))
+    }
+
+    pub(crate) fn histogram(place: Expr, bins: usize, most: u64, of: &str) -> Self {
+        let measure = Measure::Histogram { place, bins, most };
+        Self::counting(measure, most, format!("rows by {of}"))
+    }
+
+    /// Levels of nodes in which each row is once, for what counts rows by a place of theirs.
+    fn levels(&self) -> Option<(u64, u64)> {
+        match &self.measure {
+            Measure::Tree { most, .. } => Some((TREE_LEVELS, *most)),
+            Measure::Histogram { most, .. } => Some((1, *most)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn sum(argument: Argument, low: i64, high: i64, of: &str) -> Self {
+        Self {
+            steps: argument.steps,
+            measure: Measure::Sum { argument, low, high },
+            low: low.min(0),
+            high: high.max(0),
+            weight: 1,
+            name: format!("sum of {of}"),
+        }
+    }
+
+    pub(crate) fn mean(argument: Argument, most: u64, of: &str) -> Self {
+        let times = most as i64;
+        Self {
+            steps: argument.steps,
+            low: ((argument.low - argument.centre) * times).min(0),
+            high: ((argument.high - argument.centre) * times).max(0),
+            measure: Measure::Mean { argument, most },
+            weight: 1,
+            name: format!("deviations of {of}"),
+        }
+    }
+
+    /// How the bounding step computes it; `None` for what looks at single rows. `place` is where the argument's column is.
+    pub(crate) fn partial(&self, place: usize) -> Option<Partial> {
+        Some(match &self.measure {
+            Measure::Units => Partial::Units,
+            Measure::Rows { most } => Partial::Rows { most: *most as i64 },
+            Measure::Present { most, .. } => Partial::Present {
+                argument: place,
+                most: *most as i64,
+            },
+            Measure::Sum { low, high, .. } => Partial::Sum {
+                argument: place,
+                low: *low,
+                high: *high,
+            },
+            Measure::Mean { most, .. } => Partial::Mean {
+                argument: place,
+                most: *most as i64,
+                low: self.low,
+                high: self.high,
+            },
+            Measure::Tree { .. } | Measure::Histogram { .. } | Measure::Distinct { .. } => return None,
+        })
+    }
+
+    /// The argument that the bounding step needs.
+    pub(crate) fn argument(&self) -> Option<&Argument> {
+        match &self.measure {
+            Measure::Present { argument, .. }
+            | Measure::Sum { argument, .. }
+            | Measure::Mean { argument, .. } => Some(argument),
+            _ => None,
+        }
+    }
+
+    /// How far the vector of all groups' values moves, in steps.
+    ///
+    /// # Privacy
+    /// Claim: between neighbours, the vector moves by at most this in number of coordinates, ℓ₁, ℓ₂ and ℓ∞.
+    /// Proof: let A = max(|low|, |high|) and W = high − low, where low ≤ 0 ≤ high bound what one unit adds to one group (nothing, where it is
+    /// absent), and k the groups in which it counts. *Added or removed*: k coordinates move, each by at most A. *Changed*: it leaves k groups and enters
+    /// k. A group that it leaves and enters moves by at most W ≤ 2A, any other by at most A. With c groups of the first kind, at most 2(k−c) of the
+    /// second: ℓ₁ ≤ cW + 2(k−c)A ≤ 2kA, ℓ₂² ≤ cW² + 2(k−c)A² ≤ k·max(W², 2A²), ℓ∞ ≤ W. Without keys there is one group and no other to move to: one
+    /// coordinate, by at most A or W. A tree has each of a unit's rows once in each level: in one level of one group it moves ℓ₁ by at most
+    /// `most` and no coordinate by more, so ℓ₂² by at most `most`²; levels and groups add up. A histogram is a tree of one level.
+    /// Assumes: the bounding step, which looks at one unit's rows only (`bound`).
+    pub(crate) fn sensitivity(
+        &self,
+        groups: u64,
+        grouped: bool,
+        neighbors: Neighbors,
+    ) -> Result<Sensitivity, Error> {
+        let whole = |value: u128| Rational::from(Integer::from(value.max(1)));
+        let most = u128::from(self.low.unsigned_abs().max(self.high.unsigned_abs()));
+        let width = (i128::from(self.high) - i128::from(self.low)) as u128;
+        let groups_wide = u128::from(groups);
+        let sides: u128 = match neighbors {
+            Neighbors::AddRemove => 1,
+            Neighbors::ChangeOne => 2,
+        };
+        if let Some((levels, most)) = self.levels() {
+            let most = u128::from(most);
+            let levels = u128::from(levels) * groups_wide * sides;
+            let coordinates = u64::try_from(levels * most).unwrap_or(u64::MAX);
+            let l1 = whole(levels * most);
+            let l2_squared = whole(levels * most * most);
+            return Ok(Sensitivity::vector(coordinates, whole(most))?.with_norms(&l1, &l2_squared)?);
+        }
+        if neighbors == Neighbors::AddRemove {
+            return Ok(Sensitivity::vector(groups, whole(most))?);
+        }
+        if !grouped {
+            return Ok(Sensitivity::scalar(whole(width))?);
+        }
+        let coordinates = groups.checked_mul(2).ok_or(mechanism::Error::BadSensitivity)?;
+        let l1 = whole(2 * groups_wide * most);
+        let l2_squared = whole(groups_wide * (width * width).max(2 * most * most));
+        Ok(Sensitivity::vector(coordinates, whole(width.max(most)))?.with_norms(&l1, &l2_squared)?)
+    }
+}

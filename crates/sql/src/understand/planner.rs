@@ -1,0 +1,120 @@
+//! From SQL to a logical plan, by the engine's own planner over tables that are not there: nothing is read.
+
+use crate::catalog::{Catalog, Table};
+use crate::understand::dialect::{self, Read, SelectOptions};
+use crate::understand::mistakes::unplannable;
+use crate::understand::{mistakes, spelling};
+use crate::{Error, Kind};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::catalog::default_table_source::provider_as_source;
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A query as the engine's planner understands it, and the options of its SELECTs.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: LogicalPlan,
+    pub(crate) selects: Vec<SelectOptions>,
+}
+
+/// The columns that a query may name.
+pub(crate) fn schema(table: &Table) -> SchemaRef {
+    let fields: Vec<Field> = table
+        .columns
+        .iter()
+        .map(|(name, facts)| Field::new(name, Kind::data_type(facts.kind), true))
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// The scan of a declared table, before anybody knows where its rows are.
+pub(crate) fn scan(name: &str, table: &Table) -> Result<LogicalPlan, Error> {
+    let source = provider_as_source(Arc::new(EmptyTable::new(schema(table))));
+    LogicalPlanBuilder::scan(name, source, None)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)
+}
+
+/// The engine's planner, with the tables' shapes and no rows.
+pub(crate) struct Planner {
+    session: SessionContext,
+}
+
+impl Planner {
+    /// A planner that knows the tables of a catalog.
+    pub(crate) fn new(catalog: &Catalog) -> Result<Self, Error> {
+        let mut config = SessionConfig::new();
+        // Names without quotes are lower case, but for those that `spelling` has found in the catalog.
+        config.options_mut().sql_parser.enable_ident_normalization = true;
+        let session = SessionContext::new_with_config(config);
+        for (name, table) in &catalog.tables {
+            session
+                .register_table(
+                    datafusion::common::TableReference::bare(name.clone()),
+                    Arc::new(EmptyTable::new(schema(table))),
+                )
+                .map_err(unplannable)?;
+        }
+        let (scalar, aggregate) = dialect::marker_functions();
+        for function in scalar {
+            session.register_udf(function);
+        }
+        for function in aggregate {
+            session.register_udaf(function);
+        }
+        Ok(Self { session })
+    }
+
+    /// Plans a query.
+    pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
+        let Read {
+            mut query,
+            selects,
+            headings,
+        } = dialect::read(sql)?;
+        let called = spelling::respell(&mut query, catalog);
+        let statement = Statement::Statement(Box::new(ast::Statement::Query(query.clone())));
+        let planned = self.session.state().statement_to_plan(statement).await;
+        let plan = planned.map_err(|error| mistakes::explained(&error, &query, catalog))?;
+        let plan = as_called(plan, &called, headings).map_err(unplannable)?;
+        Ok(Planned { plan, selects })
+    }
+}
+
+/// The result with its columns as the query calls them, where `spelling` wrote them otherwise, or the engine made up a name for an expression without one.
+fn as_called(
+    plan: LogicalPlan,
+    called: &BTreeMap<String, String>,
+    headings: Vec<Option<String>>,
+) -> Result<LogicalPlan, datafusion::error::DataFusionError> {
+    let columns = plan.schema().columns();
+    // Where a star stands for columns, nobody knows which heading is whose.
+    let headings = if headings.len() == columns.len() {
+        headings
+    } else {
+        vec![None; columns.len()]
+    };
+    let names = columns.iter().zip(headings).map(|(column, heading)| {
+        let spelled = called.get(&column.name).filter(|_| column.relation.is_none());
+        let engines = mistakes::names_a_constant(&column.name).then(|| mistakes::readable(&column.name));
+        heading.or_else(|| spelled.cloned()).or(engines)
+    });
+    let names = dialect::told_apart(names.collect(), &columns);
+    if names.iter().all(Option::is_none) {
+        return Ok(plan);
+    }
+    let columns: Vec<Expr> = columns
+        .into_iter()
+        .zip(names)
+        .map(|(column, name)| match name {
+            Some(name) => Expr::Column(column).alias(name),
+            None => Expr::Column(column),
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan).project(columns)?.build()
+}

@@ -1,0 +1,595 @@
+//! Whose rows? A plan over private tables, rewritten so that it cannot raise and so that every row keeps its owner.
+//!
+//! The walk takes the logical plan as the SQL says it, before any optimiser saw it, and knows a closed list of operators. Of each relation
+//! it carries what the catalog and the query tell: which columns name the unit, how many rows one unit has, and the [`Facts`] of each column.
+//! The owner of a row travels in a hidden column, so a projection cannot lose it.
+
+mod comma;
+mod join;
+mod per_unit;
+mod subquery;
+mod window;
+
+pub(crate) use subquery::{ONE_ROW, attached, contains_subquery};
+
+use crate::Error;
+use crate::catalog::{Catalog, Limits, Owner, Table};
+use crate::understand::expression::{Scope, Typed, accept};
+use crate::understand::mistakes::unplannable;
+use crate::values::facts::{Facts, Kind, Value};
+use datafusion::common::{Column, ExprSchema, ScalarValue, TableReference};
+use datafusion::logical_expr::{
+    Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, TableScan, Union,
+    cast, col,
+};
+use std::sync::Arc;
+
+/// The hidden column that names a row's owner.
+pub(crate) const UNIT: &str = "__deniable_unit";
+
+/// A column's name in a relation.
+pub(crate) type Name = (Option<TableReference>, String);
+
+/// Rows of private tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    /// How to get them: total, so that no value of the data can make it fail. Has the columns below and, unless each row is a unit, [`UNIT`].
+    pub(crate) plan: LogicalPlan,
+    /// The columns that the query sees.
+    pub(crate) columns: Vec<(Option<TableReference>, String, Facts)>,
+    /// Columns that name the owner.
+    pub(crate) unit_columns: Vec<Name>,
+    /// Whether there is a hidden column; if not, each row is a unit.
+    pub(crate) has_unit: bool,
+    /// One unit has at most so many rows. Derived, so it is enforced by the bounding step: a mistake costs accuracy.
+    pub(crate) rows_per_unit: Option<u64>,
+    /// The catalog itself promises what `rows_per_unit` says, and no step since could repeat a row: no bounding step is needed.
+    pub(crate) promised: bool,
+    /// The public sides of joins.
+    pub(crate) publics: Vec<PublicSide>,
+    /// The rows come sorted by owner.
+    pub(crate) clustered: bool,
+    /// Every unit of the table is in it, whatever its values: no filter, no join.
+    pub(crate) whole: bool,
+    /// The tightest limits of the tables in it.
+    pub(crate) limits: Limits,
+    /// SELECTs whose options apply: see `dialect`.
+    pub(crate) selects: Vec<usize>,
+    /// What was done, for people.
+    pub(crate) story: Vec<String>,
+}
+
+/// The public side of a join.
+#[derive(Clone, Debug)]
+pub(crate) struct PublicSide {
+    /// How to get it.
+    pub(crate) plan: LogicalPlan,
+    /// Columns that the join matches and in which no two rows may agree; `None` where a private row may find any number of partners.
+    pub(crate) key: Option<Vec<String>>,
+    /// Whether a private row becomes as many rows as it finds partners.
+    pub(crate) repeats: bool,
+}
+
+impl Rows {
+    /// For reading expressions over these rows.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope {
+            columns: self.columns.clone(),
+        }
+    }
+
+    /// The expression over these rows, total and typed.
+    pub(crate) fn accept(&self, expr: &Expr) -> Result<Typed, Error> {
+        accept(expr, &self.scope())
+    }
+
+    /// Whether an expression is the owner's name itself.
+    pub(crate) fn names_unit(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Alias(alias) => self.names_unit(&alias.expr),
+            Expr::Column(column) => {
+                resolve(&self.columns, column).is_some_and(|name| self.unit_columns.contains(&name))
+            }
+            _ => false,
+        }
+    }
+
+    /// The hidden owner.
+    pub(crate) fn unit_column(&self) -> Column {
+        let schema = self.plan.schema();
+        let found = schema.iter().find(|(_, field)| field.name() == UNIT);
+        let (qualifier, field) = found.expect("whoever asks has looked at has_unit");
+        Column::new(qualifier.cloned(), field.name().clone())
+    }
+
+    /// The hidden owner, as an expression.
+    pub(crate) fn unit_expr(&self) -> Expr {
+        Expr::Column(self.unit_column())
+    }
+
+    /// The same rows with the first columns alone.
+    fn narrowed(mut self, width: usize) -> Result<Self, Error> {
+        if self.columns.len() > width {
+            self.columns.truncate(width);
+            self.plan = LogicalPlanBuilder::from(self.plan.clone())
+                .project(self.all())
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(unplannable)?;
+        }
+        Ok(self)
+    }
+
+    /// All columns and the hidden one, as expressions.
+    pub(crate) fn all(&self) -> Vec<Expr> {
+        let mut all: Vec<Expr> = self
+            .columns
+            .iter()
+            .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
+            .collect();
+        if self.has_unit {
+            all.push(self.unit_expr());
+        }
+        all
+    }
+}
+
+/// The column that a name means; `None` where there is none, or more than one.
+pub(crate) fn resolve(columns: &[(Option<TableReference>, String, Facts)], column: &Column) -> Option<Name> {
+    let mut found = columns.iter().filter(|(qualifier, name, _)| {
+        *name == column.name && (column.relation.is_none() || column.relation == *qualifier)
+    });
+    let (qualifier, name, _) = found.next()?;
+    found.next().is_none().then(|| (qualifier.clone(), name.clone()))
+}
+
+/// Whether a plan reads private tables, in subqueries of its expressions too.
+pub(crate) fn is_private(plan: &LogicalPlan, catalog: &Catalog) -> bool {
+    let mut private = false;
+    let _ = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            private |= !matches!(
+                table_of(catalog, &scan.table_name).map(|(_, table)| &table.owner),
+                Some(Owner::Public)
+            );
+        }
+        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+    });
+    private
+}
+
+/// The catalog's table behind a scan.
+pub(crate) fn table_of<'a>(catalog: &'a Catalog, name: &TableReference) -> Option<(&'a str, &'a Table)> {
+    catalog
+        .tables
+        .get_key_value(name.table())
+        .map(|(name, table)| (name.as_str(), table))
+}
+
+/// Reads a plan over private tables.
+pub(crate) fn rows(plan: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error> {
+    match plan {
+        LogicalPlan::TableScan(scan) => scanned(scan, catalog),
+        LogicalPlan::SubqueryAlias(alias) => aliased(alias, catalog),
+        LogicalPlan::Filter(filter) => filtered(filter, catalog),
+        LogicalPlan::Projection(projection) => projected(projection, catalog),
+        LogicalPlan::Join(join) => join::joined(join, catalog),
+        LogicalPlan::Aggregate(aggregate) => per_unit::aggregated(aggregate, catalog),
+        LogicalPlan::Union(union) => united(union, catalog),
+        LogicalPlan::Distinct(Distinct::All(input)) => distinct(input, catalog),
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+            // The order of rows means nothing to an aggregate.
+            let mut rows = rows(&sort.input, catalog)?;
+            rows.story.push("ORDER BY has no effect here".to_owned());
+            Ok(rows)
+        }
+        LogicalPlan::Sort(_) | LogicalPlan::Limit(_) => Err(Error::refused(
+            "LIMIT over private rows is refused: which rows stay depends on everybody's, so one person could move all of them",
+            "limit the result of an aggregate instead, or filter by a condition on each row",
+        )),
+        LogicalPlan::Window(window) => window::windowed(window, catalog),
+        other => Err(Error::refused(
+            format!(
+                "{} over private rows is refused: nobody proved what it does to one person's rows",
+                operator(other)
+            ),
+            "use filters, projections, joins on the privacy unit, GROUP BY, UNION ALL and subqueries",
+        )),
+    }
+}
+
+/// The name of an operator in messages.
+pub(crate) fn operator(plan: &LogicalPlan) -> String {
+    let text = plan.display().to_string();
+    let end = text
+        .find(|letter: char| !letter.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
+    let (name, table) = table_of(catalog, &scan.table_name).ok_or_else(|| {
+        Error::refused(
+            "this table is not in the catalog",
+            "`deniable explain` lists the tables",
+        )
+    })?;
+    let qualifier = Some(scan.table_name.clone());
+    let columns: Vec<(Option<TableReference>, String, Facts)> = table
+        .columns
+        .iter()
+        .map(|(column, facts)| (qualifier.clone(), column.clone(), facts.clone()))
+        .collect();
+    let bare = LogicalPlan::TableScan(TableScan {
+        projection: None,
+        ..scan.clone()
+    });
+    let mut rows = Rows {
+        plan: bare,
+        columns,
+        unit_columns: Vec::new(),
+        has_unit: false,
+        rows_per_unit: table.rows_per_unit,
+        promised: true,
+        publics: Vec::new(),
+        clustered: table.clustered,
+        whole: true,
+        limits: table.limits.clone(),
+        selects: Vec::new(),
+        story: Vec::new(),
+    };
+    let whose = &catalog.unit.whose;
+    match &table.owner {
+        Owner::Public => {
+            return Err(Error::refused(
+                "a public table has no owners",
+                "join it to a private one",
+            ));
+        }
+        Owner::EachRow => {
+            rows.rows_per_unit = Some(1);
+            rows.story.push(format!("{name}: each row is one {whose}"));
+        }
+        Owner::Column(column) => {
+            rows.unit_columns.push((qualifier.clone(), column.clone()));
+            let mut all = rows.all();
+            let unit = Expr::Column(Column::new(qualifier, column.clone()));
+            all.push(unit.clone().alias(UNIT));
+            rows.plan = LogicalPlanBuilder::from(rows.plan)
+                .filter(unit.is_not_null())
+                .and_then(|plan| plan.project(all))
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(unplannable)?;
+            rows.has_unit = true;
+            let many = match table.rows_per_unit {
+                Some(most) => format!("at most {most} a {whose}"),
+                None => format!("any number a {whose}"),
+            };
+            rows.story.push(format!("{name}: rows owned by {column}, {many}"));
+        }
+        Owner::Through {
+            column,
+            table: other,
+            key,
+        } => {
+            rows = join::through(rows, &scan.table_name, column, other, key, catalog)?;
+        }
+    }
+    Ok(rows)
+}
+
+fn aliased(alias: &SubqueryAlias, catalog: &Catalog) -> Result<Rows, Error> {
+    let mut rows = rows(&alias.input, catalog)?;
+    // Two columns of one name under one alias could not be told apart.
+    let names: std::collections::BTreeSet<&String> = rows.columns.iter().map(|(_, name, _)| name).collect();
+    if names.len() != rows.columns.len() {
+        return Err(Error::refused(
+            "two columns of a subquery have the same name",
+            "give each its own name with AS",
+        ));
+    }
+    let qualifier = Some(alias.alias.clone());
+    for (table, name, _) in &mut rows.columns {
+        let _ = std::mem::replace(table, qualifier.clone());
+        debug_assert!(!name.is_empty());
+    }
+    for (table, _) in &mut rows.unit_columns {
+        *table = qualifier.clone();
+    }
+    rows.plan = LogicalPlanBuilder::from(rows.plan)
+        .alias(alias.alias.clone())
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    Ok(rows)
+}
+
+fn filtered(filter: &Filter, catalog: &Catalog) -> Result<Rows, Error> {
+    let (input, conjuncts) = comma::understood(filter, catalog)?;
+    let mut rows = rows(&input, catalog)?;
+    let mut kept = Vec::new();
+    for conjunct in conjuncts {
+        match select_marker(&conjunct) {
+            Some(select) => rows.selects.push(select),
+            None => kept.push(conjunct),
+        }
+    }
+    let width = rows.columns.len();
+    let (mut rows, kept) = subquery::attached_to_filter(rows, kept, catalog)?;
+    let Some(predicate) = datafusion::logical_expr::utils::conjunction(kept) else {
+        return Ok(rows);
+    };
+    let predicate = rows.accept(&predicate)?;
+    if predicate.facts.kind != Kind::Bool {
+        return Err(Error::refused(
+            format!(
+                "a filter must be true or false, and this one is {}",
+                predicate.facts.kind
+            ),
+            "compare it with something",
+        ));
+    }
+    rows.story
+        .push("rows that a condition on the row itself keeps".to_owned());
+    rows.plan = LogicalPlanBuilder::from(rows.plan)
+        .filter(predicate.expr)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    rows.whole = false;
+    rows.narrowed(width)
+}
+
+/// The place of the SELECT's options, if this is the marker that the reader of the dialect left.
+pub(crate) fn select_marker(expr: &Expr) -> Option<usize> {
+    let Expr::ScalarFunction(call) = expr else {
+        return None;
+    };
+    match call.args.first() {
+        Some(Expr::Literal(ScalarValue::Int64(Some(place)), _))
+            if call.name() == crate::understand::dialect::SELECT =>
+        {
+            usize::try_from(*place).ok()
+        }
+        _ => None,
+    }
+}
+
+fn projected(projection: &Projection, catalog: &Catalog) -> Result<Rows, Error> {
+    let rows = rows(&projection.input, catalog)?;
+    let (rows, written) = attached(rows, projection.expr.clone(), catalog)?;
+    let mut columns = Vec::new();
+    let mut unit_columns = Vec::new();
+    let mut exprs = Vec::new();
+    for (expr, (qualifier, field)) in written.iter().zip(projection.schema.iter()) {
+        let typed = rows.accept(expr)?;
+        let name = (qualifier.cloned(), field.name().clone());
+        if rows.names_unit(expr) {
+            unit_columns.push(name.clone());
+        }
+        exprs.push(
+            typed
+                .expr
+                .unalias()
+                .alias_qualified(name.0.clone(), name.1.clone()),
+        );
+        columns.push((name.0, name.1, typed.facts));
+    }
+    if rows.has_unit {
+        exprs.push(rows.unit_expr());
+    }
+    let plan = LogicalPlanBuilder::from(rows.plan)
+        .project(exprs)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    Ok(Rows {
+        plan,
+        columns,
+        unit_columns,
+        ..rows
+    })
+}
+
+/// `SELECT DISTINCT` keeps one row of each unit and value, if the unit is among the values; otherwise it would merge rows of different owners.
+fn distinct(input: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error> {
+    let mut rows = rows(input, catalog)?;
+    if rows.unit_columns.is_empty() {
+        return Err(Error::refused(
+            format!(
+                "SELECT DISTINCT over private rows merges rows of different {}s",
+                catalog.unit.whose
+            ),
+            "use COUNT(DISTINCT …), GROUP BY, or keep the privacy unit among the columns",
+        ));
+    }
+    // A GROUP BY of all columns and the owner: values are canonical, so those that are equal are the same.
+    rows.plan = LogicalPlanBuilder::from(rows.plan.clone())
+        .aggregate(rows.all(), Vec::<Expr>::new())
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    rows.clustered = false;
+    rows.story.push("distinct rows of each owner".to_owned());
+    Ok(rows)
+}
+
+/// UNION ALL: each row keeps its owner.
+fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
+    let mut parts = Vec::new();
+    for input in &union.inputs {
+        if !is_private(input, catalog) {
+            return Err(Error::refused(
+                "UNION of private and public rows is refused: public rows have no owner",
+                "aggregate the private part first",
+            ));
+        }
+        parts.push(rows(input, catalog)?);
+    }
+    let names: Vec<Name> = union
+        .schema
+        .iter()
+        .map(|(qualifier, field)| (qualifier.cloned(), field.name().clone()))
+        .collect();
+    let has_unit = parts.iter().all(|part| part.has_unit);
+    if !has_unit || parts.is_empty() {
+        return Err(Error::refused(
+            "UNION ALL needs a column that names the privacy unit on every side: a row that is a unit of its own would be two",
+            "declare `unit` for these tables in the catalog",
+        ));
+    }
+    let owners: Vec<_> = parts
+        .iter()
+        .map(|part| part.plan.schema().field_from_column(&part.unit_column()))
+        .map(|field| field.map(|field| field.data_type().clone()).map_err(unplannable))
+        .collect::<Result<_, _>>()?;
+    if owners.iter().any(|kind| *kind != owners[0]) {
+        return Err(Error::refused(
+            "the columns that name the privacy unit are not of one kind in all tables of a UNION",
+            "declare the same kind for them in the catalog",
+        ));
+    }
+    let mut columns: Vec<(Option<TableReference>, String, Facts)> = Vec::new();
+    for (place, (qualifier, name)) in names.iter().enumerate() {
+        let kinds = || parts.iter().map(|part| part.columns[place].2.kind);
+        let mut facts = parts[0].columns[place].2.clone();
+        if !kinds().all(|kind| kind == facts.kind) {
+            if let Some(other) = kinds().find(|kind| !kind.is_number() || !facts.kind.is_number()) {
+                return Err(Error::refused(
+                    format!(
+                        "the sides of a UNION differ in column {}: {} and {}",
+                        place + 1,
+                        facts.kind,
+                        kinds().find(|kind| *kind != facts.kind).unwrap_or(other)
+                    ),
+                    "CAST one of them",
+                ));
+            }
+            facts.kind = Kind::Float;
+            facts.values = None;
+        }
+        for part in &parts[1..] {
+            let other = &part.columns[place].2;
+            facts.range = facts.range.zip(other.range).map(|(a, b)| a.hull(b));
+            facts.values = either(facts.values.take(), &other.values);
+            facts.nullable |= other.nullable;
+            facts.numeric = match facts.kind {
+                Kind::Int => facts.numeric || other.numeric,
+                _ => facts.numeric && other.numeric,
+            };
+            facts.double |= other.double;
+        }
+        facts.of_unit = false;
+        columns.push((qualifier.clone(), name.clone(), facts));
+    }
+    let mut plan: Option<LogicalPlan> = None;
+    let mut unit_columns: Option<Vec<usize>> = None;
+    for part in &parts {
+        let mut exprs: Vec<Expr> = Vec::new();
+        for ((qualifier, name, own), (to, as_name, all)) in part.columns.iter().zip(&columns) {
+            let mut column = Expr::Column(Column::new(qualifier.clone(), name.clone()));
+            if own.kind != all.kind {
+                column = part.accept(&cast(column, all.kind.data_type()))?.expr.unalias();
+            }
+            exprs.push(column.alias_qualified(to.clone(), as_name.clone()));
+        }
+        exprs.push(part.unit_expr().alias(UNIT));
+        let side = LogicalPlanBuilder::from(part.plan.clone())
+            .project(exprs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(unplannable)?;
+        plan = Some(match plan {
+            None => side,
+            Some(before) => LogicalPlanBuilder::from(before)
+                .union(side)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(unplannable)?,
+        });
+        let here: Vec<usize> = (0..part.columns.len())
+            .filter(|place| {
+                let (qualifier, name, _) = &part.columns[*place];
+                part.unit_columns.contains(&(qualifier.clone(), name.clone()))
+            })
+            .collect();
+        unit_columns = Some(match unit_columns {
+            None => here,
+            Some(before) => before.into_iter().filter(|place| here.contains(place)).collect(),
+        });
+    }
+    let unit_columns = unit_columns.unwrap_or_default();
+    for place in &unit_columns {
+        columns[*place].2.of_unit = true;
+    }
+    // A union forgets qualifiers; its own names are given back.
+    let plan = plan.expect("a union has sides");
+    let restored: Vec<Expr> = plan
+        .schema()
+        .iter()
+        .zip(names.iter().map(Some).chain([None]))
+        .map(|((qualifier, field), name)| {
+            let column = Expr::Column(Column::new(qualifier.cloned(), field.name().clone()));
+            match name {
+                Some((to, as_name)) => column.alias_qualified(to.clone(), as_name.clone()),
+                None => column.alias(UNIT),
+            }
+        })
+        .collect();
+    let plan = LogicalPlanBuilder::from(plan)
+        .project(restored)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    let rows_per_unit = parts
+        .iter()
+        .try_fold(0u64, |sum, part| sum.checked_add(part.rows_per_unit?));
+    let limits = parts
+        .iter()
+        .fold(Limits::default(), |all, part| tighter(&all, &part.limits));
+    Ok(Rows {
+        plan,
+        unit_columns: unit_columns.iter().map(|place| names[*place].clone()).collect(),
+        columns,
+        has_unit,
+        rows_per_unit,
+        promised: false,
+        publics: parts.iter().flat_map(|part| part.publics.clone()).collect(),
+        clustered: false,
+        whole: false,
+        limits,
+        selects: parts.iter().flat_map(|part| part.selects.clone()).collect(),
+        story: parts.iter().flat_map(|part| part.story.clone()).collect(),
+    })
+}
+
+/// All values that one of two columns can take, where those of both are known and few.
+fn either(one: Option<Arc<[Value]>>, other: &Option<Arc<[Value]>>) -> Option<Arc<[Value]>> {
+    const MOST: usize = 1000;
+    let (one, other) = (one?, other.as_ref()?);
+    if one == *other {
+        return Some(one);
+    }
+    if one.len().saturating_add(other.len()) > MOST {
+        return None;
+    }
+    let more = other.iter().filter(|value| !one.contains(value));
+    Some(one.iter().chain(more).cloned().collect())
+}
+
+/// The smaller of two limits, where both are stated.
+pub(crate) fn tighter(one: &Limits, other: &Limits) -> Limits {
+    let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    // Of what is stated of columns by name, the first table's word counts.
+    let mut sums = other.sums.clone();
+    sums.extend(one.sums.clone());
+    let mut by = other.by.clone();
+    by.extend(one.by.clone());
+    Limits {
+        groups: least(one.groups, other.groups),
+        rows_per_group: least(one.rows_per_group, other.rows_per_group),
+        rows: least(one.rows, other.rows),
+        sums,
+        by,
+    }
+}
+
+/// A column by its bare name, for what is not used as an expression.
+pub(crate) fn bare(name: &str) -> Expr {
+    col(Column::from_name(name))
+}

@@ -1,0 +1,404 @@
+//! Windows inside one unit: `OVER (PARTITION BY unit, … ORDER BY …)`. Each row keeps its owner, and gets what is computed of the same owner's rows.
+
+use super::{Rows, rows};
+use crate::Error;
+use crate::catalog::Catalog;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
+use crate::understand::expression::Typed;
+use crate::understand::mistakes::unplannable;
+use crate::values::facts::{Facts, Kind, Range};
+use crate::values::steps::Steps;
+use bound::{Frame, Ordered, OwnerWindow, WindowValue, canonical, on_grid};
+use datafusion::common::{Column, ScalarValue};
+use datafusion::logical_expr::expr::WindowFunction;
+use datafusion::logical_expr::{
+    Expr, LogicalPlanBuilder, Window, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, try_cast,
+    when,
+};
+
+/// Of one unit so many rows are put in order at most.
+const MOST_ROWS: u64 = 10_000;
+/// How far a frame reaches to each side at most, where it does not reach to the end; and how far LAG and LEAD do.
+const MOST_STEPS: i64 = 1_000_000;
+
+/// Reads functions over windows, each of which is partitioned by the unit.
+pub(super) fn windowed(window: &Window, catalog: &Catalog) -> Result<Rows, Error> {
+    let mut rows = rows(&window.input, catalog)?;
+    let width = window.input.schema().fields().len();
+    for (place, expr) in window.window_expr.iter().enumerate() {
+        let (qualifier, field) = window.schema.qualified_field(width + place);
+        let name = (qualifier.cloned(), field.name().clone());
+        let Expr::WindowFunction(function) = expr.clone().unalias() else {
+            return Err(Error::refused(
+                "this is no window function",
+                "write f(…) OVER (…)",
+            ));
+        };
+        rows = one(rows, &function, name, catalog)?;
+    }
+    rows.rows_per_unit = Some(rows.rows_per_unit.map_or(MOST_ROWS, |most| most.min(MOST_ROWS)));
+    let whose = &catalog.unit.whose;
+    rows.story.push(format!(
+        "windows over the rows of each {whose}, of which at most {MOST_ROWS} are put in order"
+    ));
+    Ok(rows)
+}
+
+/// Adds one function.
+fn one(
+    mut rows: Rows,
+    function: &WindowFunction,
+    name: super::Name,
+    catalog: &Catalog,
+) -> Result<Rows, Error> {
+    let whose = &catalog.unit.whose;
+    let params = &function.params;
+    if !rows.has_unit || !params.partition_by.iter().any(|expr| rows.names_unit(expr)) {
+        return Err(Error::refused(
+            format!(
+                "a window over private rows has to be partitioned by the {whose}: otherwise one {whose} changes the windows of others"
+            ),
+            format!(
+                "add the column that names the {whose} to PARTITION BY, or aggregate first and use the window over the result"
+            ),
+        ));
+    }
+    if params.distinct || params.null_treatment.is_some() {
+        return Err(Error::refused(
+            "DISTINCT and IGNORE NULLS are not understood in a window over private rows",
+            "leave them out, or filter the rows in a subquery",
+        ));
+    }
+    // What the window looks at, as further columns.
+    let mut exprs = rows.all();
+    let mut partition = Vec::new();
+    let mut by_unit = true;
+    let helper = |what: &str, place: usize| format!("__deniable_{what}{place}");
+    for expr in params.partition_by.iter().filter(|expr| !rows.names_unit(expr)) {
+        let typed = rows.accept(expr)?;
+        by_unit &= typed.facts.of_unit;
+        let column = helper("partition", partition.len());
+        exprs.push(typed.expr.unalias().alias(&column));
+        partition.push(Column::from_name(column));
+    }
+    let mut order = Vec::new();
+    for sort in &params.order_by {
+        let column = helper("order", order.len());
+        exprs.push(rows.accept(&sort.expr)?.expr.unalias().alias(&column));
+        order.push(Ordered {
+            column: Column::from_name(column),
+            descending: !sort.asc,
+            nulls_first: sort.nulls_first,
+        });
+    }
+    let most = rows.rows_per_unit.map_or(MOST_ROWS, |most| most.min(MOST_ROWS));
+    let computed = Computed::of(function, &rows, most)?;
+    if let Some(argument) = &computed.argument {
+        exprs.push(argument.clone().alias(ARGUMENT));
+    }
+    let result = |place: usize| helper("window", place);
+    let plan = LogicalPlanBuilder::from(rows.plan.clone())
+        .project(exprs)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    #[cfg(test)]
+    let careless = planted(Mutant::WindowTies)
+        .then(|| careless(&plan, &order, &computed))
+        .flatten();
+    let values = computed.values.iter().enumerate();
+    let plan = OwnerWindow {
+        owner: rows.unit_column(),
+        input: plan,
+        partition,
+        order,
+        values: values
+            .map(|(place, value)| (value.clone(), result(place)))
+            .collect(),
+        most,
+    }
+    .plan()
+    .map_err(unplannable)?;
+    #[cfg(test)]
+    let plan = careless.unwrap_or(plan);
+    let mut shown: Vec<Expr> = rows
+        .columns
+        .iter()
+        .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
+        .collect();
+    let value = (computed.result)(
+        &(0..computed.values.len())
+            .map(|place| super::bare(&result(place)))
+            .collect::<Vec<_>>(),
+    );
+    shown.push(value.alias_qualified(name.0.clone(), name.1.clone()));
+    shown.push(rows.unit_expr());
+    rows.plan = LogicalPlanBuilder::from(plan)
+        .project(shown)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)?;
+    let facts = Facts {
+        of_unit: by_unit && computed.whole,
+        ..computed.facts
+    };
+    rows.columns.push((name.0, name.1, facts));
+    rows.promised = false;
+    rows.clustered = false;
+    Ok(rows)
+}
+
+/// The column that a function looks at.
+const ARGUMENT: &str = "__deniable_argument";
+
+/// ROW_NUMBER as the engine numbers rows, ties in any order.
+#[cfg(test)]
+fn careless(
+    plan: &datafusion::logical_expr::LogicalPlan,
+    order: &[Ordered],
+    computed: &Computed,
+) -> Option<datafusion::logical_expr::LogicalPlan> {
+    use datafusion::logical_expr::ExprFunctionExt;
+    if computed.values != [WindowValue::RowNumber] || order.is_empty() {
+        return None;
+    }
+    let order = order
+        .iter()
+        .map(|ordered| Expr::Column(ordered.column.clone()).sort(!ordered.descending, ordered.nulls_first));
+    let number = datafusion::functions_window::expr_fn::row_number()
+        .partition_by(vec![super::bare(super::UNIT)])
+        .order_by(order.collect())
+        .build()
+        .ok()?;
+    let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+    let numbered = LogicalPlanBuilder::from(plan.clone())
+        .window(vec![number.alias("__deniable_number")])
+        .ok()?;
+    let number = cast(super::bare("__deniable_number"), Kind::Int.data_type()).alias("__deniable_window0");
+    numbered
+        .project(columns.into_iter().chain([number]))
+        .ok()?
+        .build()
+        .ok()
+}
+
+/// Makes a function's value from what the engine computed.
+type Made = Box<dyn Fn(&[Expr]) -> Expr>;
+
+/// What a function is made of.
+struct Computed {
+    /// What the engine computes of the argument.
+    values: Vec<WindowValue>,
+    /// The argument, total.
+    argument: Option<Expr>,
+    /// The function's value from these.
+    result: Made,
+    facts: Facts,
+    /// All rows of a partition have the same value.
+    whole: bool,
+}
+
+impl Computed {
+    fn of(function: &WindowFunction, rows: &Rows, most: u64) -> Result<Self, Error> {
+        let params = &function.params;
+        let called = function.fun.name().to_lowercase();
+        let argument = |at: usize| -> Result<Typed, Error> {
+            let expr = params
+                .args
+                .get(at)
+                .ok_or_else(|| Error::refused(format!("{called} needs an argument"), "name a column"))?;
+            let mut typed = rows.accept(expr)?;
+            typed.expr = typed.expr.unalias();
+            if let Some(filter) = &params.filter {
+                let kept = rows.accept(filter)?.expr;
+                let null = cast(lit(ScalarValue::Null), typed.facts.kind.data_type());
+                typed.expr = when(kept, typed.expr).otherwise(null).map_err(unplannable)?;
+            }
+            Ok(typed)
+        };
+        let column = || Column::from_name(ARGUMENT);
+        let known = |kind: Kind, range: Option<Range>, nullable: bool| Facts {
+            range,
+            nullable,
+            ..Facts::unknown(kind)
+        };
+        let numbered = |value: WindowValue| Self {
+            values: vec![value],
+            argument: None,
+            result: Box::new(|computed| computed[0].clone()),
+            facts: known(Kind::Int, Range::new(1.0, most as f64), false),
+            whole: false,
+        };
+        let taken = |value: WindowValue, typed: Typed, whole: bool| Self {
+            values: vec![value],
+            argument: Some(typed.expr),
+            result: Box::new(|computed| computed[0].clone()),
+            facts: Facts {
+                nullable: true,
+                of_unit: false,
+                ..typed.facts
+            },
+            whole,
+        };
+        let frame = || frame(&params.window_frame, params.order_by.is_empty());
+        match called.as_str() {
+            "row_number" => Ok(numbered(WindowValue::RowNumber)),
+            "rank" => Ok(numbered(WindowValue::Rank)),
+            "dense_rank" => Ok(numbered(WindowValue::DenseRank)),
+            "lag" | "lead" => {
+                let by = match params.args.get(1) {
+                    None => 1,
+                    Some(Expr::Literal(ScalarValue::Int64(Some(by)), _)) if by.abs() <= MOST_STEPS => *by,
+                    Some(_) => {
+                        return Err(Error::refused(
+                            format!("{called} goes a constant number of rows"),
+                            format!("write {called}(x, 1)"),
+                        ));
+                    }
+                };
+                if params.args.len() > 2 {
+                    return Err(Error::refused(
+                        format!("{called} with a value for rows that are not there is not understood"),
+                        format!("write COALESCE({called}(x), …) where x is never NULL"),
+                    ));
+                }
+                let by = if called == "lag" { by } else { -by };
+                Ok(taken(WindowValue::Lag(column(), by), argument(0)?, false))
+            }
+            "first_value" | "last_value" | "min" | "max" => {
+                let (frame, whole) = frame()?;
+                let value = match called.as_str() {
+                    "first_value" => WindowValue::First(column(), frame),
+                    "last_value" => WindowValue::Last(column(), frame),
+                    "min" => WindowValue::Least(column(), frame),
+                    _ => WindowValue::Largest(column(), frame),
+                };
+                Ok(taken(value, argument(0)?, whole))
+            }
+            "count" => {
+                let (frame, whole) = frame()?;
+                let all = params
+                    .args
+                    .iter()
+                    .all(|arg| matches!(arg, Expr::Literal(value, _) if !value.is_null()));
+                let counted = match (all, &params.filter) {
+                    (true, None) => lit(1i64),
+                    (true, Some(filter)) => {
+                        let null = cast(lit(ScalarValue::Null), Kind::Int.data_type());
+                        let kept = rows.accept(filter)?.expr;
+                        when(kept, lit(1i64)).otherwise(null).map_err(unplannable)?
+                    }
+                    (false, _) => argument(0)?.expr,
+                };
+                Ok(Self {
+                    values: vec![WindowValue::Count(column(), frame)],
+                    argument: Some(counted),
+                    result: Box::new(|computed| computed[0].clone()),
+                    facts: known(Kind::Int, Range::new(0.0, most as f64), false),
+                    whole,
+                })
+            }
+            "sum" | "avg" => {
+                let (frame, whole) = frame()?;
+                let value = argument(0)?;
+                let kind = value.facts.kind;
+                let range = value.facts.range.filter(|_| kind.is_number()).ok_or_else(|| {
+                    Error::refused(
+                        format!("{called} over a window needs bounds of its column"),
+                        "declare `bounds` in the catalog, or clamp it with LEAST and GREATEST",
+                    )
+                })?;
+                // Integers on a grid: their sum is the same in every order, and differences of sums are exact.
+                let steps = Steps::holding(range, kind, 1)?;
+                let (low, high) = (steps.round(range.low), steps.round(range.high));
+                let placed =
+                    on_grid(value.expr, kind, steps.exponent(), low, high, false).map_err(unplannable)?;
+                let values = vec![
+                    WindowValue::Sum(column(), frame),
+                    WindowValue::Count(column(), frame),
+                ];
+                let float = |expr: &Expr| cast(expr.clone(), Kind::Float.data_type());
+                let times = most as f64;
+                let summed = Range::new(
+                    range.low.min(range.low * times),
+                    range.high.max(range.high * times),
+                );
+                let size = steps.size();
+                let (result, facts): (Made, Facts) = match (called.as_str(), kind) {
+                    ("avg", _) => (
+                        Box::new(move |computed| {
+                            let total = float(&computed[0]) * lit(size);
+                            // Where nothing is summed the sum is NULL, and so is the quotient.
+                            canonical(total / float(&computed[1]), Kind::Float)
+                        }),
+                        known(Kind::Float, Some(range), true),
+                    ),
+                    (_, Kind::Int) => (
+                        Box::new(move |computed| {
+                            try_cast(float(&computed[0]) * lit(size), Kind::Int.data_type())
+                        }),
+                        known(Kind::Int, summed, true),
+                    ),
+                    _ => (
+                        Box::new(move |computed| canonical(float(&computed[0]) * lit(size), Kind::Float)),
+                        known(Kind::Float, summed, true),
+                    ),
+                };
+                Ok(Self {
+                    values,
+                    argument: Some(placed),
+                    result,
+                    facts,
+                    whole,
+                })
+            }
+            other => Err(Error::refused(
+                format!("{other} over a window of private rows is refused"),
+                "use ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN or MAX",
+            )),
+        }
+    }
+}
+
+/// The rows that a function looks at, and whether they are the whole partition.
+fn frame(frame: &WindowFrame, unordered: bool) -> Result<(Frame, bool), Error> {
+    let not_understood = || {
+        Error::refused(
+            "this frame of a window is not understood over private rows",
+            "write ROWS BETWEEN n PRECEDING AND m FOLLOWING, with numbers, UNBOUNDED or CURRENT ROW; or leave it out",
+        )
+    };
+    let number = |value: &ScalarValue| -> Result<Option<i64>, Error> {
+        let number = match value {
+            value if value.is_null() => return Ok(None),
+            ScalarValue::UInt64(Some(number)) => i64::try_from(*number).ok(),
+            ScalarValue::Int64(Some(number)) => Some(*number),
+            ScalarValue::Utf8(Some(text)) => text.parse().ok(),
+            _ => None,
+        };
+        let number = number.filter(|number| (0..=MOST_STEPS).contains(number));
+        number.map(Some).ok_or_else(not_understood)
+    };
+    // How far before the row it begins, and how far after it it ends; `None`: at the end of the partition.
+    let start = match &frame.start_bound {
+        WindowFrameBound::Preceding(value) => number(value)?,
+        WindowFrameBound::CurrentRow => Some(0),
+        WindowFrameBound::Following(value) => Some(-number(value)?.ok_or_else(not_understood)?),
+    };
+    let end = match &frame.end_bound {
+        WindowFrameBound::Following(value) => number(value)?,
+        WindowFrameBound::CurrentRow => Some(0),
+        WindowFrameBound::Preceding(value) => Some(-number(value)?.ok_or_else(not_understood)?),
+    };
+    match (frame.units, start, end) {
+        (_, None, None) => Ok((Frame::Rows(None, None), true)),
+        (WindowFrameUnits::Rows, start, end) => Ok((Frame::Rows(start, end), false)),
+        (WindowFrameUnits::Range, None, Some(0)) if frame.end_bound == WindowFrameBound::CurrentRow => {
+            // Without an order all rows are equals.
+            Ok(match unordered {
+                true => (Frame::Rows(None, None), true),
+                false => (Frame::UpToPeers, false),
+            })
+        }
+        _ => Err(not_understood()),
+    }
+}
