@@ -5,6 +5,7 @@
 mod arrows;
 mod claims;
 mod doc_section;
+mod features;
 mod finding;
 mod links;
 mod source;
@@ -18,8 +19,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test     everything that must hold: fmt, clippy, arrows, claims, links, tests, doc tests
+  test     everything that must hold: fmt, clippy, arrows, features, claims, links, tests, doc tests
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
+  features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist
   links    every relative link in the documents at the root resolves";
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     };
     match command {
         "arrows" => print_outcome(arrows::run(&root)),
+        "features" => print_outcome(features::run(&root)),
         "claims" => print_outcome(claims::run(&root)),
         "links" => print_outcome(links::run(&root)),
         "test" => match steps::run_all(&root) {

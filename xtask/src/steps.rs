@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change goes in, in the order in which it fails fastest.
 
 use crate::finding::Outcome;
-use crate::{arrows, claims, links};
+use crate::{arrows, claims, features, links};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 7] {
+fn steps(have_nextest: bool) -> [Step; 8] {
     [
         Step::Cargo {
             name: "fmt",
@@ -57,6 +57,10 @@ fn steps(have_nextest: bool) -> [Step; 7] {
         Step::Check {
             name: "arrows",
             check: arrows::run,
+        },
+        Step::Check {
+            name: "features",
+            check: features::run,
         },
         Step::Check {
             name: "claims",
