@@ -22,6 +22,8 @@
 mod additive;
 mod cells;
 mod chosen;
+mod cuts;
+mod effort;
 mod feature;
 mod group;
 mod hunt;
@@ -37,8 +39,8 @@ mod view;
 
 pub use crate::binomial::{clopper_pearson, lower_limit, upper_limit};
 pub use chosen::{Chosen, Witness};
+pub use effort::Hunt;
 pub use feature::{Feature, lowest_bit_exponent};
-pub use hunt::Hunt;
 pub use subject::{Pair, Subject, word};
 pub use view::Lens;
 

@@ -1,8 +1,8 @@
 //! Rows sorted by unit: no exchange between threads, and no more memory than the result.
 
-use super::exec::{BoundExec, Output, somebodys};
 use super::runs::{Ends, Runs, joined};
 use super::totals::Shape;
+use super::work::{Output, Work, somebodys};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
 use datafusion::common::{DataFusionError, Result};
@@ -15,24 +15,24 @@ use std::sync::Arc;
 
 /// One thread for each part of the input, and one that joins them.
 pub(crate) fn spawn(
-    exec: &BoundExec,
+    work: &Work,
     context: Arc<TaskContext>,
     output: Output,
     tasks: &mut RecordBatchReceiverStreamBuilder,
 ) -> Result<()> {
     let context = reading_in_order(&context);
     let mut parts = JoinSet::new();
-    for part in 0..exec.input.output_partitioning().partition_count() {
+    for part in 0..work.input.output_partitioning().partition_count() {
         let worker = Worker {
-            shape: Arc::clone(&exec.shape),
-            runs: Runs::new(Arc::clone(&exec.shape), false)?,
+            shape: Arc::clone(&work.shape),
+            runs: Runs::new(Arc::clone(&work.shape), false)?,
             reservation: MemoryConsumer::new(format!("ContributionBoundExec[{part}]"))
                 .register(context.memory_pool()),
             output: output.clone(),
         };
-        parts.spawn(worker.run(exec.input.execute(part, Arc::clone(&context))?));
+        parts.spawn(worker.run(work.input.execute(part, Arc::clone(&context))?));
     }
-    tasks.spawn(join(Arc::clone(&exec.shape), parts, output));
+    tasks.spawn(join(Arc::clone(&work.shape), parts, output));
     Ok(())
 }
 

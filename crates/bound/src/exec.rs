@@ -2,9 +2,8 @@
 
 use super::node::Native;
 use super::totals::Shape;
+use super::work::{Output, Work};
 use super::{clustered, partitioned, single};
-use datafusion::arrow::array::{Array, RecordBatch};
-use datafusion::arrow::compute::{filter_record_batch, is_not_null};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -15,18 +14,13 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use std::fmt::Formatter;
 use std::sync::Arc;
-use tokio::sync::mpsc::Sender;
 
 /// Bounds rows, clustered by unit or not.
 #[derive(Debug)]
 pub(crate) struct BoundExec {
-    pub(crate) input: Arc<dyn ExecutionPlan>,
-    pub(crate) shape: Arc<Shape>,
+    work: Work,
     native: Native,
-    /// How many threads work, if rows can be dealt out.
-    pub(crate) threads: usize,
     properties: Arc<PlanProperties>,
-    pub(crate) metrics: ExecutionPlanMetricsSet,
 }
 
 impl BoundExec {
@@ -43,12 +37,14 @@ impl BoundExec {
             Boundedness::Bounded,
         );
         Self {
-            input,
-            shape,
+            work: Work {
+                input,
+                shape,
+                threads: threads.max(1),
+                metrics: ExecutionPlanMetricsSet::new(),
+            },
             native,
-            threads: threads.max(1),
             properties: Arc::new(properties),
-            metrics: ExecutionPlanMetricsSet::new(),
         }
     }
 }
@@ -60,7 +56,7 @@ impl DisplayAs for BoundExec {
             "{}: {}, groups per unit: {:?}",
             self.name(),
             self.native,
-            self.shape.limit
+            self.work.shape.limit
         )
     }
 }
@@ -75,7 +71,7 @@ impl ExecutionPlan for BoundExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
+        vec![&self.work.input]
     }
 
     /// Rows are read in the parts in which they lie: dealing out rows that are sorted would tear units apart, and others are dealt out here.
@@ -96,8 +92,8 @@ impl ExecutionPlan for BoundExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
             (Some(input), true) => {
-                let shape = Arc::clone(&self.shape);
-                Ok(Arc::new(Self::new(input, shape, self.native, self.threads)))
+                let shape = Arc::clone(&self.work.shape);
+                Ok(Arc::new(Self::new(input, shape, self.native, self.work.threads)))
             }
             _ => internal_err!("bounding reads one input"),
         }
@@ -107,45 +103,18 @@ impl ExecutionPlan for BoundExec {
         if partition != 0 {
             return internal_err!("bounding has one output");
         }
-        let mut tasks = RecordBatchReceiverStream::builder(Arc::clone(&self.shape.totals), self.threads);
-        let output = Output {
-            sender: tasks.tx(),
-            metrics: BaselineMetrics::new(&self.metrics, 0),
-        };
+        let mut tasks =
+            RecordBatchReceiverStream::builder(Arc::clone(&self.work.shape.totals), self.work.threads);
+        let output = Output::new(tasks.tx(), BaselineMetrics::new(&self.work.metrics, 0));
         match self.native {
-            Native::Single => single::spawn(self, &context, &output, &mut tasks)?,
-            Native::Clustered => clustered::spawn(self, context, output, &mut tasks)?,
-            Native::Partitioned => partitioned::spawn(self, context, output, &mut tasks)?,
+            Native::Single => single::spawn(&self.work, &context, &output, &mut tasks)?,
+            Native::Clustered => clustered::spawn(&self.work, context, output, &mut tasks)?,
+            Native::Partitioned => partitioned::spawn(&self.work, context, output, &mut tasks)?,
         }
         Ok(tasks.build())
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+        Some(self.work.metrics.clone_inner())
     }
-}
-
-/// Where totals go.
-#[derive(Clone)]
-pub(crate) struct Output {
-    sender: Sender<Result<RecordBatch>>,
-    pub(crate) metrics: BaselineMetrics,
-}
-
-impl Output {
-    pub(crate) async fn send(&self, batches: Vec<RecordBatch>) {
-        for batch in batches {
-            self.metrics.record_output(batch.num_rows());
-            // Whoever does not listen any more does not want an answer.
-            let _ = self.sender.send(Ok(batch)).await;
-        }
-    }
-}
-
-/// The rows that are somebody's.
-pub(crate) fn somebodys(batch: RecordBatch) -> Result<RecordBatch> {
-    if batch.column(0).null_count() == 0 {
-        return Ok(batch);
-    }
-    Ok(filter_record_batch(&batch, &is_not_null(batch.column(0))?)?)
 }

@@ -48,6 +48,7 @@ mod single;
 mod spill;
 mod totals;
 mod units;
+mod work;
 
 #[cfg(test)]
 mod tests;

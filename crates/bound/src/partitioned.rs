@@ -3,12 +3,12 @@
 //! Whoever reads sends rows to whoever keeps states and never waits for anything else; who keeps states waits for rows alone, and goes to disk
 //! when memory is full. So nobody waits in a circle.
 
-use super::exec::{BoundExec, Output, somebodys};
 use super::integers::spread;
 use super::runs::Runs;
 use super::spill::Spill;
 use super::totals::Shape;
 use super::units::Units;
+use super::work::{Output, Work, somebodys};
 use datafusion::arrow::array::{AsArray, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::Int64Type;
@@ -32,17 +32,17 @@ const OTHERS: usize = 4;
 
 /// A task for each part of the input, which deals rows out, and a task for each thread, which keeps the states of the units it is dealt.
 pub(crate) fn spawn(
-    exec: &BoundExec,
+    work: &Work,
     context: Arc<TaskContext>,
     output: Output,
     tasks: &mut RecordBatchReceiverStreamBuilder,
 ) -> Result<()> {
     let most_bytes = match context.memory_pool().memory_limit() {
-        MemoryLimit::Finite(bytes) => bytes / OTHERS * (OTHERS - 1) / exec.threads,
+        MemoryLimit::Finite(bytes) => bytes / OTHERS * (OTHERS - 1) / work.threads,
         _ => usize::MAX,
     };
     let mut senders = Vec::new();
-    for thread in 0..exec.threads {
+    for thread in 0..work.threads {
         let (sender, receiver) = mpsc::channel(WAITING);
         senders.push(sender);
         // Not as one of those that spill, among which the pool divides memory evenly: the others here hold next to nothing.
@@ -50,19 +50,19 @@ pub(crate) fn spawn(
             MemoryConsumer::new(format!("ContributionBoundExec[{thread}]")).register(context.memory_pool());
         let merge = reservation.new_empty();
         let worker = Worker {
-            shape: Arc::clone(&exec.shape),
-            units: Units::new(&exec.shape)?,
-            spill: Spill::new(&exec.shape, &context, &exec.metrics, thread, merge),
+            shape: Arc::clone(&work.shape),
+            units: Units::new(&work.shape)?,
+            spill: Spill::new(&work.shape, &context, &work.metrics, thread, merge),
             reservation,
             most_bytes,
             output: output.clone(),
         };
         tasks.spawn(worker.run(receiver));
     }
-    for part in 0..exec.input.output_partitioning().partition_count() {
-        let input = exec.input.execute(part, Arc::clone(&context))?;
+    for part in 0..work.input.output_partitioning().partition_count() {
+        let input = work.input.execute(part, Arc::clone(&context))?;
         let elapsed = output.metrics.elapsed_compute().clone();
-        tasks.spawn(deal(input, senders.clone(), exec.shape.secret.key(), elapsed));
+        tasks.spawn(deal(input, senders.clone(), work.shape.secret.key(), elapsed));
     }
     Ok(())
 }

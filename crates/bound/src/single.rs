@@ -1,8 +1,8 @@
 //! One row a unit: rows are added to the totals of their groups as they come.
 
-use super::exec::{BoundExec, Output, somebodys};
 use super::groups::Groups;
 use super::totals::{Shape, Totals};
+use super::work::{Output, Work, somebodys};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -14,21 +14,21 @@ use std::sync::Arc;
 
 /// One thread for each part of the input.
 pub(crate) fn spawn(
-    exec: &BoundExec,
+    work: &Work,
     context: &Arc<TaskContext>,
     output: &Output,
     tasks: &mut RecordBatchReceiverStreamBuilder,
 ) -> Result<()> {
-    for part in 0..exec.input.output_partitioning().partition_count() {
+    for part in 0..work.input.output_partitioning().partition_count() {
         let worker = Worker {
-            shape: Arc::clone(&exec.shape),
-            groups: exec.shape.groups()?,
-            totals: Totals::new(&exec.shape.registers),
+            shape: Arc::clone(&work.shape),
+            groups: work.shape.groups()?,
+            totals: Totals::new(&work.shape.registers),
             reservation: MemoryConsumer::new(format!("ContributionBoundExec[{part}]"))
                 .register(context.memory_pool()),
             output: output.clone(),
         };
-        tasks.spawn(worker.run(exec.input.execute(part, Arc::clone(context))?));
+        tasks.spawn(worker.run(work.input.execute(part, Arc::clone(context))?));
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Each law cut into the cells of a lattice: its mass under P and under Q, cell by cell.
 
 use super::ball::Ball;
-use super::lattice::{Cells, Collector};
 use super::law::Law;
+use super::masses::{Cells, Collector};
 use super::sampled::{Direction, Sampled};
 
 /// Discrete noise wider than this is left to other accountants.

@@ -17,7 +17,7 @@
 //! practice", Theorem 19.3). The bounds on φ and X off the real line are those of `sampled`.
 
 use super::ball::Ball;
-use super::lattice::{Cells, Collector};
+use super::masses::{Cells, Collector};
 use super::sampled::{Decay, Direction, Line, Node, Sampled};
 use std::sync::OnceLock;
 

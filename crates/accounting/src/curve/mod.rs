@@ -17,6 +17,7 @@ mod fixed_size;
 mod fourier;
 mod lattice;
 mod law;
+mod masses;
 mod profile;
 mod reading;
 mod sampled;

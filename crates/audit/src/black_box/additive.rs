@@ -4,7 +4,7 @@
 //! sets are the best events there are. Where they are not, the weights are still fitted together: logistic regression on the
 //! cells of all entries, by Newton's method one entry at a time (backfitting). A poor fit costs power and nothing else.
 
-use super::cells::cut_keys;
+use super::cuts::cut_keys;
 use super::view::View;
 
 /// Σ over views of a weight that depends on the cell of the view's key.

@@ -6,26 +6,11 @@
 //! 2. *Test.* The chosen event is counted on draws that nothing has seen ([`Chosen`]).
 
 use super::chosen::Chosen;
+use super::effort::Hunt;
 use super::group::ends;
 use super::race::{race, rows_learned};
 use super::subject::{Pair, Subject, Teller};
-use super::view::Lens;
 use crate::Error;
-
-/// How to search for an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hunt {
-    /// Draws, on both sides together, that serve to choose the pair and the event.
-    pub choosing: u64,
-    /// Draws that the test is expected to make: rare events pay only where there are many.
-    pub testing: u64,
-    /// The δ to choose an event for.
-    pub delta: f64,
-    /// One minus the probability that anything the test says is false.
-    pub confidence: f64,
-    /// What to look at.
-    pub lens: Lens,
-}
 
 /// The least number of draws to choose from.
 const FEWEST: u64 = 64;

@@ -12,8 +12,8 @@
 //! compared with a caution that luck does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few events that are hardly told apart is best, the test knows.
 
 use super::cells::Partition;
+use super::effort::Hunt;
 use super::group::Ends;
-use super::hunt::Hunt;
 use super::rank::{Choice, Tally, candidates, worth};
 use super::recipe::Recipe;
 use super::shortcut::Shortcut;

@@ -1,7 +1,7 @@
 //! Which cells make the best event: ranked on some draws, chosen on others.
 
 use super::cells::Partition;
-use super::hunt::Hunt;
+use super::effort::Hunt;
 use super::{Side, epsilon_bound};
 
 /// Hits of each cell on the first and on the second side, and draws of each.
