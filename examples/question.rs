@@ -59,7 +59,12 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         println!(
             "cost: {}; left: ε = {}",
-            answered.answer.cost.guarantee, answered.left.epsilon
+            answered
+                .answer
+                .cost
+                .expect("a private question costs something")
+                .guarantee,
+            answered.left.epsilon
         );
 
         // The same question again costs nothing, however it is written and whoever asks.

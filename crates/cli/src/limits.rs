@@ -106,13 +106,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         return terminal::print(&format!("{}\n", object(&found)));
     }
     terminal::print(&table(&found))?;
-    let cost = &found.answer.cost;
     let charged = if found.repeated {
         "free: found before for"
     } else {
         "cost:"
     };
-    eprintln!("{charged} {} (charge {})", readable(&cost.guarantee), cost.charge);
+    if let Some(cost) = &found.answer.cost {
+        eprintln!("{charged} {} (charge {})", readable(&cost.guarantee), cost.charge);
+    }
     eprintln!(
         "wrote [tables.{}.limits] into {}; for questions of ε = {}",
         found.table,
@@ -245,7 +246,7 @@ fn object(found: &FoundLimits) -> serde_json::Value {
         "profiles": profiles,
         "left_out": found.left_out,
         "question_epsilon": number(found.question_epsilon),
-        "cost": found.answer.cost,
+        "cost": found.answer.cost.as_ref().map(crate::query::formats::cost),
         "repeated": found.repeated,
     })
 }

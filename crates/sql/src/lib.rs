@@ -43,6 +43,7 @@ pub use dataset::{
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
+pub use finish::cell::CellValue;
 pub use finish::cut::{CutEstimate, Share};
 pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use price::question::Ask;

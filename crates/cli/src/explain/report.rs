@@ -3,6 +3,7 @@
 use super::{Explanation, Found};
 use crate::dataset::readable;
 use crate::query::summary;
+use accounting::Delta;
 use report::{Column, Table, significant};
 use sql::{CutEstimate, Forecast, IntervalOf, Part, StatisticLine, WantedError};
 
@@ -67,7 +68,7 @@ fn part_text(part: &Part, group_size: u64) -> String {
         text += &format!("  {step}\n");
     }
     text += &format!("bounding: {}\ngroups: {}\n", part.bounding, part.groups);
-    let delta = if part.delta == "0" {
+    let delta = if part.delta == Delta::ZERO {
         String::new()
     } else {
         format!(", δ = {}", part.delta)

@@ -1,7 +1,7 @@
 //! Explanations as people read them.
 
 use super::{Found, report};
-use accounting::Epsilon;
+use accounting::{Delta, Epsilon, Guarantee, Neighbors, PrivacyUnit, Promise};
 use sql::{Explanation, IntervalOf, OutputLine, Part, StatisticLine, WantedError};
 
 fn statistic(name: &str, high: f64, deviation: f64) -> StatisticLine {
@@ -45,15 +45,18 @@ fn explanation() -> Explanation {
                 statistic("sum of age", 100.0, 565.7),
             ],
             outputs: vec![output("count(*)", Some(4.0)), output("odd", None)],
-            epsilon: "0.5".to_owned(),
-            delta: "0".to_owned(),
+            epsilon: Epsilon::parse("0.5").unwrap(),
+            delta: Delta::ZERO,
             plan: "Aggregate\n  TableScan".to_owned(),
             estimates_cut: false,
         }],
         bounds: Vec::new(),
         hints: vec!["look for limits".to_owned()],
         after: "Projection".to_owned(),
-        guarantee: "ε = 0.5 for each person, added or removed".to_owned(),
+        guarantee: Guarantee::new(
+            Promise::Pure(Epsilon::parse("0.5").unwrap()),
+            PrivacyUnit::new("person", Neighbors::AddRemove),
+        ),
         group_size: 1000,
     }
 }

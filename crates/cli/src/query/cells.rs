@@ -1,8 +1,7 @@
 //! An answer as a table that people read: as many digits as the noise leaves, and how far off each number may be.
 
 use report::{DynamicTable, Heading, significant};
-use serde_json::Value;
-use sql::{Answer, Cell, CellKind};
+use sql::{Answer, Cell, CellKind, CellValue};
 
 /// What a NULL looks like.
 const NOTHING: &str = "∅";
@@ -51,10 +50,10 @@ fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
         ..cell.clone()
     };
     let value = match &cell.value {
-        Value::Null => return (NOTHING.to_owned(), ends(cell, 0).unwrap_or_default()),
-        Value::String(text) => return (told_apart(text), String::new()),
-        Value::Number(number) => number,
-        other => return (other.to_string(), String::new()),
+        CellValue::Null => return (NOTHING.to_owned(), ends(cell, 0).unwrap_or_default()),
+        CellValue::Text(text) => return (unambiguous(text), String::new()),
+        CellValue::Bool(value) => return (value.to_string(), String::new()),
+        number => number,
     };
     let near = value.as_f64().unwrap_or(f64::NAN);
     let (Some(low), Some(high)) = (cell.low, cell.high) else {
@@ -79,7 +78,7 @@ fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
 }
 
 /// A text such that no two texts look alike, nor one like a NULL: in quotes where spaces at its ends, line breaks or the like would not be seen.
-fn told_apart(text: &str) -> String {
+fn unambiguous(text: &str) -> String {
     let unseen = |character: char| character.is_control();
     let quoted = text.trim() != text || text == NOTHING || text.starts_with('"') || text.chars().any(unseen);
     match quoted {
@@ -122,8 +121,8 @@ fn fixed(value: f64, decimals: i32) -> String {
 }
 
 /// A number of which no interval says how many digits mean something: as it is.
-fn plain(value: &serde_json::Number, near: f64) -> String {
-    if value.is_f64() && near.abs() < PLAIN && (near == 0.0 || near.abs() >= 1e-4) {
+fn plain(value: &CellValue, near: f64) -> String {
+    if matches!(value, CellValue::Float(_)) && near.abs() < PLAIN && (near == 0.0 || near.abs() >= 1e-4) {
         format!("{near}")
     } else {
         value.to_string()
@@ -150,8 +149,8 @@ mod tests {
     use super::*;
 
     /// Keys as they are printed.
-    fn keys(values: &[Value], kind: CellKind) -> Vec<String> {
-        let key = |value: &Value| Cell {
+    fn keys(values: &[CellValue], kind: CellKind) -> Vec<String> {
+        let key = |value: &CellValue| Cell {
             value: value.clone(),
             low: None,
             high: None,
@@ -163,9 +162,9 @@ mod tests {
     fn no_two_groups_look_alike() {
         let floats = [1.7, 1.8, 1.0000000000000002, 1.0, 1e15, 1e15 + 1.0, 1e-5, 1.1e-5];
         let texts = ["a", "a ", " a", "a\nb", "a b", "a\\nb", "∅", "\"a \"", "1e999"];
-        let floats = keys(&floats.map(Value::from), CellKind::Float);
-        let mut texts: Vec<Value> = texts.map(Value::from).to_vec();
-        texts.push(Value::Null);
+        let floats = keys(&floats.map(CellValue::from), CellKind::Float);
+        let mut texts: Vec<CellValue> = texts.map(CellValue::from).to_vec();
+        texts.push(CellValue::Null);
         let texts = keys(&texts, CellKind::Text);
         assert_eq!(floats[..2], ["1.7", "1.8"]);
         assert_eq!(texts[..3], ["a", "\"a \"", "\" a\""]);

@@ -2,7 +2,7 @@
 
 use crate::terminal::{CliError, fail};
 use serde_json::{Map, Value, json};
-use sql::{Answer, Answered, CellKind};
+use sql::{Answer, Answered, CellKind, CellValue, Cost};
 
 /// CSV: a header, then rows; each noisy column is followed by the ends of its interval. NULL is an empty field.
 ///
@@ -22,9 +22,8 @@ pub(super) fn csv(answer: &Answer) -> Result<Vec<u8>, CliError> {
         let mut fields = Vec::new();
         for (column, cell) in answer.columns.iter().zip(row) {
             fields.push(match &cell.value {
-                Value::Null => String::new(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
+                CellValue::Null => String::new(),
+                value => value.to_string(),
             });
             if column.has_intervals() {
                 let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
@@ -53,7 +52,7 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
         .map(|row| {
             let cells = answer.columns.iter().zip(row).map(|(column, cell)| {
                 let mut told = Map::new();
-                told.insert("value".to_owned(), cell.value.clone());
+                told.insert("value".to_owned(), json!(cell.value));
                 if column.has_intervals() {
                     let (low, high) = cell.interval(column.kind);
                     let end = |end: Option<f64>| match (end, column.kind) {
@@ -75,7 +74,7 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
         "confidence": answer.confidence,
         "bounds": answer.bounds,
         "cut": answer.cut,
-        "cost": answer.cost,
+        "cost": answer.cost.as_ref().map(cost),
     });
     if let Some(answered) = answered {
         object["repeated"] = json!(answered.repeated);
@@ -88,6 +87,16 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
     }
     object["notes"] = json!(answer.notes);
     object
+}
+
+/// What an answer cost: the guarantee in words, and its numbers.
+pub(crate) fn cost(cost: &Cost) -> Value {
+    json!({
+        "guarantee": cost.guarantee.to_string(),
+        "epsilon": cost.epsilon(),
+        "delta": cost.delta(),
+        "charge": cost.charge,
+    })
 }
 
 /// The names of the columns as keys of an object: of columns of the same name, the second is `name_2`, and so on.

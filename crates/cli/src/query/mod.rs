@@ -1,7 +1,7 @@
 //! `deniable query`: a private answer, with error bars and what it cost.
 
 mod cells;
-mod formats;
+pub(crate) mod formats;
 mod interruption;
 pub(crate) mod summary;
 

@@ -6,7 +6,9 @@ use sql::{Answer, Answered, ColumnBounds, IntervalOf};
 /// Lines for standard error.
 pub(super) fn text(answered: &Answered, analyst: &str) -> String {
     let answer = &answered.answer;
-    let cost = &answer.cost;
+    let Some(cost) = &answer.cost else {
+        return String::new();
+    };
     let guarantee = readable(&cost.guarantee);
     let mut text = if answered.repeated {
         format!(

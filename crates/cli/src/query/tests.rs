@@ -1,10 +1,11 @@
 //! What people and programs see of an answer.
 
 use super::{cells, formats, summary};
-use accounting::Epsilon;
-use serde_json::{Value, json};
+use accounting::{Epsilon, Guarantee, Neighbors, PrivacyUnit, Promise};
+use serde_json::json;
 use sql::{
-    Answer, AnswerColumn, Answered, Cell, CellKind, ColumnBounds, Cost, CutEstimate, IntervalOf, Share,
+    Answer, AnswerColumn, Answered, Cell, CellKind, CellValue, ColumnBounds, Cost, CutEstimate, IntervalOf,
+    Share,
 };
 
 fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
@@ -16,11 +17,16 @@ fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
     }
 }
 
-fn cell(value: Value, low: Option<f64>, high: Option<f64>) -> Cell {
-    Cell { value, low, high }
+fn cell(value: impl Into<CellValue>, low: Option<f64>, high: Option<f64>) -> Cell {
+    Cell {
+        value: value.into(),
+        low,
+        high,
+    }
 }
 
-fn near(value: Value, half: f64) -> Cell {
+fn near(value: impl Into<CellValue>, half: f64) -> Cell {
+    let value = value.into();
     let middle = value.as_f64().unwrap();
     cell(value, Some(middle - half), Some(middle + half))
 }
@@ -34,19 +40,19 @@ fn answer() -> Answer {
         ],
         rows: vec![
             vec![
-                cell(json!("Ashford"), None, None),
-                near(json!(25_031), 5.99),
-                near(json!(41.237_91), 0.031_7),
+                cell("Ashford", None, None),
+                near(25_031, 5.99),
+                near(41.237_91, 0.031_7),
             ],
             vec![
-                cell(json!("=1+1, \"quoted\""), None, None),
-                near(json!(-3), 5.99),
-                cell(json!(99.2), Some(12.0), Some(100.0)),
+                cell("=1+1, \"quoted\"", None, None),
+                near(-3, 5.99),
+                cell(99.2, Some(12.0), Some(100.0)),
             ],
             vec![
-                cell(Value::Null, None, None),
-                near(json!(12), 5.99),
-                cell(Value::Null, None, None),
+                cell(CellValue::Null, None, None),
+                near(12, 5.99),
+                cell(CellValue::Null, None, None),
             ],
         ],
         confidence: 0.95,
@@ -63,12 +69,13 @@ fn answer() -> Answer {
             words: "about half of the rows is cut".to_owned(),
         }],
         notes: vec!["all declared groups appear".to_owned()],
-        cost: Cost {
-            guarantee: "ε = 0.5 for each person, added or removed".to_owned(),
-            epsilon: "0.5".to_owned(),
-            delta: "0".to_owned(),
+        cost: Some(Cost {
+            guarantee: Guarantee::new(
+                Promise::Pure(Epsilon::parse("0.5").unwrap()),
+                PrivacyUnit::new("person", Neighbors::AddRemove),
+            ),
             charge: 2,
-        },
+        }),
     }
 }
 
@@ -134,7 +141,7 @@ fn shown(kind: CellKind, value: Cell) -> String {
 
 #[test]
 fn digits_follow_the_interval() {
-    let float = |value: f64, half: f64| shown(CellKind::Float, near(json!(value), half));
+    let float = |value: f64, half: f64| shown(CellKind::Float, near(value, half));
     assert_eq!(float(1_234_567.89, 12_345.6), "1234568 12346");
     assert_eq!(float(123.456, 12.01), "123 13");
     assert_eq!(float(123.456, 1.201), "123.5 1.3");
@@ -142,12 +149,12 @@ fn digits_follow_the_interval() {
     assert_eq!(float(-0.000_1, 0.5), "0.00 0.50");
     assert_eq!(float(2.5e20, 1e18), "2.50000e20 1.00000e18");
     assert_eq!(float(3.0, 0.0), "3 0");
-    let whole = |value: i64, half: f64| shown(CellKind::Int, near(json!(value), half));
+    let whole = |value: i64, half: f64| shown(CellKind::Int, near(value, half));
     assert_eq!(whole(1_234_567, 2.1), "1234567 3");
     assert_eq!(whole(7, 0.69), "7 1");
     // What floats lost on the way is no reason for another whole number.
     assert_eq!(whole(7, 2.000_000_000_01), "7 2");
-    let ends = |low, high| shown(CellKind::Float, cell(json!(5.25), low, high));
+    let ends = |low, high| shown(CellKind::Float, cell(5.25, low, high));
     assert_eq!(ends(Some(-3.21), Some(60.01)), "5 -4 … 61");
     // Nearly the same on both sides: the farther one holds both.
     assert_eq!(ends(Some(-94.0), Some(107.25)), "5 102");

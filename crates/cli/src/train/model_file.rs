@@ -136,7 +136,7 @@ pub(super) fn promise(receipt: Option<&ModelReceipt>) -> String {
     match receipt {
         None => "trained WITHOUT privacy: it may have memorized its data".to_owned(),
         Some(receipt) => {
-            let guarantee = crate::dataset::readable(&receipt.plan.guarantee().to_string());
+            let guarantee = crate::dataset::readable(&receipt.plan.guarantee());
             format!(
                 "{guarantee}; trained on {}, planned for {} steps, charge {}",
                 receipt.data,

@@ -276,7 +276,7 @@ impl Report<'_> {
             self.steps.0,
             self.steps.1,
         );
-        let guarantee = crate::dataset::readable(&self.receipt.plan.guarantee().to_string());
+        let guarantee = crate::dataset::readable(&self.receipt.plan.guarantee());
         let _ = writeln!(
             text,
             "charged   {guarantee} (charge {})",

@@ -459,16 +459,8 @@ impl Dataset {
             releases.push(release(&aggregation, price, measured, account, tickets, unit)?);
         }
         watch(Stage::Drawn);
-        let promise = receipt.charge.guarantee.promise();
-        let (epsilon, delta) = match promise {
-            Promise::Pure(epsilon) => (epsilon.to_string(), "0".to_owned()),
-            Promise::Approximate(epsilon, delta) => (epsilon.to_string(), delta.to_string()),
-            Promise::Concentrated(rho) => (format!("ρ = {rho}"), "0".to_owned()),
-        };
         let cost = Cost {
-            guarantee: receipt.charge.guarantee.to_string(),
-            epsilon,
-            delta,
+            guarantee: receipt.charge.guarantee.clone(),
             charge: receipt.number,
         };
         let pieces = question.pieces(&self.shared.catalog);

@@ -9,6 +9,7 @@ use crate::run::engine::{ask, form};
 use crate::understand::aggregation::{Aggregation, Measure, Output, Selection};
 use crate::understand::mistakes::readable;
 use crate::{Error, Kind};
+use accounting::{Delta, Epsilon, Guarantee};
 use bound::{Form, Secret};
 use exact::to_f64_nearest;
 use serde::Serialize;
@@ -27,7 +28,8 @@ pub struct Explanation {
     /// What is done with the released results.
     pub after: String,
     /// What everything costs together.
-    pub guarantee: String,
+    #[serde(serialize_with = "in_words")]
+    pub guarantee: Guarantee,
     /// The number of rows in a group for which errors are told.
     pub group_size: u64,
 }
@@ -46,9 +48,9 @@ pub struct Part {
     /// What the columns of the result will be.
     pub outputs: Vec<OutputLine>,
     /// ε of this part.
-    pub epsilon: String,
+    pub epsilon: Epsilon,
     /// δ of this part.
-    pub delta: String,
+    pub delta: Delta,
     /// The engine's plan.
     pub plan: String,
     /// Whether it only estimates what another part's limits cut.
@@ -97,6 +99,11 @@ pub struct OutputLine {
     pub relative: Option<f64>,
 }
 
+/// A guarantee as people read it.
+fn in_words<S: serde::Serializer>(guarantee: &Guarantee, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(guarantee)
+}
+
 /// Explains a question.
 pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -> Result<Explanation, Error> {
     let parts = question
@@ -125,7 +132,7 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         hints: hints(question, catalog),
         bounds: bounds(question, &catalog.unit.whose, &[]),
         after: question.split.post.display_indent().to_string(),
-        guarantee: question.charge(catalog)?.guarantee.to_string(),
+        guarantee: question.charge(catalog)?.guarantee,
         group_size,
     })
 }
@@ -234,8 +241,8 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         groups,
         statistics,
         outputs,
-        epsilon: price.epsilon.to_string(),
-        delta: price.delta.to_string(),
+        epsilon: price.epsilon.clone(),
+        delta: price.delta.clone(),
         plan,
         estimates_cut: false,
     })

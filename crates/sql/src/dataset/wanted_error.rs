@@ -93,7 +93,7 @@ fn cheapest(
 ) -> Result<Epsilon, Error> {
     let last = STEPS * DECADES - 1;
     let (most, less) = (explain(&number(last))?, explain(&number(last - STEPS))?);
-    let costs = |explanation: &Explanation| -> Vec<String> {
+    let costs = |explanation: &Explanation| -> Vec<Epsilon> {
         explanation
             .parts
             .iter()

@@ -1,10 +1,12 @@
 //! What an analyst gets.
 
 use crate::Error;
+use crate::finish::cell::CellValue;
 use crate::finish::cut::CutEstimate;
 use crate::finish::post::{Certainty, Finished};
 use crate::price::bounds::ColumnBounds;
 use crate::understand::mistakes::unplannable;
+use accounting::{Delta, Epsilon, Guarantee, Promise};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit};
@@ -28,8 +30,8 @@ pub struct Answer {
     pub cut: Vec<CutEstimate>,
     /// What else there is to know: which groups appear, and the like.
     pub notes: Vec<String>,
-    /// What was charged.
-    pub cost: Cost,
+    /// What was charged; `None` where all of it is public, as a description of the tables.
+    pub cost: Option<Cost>,
 }
 
 /// A column of an answer.
@@ -74,8 +76,8 @@ pub enum CellKind {
 /// One value and its interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// JSON's null where there is nothing.
-    pub value: serde_json::Value,
+    /// NULL where there is nothing.
+    pub value: CellValue,
     /// The lower end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
@@ -88,13 +90,27 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// The guarantee of this answer alone.
-    pub guarantee: String,
-    /// Its ε.
-    pub epsilon: String,
-    /// Its δ.
-    pub delta: String,
+    pub guarantee: Guarantee,
     /// The number of the charge in the ledger.
     pub charge: u64,
+}
+
+impl Cost {
+    /// Its ε; `None` where the guarantee is a ρ.
+    pub fn epsilon(&self) -> Option<&Epsilon> {
+        match self.guarantee.promise() {
+            Promise::Pure(epsilon) | Promise::Approximate(epsilon, _) => Some(epsilon),
+            Promise::Concentrated(_) => None,
+        }
+    }
+
+    /// Its δ, 0 where it has none.
+    pub fn delta(&self) -> Delta {
+        match self.guarantee.promise() {
+            Promise::Approximate(_, delta) => delta.clone(),
+            Promise::Pure(_) | Promise::Concentrated(_) => Delta::ZERO,
+        }
+    }
 }
 
 pub(crate) fn answer(
@@ -173,7 +189,7 @@ pub(crate) fn answer(
         bounds,
         cut: Vec::new(),
         notes,
-        cost,
+        cost: Some(cost),
     })
 }
 
@@ -188,8 +204,7 @@ fn kind_of(data_type: &DataType) -> CellKind {
     }
 }
 
-fn values(column: &ArrayRef) -> Result<Vec<serde_json::Value>, Error> {
-    use serde_json::Value;
+fn values(column: &ArrayRef) -> Result<Vec<CellValue>, Error> {
     let rows = 0..column.len();
     let as_type = |to: DataType| cast(column, &to).map_err(|error| unplannable(error.into()));
     Ok(match kind_of(column.data_type()) {
@@ -197,7 +212,7 @@ fn values(column: &ArrayRef) -> Result<Vec<serde_json::Value>, Error> {
             let array = column.as_boolean();
             rows.map(|row| {
                 if array.is_null(row) {
-                    Value::Null
+                    CellValue::Null
                 } else {
                     array.value(row).into()
                 }
@@ -209,7 +224,7 @@ fn values(column: &ArrayRef) -> Result<Vec<serde_json::Value>, Error> {
             let array = array.as_primitive::<Int64Type>();
             rows.map(|row| {
                 if array.is_null(row) {
-                    Value::Null
+                    CellValue::Null
                 } else {
                     array.value(row).into()
                 }
@@ -219,10 +234,9 @@ fn values(column: &ArrayRef) -> Result<Vec<serde_json::Value>, Error> {
         CellKind::Float => {
             let array = as_type(DataType::Float64)?;
             let array = array.as_primitive::<Float64Type>();
-            // JSON has no NaN and no infinities: null.
             rows.map(|row| {
                 if array.is_null(row) {
-                    Value::Null
+                    CellValue::Null
                 } else {
                     array.value(row).into()
                 }
@@ -235,7 +249,7 @@ fn values(column: &ArrayRef) -> Result<Vec<serde_json::Value>, Error> {
                 .map_err(|error| unplannable(error.into()))?;
             rows.map(|row| {
                 if column.is_null(row) {
-                    Value::Null
+                    CellValue::Null
                 } else {
                     formatter.value(row).to_string().into()
                 }
@@ -345,7 +359,7 @@ impl Cell {
 mod tests {
     use super::*;
 
-    fn cell(value: serde_json::Value, low: Option<f64>, high: Option<f64>) -> Cell {
+    fn cell(value: CellValue, low: Option<f64>, high: Option<f64>) -> Cell {
         Cell { value, low, high }
     }
 
@@ -383,18 +397,13 @@ mod tests {
                     cell(7.into(), Some(1.999_999_999_999), Some(12.4)),
                     cell("the day before".into(), None, None),
                 ],
-                vec![cell(serde_json::Value::Null, None, None); 4],
+                vec![cell(CellValue::Null, None, None); 4],
             ],
             confidence: 0.95,
             notes: Vec::new(),
             bounds: Vec::new(),
             cut: Vec::new(),
-            cost: Cost {
-                guarantee: String::new(),
-                epsilon: String::new(),
-                delta: String::new(),
-                charge: 1,
-            },
+            cost: None,
         };
         let batch = answer.to_batch().unwrap();
         let types: Vec<DataType> = batch

@@ -1,6 +1,7 @@
 //! From exact integers to an answer: noise (`release`), values and intervals (`estimate`, `cut`), what the query does with them (`post`), and what is saved.
 
 pub(crate) mod answer;
+pub(crate) mod cell;
 pub(crate) mod cut;
 pub(crate) mod estimate;
 pub(crate) mod post;

@@ -3,8 +3,7 @@
 use super::movement::question;
 use crate::dataset::blocking::Dataset;
 use crate::understand::aggregation::Selection;
-use crate::{Answer, Ask, Catalog, Cell, Error};
-use serde_json::Value;
+use crate::{Answer, Ask, Catalog, Cell, CellValue, Error};
 use std::path::Path;
 
 const CATALOG: &str = r#"
@@ -82,11 +81,10 @@ fn answers(sql: &str, expected: &[&[&str]]) {
 
 #[track_caller]
 fn answers_of(catalog: &str, sql: &str, expected: &[&[&str]]) {
-    let show = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "∅".to_owned(),
-        Value::Number(number) => {
-            let rounded = (number.as_f64().unwrap() * 1000.0).round() / 1000.0;
+    let show = |value: &CellValue| match value {
+        CellValue::Null => "∅".to_owned(),
+        CellValue::Int(_) | CellValue::Float(_) => {
+            let rounded = (value.as_f64().unwrap() * 1000.0).round() / 1000.0;
             (rounded + 0.0).to_string()
         }
         other => other.to_string(),
@@ -370,7 +368,7 @@ fn null_is_no_other_value() {
         ..Ask::new("SELECT colour, COUNT(*) FROM t GROUP BY colour", "tester")
     };
     let answer = dataset.query(&ask).unwrap().answer;
-    let rows: Vec<(Value, Value)> = answer
+    let rows: Vec<(CellValue, CellValue)> = answer
         .rows
         .iter()
         .map(|row| (row[0].value.clone(), row[1].value.clone()))
@@ -380,7 +378,7 @@ fn null_is_no_other_value() {
         [
             ("red".into(), 1.into()),
             ("other".into(), 2.into()),
-            (Value::Null, 2.into())
+            (CellValue::Null, 2.into())
         ]
     );
 }

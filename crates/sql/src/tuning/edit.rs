@@ -68,10 +68,12 @@ pub fn with_limits(text: &str, found: &FoundLimits, directory: &Path) -> Result<
 
 fn section(found: &FoundLimits) -> String {
     let limits = &found.limits;
+    let (paid, charge) = match &found.answer.cost {
+        Some(cost) => (cost.guarantee.promise().to_string(), cost.charge),
+        None => ("nothing".to_owned(), 0),
+    };
     let mut section = format!(
-        "{MARK}, for ε = {} (charge {}); they err least in questions of ε = {}.\n[tables.{}.limits]\n",
-        found.answer.cost.epsilon,
-        found.answer.cost.charge,
+        "{MARK}, for {paid} (charge {charge}); they err least in questions of ε = {}.\n[tables.{}.limits]\n",
         found.question_epsilon,
         key_text(&found.table)
     );

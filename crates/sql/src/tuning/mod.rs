@@ -416,7 +416,7 @@ fn histograms(asked: &[Asked], table: &Table, answer: &Answer, deviations: &[f64
         let [asked, bucket, units] = &row[..] else {
             continue;
         };
-        let place = |cell: &crate::Cell| cell.value.as_u64().map(|place| place as usize);
+        let place = |cell: &crate::Cell| cell.value.as_i64().and_then(|place| usize::try_from(place).ok());
         if let (Some(asked), Some(bucket), Some(units)) = (place(asked), place(bucket), units.value.as_f64())
             && let Some(histogram) = histograms.get_mut(asked)
             && let Some(count) = histogram.counts.get_mut(bucket)

@@ -4,6 +4,7 @@ use super::choice::{Histogram, Noise, Tail};
 use super::spread::{best_pair, in_proportion};
 use super::*;
 use crate::finish::answer::Cost;
+use accounting::{Epsilon, Guarantee, Neighbors, PrivacyUnit, Promise};
 
 const NOISE: Noise = Noise {
     laplace: std::f64::consts::SQRT_2,
@@ -204,12 +205,13 @@ fn found() -> FoundLimits {
             bounds: Vec::new(),
             cut: Vec::new(),
             notes: Vec::new(),
-            cost: Cost {
-                guarantee: String::new(),
-                epsilon: "0.1".to_owned(),
-                delta: "0".to_owned(),
+            cost: Some(Cost {
+                guarantee: Guarantee::new(
+                    Promise::Pure(Epsilon::parse("0.1").unwrap()),
+                    PrivacyUnit::new("person", Neighbors::AddRemove),
+                ),
                 charge: 3,
-            },
+            }),
         },
         repeated: false,
     }

@@ -74,7 +74,7 @@ fn only_groups_that_can_be_are_listed() {
     // What cannot be is not asked about: nobody is older than the bound.
     let sql = "SELECT CASE WHEN age < 30 THEN 'young' WHEN age > 200 THEN 'never' ELSE 'old' END, COUNT(*) FROM people GROUP BY 1";
     let keys: Vec<String> = groups(&bench, sql).into_iter().map(|(key, _)| key).collect();
-    assert_eq!(keys, ["\"young\"", "\"old\""]);
+    assert_eq!(keys, ["young", "old"]);
 }
 
 /// The planner takes a power of integers for an integer, which would cut these keys to 1, 0, 0 and so on.

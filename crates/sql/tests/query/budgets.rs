@@ -46,6 +46,7 @@ fn an_answer_for_another_price_is_pointed_at() {
         .unwrap()
         .answer
         .cost
+        .unwrap()
         .charge;
     bench
         .dataset
@@ -367,7 +368,8 @@ fn a_charge_is_drawn_under_once() {
     let first = ask("SELECT SQRT(COUNT(*)) AS root FROM people");
     let again = ask("SELECT COUNT(*) AS n FROM people");
     assert_eq!(
-        again.cost.charge, first.cost.charge,
+        again.cost.unwrap().charge,
+        first.cost.unwrap().charge,
         "what was drawn is found again"
     );
     // A run that is stopped while it reads is finished under its charge; one that is stopped after it began to draw is not.

@@ -1,16 +1,15 @@
 //! ROLLUP, CUBE and GROUPING SETS: each set a release of its own, put together after the noise.
 
 use crate::harness::{Bench, NEARLY_EXACT};
-use serde_json::Value;
+use sql::CellValue;
 
 /// Rows as text, numbers rounded.
 fn rows(bench: &Bench, sql: &str) -> Vec<String> {
     let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let told = answer.rows.iter().map(|row| {
         let cells = row.iter().map(|cell| match &cell.value {
-            Value::Null => "∅".to_owned(),
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.as_f64().unwrap().round().to_string(),
+            CellValue::Null => "∅".to_owned(),
+            CellValue::Int(_) | CellValue::Float(_) => cell.value.as_f64().unwrap().round().to_string(),
             other => other.to_string(),
         });
         cells.collect::<Vec<_>>().join(" ")
@@ -58,7 +57,7 @@ fn what_a_select_states_is_for_all_its_sets_together() {
     let bench = Bench::new("1");
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9) smoker, COUNT(*) AS n FROM people GROUP BY ROLLUP (smoker)";
     let answer = bench.ask(sql).unwrap();
-    let epsilon: f64 = answer.cost.epsilon.parse().unwrap();
+    let epsilon = answer.cost.as_ref().unwrap().epsilon().unwrap().to_f64_up();
     assert!(epsilon <= 0.9 && epsilon > 0.89, "{epsilon}");
     assert!(answer.columns[1].has_intervals());
 }

@@ -112,16 +112,19 @@ fn what_was_cut_is_estimated_and_in_the_interval() {
 fn the_estimate_is_part_of_the_price() {
     let bench = limited("0.5", "groups = 1\nrows_per_group = 1\n");
     let answer = ask(&bench, "SELECT COUNT(*) AS n FROM visits");
-    let price: f64 = answer.cost.epsilon.parse().unwrap();
+    let price = answer.cost.as_ref().unwrap().epsilon().unwrap().to_f64_up();
     assert!(price <= 0.5 && price > 0.499_999, "{price}");
     let ask = Ask::new("SELECT COUNT(*) AS n FROM visits", "tester");
     let told = bench.dataset.explain(&ask, 1000).unwrap();
-    let parts: Vec<(&str, bool)> = told
+    let parts: Vec<(String, bool)> = told
         .parts
         .iter()
-        .map(|part| (part.epsilon.as_str(), part.estimates_cut))
+        .map(|part| (part.epsilon.to_string(), part.estimates_cut))
         .collect();
-    assert_eq!(parts, [("0.45", false), ("0.025", true), ("0.025", true)]);
+    assert_eq!(
+        parts,
+        [("0.45", false), ("0.025", true), ("0.025", true)].map(|(epsilon, cut)| (epsilon.to_owned(), cut))
+    );
     assert!(
         told.hints[0].contains("deniable limits visits"),
         "{:?}",

@@ -2,7 +2,7 @@
 
 use super::super::{Fault, Outcome};
 use super::data::{Data, column, sum_of_exponentials};
-use accounting::Neighbors;
+use accounting::{Neighbors, Promise};
 use report::significant;
 use sql::{Error, Explanation, StatisticLine};
 use std::f64::consts::SQRT_2;
@@ -34,12 +34,10 @@ fn close(measured: f64, expected: f64) -> bool {
 
 /// The ε that everything together costs.
 fn cost(explanation: &Explanation) -> Result<f64, Fault> {
-    let text = explanation
-        .guarantee
-        .strip_prefix("ε = ")
-        .ok_or("no ε in the guarantee")?;
-    let digits = text.split([' ', ',']).next().unwrap_or_default();
-    Ok(digits.parse()?)
+    match explanation.guarantee.promise() {
+        Promise::Pure(epsilon) | Promise::Approximate(epsilon, _) => Ok(epsilon.to_f64_up()),
+        Promise::Concentrated(_) => Err("no ε in the guarantee".into()),
+    }
 }
 
 pub(super) fn counts() -> Result<Outcome, Fault> {
