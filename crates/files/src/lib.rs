@@ -1,8 +1,9 @@
-//! Files as every other crate reads and writes them: CSV as columns of text, and files that are written whole or not at all.
+//! Files as every other crate reads and writes them: CSV as columns of text, documents that people write by hand, and files that are written whole or not at all.
 //!
 //! It is a crate of its own because reading text is what a question about a CSV file waits for: small, and built with all optimisation.
 
 pub mod csv;
+pub mod document;
 mod whole;
 
 pub use whole::{Readable, Whole};

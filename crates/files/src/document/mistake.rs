@@ -1,0 +1,160 @@
+//! What is wrong with a document, and where.
+
+use std::fmt;
+use std::path::Path;
+
+/// A place in a document: a line, and the keys that lead there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// The keys that lead there, as `tables.people.columns[2]`; empty at the top.
+    pub path: String,
+}
+
+impl Place {
+    /// The mistake at this place, and what to do about it.
+    pub fn wrong(&self, what: impl Into<String>, hint: impl Into<String>) -> Mistake {
+        Mistake {
+            place: Some(self.clone()),
+            ..Mistake::new(what, hint)
+        }
+    }
+
+    /// The place of an entry of the table here.
+    pub(super) fn below(&self, line: usize, key: &str) -> Self {
+        let path = if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        };
+        Self { line, path }
+    }
+}
+
+/// What is wrong with a document, and what to do about it. It never holds a value of the document.
+///
+/// Its text is `message`, and `hint: …` on a line of its own.
+///
+/// ```
+/// use files::document::Mistake;
+///
+/// let mistake = Mistake::new("it describes no releases", "add one").in_file("plan.toml".as_ref());
+/// assert_eq!(mistake.to_string(), "`plan.toml`: it describes no releases\nhint: add one");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    file: Option<String>,
+    within: Vec<String>,
+    place: Option<Place>,
+    what: String,
+    hint: String,
+}
+
+impl Mistake {
+    /// A mistake that has no line of its own.
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            file: None,
+            within: Vec::new(),
+            place: None,
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// An error of another crate of ours as a mistake: its text ends with a line `hint: …`.
+    pub fn of(error: &impl fmt::Display) -> Self {
+        let text = error.to_string();
+        let (what, hint) = text
+            .split_once("\nhint: ")
+            .unwrap_or((&text, "check what is written here"));
+        Self::new(what, hint)
+    }
+
+    /// Where it is, if it has a line of its own.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// What is wrong, without its place.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    /// What is wrong, after its line and whatever it is within.
+    pub fn message(&self) -> String {
+        let line = self.place.as_ref().map(|place| format!("line {}", place.line));
+        self.told(line)
+    }
+
+    /// The same with the keys that lead there.
+    pub fn message_with_path(&self) -> String {
+        let place = self.place.as_ref().map(|place| {
+            if place.path.is_empty() {
+                format!("line {}", place.line)
+            } else {
+                format!("line {}, {}", place.line, place.path)
+            }
+        });
+        self.told(place)
+    }
+
+    fn told(&self, place: Option<String>) -> String {
+        let before = self.within.iter().rev().map(String::as_str);
+        let parts = before.chain(place.as_deref()).chain([self.what.as_str()]);
+        let told = parts.collect::<Vec<_>>().join(": ");
+        match (&self.file, self.place.is_some() && self.within.is_empty()) {
+            (None, _) => told,
+            (Some(file), true) => format!("`{file}`, {told}"),
+            (Some(file), false) => format!("`{file}`: {told}"),
+        }
+    }
+
+    /// The same mistake, in this file.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Self {
+        Self {
+            file: Some(path.display().to_string()),
+            ..self
+        }
+    }
+
+    /// The same mistake, in a part of the document that has this name.
+    #[must_use]
+    pub fn within(mut self, name: impl Into<String>) -> Self {
+        self.within.push(name.into());
+        self
+    }
+
+    /// The same mistake with other words.
+    #[must_use]
+    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
+        Self {
+            what: words(&self.what),
+            ..self
+        }
+    }
+
+    /// The same mistake with other advice.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: hint.into(),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}\nhint: {}", self.message(), self.hint)
+    }
+}
+
+impl std::error::Error for Mistake {}
