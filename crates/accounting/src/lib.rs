@@ -21,6 +21,8 @@
 //! - [`RenyiFilter`], [`RenyiOdometer`] and [`Spending`] hold when each event is chosen after seeing the earlier answers.
 //! - [`smallest_multiplier`] and [`smallest_training_multiplier`] go the other way: the least noise that keeps a target.
 //!
+//! A [`plan`] is how people write such events down, and [`Answers`] asks every accountant about it at once.
+//!
 //! Behind them stand the curves δ(ε) of single noises ([`delta_of_gaussian`] and its kin), computed with certified intervals from the
 //! crate `exact`, and balls of floats for what must be fast. A heuristic may say where to look; only arithmetic that excludes the
 //! wrong side lets an answer out.
@@ -41,6 +43,7 @@
 //! ```
 
 mod accountant;
+mod answers;
 mod budget;
 mod calibration;
 mod composition;
@@ -56,6 +59,7 @@ mod group;
 mod laplace;
 mod mills;
 mod person;
+pub mod plan;
 mod promise;
 mod quantity;
 mod ratio;
@@ -65,6 +69,7 @@ mod theta;
 mod unit;
 
 pub use accountant::Accountant;
+pub use answers::{Answer, Answers, Found, Quantity, Question, Row, times_certified};
 pub use budget::{Budget, Spending};
 pub use calibration::smallest_training_multiplier;
 pub use composition::{advanced_epsilon, amplified_epsilon, closed_form_epsilon, optimal_epsilon};

@@ -111,6 +111,12 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
+impl From<files::document::Mistake> for CliError {
+    fn from(mistake: files::document::Mistake) -> Self {
+        Self::bad_input(mistake.message()).with_hint(mistake.hint())
+    }
+}
+
 /// An error of one of our crates, which has its hint in its text. Parameters are in it at most, never data.
 pub(crate) fn explained(error: impl fmt::Display) -> CliError {
     let text = error.to_string();

@@ -1,7 +1,7 @@
 //! ε against the number of releases, one curve an accountant.
 
-use super::plan::Plan;
 use crate::terminal::{self, CliError, Progress, fail};
+use accounting::plan::Plan;
 use accounting::{Accountant, Delta, Event, PrivacyUnit};
 use report::{Figure, Scale};
 use std::path::Path;

@@ -4,22 +4,19 @@
 //! flags, a file, or `sgd` ──► Plan ──► every accountant ──► a table, an object, a figure
 //! ```
 //!
-//! Which bound holds is decided in the crate `accounting`. Here plans are read, asked about and told.
+//! Which bound holds is decided in the crate `accounting`. Here they are asked about plans, and their answers shown.
 
-mod answers;
 pub(crate) mod figure;
-mod file;
-mod plan;
 mod question;
 mod releases;
 pub(crate) mod report;
 mod sgd;
 
 use crate::terminal::{self, CliError, explained, fail};
+use accounting::plan::{self, Plan};
 use accounting::{Event, Neighbors, PrivacyUnit};
 use clap::{Args, Subcommand, ValueEnum};
-use plan::Plan;
-use question::Question;
+use question::Asked;
 use releases::Releases;
 use report::Report;
 use std::path::PathBuf;
@@ -40,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     #[command(flatten)]
-    question: question::Asked,
+    question: question::Arguments,
     /// What a group of so many is promised together, such as a family
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     group: Option<String>,
@@ -101,7 +98,7 @@ Of --json, epsilon_lower and epsilon_upper are numbers, rounded outward, that ho
 delta_upper the smallest δ at epsilon. What ends in _exact is a decimal as text.";
 
 static LONG_EXAMPLES: std::sync::LazyLock<String> =
-    std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}", file::FORMAT));
+    std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}", plan::FORMAT));
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
@@ -127,7 +124,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 fn answered(arguments: &Arguments) -> Result<(Report, Plan), CliError> {
     let mut parts = arguments.releases.parts()?;
     if let Some(path) = &arguments.events {
-        parts.extend(file::read(path)?);
+        parts.extend(plan::read(path)?);
     }
     if parts.is_empty() {
         return fail(
@@ -139,8 +136,8 @@ fn answered(arguments: &Arguments) -> Result<(Report, Plan), CliError> {
     let plan = Plan::new(parts)?;
     let event = plan.event();
     let unit = unit(&arguments.unit, arguments.neighbors.map(Into::into), &event)?;
-    let mut question = Question::new(&arguments.question)?;
-    question.group = arguments.group.as_deref().map(group_size).transpose()?;
+    let mut question = Asked::new(&arguments.question)?;
+    question.answers.group = arguments.group.as_deref().map(group_size).transpose()?;
     let report = Report::new(plan.words(), event, unit, question)?;
     Ok((report, plan))
 }
@@ -168,7 +165,7 @@ fn unit(whose: &str, neighbors: Option<Neighbors>, event: &Event) -> Result<Priv
 const LONGEST_UNIT: usize = 60;
 
 fn group_size(text: &str) -> Result<u32, CliError> {
-    match releases::count("--group", text)?.try_into() {
+    match plan::count("--group", text)?.try_into() {
         Ok(size) if size <= LARGEST_GROUP => Ok(size),
         _ => fail(
             format!("--group is larger than {LARGEST_GROUP}"),

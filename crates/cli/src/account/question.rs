@@ -1,9 +1,9 @@
 //! What is asked of a plan.
 
 use super::explained;
-use super::plan::check_delta;
 use crate::terminal::{CliError, fail};
-use accounting::{Delta, Epsilon};
+use accounting::plan::check_delta;
+use accounting::{Delta, Epsilon, Question};
 use exact::{Rational, parse_decimal};
 
 /// The δ that is meant when none is said.
@@ -14,7 +14,7 @@ const LARGEST_EPSILON: u32 = 10_000;
 const LARGEST_COST: &str = "1e15";
 
 #[derive(clap::Args, Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct Arguments {
     /// Ask for the ε at this δ [default: 1e-6, unless --epsilon is given]
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
@@ -38,35 +38,29 @@ pub(super) struct Stakes {
 
 /// What is asked of a plan, checked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Question {
-    /// The ε at this δ.
-    pub(super) delta: Option<Delta>,
-    /// The δ at this ε.
-    pub(super) epsilon: Option<Epsilon>,
-    /// Also for a group of so many.
-    pub(super) group: Option<u32>,
+pub(super) struct Asked {
+    /// What every accountant is asked.
+    pub(super) answers: Question,
     /// The risk of one person who stays out.
     pub(super) prior: Option<Rational>,
     /// What the risk costs.
     pub(super) cost: Option<Rational>,
 }
 
-impl Question {
-    pub(super) fn new(arguments: &Asked) -> Result<Self, CliError> {
-        let mut question = Self {
-            delta: arguments.delta.as_deref().map(delta).transpose()?,
-            epsilon: arguments
-                .epsilon
-                .as_deref()
-                .map(|text| epsilon("--epsilon", text))
-                .transpose()?,
-            ..Self::default()
-        };
-        question.stake(&arguments.stakes)?;
-        if question.delta.is_none() && question.epsilon.is_none() {
-            question.delta = Some(delta(USUAL_DELTA)?);
+impl Asked {
+    pub(super) fn new(arguments: &Arguments) -> Result<Self, CliError> {
+        let mut asked = Self::default();
+        asked.answers.delta = arguments.delta.as_deref().map(delta).transpose()?;
+        asked.answers.epsilon = arguments
+            .epsilon
+            .as_deref()
+            .map(|text| epsilon("--epsilon", text))
+            .transpose()?;
+        asked.stake(&arguments.stakes)?;
+        if asked.answers.delta.is_none() && asked.answers.epsilon.is_none() {
+            asked.answers.delta = Some(delta(USUAL_DELTA)?);
         }
-        Ok(question)
+        Ok(asked)
     }
 
     /// Adds what is at stake.
@@ -96,7 +90,7 @@ impl Question {
 
     /// The δ that is asked about, or the usual one.
     pub(super) fn delta_or_default(&self) -> Result<Delta, CliError> {
-        match &self.delta {
+        match &self.answers.delta {
             Some(delta) => Ok(delta.clone()),
             None => delta(USUAL_DELTA),
         }

@@ -1,11 +1,11 @@
 //! The answers, told to a person or to a program.
 
-use super::answers::{Answer, Answers, Found, Quantity, Row, times_certified};
 use super::explained;
-use super::question::Question;
+use super::question::Asked;
 use crate::terminal::CliError;
 use accounting::{
-    Accountant, Curve, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, Risk, what_it_means_for_one_person,
+    Accountant, Answer, Answers, Curve, Delta, Epsilon, Error, Event, Found, PrivacyUnit, Promise, Quantity,
+    Risk, Row, times_certified, what_it_means_for_one_person,
 };
 use exact::{Rational, decimal_at_least, decimal_at_most, format_decimal, ratio, to_f64_nearest};
 use report::{Column, Table, significant};
@@ -22,7 +22,7 @@ pub(super) struct Report {
     words: String,
     event: Event,
     unit: PrivacyUnit,
-    question: Question,
+    question: Asked,
     answers: Answers,
     /// (ε, δ) that certainly holds, and what it means for one person.
     meaning: Meaning,
@@ -41,11 +41,11 @@ impl Report {
         words: String,
         event: Event,
         unit: PrivacyUnit,
-        question: Question,
+        question: Asked,
     ) -> Result<Self, CliError> {
         // One reason for all accountants is an error, not a table of seven refusals.
         event.check_unit(&unit).map_err(explained)?;
-        let answers = Answers::of(&event, &unit, &question);
+        let answers = Answers::of(&event, &unit, &question.answers);
         if let Some(error) = answers.silence() {
             return Err(explained(error));
         }
@@ -58,9 +58,9 @@ impl Report {
         }
         let (epsilon, delta) = match (
             answers.best_epsilon(),
-            &question.delta,
+            &question.answers.delta,
             answers.best_delta(),
-            &question.epsilon,
+            &question.answers.epsilon,
         ) {
             (Some(epsilon), Some(delta), _, _) => (epsilon.clone(), delta.clone()),
             (_, _, Some(delta), Some(epsilon)) => (epsilon.clone(), delta.clone()),
@@ -100,7 +100,7 @@ impl Report {
         &self.unit
     }
 
-    pub(super) fn question(&self) -> &Question {
+    pub(super) fn question(&self) -> &Asked {
         &self.question
     }
 
@@ -155,19 +155,19 @@ impl Report {
     /// The same, with the warnings of a command that has more of them.
     pub(super) fn to_text_with(&self, warnings: &[String]) -> String {
         let mut text = format!("{}\nfor {}\n", self.words, self.unit);
-        if let Some(delta) = &self.question.delta {
+        if let Some(delta) = &self.question.answers.delta {
             text += &format!(
                 "\nat δ = {delta}:\n{}",
                 self.table("ε", |row| row.epsilon.as_ref())
             );
         }
-        if let Some(epsilon) = &self.question.epsilon {
+        if let Some(epsilon) = &self.question.answers.epsilon {
             text += &format!(
                 "\nat ε = {epsilon}:\n{}",
                 self.table("δ", |row| row.delta.as_ref())
             );
         }
-        if let Some(size) = self.question.group {
+        if let Some(size) = self.question.answers.group {
             text += &format!("\nto any {size} of them together:\n{}", self.group_table());
         }
         text += &format!("\n{}", self.meaning_words());
@@ -257,7 +257,7 @@ impl Report {
 
     /// The same, for a command that has more to say.
     pub(super) fn object(&self) -> Map<String, Value> {
-        let question = &self.question;
+        let question = &self.question.answers;
         let certified = self.answers.certified();
         let epsilon = certified.and_then(|row| row.epsilon.as_ref()?.as_ref().ok());
         let delta = certified.and_then(|row| row.delta.as_ref()?.as_ref().ok());

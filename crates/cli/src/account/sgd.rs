@@ -1,11 +1,11 @@
 //! `deniable account sgd`: private training, whose steps see a random part of the data.
 
 use super::figure::{self, Drawing};
-use super::plan::{Part, Plan, check_sampler};
-use super::question::{self, Question};
+use super::question::{self, Asked};
 use super::report::Report;
-use super::{explained, releases, unit};
+use super::{explained, unit};
 use crate::terminal::{self, CliError, fail};
+use accounting::plan::{self, Part, Plan, check_sampler};
 use accounting::{Delta, Epsilon, Event, Neighbors, Ratio, Sampler, smallest_training_multiplier};
 use clap::ValueEnum;
 use exact::{Rational, parse_decimal};
@@ -157,10 +157,7 @@ pub(super) fn answered(arguments: &Arguments) -> Result<Answer, CliError> {
     let (sigma, multiplier_squared) = match (&target, &arguments.sigma) {
         (Some(target), _) => training.calibrated(target)?,
         (None, Some(sigma)) => {
-            releases::multiplier_squared(sigma).map_err(|error| CliError {
-                message: format!("--sigma: {}", error.message),
-                ..error
-            })?;
+            plan::multiplier_squared(sigma).map_err(|mistake| mistake.within("--sigma"))?;
             let sigma = parse_decimal(sigma).map_err(explained)?;
             let over = &sigma / training.norms();
             (sigma, Ratio::at_most(&(&over * &over)))
@@ -179,10 +176,8 @@ pub(super) fn answered(arguments: &Arguments) -> Result<Answer, CliError> {
     let plan = Plan::new(vec![Part::new(event, training.times)?])?;
     let event = plan.event();
     let unit = unit(&arguments.unit, None, &event)?;
-    let mut question = Question {
-        delta: Some(training.delta.clone()),
-        ..Question::default()
-    };
+    let mut question = Asked::default();
+    question.answers.delta = Some(training.delta.clone());
     question.stake(&arguments.stakes)?;
     let report = Report::new(plan.words(), event, unit, question)?;
     Ok(Answer {
@@ -197,9 +192,7 @@ pub(super) fn answered(arguments: &Arguments) -> Result<Answer, CliError> {
 impl Training {
     fn new(arguments: &Arguments) -> Result<Self, CliError> {
         let whole = |name: &str, text: &Option<String>| {
-            text.as_deref()
-                .map(|text| releases::count(name, text))
-                .transpose()
+            text.as_deref().map(|text| plan::count(name, text)).transpose()
         };
         let sizes = whole("--batch", &arguments.batch)?.zip(whole("--of", &arguments.of)?);
         if let Some((batch, of)) = sizes
@@ -276,7 +269,7 @@ fn times(
             _ => return fail("--epochs is not a positive number", "write it as 60 or 0.5"),
         },
     };
-    let up = |value: Rational| releases::count("the number of steps", &value.ceil().to_string());
+    let up = |value: Rational| plan::count("the number of steps", &value.ceil().to_string());
     let parts = sizes.map(|(batch, of)| Rational::from(of) / Rational::from(batch));
     match (steps, epochs, parts) {
         (Some(steps), _, Some(parts)) if shuffled => Ok((up(Rational::from(steps) / parts)?, Some(steps))),

@@ -1,16 +1,28 @@
 //! Every accountant asked about the same plan.
 
-use super::question::Question;
-use accounting::{
+use crate::{
     Accountant, Between, Curve, Delta, Epsilon, Error, Event, PrivacyUnit, Promise, epsilon_of_concentrated,
 };
 use exact::Rational;
 
+/// What is asked of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The ε at this δ.
+    pub delta: Option<Delta>,
+    /// The δ at this ε.
+    pub epsilon: Option<Epsilon>,
+    /// Also for a group of so many.
+    pub group: Option<u32>,
+}
+
 /// What one accountant found: a bound that certainly holds, and where it knows one, a bound that certainly does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found<T> {
-    pub(super) lower: Option<T>,
-    pub(super) upper: T,
+pub struct Found<T> {
+    /// What is certainly needed, where it is known.
+    pub lower: Option<T>,
+    /// What certainly holds.
+    pub upper: T,
 }
 
 impl<T> From<Between<T>> for Found<T> {
@@ -29,29 +41,43 @@ impl<T> From<T> for Found<T> {
 }
 
 /// An answer, or why this accountant has none.
-pub(super) type Answer<T> = Result<Found<T>, Error>;
+pub type Answer<T> = Result<Found<T>, Error>;
 
 /// What one accountant says.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) accountant: Accountant,
+pub struct Row {
+    /// Who says it.
+    pub accountant: Accountant,
     /// The ε at the δ that was asked about.
-    pub(super) epsilon: Option<Answer<Epsilon>>,
+    pub epsilon: Option<Answer<Epsilon>>,
     /// The δ at the ε that was asked about.
-    pub(super) delta: Option<Answer<Delta>>,
+    pub delta: Option<Answer<Delta>>,
     /// What the group is promised.
-    pub(super) group: Option<Result<Promise, Error>>,
+    pub group: Option<Result<Promise, Error>>,
 }
 
 /// What all of them say, in the order of [`Accountant::ALL`].
+///
+/// ```
+/// use accounting::plan::{Mechanism, Plan};
+/// use accounting::{Answers, Delta, Epsilon, Neighbors, PrivacyUnit, Question};
+///
+/// let plan = Plan::new(vec![Mechanism::Pure.release("0.1x10")?])?;
+/// let person = PrivacyUnit::new("person", Neighbors::AddRemove);
+/// let question = Question { delta: Some(Delta::ZERO), ..Question::default() };
+/// let answers = Answers::of(&plan.event(), &person, &question);
+/// assert_eq!(answers.best_epsilon(), Some(&Epsilon::parse("1")?));
+/// # Ok::<(), accounting::plan::Mistake>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(super) struct Answers {
-    pub(super) rows: Vec<Row>,
+pub struct Answers {
+    /// One row for each accountant.
+    pub rows: Vec<Row>,
 }
 
 impl Answers {
     /// Asks every accountant. The certified one comes last.
-    pub(super) fn of(event: &Event, unit: &PrivacyUnit, question: &Question) -> Self {
+    pub fn of(event: &Event, unit: &PrivacyUnit, question: &Question) -> Self {
         let rows = Accountant::ALL
             .into_iter()
             .map(|accountant| {
@@ -116,14 +142,14 @@ impl Answers {
     }
 
     /// The certified answer's row.
-    pub(super) fn certified(&self) -> Option<&Row> {
+    pub fn certified(&self) -> Option<&Row> {
         self.rows
             .iter()
             .find(|row| row.accountant == Accountant::Numerical)
     }
 
     /// The smallest ε that certainly holds. Every accountant is sound, so it may be anyone's.
-    pub(super) fn best_epsilon(&self) -> Option<&Epsilon> {
+    pub fn best_epsilon(&self) -> Option<&Epsilon> {
         let found = self
             .rows
             .iter()
@@ -132,7 +158,7 @@ impl Answers {
     }
 
     /// The smallest δ that certainly holds.
-    pub(super) fn best_delta(&self) -> Option<&Delta> {
+    pub fn best_delta(&self) -> Option<&Delta> {
         let found = self
             .rows
             .iter()
@@ -140,8 +166,8 @@ impl Answers {
         found.map(|found| &found.upper).min()
     }
 
-    /// An accountant whose bound is below what is certainly needed. Then one of two proofs is wrong, and no number may be told.
-    pub(super) fn contradiction(&self) -> Option<Accountant> {
+    /// An accountant whose bound is below what is certainly needed. Then one of two proofs is wrong, and no number may be shown.
+    pub fn contradiction(&self) -> Option<Accountant> {
         let certified = self.certified()?;
         let found = |row: &Row| {
             below(row.epsilon.as_ref(), certified.epsilon.as_ref())
@@ -151,7 +177,7 @@ impl Answers {
     }
 
     /// Why there is no answer at all, when there is none: the first reason of the accountant that reads most.
-    pub(super) fn silence(&self) -> Option<&Error> {
+    pub fn silence(&self) -> Option<&Error> {
         if self.best_epsilon().is_some() || self.best_delta().is_some() {
             return None;
         }
@@ -215,7 +241,8 @@ impl Row {
 }
 
 /// ε or δ.
-pub(super) trait Quantity {
+pub trait Quantity {
+    /// The number itself.
     fn value(&self) -> &Rational;
 }
 
@@ -244,7 +271,7 @@ fn below<T: Quantity>(said: Option<&Answer<T>>, certified: Option<&Answer<T>>) -
 }
 
 /// How many times as large as the certified bound another is; `None` where there is no certified one, or it is 0.
-pub(super) fn times_certified<T: Quantity>(found: &Found<T>, certified: &Answer<T>) -> Option<f64> {
+pub fn times_certified<T: Quantity>(found: &Found<T>, certified: &Answer<T>) -> Option<f64> {
     let best = certified.as_ref().ok()?.upper.value();
     (!best.is_zero()).then(|| exact::to_f64_nearest(&(found.upper.value() / best)))
 }

@@ -1,29 +1,69 @@
-//! What runs, and how often: the sequence that is accounted for.
+//! Plans: which releases run and how often, as people write them on a command line or in a document.
+//!
+//! ```text
+//! `laplace`, "0.1x1000" ──► Part ─┐
+//! plan.toml, plan.json ──► Parts ─┴─► Plan ──► Event ──► every accountant
+//! ```
+//!
+//! ```
+//! use accounting::plan::{Format, Mechanism, Plan, parse};
+//!
+//! let mut parts = parse("[[event]]\nlaplace = \"0.1\"\ntimes = 1000\n", Format::Toml)?;
+//! parts.push(Mechanism::Gaussian.release("5")?);
+//! let plan = Plan::new(parts)?;
+//! assert_eq!(plan.releases(), 1001);
+//! assert_eq!(plan.words(), "1000 × Laplace noise at ε = 0.1; 1 × Gaussian noise at σ/Δ₂ = 5");
+//!
+//! let mistake = parse("[[event]]\nlaplase = \"0.1\"\n", Format::Toml).unwrap_err();
+//! assert!(mistake.hint().contains("did you mean `laplace`?"));
+//! # Ok::<(), accounting::plan::Mistake>(())
+//! ```
 
-use super::explained;
-use super::releases::{MOST_TIMES, sigma_range};
-use crate::terminal::{CliError, fail};
-use accounting::{Delta, Event, Grid, Sampler};
-use exact::{Interval, Rational, format_decimal, parse_decimal};
+mod file;
+mod release;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use file::{FORMAT, Format, parse, read};
+pub use files::document::Mistake;
+pub use release::{Mechanism, count, multiplier_squared};
+
+use crate::{Delta, Error, Event, Sampler};
+use exact::{Rational, parse_decimal};
+use release::{MOST_TIMES, sigma_range};
 use std::collections::BTreeMap;
+
+impl From<Error> for Mistake {
+    fn from(error: Error) -> Self {
+        Self::of(&error)
+    }
+}
+
+/// A mistake, and what to do about it.
+fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Mistake> {
+    Err(Mistake::new(what, hint))
+}
 
 /// More different events than this take minutes.
 const MOST_EVENTS: usize = 1000;
 /// A larger ε or ρ of one release is a mistake in the units.
 const LARGEST: u32 = 10_000;
-/// So many are told by name.
-const MOST_TOLD: usize = 6;
+/// So many are named.
+const MOST_NAMED: usize = 6;
 
 /// One kind of release, and how often it happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) event: Event,
-    pub(super) times: u64,
+pub struct Part {
+    /// What each of them does to privacy.
+    pub event: Event,
+    /// How often it happens.
+    pub times: u64,
 }
 
 impl Part {
     /// A release that runs so often, unless its numbers are out of any reasonable range.
-    pub(super) fn new(event: Event, times: u64) -> Result<Self, CliError> {
+    pub fn new(event: Event, times: u64) -> Result<Self, Mistake> {
         check(&event)?;
         let mut part = Self { event, times: 1 };
         part.repeat(times)?;
@@ -31,7 +71,7 @@ impl Part {
     }
 
     /// The same, so many times over.
-    pub(super) fn repeat(&mut self, times: u64) -> Result<(), CliError> {
+    pub fn repeat(&mut self, times: u64) -> Result<(), Mistake> {
         match self.times.checked_mul(times) {
             Some(all) if all <= MOST_TIMES => self.times = all,
             _ => return too_many(),
@@ -40,21 +80,22 @@ impl Part {
     }
 }
 
-fn too_many<T>() -> Result<T, CliError> {
+fn too_many<T>() -> Result<T, Mistake> {
     fail(
         format!("more than {MOST_TIMES} releases are described"),
         "account for parts of them, each with its share of δ, and add both the ε and the δ",
     )
 }
 
-/// A sequence of releases that is fixed before it runs. Equal ones are told and counted together.
+/// A sequence of releases that is fixed before it runs. Equal ones are named and counted together.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub struct Plan {
     parts: Vec<Part>,
 }
 
 impl Plan {
-    pub(super) fn new(parts: Vec<Part>) -> Result<Self, CliError> {
+    /// The plan of these releases, unless there are too many of them.
+    pub fn new(parts: Vec<Part>) -> Result<Self, Mistake> {
         let mut places = BTreeMap::new();
         let mut merged: Vec<Part> = Vec::new();
         let mut total = 0u64;
@@ -85,17 +126,17 @@ impl Plan {
     }
 
     /// All of it as one event.
-    pub(super) fn event(&self) -> Event {
+    pub fn event(&self) -> Event {
         composed(self.parts.iter().cloned())
     }
 
     /// How many releases there are.
-    pub(super) fn releases(&self) -> u64 {
+    pub fn releases(&self) -> u64 {
         self.parts.iter().map(|part| part.times).sum()
     }
 
     /// The first `count` releases, in the order in which they are described.
-    pub(super) fn first(&self, count: u64) -> Event {
+    pub fn first(&self, count: u64) -> Event {
         let mut left = count;
         composed(self.parts.iter().filter_map(|part| {
             let times = part.times.min(left);
@@ -108,7 +149,7 @@ impl Plan {
     }
 
     /// All of it, so many times.
-    pub(super) fn repeated(&self, times: u64) -> Event {
+    pub fn repeated(&self, times: u64) -> Event {
         Event::Repeated {
             event: Box::new(self.event()),
             times,
@@ -116,15 +157,15 @@ impl Plan {
     }
 
     /// `1000 × Laplace noise at ε = 0.1`, and so on.
-    pub(super) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let mut words: Vec<String> = self
             .parts
             .iter()
-            .take(MOST_TOLD)
-            .map(|part| format!("{} × {}", part.times, event_words(&part.event)))
+            .take(MOST_NAMED)
+            .map(|part| format!("{} × {}", part.times, words::event(&part.event)))
             .collect();
-        if self.parts.len() > MOST_TOLD {
-            let rest: u64 = self.parts[MOST_TOLD..].iter().map(|part| part.times).sum();
+        if self.parts.len() > MOST_NAMED {
+            let rest: u64 = self.parts[MOST_NAMED..].iter().map(|part| part.times).sum();
             words.push(format!("{rest} × other releases"));
         }
         words.join("; ")
@@ -148,7 +189,7 @@ fn composed(parts: impl Iterator<Item = Part>) -> Event {
 }
 
 /// The simple events in `event`, each with how often it runs. Iterative, so that depth costs no stack.
-pub(super) fn flattened(event: Event) -> Result<Vec<Part>, CliError> {
+fn flattened(event: Event) -> Result<Vec<Part>, Mistake> {
     let mut parts = Vec::new();
     let mut stack = vec![(event, 1u64)];
     while let Some((event, times)) = stack.pop() {
@@ -171,7 +212,7 @@ pub(super) fn flattened(event: Event) -> Result<Vec<Part>, CliError> {
 }
 
 /// Refuses numbers that no release has, before any accountant works on them.
-fn check(event: &Event) -> Result<(), CliError> {
+fn check(event: &Event) -> Result<(), Mistake> {
     let squared = |multiplier_squared: &Rational| {
         let (least, most) = sigma_range();
         if *multiplier_squared < &least * &least || *multiplier_squared > &most * &most {
@@ -211,8 +252,8 @@ fn check(event: &Event) -> Result<(), CliError> {
 }
 
 /// A sampler whose numbers say how likely it is to take a unit.
-pub(super) fn check_sampler(sampler: &Sampler) -> Result<(), CliError> {
-    let rate = sampler.rate().map_err(explained)?;
+pub fn check_sampler(sampler: &Sampler) -> Result<(), Mistake> {
+    let rate = sampler.rate()?;
     if rate.is_zero() {
         return fail(
             "nothing is ever sampled, so nothing is released",
@@ -228,7 +269,7 @@ pub(super) fn check_sampler(sampler: &Sampler) -> Result<(), CliError> {
     Ok(())
 }
 
-fn loss(symbol: &str, value: &Rational) -> Result<(), CliError> {
+fn loss(symbol: &str, value: &Rational) -> Result<(), Mistake> {
     if *value > Rational::from(LARGEST) {
         return fail(
             format!("an {symbol} above {LARGEST} in one release is out of range"),
@@ -245,7 +286,7 @@ fn loss(symbol: &str, value: &Rational) -> Result<(), CliError> {
 }
 
 /// Refuses a δ that is so small that it only costs time.
-pub(super) fn check_delta(name: &str, delta: &Delta) -> Result<(), CliError> {
+pub fn check_delta(name: &str, delta: &Delta) -> Result<(), Mistake> {
     if *delta != Delta::ZERO && *delta.as_rational() < decimal("1e-100") {
         return fail(
             format!("{name} is above 0 and below 1e-100"),
@@ -257,58 +298,4 @@ pub(super) fn check_delta(name: &str, delta: &Delta) -> Result<(), CliError> {
 
 fn decimal(text: &str) -> Rational {
     parse_decimal(text).unwrap_or(Rational::ZERO)
-}
-
-/// One release, in words.
-fn event_words(event: &Event) -> String {
-    match event {
-        Event::Laplace { ratio, on } => format!("{}Laplace noise at ε = {ratio}", grid_words(*on)),
-        Event::Gaussian {
-            multiplier_squared,
-            on,
-        } => format!(
-            "{}Gaussian noise at σ/Δ₂ = {}",
-            grid_words(*on),
-            root(multiplier_squared.as_rational())
-        ),
-        Event::SampledGaussian {
-            sampler,
-            multiplier_squared,
-        } => format!(
-            "Gaussian noise at σ/Δ₂ = {} on {}",
-            root(multiplier_squared.as_rational()),
-            sampler_words(sampler)
-        ),
-        Event::RandomizedResponse { answers, epsilon } => {
-            format!("randomized response among {answers} answers at ε = {epsilon}")
-        }
-        Event::Exponential { epsilon } => format!("exponential mechanism at ε = {epsilon}"),
-        Event::Pure { epsilon } => format!("any mechanism with ε = {epsilon}"),
-        Event::Approximate { epsilon, delta } => format!("any mechanism with ε = {epsilon}, δ = {delta}"),
-        Event::Concentrated { rho } => format!("any mechanism with ρ = {rho}"),
-        _ => "another release".to_owned(),
-    }
-}
-
-fn grid_words(on: Grid) -> &'static str {
-    match on {
-        Grid::Rounded => "",
-        Grid::Discrete | Grid::DiscreteScalar { .. } => "discrete ",
-    }
-}
-
-fn sampler_words(sampler: &Sampler) -> String {
-    match sampler {
-        Sampler::Poisson { rate } => format!("a Poisson sample at rate {rate}"),
-        Sampler::FixedSize { batch, of } => format!("{batch} drawn from {of}"),
-        Sampler::Shuffled => "each batch of a shuffled epoch".to_owned(),
-    }
-}
-
-/// A square root to read: exact where it is a short decimal.
-fn root(square: &Rational) -> String {
-    let root = Interval::sqrt_of(square, 128);
-    let near = exact::decimal_at_most(&root.upper(), 12);
-    let exactly = &near * &near == *square;
-    format!("{}{}", if exactly { "" } else { "about " }, format_decimal(&near))
 }

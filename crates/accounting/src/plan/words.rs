@@ -1,0 +1,58 @@
+//! Releases in words, for a person to read.
+
+use crate::{Event, Grid, Sampler};
+use exact::{Interval, Rational, format_decimal};
+
+/// One release, in words.
+pub(super) fn event(event: &Event) -> String {
+    match event {
+        Event::Laplace { ratio, on } => format!("{}Laplace noise at ε = {ratio}", grid(*on)),
+        Event::Gaussian {
+            multiplier_squared,
+            on,
+        } => format!(
+            "{}Gaussian noise at σ/Δ₂ = {}",
+            grid(*on),
+            root(multiplier_squared.as_rational())
+        ),
+        Event::SampledGaussian {
+            sampler,
+            multiplier_squared,
+        } => format!(
+            "Gaussian noise at σ/Δ₂ = {} on {}",
+            root(multiplier_squared.as_rational()),
+            sampled(sampler)
+        ),
+        Event::RandomizedResponse { answers, epsilon } => {
+            format!("randomized response among {answers} answers at ε = {epsilon}")
+        }
+        Event::Exponential { epsilon } => format!("exponential mechanism at ε = {epsilon}"),
+        Event::Pure { epsilon } => format!("any mechanism with ε = {epsilon}"),
+        Event::Approximate { epsilon, delta } => format!("any mechanism with ε = {epsilon}, δ = {delta}"),
+        Event::Concentrated { rho } => format!("any mechanism with ρ = {rho}"),
+        _ => "another release".to_owned(),
+    }
+}
+
+fn grid(on: Grid) -> &'static str {
+    match on {
+        Grid::Rounded => "",
+        Grid::Discrete | Grid::DiscreteScalar { .. } => "discrete ",
+    }
+}
+
+fn sampled(sampler: &Sampler) -> String {
+    match sampler {
+        Sampler::Poisson { rate } => format!("a Poisson sample at rate {rate}"),
+        Sampler::FixedSize { batch, of } => format!("{batch} drawn from {of}"),
+        Sampler::Shuffled => "each batch of a shuffled epoch".to_owned(),
+    }
+}
+
+/// A square root to read: exact where it is a short decimal.
+fn root(square: &Rational) -> String {
+    let root = Interval::sqrt_of(square, 128);
+    let near = exact::decimal_at_most(&root.upper(), 12);
+    let exactly = &near * &near == *square;
+    format!("{}{}", if exactly { "" } else { "about " }, format_decimal(&near))
+}
