@@ -9,6 +9,7 @@
 //! Otherwise the program is split at a fraction, below and above, until whole points meet the bound; a range for which that takes too
 //! long is given as what was seen and what is proved, and says so.
 
+pub mod document;
 mod example;
 mod search;
 mod simplex;

@@ -7,6 +7,7 @@ pub mod averaging;
 pub mod bits;
 pub mod blocks;
 pub mod bound;
+mod documents;
 mod error;
 pub mod linear;
 pub mod linkage;

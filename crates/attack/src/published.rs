@@ -23,6 +23,7 @@
 //! People are exchangeable: a solution is a multiset of records, found once, as the list of records in order.
 
 mod census;
+pub mod document;
 mod encoding;
 mod formula;
 mod population;

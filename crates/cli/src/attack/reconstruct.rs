@@ -1,11 +1,8 @@
 //! `deniable attack reconstruct`: the people behind published numbers.
 
 mod block;
-mod block_file;
-mod document;
 mod linear;
 mod table;
-mod table_file;
 
 use crate::terminal::CliError;
 use clap::{Args, Subcommand};

@@ -1,10 +1,9 @@
 //! `deniable attack reconstruct block`: what margins give away about cells of thousands of people.
 
-use super::block_file::{self, TEMPLATE};
-use super::document;
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
 use attack::Patience;
+use attack::blocks::document::{self, TEMPLATE};
 use attack::blocks::{self, Block, Effort, Found, Range, around, made_up, privately};
 use noise::Seeded;
 use report::{Column, Figure, Scale, Table, significant};
@@ -136,14 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
                 Some(truth),
             )
         }
-        Some(path) => {
-            let name = path.display().to_string();
-            let block = block_file::parse(&document::read(path)?).map_err(|error| CliError {
-                message: format!("`{name}`, {}", error.message),
-                ..error
-            })?;
-            (name, block, None)
-        }
+        Some(path) => (path.display().to_string(), document::read(path)?, None),
     };
     let interrupt = Interrupt::listen();
     let finding = search(&block, arguments, &interrupt, "ranges")?.map_err(|counts| {

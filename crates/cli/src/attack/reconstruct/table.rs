@@ -2,11 +2,10 @@
 
 mod report;
 
-use super::document;
-use super::table_file::{self, CENSUS, Described};
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
 use attack::Patience;
+use attack::published::document::{self, CENSUS, Described};
 use attack::published::{
     self, Cell, Effort, Engine, Findings, Influence, Kind, Table, males_of_the_census, privately,
 };
@@ -168,7 +167,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 fn table(arguments: &Arguments) -> Result<(String, Described), CliError> {
     let Some(path) = &arguments.file else {
         return Ok(match arguments.example {
-            Example::Census => ("the census example".to_owned(), table_file::parse(CENSUS)?),
+            Example::Census => ("the census example".to_owned(), document::parse(CENSUS)?),
             Example::Males => (
                 "the men of the census example".to_owned(),
                 Described {
@@ -178,13 +177,7 @@ fn table(arguments: &Arguments) -> Result<(String, Described), CliError> {
             ),
         });
     };
-    let name = path.display().to_string();
-    let text = document::read(path)?;
-    let described = table_file::parse(&text).map_err(|error| CliError {
-        message: format!("`{name}`, {}", error.message),
-        ..error
-    })?;
-    Ok((name, described))
+    Ok((path.display().to_string(), document::read(path)?))
 }
 
 fn effort(arguments: &Arguments, interrupt: &Interrupt) -> Result<Effort, CliError> {

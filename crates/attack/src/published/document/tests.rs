@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn the_built_in_file_is_the_built_in_table() {
-    assert_eq!(parse(CENSUS).unwrap().table, attack::published::census());
+    assert_eq!(parse(CENSUS).unwrap().table, crate::published::census());
 }
 
 /// The error of the built-in file with one piece of text replaced.
@@ -12,7 +12,7 @@ fn error(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn mistakes_are_told_by_their_line() {
+fn mistakes_are_reported_by_their_line() {
     for (from, to, line, what) in [
         ("decimals = 1", "decimals = = 1", 6, "this is not TOML"),
         (
@@ -52,12 +52,10 @@ fn mistakes_are_told_by_their_line() {
         ("count = 7", "count = -7", 29, "not a number of people"),
         ("count = 7", "count = [7, 6]", 29, "the greater end comes first"),
     ] {
-        let told = error(from, to);
+        let error = error(from, to);
         assert!(
-            told.starts_with(&format!("error: line {line}: "))
-                && told.contains(what)
-                && told.contains("hint: "),
-            "{to}: {told}"
+            error.starts_with(&format!("line {line}: ")) && error.contains(what) && error.contains("hint: "),
+            "{to}: {error}"
         );
     }
 }
@@ -82,8 +80,8 @@ fn means_stand_for_what_rounds_to_them() {
 
 #[test]
 fn suppression_says_something_only_if_the_publisher_says_so() {
-    let told = CENSUS.replacen("decimals = 1", "decimals = 1\nsuppressed_below = 3", 1);
-    let table = parse(&told).unwrap().table;
+    let reported = CENSUS.replacen("decimals = 1", "decimals = 1\nsuppressed_below = 3", 1);
+    let table = parse(&reported).unwrap().table;
     assert_eq!(table.groups[5].statistics, [Statistic::Count { low: 0, high: 2 }]);
     assert!(parse(CENSUS).unwrap().table.groups[5].statistics.is_empty());
 }

@@ -1,20 +1,35 @@
-//! Published margins of a block, read from a TOML file.
+//! The published margins of a block as a document in TOML.
+//!
+//! ```
+//! use attack::blocks::document;
+//!
+//! let block = document::parse(document::TEMPLATE)?;
+//! assert_eq!((block.cells(), block.margins.len()), (12, 3));
+//! # Ok::<(), document::Mistake>(())
+//! ```
 
-use super::document::{self, Node, Section};
-use crate::terminal::CliError;
-use attack::blocks::{Block, Category, Margin};
-use toml::de::DeValue;
+pub use files::document::Mistake;
 
-/// A small example in the words of this file format.
-pub(super) const TEMPLATE: &str = include_str!("block.toml");
+use super::{Block, Category, Margin};
+use crate::documents;
+use files::document::{Document, Node, Section};
+use std::path::Path;
+
+/// A small example of such a document.
+pub const TEMPLATE: &str = include_str!("template.toml");
 
 /// A larger error or unit is a mistake.
 const MOST_ERROR: i64 = 1_000_000_000;
 
+/// Reads a block from a file.
+pub fn read(path: &Path) -> Result<Block, Mistake> {
+    documents::read(path, parse)
+}
+
 /// Reads a block.
-pub(super) fn parse(text: &str) -> Result<Block, CliError> {
-    let document = document::parse(text)?;
-    let mut root = Section::of(text, 1, document.get_ref());
+pub fn parse(text: &str) -> Result<Block, Mistake> {
+    let document = Document::parse(text).map_err(documents::not_toml)?;
+    let mut root = document.root();
     let categories = root
         .need(
             "categories",
@@ -43,24 +58,24 @@ pub(super) fn parse(text: &str) -> Result<Block, CliError> {
     Ok(block)
 }
 
-fn category(node: &Node<'_>) -> Result<Category, CliError> {
+fn category(node: &Node<'_>) -> Result<Category, Mistake> {
     let mut values = Vec::new();
     for value in node.list()? {
         values.push(value.text()?.to_owned());
     }
     if values.is_empty() {
         return Err(node.wrong(
-            format!("the category `{}` has no values", node.key),
+            format!("the category `{}` has no values", node.key()),
             "name at least one",
         ));
     }
     Ok(Category {
-        name: node.key.to_owned(),
+        name: node.key().to_owned(),
         values,
     })
 }
 
-fn margin(block: &Block, node: &Node<'_>) -> Result<Margin, CliError> {
+fn margin(block: &Block, node: &Node<'_>) -> Result<Margin, Mistake> {
     let mut section = node.section()?;
     let hint = "a margin is by = [\"sex\", \"age\"] and counts = [[3, 12], [4, 10]]";
     let by_node = section.need("by", hint)?;
@@ -103,7 +118,7 @@ fn margin(block: &Block, node: &Node<'_>) -> Result<Margin, CliError> {
     Ok(Margin { by, counts })
 }
 
-fn distance(section: &mut Section<'_>, key: &'static str) -> Result<Option<i64>, CliError> {
+fn distance(section: &mut Section<'_>, key: &'static str) -> Result<Option<i64>, Mistake> {
     let Some(node) = section.take(key) else {
         return Ok(None);
     };
@@ -120,7 +135,7 @@ fn collect(
     sizes: &[usize],
     width: i64,
     counts: &mut Vec<Option<(i64, i64)>>,
-) -> Result<(), CliError> {
+) -> Result<(), Mistake> {
     let Some((size, rest)) = sizes.split_first() else {
         counts.push(count(node, width)?);
         return Ok(());
@@ -141,23 +156,21 @@ fn collect(
 }
 
 /// A number, a range, or nothing.
-fn count(node: &Node<'_>, width: i64) -> Result<Option<(i64, i64)>, CliError> {
+fn count(node: &Node<'_>, width: i64) -> Result<Option<(i64, i64)>, Mistake> {
     let wrong = || {
         node.wrong(
             "this is not a count",
             "write a number of people, a range such as \"10..15\", or \"(D)\"",
         )
     };
-    let (low, high) = match node.value {
-        DeValue::String(text) => match text.trim() {
-            "(D)" | "D" | "suppressed" | "" => return Ok(None),
-            text => {
-                let (low, high) = text.split_once("..").ok_or_else(wrong)?;
-                let end = |text: &str| text.trim().parse::<i64>().map_err(|_| wrong());
-                (end(low)?, end(high)?)
-            }
-        },
-        _ => {
+    let (low, high) = match node.as_text() {
+        Some(text) if documents::suppressed(text) => return Ok(None),
+        Some(text) => {
+            let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+            let end = |text: &str| text.trim().parse::<i64>().map_err(|_| wrong());
+            (end(low)?, end(high)?)
+        }
+        None => {
             let value = node.integer().map_err(|_| wrong())?;
             (value, value)
         }
@@ -181,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_by_their_line() {
+    fn mistakes_are_reported_by_their_line() {
         for (from, to, line, what) in [
             ("[categories]", "[categories", 3, "this is not TOML"),
             (
@@ -206,12 +219,12 @@ mod tests {
             ("[[5, 12], [6, 9]]", "[[5, \"9..3\"], [6, 9]]", 19, "not a count"),
         ] {
             assert!(TEMPLATE.contains(from), "{from}");
-            let told = parse(&TEMPLATE.replacen(from, to, 1)).unwrap_err().to_string();
+            let error = parse(&TEMPLATE.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(
-                told.starts_with(&format!("error: line {line}: "))
-                    && told.contains(what)
-                    && told.contains("hint: "),
-                "{to}: {told}"
+                error.starts_with(&format!("line {line}: "))
+                    && error.contains(what)
+                    && error.contains("hint: "),
+                "{to}: {error}"
             );
         }
     }

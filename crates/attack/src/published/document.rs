@@ -1,30 +1,48 @@
-//! A published table, read from a TOML file.
+//! A published table as a document in TOML.
+//!
+//! ```
+//! use attack::published::document;
+//!
+//! let described = document::parse(document::CENSUS)?;
+//! assert_eq!(described.table, attack::published::census());
+//! let mistake = document::parse("people = 7\n").unwrap_err();
+//! assert_eq!(mistake.message(), "line 1: `attributes` is missing");
+//! # Ok::<(), document::Mistake>(())
+//! ```
 
-use super::document::{self, Node, Section};
-use crate::terminal::CliError;
-use attack::published::{Attribute, Condition, Domain, Group, Kind, Rule, Statistic, Table};
+pub use files::document::Mistake;
+
+use super::{Attribute, Condition, Domain, Group, Kind, Rule, Statistic, Table};
+use crate::documents;
 use exact::{Rational, parse_decimal};
+use files::document::{Document, Node};
 use std::collections::BTreeMap;
-use toml::de::DeValue;
+use std::path::Path;
 
-/// The built-in example, in the words of this file format.
-pub(super) const CENSUS: &str = include_str!("census.toml");
+/// The built-in example, as such a document.
+pub const CENSUS: &str = include_str!("census.toml");
 
 /// A table, and the line of each of its groups and numbers.
 #[derive(Debug)]
-pub(super) struct Described {
-    pub(super) table: Table,
+pub struct Described {
+    /// What was published.
+    pub table: Table,
     /// By the name of a group (`2A`) or of a number (`2A.mean`).
-    pub(super) lines: BTreeMap<String, usize>,
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// Means are printed with fewer decimals than this.
 const MOST_DECIMALS: u32 = 18;
 
+/// Reads a table from a file.
+pub fn read(path: &Path) -> Result<Described, Mistake> {
+    documents::read(path, parse)
+}
+
 /// Reads a table.
-pub(super) fn parse(text: &str) -> Result<Described, CliError> {
-    let document = document::parse(text)?;
-    let mut root = Section::of(text, 1, document.get_ref());
+pub fn parse(text: &str) -> Result<Described, Mistake> {
+    let document = Document::parse(text).map_err(documents::not_toml)?;
+    let mut root = document.root();
     let people = root.take("people").map(|node| count(&node)).transpose()?;
     let decimals = root.take("decimals").map(|node| decimals(&node)).transpose()?;
     let below = root
@@ -77,7 +95,7 @@ pub(super) fn parse(text: &str) -> Result<Described, CliError> {
 }
 
 impl Described {
-    fn group(&mut self, node: &Node<'_>, decimals: Option<u32>, below: Option<u32>) -> Result<(), CliError> {
+    fn group(&mut self, node: &Node<'_>, decimals: Option<u32>, below: Option<u32>) -> Result<(), Mistake> {
         let mut section = node.section()?;
         let id_node = section.need("id", "number the groups, as id = \"2A\"")?;
         let id = id_node.text()?.trim().to_owned();
@@ -87,7 +105,7 @@ impl Described {
                 "choose a short name without a dot, as 2A",
             ));
         }
-        if let Some(first) = self.lines.insert(id.clone(), id_node.line) {
+        if let Some(first) = self.lines.insert(id.clone(), id_node.line()) {
             return Err(id_node.wrong(
                 format!("the group `{id}` is already on line {first}"),
                 "give each group an id of its own",
@@ -111,14 +129,16 @@ impl Described {
                 Kind::Sum => "sum",
             };
             let found = section.take(key);
-            let cell = found.filter(|node| !suppressed(node));
+            let cell = found.as_ref().filter(|node| !suppressed(node));
             if let Some(node) = cell {
-                self.lines.insert(format!("{id}.{kind}"), node.line);
-                let of = || of.map_or_else(|| self.only_measure(&node), Ok);
-                statistics.push(statistic(kind, &node, of, decimals)?);
+                self.lines.insert(format!("{id}.{kind}"), node.line());
+                let of = || of.map_or_else(|| self.only_measure(node), Ok);
+                statistics.push(statistic(kind, node, of, decimals)?);
             } else if let (Kind::Count, Some(below)) = (kind, below) {
-                self.lines
-                    .insert(format!("{id}.{kind}"), found.map_or(node.line, |node| node.line));
+                self.lines.insert(
+                    format!("{id}.{kind}"),
+                    found.as_ref().map_or(node.line(), Node::line),
+                );
                 statistics.push(Statistic::Count {
                     low: 0,
                     high: below.saturating_sub(1),
@@ -136,7 +156,7 @@ impl Described {
     }
 
     /// The numeric attribute of this name.
-    fn measured(&self, node: &Node<'_>) -> Result<usize, CliError> {
+    fn measured(&self, node: &Node<'_>) -> Result<usize, Mistake> {
         let of = known(&self.table, node, node.text()?)?;
         match self.table.attributes[of].domain {
             Domain::Integers { .. } => Ok(of),
@@ -148,13 +168,13 @@ impl Described {
     }
 
     /// The one attribute that can have a median or a mean.
-    fn only_measure(&self, node: &Node<'_>) -> Result<usize, CliError> {
+    fn only_measure(&self, node: &Node<'_>) -> Result<usize, Mistake> {
         let mut numeric = (0..self.table.attributes.len())
             .filter(|place| matches!(self.table.attributes[*place].domain, Domain::Integers { .. }));
         match (numeric.next(), numeric.next()) {
             (Some(only), None) => Ok(only),
             _ => Err(node.wrong(
-                format!("`{}` does not say of which attribute", node.key),
+                format!("`{}` does not say of which attribute", node.key()),
                 "add of = \"age\" to the group",
             )),
         }
@@ -162,19 +182,19 @@ impl Described {
 }
 
 fn suppressed(node: &Node<'_>) -> bool {
-    matches!(node.value, DeValue::String(text) if matches!(text.trim(), "(D)" | "D" | "suppressed" | ""))
+    node.as_text().is_some_and(documents::suppressed)
 }
 
-fn count(node: &Node<'_>) -> Result<u32, CliError> {
+fn count(node: &Node<'_>) -> Result<u32, Mistake> {
     u32::try_from(node.integer()?).map_err(|_| {
         node.wrong(
-            format!("`{}` is not a number of people", node.key),
+            format!("`{}` is not a number of people", node.key()),
             "write it as 7",
         )
     })
 }
 
-fn decimals(node: &Node<'_>) -> Result<u32, CliError> {
+fn decimals(node: &Node<'_>) -> Result<u32, Mistake> {
     let decimals = count(node)?;
     if decimals > MOST_DECIMALS {
         return Err(node.wrong("too many decimals", format!("at most {MOST_DECIMALS} are read")));
@@ -182,17 +202,17 @@ fn decimals(node: &Node<'_>) -> Result<u32, CliError> {
     Ok(decimals)
 }
 
-fn attribute(node: &Node<'_>) -> Result<Attribute, CliError> {
-    let name = node.key.to_owned();
-    let domain = match node.value {
-        DeValue::Array(_) => {
+fn attribute(node: &Node<'_>) -> Result<Attribute, Mistake> {
+    let name = node.key().to_owned();
+    let domain = match node.is_list() {
+        true => {
             let values = node.list()?;
             let mut names: Vec<String> = Vec::new();
             for value in values {
                 let name = value.text()?.to_owned();
                 if names.contains(&name) {
                     return Err(value.wrong(
-                        format!("the category `{name}` of `{}` is there twice", node.key),
+                        format!("the category `{name}` of `{}` is there twice", node.key()),
                         "name each once",
                     ));
                 }
@@ -206,7 +226,7 @@ fn attribute(node: &Node<'_>) -> Result<Attribute, CliError> {
             }
             Domain::Categories(names)
         }
-        _ => {
+        false => {
             let mut section = node.section()?;
             let hint =
                 format!("without both ends the solutions have no end: {name} = {{ from = 1, to = 125 }}");
@@ -233,7 +253,7 @@ fn attribute(node: &Node<'_>) -> Result<Attribute, CliError> {
     Ok(Attribute { name, domain })
 }
 
-fn known(table: &Table, node: &Node<'_>, name: &str) -> Result<usize, CliError> {
+fn known(table: &Table, node: &Node<'_>, name: &str) -> Result<usize, Mistake> {
     let names = || -> Vec<&str> {
         table
             .attributes
@@ -253,24 +273,20 @@ fn known(table: &Table, node: &Node<'_>, name: &str) -> Result<usize, CliError> 
         })
 }
 
-fn conditions(table: &Table, node: Node<'_>) -> Result<Vec<Condition>, CliError> {
+fn conditions(table: &Table, node: Node<'_>) -> Result<Vec<Condition>, Mistake> {
     let entries = node.section()?.named();
     entries
         .iter()
         .map(|node| {
-            let attribute = known(table, node, node.key)?;
+            let attribute = known(table, node, node.key())?;
             let domain = &table.attributes[attribute].domain;
-            let ranges = match node.value {
-                DeValue::Table(_) => vec![range(node, domain)?],
-                DeValue::Array(_) => {
-                    let values = node.list()?;
-                    let each = values.iter().map(|value| match value.value {
-                        DeValue::Table(_) => range(value, domain),
-                        _ => single(value, domain),
-                    });
-                    each.collect::<Result<Vec<_>, _>>()?
-                }
-                _ => vec![single(node, domain)?],
+            let one = |value: &Node<'_>| match value.is_table() {
+                true => range(value, domain),
+                false => single(value, domain),
+            };
+            let ranges = match node.is_list() {
+                true => node.list()?.iter().map(one).collect::<Result<Vec<_>, _>>()?,
+                false => vec![one(node)?],
             };
             Ok(Condition { attribute, ranges })
         })
@@ -278,14 +294,14 @@ fn conditions(table: &Table, node: Node<'_>) -> Result<Vec<Condition>, CliError>
 }
 
 /// One value, as a range.
-fn single(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), CliError> {
+fn single(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), Mistake> {
     let value = match domain {
         Domain::Integers { .. } => node.integer()?,
         Domain::Categories(names) => {
             let text = node.text()?;
             let place = names.iter().position(|name| name == text).ok_or_else(|| {
                 node.wrong(
-                    format!("`{text}` is no value of `{}`", node.key),
+                    format!("`{text}` is no value of `{}`", node.key()),
                     format!("its values are {}", names.join(", ")),
                 )
             })?;
@@ -296,10 +312,10 @@ fn single(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), CliError> {
 }
 
 /// `{ from, to }`, of which one may be left out.
-fn range(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), CliError> {
+fn range(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), Mistake> {
     let Domain::Integers { low, high } = domain else {
         return Err(node.wrong(
-            format!("`{}` is a category, which has no range", node.key),
+            format!("`{}` is a category, which has no range", node.key()),
             "write a value in quotes, or a list of them",
         ));
     };
@@ -320,25 +336,20 @@ fn range(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), CliError> {
 fn statistic(
     kind: Kind,
     node: &Node<'_>,
-    of: impl Fn() -> Result<usize, CliError>,
+    of: impl Fn() -> Result<usize, Mistake>,
     decimals: Option<u32>,
-) -> Result<Statistic, CliError> {
-    let ends = match node.value {
-        DeValue::Array(_) => {
-            let ends = node.list()?;
-            match ends.as_slice() {
-                [low, high] => Some((*low, *high)),
-                _ => {
-                    return Err(node.wrong(
-                        "a margin of error has two ends",
-                        "write [least, greatest], or the number alone",
-                    ));
-                }
-            }
-        }
-        _ => None,
+) -> Result<Statistic, Mistake> {
+    let is_range = node.is_list();
+    let ends = match is_range {
+        true => node.list()?,
+        false => vec![node.clone(), node.clone()],
     };
-    let (low, high) = ends.unwrap_or((*node, *node));
+    let [low, high] = ends.as_slice() else {
+        return Err(node.wrong(
+            "a margin of error has two ends",
+            "write [least, greatest], or the number alone",
+        ));
+    };
     let ordered = |in_order: bool| {
         if in_order {
             Ok(())
@@ -348,12 +359,12 @@ fn statistic(
     };
     match kind {
         Kind::Count => {
-            let (low, high) = (count(&low)?, count(&high)?);
+            let (low, high) = (count(low)?, count(high)?);
             ordered(low <= high)?;
             Ok(Statistic::Count { low, high })
         }
         Kind::Median => {
-            let (low, high) = (doubled(&low)?, doubled(&high)?);
+            let (low, high) = (doubled(low)?, doubled(high)?);
             ordered(low <= high)?;
             Ok(Statistic::Median {
                 of: of()?,
@@ -362,10 +373,10 @@ fn statistic(
             })
         }
         Kind::Mean => {
-            let (low_value, low_decimals) = exactly(&low)?;
-            let (high_value, _) = exactly(&high)?;
+            let (low_value, low_decimals) = exactly(low)?;
+            let (high_value, _) = exactly(high)?;
             ordered(low_value <= high_value)?;
-            if ends.is_some() {
+            if is_range {
                 return Ok(Statistic::Mean {
                     of: of()?,
                     low: low_value,
@@ -392,7 +403,7 @@ fn statistic(
 }
 
 /// A decimal as it is written, and how many decimals it has.
-fn exactly(node: &Node<'_>) -> Result<(Rational, u32), CliError> {
+fn exactly(node: &Node<'_>) -> Result<(Rational, u32), Mistake> {
     let text = node.decimal()?;
     let decimals = text
         .split_once('.')
@@ -403,14 +414,14 @@ fn exactly(node: &Node<'_>) -> Result<(Rational, u32), CliError> {
     match parse_decimal(text) {
         Ok(value) if plain && decimals <= MOST_DECIMALS => Ok((value, decimals)),
         _ => Err(node.wrong(
-            format!("`{}` is not a decimal number", node.key),
+            format!("`{}` is not a decimal number", node.key()),
             format!("write it as it was printed, as 36.7, with at most {MOST_DECIMALS} decimals"),
         )),
     }
 }
 
 /// Twice a median, which is whole.
-fn doubled(node: &Node<'_>) -> Result<i64, CliError> {
+fn doubled(node: &Node<'_>) -> Result<i64, Mistake> {
     let (value, _) = exactly(node)?;
     let twice = value * Rational::from(2);
     twice
