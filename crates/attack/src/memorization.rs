@@ -14,14 +14,12 @@
 
 mod exposure;
 mod limit;
-mod membership_guess;
 mod ranking;
 mod search;
 mod skew_normal;
 
 pub use exposure::{Exposure, Remembered, Summary, Uniformity, remembered, uniformity};
 pub use limit::{Allowed, Limit, allowed, for_copies};
-pub use membership_guess::{Guessed, guess, judge, sides};
 pub use ranking::{Candidates, Line, Rank, Ranking, phrase_perplexity, rank_all};
 pub use search::{Extraction, Step, most_likely};
 pub use skew_normal::SkewNormal;

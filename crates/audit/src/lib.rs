@@ -20,6 +20,8 @@
 //!
 //! What an auditor is worth shows on mechanisms whose standing is known: [`gallery`] has broken and correct ones, each with its exact ε.
 //!
+//! [`document`] reads mechanisms and claims that people write down, and [`program`] runs an executable of anybody.
+//!
 //! The crate depends on none of those it judges. It reads no data and draws no randomness of its own: samples come
 //! from the caller, who knows where they are from.
 //!
@@ -38,12 +40,14 @@
 
 pub mod binomial;
 pub mod black_box;
+pub mod document;
 mod error;
 pub mod exact_audit;
 pub mod gallery;
 pub mod goodness;
 pub mod grey_box;
 pub mod one_run;
+pub mod program;
 pub mod report;
 
 pub use error::Error;

@@ -12,6 +12,16 @@
 //! How many guesses to make must be decided before the coins are looked at. Who does not know how many will do best decides on several numbers, and pays for each: see [`Tried`].
 //! Tails are those of [`crate::binomial`], taken too large by its round-off.
 
+mod canaries;
+mod guesses;
+mod scores;
+mod verdict;
+
+pub use canaries::{Canary, FEWEST, MOST, Planted, Secrets, plant};
+pub use guesses::{Guessed, guess, judge, sides};
+pub use scores::read_scores;
+pub use verdict::{Claimed, Judged, Tries};
+
 use crate::Error;
 use crate::binomial::{self, ROUND_OFF, point};
 

@@ -8,7 +8,6 @@ mod check;
 mod compute;
 mod data;
 mod dataset;
-mod described;
 mod explain;
 mod failure;
 mod init;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Seeded;
+use audit::one_run::{guess, judge};
 use std::collections::BTreeMap;
 use std::f64::consts::LOG2_E;
 

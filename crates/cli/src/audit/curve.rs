@@ -1,6 +1,6 @@
 //! δ against ε, drawn.
 
-use super::description::Pair;
+use audit::document::Pair;
 use audit::exact_audit::{Answer, smallest_delta_at, smallest_epsilon};
 use exact::{Interval, Rational, from_f64, ratio};
 use report::{Figure, Scale};
@@ -115,8 +115,8 @@ fn end_of_curve(pair: &Pair, pure: Option<&Answer>, least: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::{Format, parse};
     use super::*;
+    use audit::document::{Format, parse};
 
     fn pair(text: &str) -> Pair {
         parse(text, Format::Toml).expect("a mechanism")

@@ -3,10 +3,10 @@
 mod seeds;
 
 use super::look::Look;
-use super::number::Number;
 use super::run::{curve_figure, verdict_word};
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
 use audit::black_box::{Verdict, Witness};
+use audit::document::Number;
 use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Plan, Standing};
 use cpu_time::ProcessTime;
 use exact::to_f64_up;

@@ -3,7 +3,7 @@
 //! Ways to ask, from the strongest answer to the weakest need:
 //!
 //! ```text
-//! exact    two output laws, written down    ──► a theorem: proved or refuted
+//! exact    two output distributions        ──► a theorem: proved or refuted
 //! run      any executable, no source needed ──► refuted at a stated confidence, or nothing found
 //! one-run  a model that was trained once    ──► the same, by guessing which canaries were in its text
 //! gallery  mechanisms of known standing     ──► does the auditor itself still tell them apart?
@@ -11,24 +11,18 @@
 //! ```
 
 mod curve;
-mod description;
-mod file;
 mod gallery;
 mod itself;
-mod laws;
 mod look;
-mod number;
 mod one_run;
-mod output;
-mod program;
+mod parameters;
 mod report;
 mod run;
-mod runner;
 mod verify;
 
 use crate::terminal::{CliError, explained};
+use audit::document::{Claim, Number};
 use clap::{Args, Subcommand};
-use number::Number;
 
 /// Is this privacy claim true? By proof, or by experiment on any program
 ///
@@ -74,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 
 /// The claim to judge.
 #[derive(Args, Clone, Debug, Default)]
-struct Claim {
+struct ClaimArguments {
     /// The ε that is claimed
     #[arg(id = "claim-epsilon", long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Number>,
@@ -83,71 +77,25 @@ struct Claim {
     delta: Option<Number>,
 }
 
-impl Claim {
-    /// Refuses an ε below zero and a δ outside [0, 1).
-    fn check(&self) -> Result<(), CliError> {
-        self.check_as("--claim-epsilon", "--claim-delta")
-    }
-
-    /// The same, where they are called otherwise.
-    fn check_as(&self, epsilon: &str, delta: &str) -> Result<(), CliError> {
-        check_epsilon(epsilon, self.epsilon.as_ref())?;
-        check_delta(delta, self.delta.as_ref())
-    }
-
-    /// The claimed δ, or zero.
-    fn delta_or_zero(&self) -> Number {
-        self.delta.clone().unwrap_or(Number::ZERO)
+impl ClaimArguments {
+    /// The claim as the library judges it.
+    fn read(&self) -> Claim {
+        Claim {
+            epsilon: self.epsilon.clone(),
+            delta: self.delta.clone(),
+        }
     }
 }
 
-/// A larger ε is a mistake in the units.
-const LARGEST_EPSILON: u32 = 10_000;
-/// A smaller δ above zero is a mistake too.
-const SMALLEST_DELTA: &str = "1e-100";
-
-fn check_epsilon(name: &str, epsilon: Option<&Number>) -> Result<(), CliError> {
-    if epsilon.is_some_and(|epsilon| epsilon.0 < exact::Rational::ZERO) {
-        return Err(CliError::bad_input(format!("{name} must not be negative"))
-            .with_hint("0 says that both inputs give the same output; 1 is a usual choice"));
+impl From<audit::program::Error> for CliError {
+    fn from(error: audit::program::Error) -> Self {
+        explained(error)
     }
-    if epsilon.is_some_and(|epsilon| epsilon.0 > exact::Rational::from(LARGEST_EPSILON)) {
-        return Err(
-            CliError::bad_input(format!("{name} must not be above {LARGEST_EPSILON}"))
-                .with_hint("an ε of 20 already protects nobody; 1 is a usual choice"),
-        );
-    }
-    Ok(())
-}
-
-fn check_delta(name: &str, delta: Option<&Number>) -> Result<(), CliError> {
-    if delta.is_some_and(|delta| delta.0 < exact::Rational::ZERO || delta.0 >= exact::Rational::ONE) {
-        return Err(
-            CliError::bad_input(format!("{name} must be at least 0 and below 1"))
-                .with_hint("δ = 1 permits everything; write a small one as 1e-6"),
-        );
-    }
-    let smallest = exact::parse_decimal(SMALLEST_DELTA).unwrap_or(exact::Rational::ZERO);
-    if delta.is_some_and(|delta| !delta.0.is_zero() && delta.0 < smallest) {
-        return Err(
-            CliError::bad_input(format!("{name} is above 0 and below {SMALLEST_DELTA}"))
-                .with_hint("so small a probability is 0 in any world: write 0"),
-        );
-    }
-    Ok(())
 }
 
 /// The error that ends a command after its report: exit code 4.
 fn refuted(claim: &Claim) -> CliError {
-    CliError::check_failed(format!("the claim {} is refuted", claim_words(claim)))
-}
-
-/// `ε = 1, δ = 0`.
-fn claim_words(claim: &Claim) -> String {
-    match &claim.epsilon {
-        Some(epsilon) => format!("ε = {epsilon}, δ = {}", claim.delta_or_zero()),
-        None => format!("δ = {}", claim.delta_or_zero()),
-    }
+    CliError::check_failed(format!("the claim {} is refuted", claim.words()))
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! `deniable audit run`: the black box on any executable.
 
 use super::look::Look;
-use super::number::Number;
-use super::output;
-use super::program::Program;
-use super::runner::Runner;
-use super::{Claim, claim_words, explained, refuted};
+use super::{ClaimArguments, explained, refuted};
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
 use audit::black_box::{Hunt, Pair, Side, Verdict, Witness};
+use audit::document::Number;
+use audit::program::{self, Program, Runner};
 use exact::to_f64_up;
+use noise::{Entropy, OsEntropy};
 use report::{Figure, Page, Row, Scale, significant};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -24,7 +23,7 @@ use std::time::{Duration, Instant};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    claim: Claim,
+    claim: ClaimArguments,
     /// Draws from each input, about [default: 200000, or 2000 with --one-shot]
     #[arg(long, value_name = "N")]
     samples: Option<u64>,
@@ -60,7 +59,7 @@ pub(super) struct Arguments {
     pairs: Option<PathBuf>,
     /// What the program prints
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
-    output: output::Kind,
+    output: Output,
     /// What to look at in the outputs
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     look: Look,
@@ -82,6 +81,16 @@ pub(super) struct Arguments {
     /// The program and its arguments, after --
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+}
+
+/// What a line of output is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Output {
+    /// Numbers, one or more a line: their values, and the low bits of the floats they are read as
+    #[default]
+    Number,
+    /// Text: whether two lines are the same, their length and first letter, and the words and numbers in them
+    Text,
 }
 
 const EXAMPLES: &str = "\
@@ -129,7 +138,10 @@ impl std::str::FromStr for Until {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    arguments.claim.check()?;
+    arguments
+        .claim
+        .read()
+        .check_as("--claim-epsilon", "--claim-delta")?;
     let inputs = arguments.inputs()?;
     let hunt = arguments.hunt()?;
     let witness = arguments.audit(&hunt, &inputs)?;
@@ -160,7 +172,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     terminal::print(&text)?;
     match told.verdict {
-        Some(Verdict::Refuted) => Err(refuted(&arguments.claim)),
+        Some(Verdict::Refuted) => Err(refuted(&arguments.claim.read())),
         _ => Ok(()),
     }
 }
@@ -203,7 +215,7 @@ impl Arguments {
             } else {
                 8 * samples
             },
-            delta: to_f64_up(&self.claim.delta_or_zero().0),
+            delta: to_f64_up(&self.claim.read().delta_or_zero().0),
             confidence,
             lens: self.look.into(),
         })
@@ -271,12 +283,19 @@ impl Arguments {
             (false, 1, true) => hunt.choosing + 8 * hunt.choosing.isqrt() + 512,
             _ => 1024,
         };
-        let runner = Runner::new(program, inputs.to_vec(), self.output, batch, &progress)?;
+        let mut entropy = OsEntropy::new().map_err(explained)?;
+        let output = match self.output {
+            Output::Number => program::Output::Number,
+            Output::Text => program::Output::Text,
+        };
+        let advance = |outputs| progress.advance(outputs);
+        let bits = move || entropy.bits(64);
+        let runner = Runner::new(program, inputs.to_vec(), output, batch, bits, &advance);
         let mut workers = [runner];
         let started = Instant::now();
         let chosen = hunt.choose(&mut workers, &pairs)?;
         if self.until.is_empty() {
-            return chosen.test(&mut workers, hunt.testing);
+            return Ok(chosen.test(&mut workers, hunt.testing)?);
         }
         progress.label("testing");
         let speed = hunt.choosing as f64 / started.elapsed().as_secs_f64().max(1e-3);
@@ -284,7 +303,7 @@ impl Arguments {
         let claimed = self.claim.epsilon.as_ref().map(|epsilon| to_f64_up(&epsilon.0));
         // What was found so far is a result at any time, so Ctrl-C is one more reason to stop.
         let interrupt = Interrupt::listen();
-        chosen.test_until(&mut workers, round, |witness| {
+        let witness = chosen.test_until(&mut workers, round, |witness| {
             progress.label(format!("ε ≥ {}", significant(witness.epsilon_at(hunt.delta), 3)));
             let reached = self.until.iter().any(|until| match until {
                 Until::Seconds(seconds) => started.elapsed().as_secs_f64() >= *seconds,
@@ -293,7 +312,8 @@ impl Arguments {
                 }
             });
             reached || interrupt.was_pressed()
-        })
+        })?;
+        Ok(witness)
     }
 }
 
@@ -335,7 +355,7 @@ impl Told<'_> {
         option("--confidence", Some(asked.confidence.to_string()));
         option("--input-first", Some(self.inputs[0].clone()));
         option("--input-second", Some(self.inputs[1].clone()));
-        if asked.output == output::Kind::Text {
+        if asked.output == Output::Text {
             option("--output", Some("text".to_string()));
         }
         if asked.look != Look::Everything {
@@ -355,7 +375,7 @@ impl Told<'_> {
         let mut lines = vec![format!(
             "ε is at least {} at δ = {}, with confidence {}",
             significant(self.bound, 4),
-            claim.delta_or_zero(),
+            claim.read().delta_or_zero(),
             self.arguments.confidence
         )];
         if self.pairs > 1 {
@@ -381,7 +401,7 @@ impl Told<'_> {
                 Verdict::Refuted => "refuted",
                 Verdict::Consistent => "consistent (nothing was found against it, which is not a proof)",
             };
-            lines.push(format!("  claim    {}: {remark}", claim_words(claim)));
+            lines.push(format!("  claim    {}: {remark}", claim.read().words()));
         }
         lines.push(format!("  replay   {}", self.replay()));
         lines
@@ -396,7 +416,7 @@ impl Told<'_> {
         let claim = self.verdict.map(|verdict| {
             json!({
                 "epsilon": self.arguments.claim.epsilon,
-                "delta": self.arguments.claim.delta_or_zero(),
+                "delta": self.arguments.claim.read().delta_or_zero(),
                 "verdict": verdict_word(verdict),
             })
         });
@@ -405,7 +425,7 @@ impl Told<'_> {
             .collect();
         json!({
             "epsilon_at_least": self.bound,
-            "delta": to_f64_up(&self.arguments.claim.delta_or_zero().0),
+            "delta": to_f64_up(&self.arguments.claim.read().delta_or_zero().0),
             "confidence": witness.confidence,
             "holds_at_any_moment": witness.anytime,
             "samples_per_input": self.samples,
@@ -449,7 +469,7 @@ impl Told<'_> {
                     .collect::<Vec<_>>()
                     .join(" "),
                 if claim.epsilon.is_some() {
-                    claim_words(claim)
+                    claim.read().words()
                 } else {
                     "no claim".to_string()
                 },

@@ -1,11 +1,10 @@
 //! `deniable audit exact`: the verifier on a mechanism that can be written down.
 
 use super::curve::{self, Highlight};
-use super::description::{Kind, Pair, Parameters};
-use super::laws::ranges;
-use super::number::Number;
-use super::{Claim, check_delta, check_epsilon, claim_words, explained, file, refuted};
+use super::parameters::Parameters;
+use super::{ClaimArguments, explained, refuted};
 use crate::terminal::{self, CliError, fail};
+use audit::document::{self, Claim, Kind, Number, Pair, check_delta, check_epsilon, ranges};
 use audit::exact_audit::{Answer, satisfies, smallest_delta, smallest_epsilon};
 use exact::{Interval, Rational, decimal_at_least, decimal_at_most, format_decimal};
 use serde_json::{Value, json};
@@ -31,7 +30,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<Number>,
     #[command(flatten)]
-    claim: Claim,
+    claim: ClaimArguments,
     /// Draw δ against ε
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -59,7 +58,7 @@ Exit code: 0 when the claim is proved or none is made, 4 when it is refuted, 2 w
 question cannot be answered.";
 
 static LONG_EXAMPLES: std::sync::LazyLock<String> =
-    std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}\n\n{}", ranges(), file::FORMAT));
+    std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}\n\n{}", ranges(), document::FORMAT));
 
 /// What the verifier found.
 pub(super) struct Report {
@@ -82,11 +81,11 @@ pub(super) struct Question {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let mut parameters = arguments.parameters.clone();
+    let mut parameters = arguments.parameters.read();
     let mut question = Question {
         epsilon: arguments.epsilon.clone(),
         delta: arguments.delta.clone(),
-        claim: arguments.claim.clone(),
+        claim: arguments.claim.read(),
     };
     if parameters.kind == Some(Kind::RandomizedResponse) && parameters.gamma.is_none() {
         parameters.epsilon = question.epsilon.take();
@@ -98,7 +97,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
                 "with --file, put all parameters into the file",
             );
         }
-        Some(path) => file::read(path)?,
+        Some(path) => document::read(path)?,
         None => parameters.pair()?,
     };
     let report = answer(pair, question)?;
@@ -127,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 pub(super) fn answer(pair: Pair, mut question: Question) -> Result<Report, CliError> {
     check_epsilon("--epsilon", question.epsilon.as_ref())?;
     check_delta("--delta", question.delta.as_ref())?;
-    question.claim.check()?;
+    question.claim.check_as("--claim-epsilon", "--claim-delta")?;
     if question.claim.delta.is_some() && question.claim.epsilon.is_none() {
         return fail(
             "--claim-delta without --claim-epsilon is half a claim",
@@ -195,7 +194,7 @@ fn holds(pair: &Pair, epsilon: &Number, claim: &Claim) -> Result<bool, CliError>
         match smallest_epsilon(p, q, &delta.0) {
             Ok(Answer::Finite(least)) if undecided => CliError::bad_input(format!(
                 "the claim {} is too close to the truth to be decided: the smallest ε is {}",
-                claim_words(claim),
+                claim.words(),
                 interval_words(&least)
             ))
             .with_hint(format!(
@@ -263,7 +262,7 @@ impl Report {
                 name: "the claim",
                 epsilon: nearest(epsilon),
                 delta: nearest(&claim.delta_or_zero()),
-                words: format!("claim: {}", claim_words(claim)),
+                words: format!("claim: {}", claim.words()),
             });
         }
         if let Some((delta, Answer::Finite(epsilon))) = &self.epsilon {
@@ -297,7 +296,7 @@ impl Report {
         }
         if let Some((claim, holds)) = &self.verdict {
             let verdict = verdict_word(*holds);
-            lines.push(format!("  claim {}: {verdict}", claim_words(claim)));
+            lines.push(format!("  claim {}: {verdict}", claim.words()));
         }
         lines.push(String::new());
         lines.join("\n")

@@ -1,14 +1,14 @@
 //! `deniable audit one-run`, alone: the whole on synthetic text.
 
-use super::super::Claim;
-use super::canaries;
 use super::judge::{self, Confidence, row};
-use super::verdict::{Judged, Tries};
+use super::verdict;
 use crate::account::figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, explained};
 use crate::train::{LineModel, SMALL_BATCH as BATCH, SmallModels};
 use accounting::{Delta, Epsilon};
-use noise::OsEntropy;
+use audit::document::Claim;
+use audit::one_run::{Judged, Tries, plant};
+use noise::{Entropy, OsEntropy};
 use report::{Page, significant};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -63,13 +63,17 @@ impl Shown {
         self.judged.refuted() != self.private
     }
 
+    fn verdict(&self) -> verdict::Shown<'_> {
+        verdict::Shown { judged: &self.judged }
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "model": self.name,
             "private": self.private,
             "perplexity": self.perplexity,
             "right": self.is_right(),
-            "audit": self.judged.to_json(),
+            "audit": self.verdict().to_json(),
         })
     }
 }
@@ -80,7 +84,7 @@ pub(super) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
     let interrupt = Interrupt::listen();
     let shown = audit(arguments, &interrupt)?;
     if let (Some(path), Some(last)) = (&arguments.plot, shown.last()) {
-        figure::save(path, &last.judged.figure(last.name))?;
+        figure::save(path, &last.verdict().figure(last.name))?;
     }
     if let Some(path) = &arguments.html {
         terminal::write_file_atomically(path, page(&shown).as_bytes())?;
@@ -120,7 +124,9 @@ fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>,
     let text = lines(1);
     let size = text.lines().count() as u64 + arguments.canaries as u64 / 2;
     let mut entropy = OsEntropy::new().map_err(explained)?;
-    let planted = canaries::plant(&text, arguments.canaries, "synthetic text", &mut entropy)?;
+    let planted = plant(&text, arguments.canaries, "synthetic text", &mut |count| {
+        entropy.bits(count)
+    })?;
     let path = folder.path().join("planted.txt");
     terminal::write_new_secret_file(&path, planted.text.as_bytes())?;
     let models = SmallModels::read(&path)?;
@@ -185,7 +191,7 @@ fn text(shown: &[Shown]) -> String {
             "A model {} (perplexity {} on other text):\n{}\n",
             shown.name,
             significant(shown.perplexity, 4),
-            shown.judged.to_text()
+            shown.verdict().to_text()
         );
     }
     if let [private, plain] = shown
@@ -200,7 +206,7 @@ fn text(shown: &[Shown]) -> String {
 fn page(shown: &[Shown]) -> String {
     let mut report = Page::new("Two models, audited from one run each", text(shown));
     for shown in shown {
-        let figure = shown.judged.figure(&format!("A model {}", shown.name));
+        let figure = shown.verdict().figure(&format!("A model {}", shown.name));
         report.row(
             row(
                 if shown.private { "private" } else { "plain" },

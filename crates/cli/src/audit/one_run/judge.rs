@@ -1,14 +1,13 @@
 //! `deniable audit one-run judge`.
 
-use super::super::number::Number;
-use super::super::{Claim, claim_words, refuted};
-use super::canaries::Secrets;
-use super::scores;
-use super::verdict::{Judged, Tries};
+use super::super::refuted;
+use super::verdict::Shown;
 use crate::account::figure;
 use crate::terminal::{self, CliError, Progress, fail};
 use crate::train::LineModel;
 use accounting::Neighbors;
+use audit::document::{Claim, Number};
+use audit::one_run::{Judged, Secrets, Tries, read_scores};
 use report::{Page, Row, significant};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -133,42 +132,43 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             let hidden = arguments.json || arguments.quiet;
             (score(&mut model, &secrets, hidden)?, claim, path)
         }
-        (None, Some(path)) => (scores::read(path, secrets.canaries.len())?, given, path),
+        (None, Some(path)) => (read_scores(path, secrets.canaries.len())?, given, path),
         (None, None) => return fail("there is nothing to judge", "name a --model or --scores"),
     };
     let judged = Judged::new(&secrets, &scores, &tries, claim, arguments.confidence.0)?;
-    let drawn = || judged.figure("How many guesses were right");
+    let shown = Shown { judged: &judged };
+    let drawn = || shown.figure("How many guesses were right");
     if let Some(path) = &arguments.plot {
         figure::save(path, &drawn())?;
     }
     if let Some(path) = &arguments.html {
-        let mut report = Page::new("An audit of a model, from one run", judged.to_text());
+        let mut report = Page::new("An audit of a model, from one run", shown.to_text());
         report.row(row("judge", &name.display().to_string(), &judged).figure(drawn()));
         terminal::write_file_atomically(path, report.to_html().as_bytes())?;
     }
     terminal::print(&if arguments.json {
-        format!("{}\n", judged.to_json())
+        format!("{}\n", shown.to_json())
     } else {
-        judged.to_text()
+        shown.to_text()
     })?;
     if judged.refuted() {
-        return Err(refuted(judged.claim()));
+        return Err(refuted(&judged.claim));
     }
     Ok(())
 }
 
 /// A line of a report about one model.
 pub(super) fn row(id: &str, name: &str, judged: &Judged) -> Row {
-    let claim = judged.claim();
+    let claim = &judged.claim;
     Row::new(
         id,
         name,
         if claim.epsilon.is_some() {
-            claim_words(claim)
+            claim.words()
         } else {
             "no claim".to_owned()
         },
-        format!("ε ≥ {}", significant(judged.epsilon(), 4)),
+        format!("ε ≥ {}", significant(judged.found.epsilon, 4)),
         !judged.refuted(),
     )
 }

@@ -5,11 +5,9 @@
 //!            └─────► secrets: canaries and coins ────────────────────────────────┴─► judge: guesses ──► ε is at least …
 //! ```
 
-mod canaries;
 mod demo;
 mod judge;
 mod plant;
-mod scores;
 mod verdict;
 
 use crate::terminal::CliError;

@@ -1,9 +1,8 @@
 //! `deniable audit one-run plant`.
 
-use super::canaries::{self, Planted, Secrets};
-use super::verdict::Tries;
 use crate::terminal::{self, CliError, explained, fail};
-use noise::OsEntropy;
+use audit::one_run::{Planted, Secrets, Tries};
+use noise::{Entropy, OsEntropy};
 use report::significant;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -60,9 +59,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let text = read_text(&arguments.text).map_err(explained)?;
     let mut entropy = OsEntropy::new().map_err(explained)?;
     let name = file_name(&arguments.out);
-    let Planted { text, secrets } = canaries::plant(&text, arguments.canaries, &name, &mut entropy)?;
+    let Planted { text, secrets } =
+        audit::one_run::plant(&text, arguments.canaries, &name, &mut |count| entropy.bits(count))?;
     // The secrets first: a text without them cannot be audited.
-    secrets.write(&arguments.secrets)?;
+    terminal::write_new_secret_file(&arguments.secrets, secrets.to_json().as_bytes())?;
     terminal::write_new_secret_file(&arguments.out, text.as_bytes())?;
     if let Some(path) = &arguments.list {
         terminal::write_new_secret_file(path, list(&secrets).as_bytes())?;

@@ -1,20 +1,16 @@
 //! A mechanism described in a TOML or JSON file.
 
-use super::description::{Pair, Parameters};
-use super::laws::magnitude;
-use super::number::Number;
-use crate::described;
-use crate::terminal::{CliError, fail};
-use audit::exact_audit::{Finite, Law, Piece, Piecewise, Real};
+use super::distributions::magnitude;
+use super::{Mistake, Number, Pair, Parameters, fail};
+use crate::exact_audit::{Finite, Law, Piece, Piecewise, Real};
 use exact::{Rational, ratio};
+use files::document::{self, Advice, expected};
 use serde::Deserialize;
 use serde_json::Value;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-/// How to write such a file, for `--help`.
-pub(super) const FORMAT: &str = "\
+/// How to write such a document, for people to read.
+pub const FORMAT: &str = "\
 Files (--file mechanism.toml, or the same in .json). Numbers are integers, or text that is
 read exactly: \"0.1\", \"1/3\", \"1e-6\".
 
@@ -56,55 +52,45 @@ struct Description {
     second: Option<Vec<Value>>,
 }
 
+/// What a mechanism is written in; both have the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub enum Format {
+    /// Keys and tables.
     Toml,
+    /// One object.
     Json,
 }
 
-/// Reads the file and builds the two laws.
-pub(super) fn read(path: &Path) -> Result<Pair, CliError> {
-    let name = path.display();
+/// Reads the file and builds the two distributions; the ending of its name says its format.
+pub fn read(path: &Path) -> Result<Pair, Mistake> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let format = match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("toml") => Format::Toml,
         Some("json") => Format::Json,
         _ => {
             return fail(
-                format!("`{name}` is neither a .toml nor a .json file"),
+                format!("`{}` is neither a .toml nor a .json file", path.display()),
                 "the ending of its name says how it is read",
             );
         }
     };
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text))
-        .map_err(|cause| {
-            CliError::bad_input(format!("cannot read `{name}`: {cause}"))
-                .with_hint("it must be a text file that you may read")
-        })?;
-    if text.len() as u64 > LARGEST_FILE {
-        return fail(
-            format!("`{name}` is larger than 256 KiB"),
-            "describe the mechanism, not its outputs; --help shows the format",
-        );
-    }
-    parse(&text, format).map_err(|error| CliError {
-        message: format!("`{name}`: {}", error.message),
-        ..error
-    })
+    let advice = Advice {
+        unreadable: "it must be a text file that you may read",
+        too_large: "describe the mechanism, not its outputs; --help shows the format",
+    };
+    let text = document::text_of(path, LARGEST_FILE, advice)?;
+    parse(&text, format).map_err(|mistake| mistake.in_file(path))
 }
 
-/// The two laws that a file's text describes.
-pub(super) fn parse(text: &str, format: Format) -> Result<Pair, CliError> {
+/// The two distributions that a text describes.
+pub fn parse(text: &str, format: Format) -> Result<Pair, Mistake> {
     if text.trim().is_empty() {
         return malformed("the file is empty");
     }
-    let description = match format {
-        Format::Toml => described::from_toml(text),
-        Format::Json => described::from_json(text),
+    let description: Description = match format {
+        Format::Toml => document::from_toml(text, HINT)?,
+        Format::Json => document::from_json(text, HINT)?,
     };
-    let description: Description = description.or_else(malformed)?;
     match (description.mechanism, description.first, description.second) {
         (Some(parameters), None, None) => parameters.pair(),
         (None, Some(first), Some(second)) => rows(&first, &second),
@@ -114,18 +100,17 @@ pub(super) fn parse(text: &str, format: Format) -> Result<Pair, CliError> {
     }
 }
 
-fn malformed<T>(what: impl Into<String>) -> Result<T, CliError> {
-    fail(
-        what,
-        "`deniable audit exact --help` shows the format with examples",
-    )
+const HINT: &str = "`deniable audit exact --help` shows the format with examples";
+
+fn malformed<T>(what: impl Into<String>) -> Result<T, Mistake> {
+    fail(what, HINT)
 }
 
-/// Makes a law of a row, whose name is for the errors.
-type Reader = fn(&str, &[Value]) -> Result<Law, CliError>;
+/// Makes a distribution of a row, whose name is for the errors.
+type Reader = fn(&str, &[Value]) -> Result<Law, Mistake>;
 
 /// Two rows of probabilities or of pieces.
-fn rows(first: &[Value], second: &[Value]) -> Result<Pair, CliError> {
+fn rows(first: &[Value], second: &[Value]) -> Result<Pair, Mistake> {
     let pieces = |row: &[Value]| row.iter().all(Value::is_object);
     if first.is_empty() || second.is_empty() {
         return malformed("`first` and `second` must not be empty");
@@ -147,17 +132,17 @@ fn rows(first: &[Value], second: &[Value]) -> Result<Pair, CliError> {
 }
 
 /// One entry of a row, read as what it should be.
-fn entry<T: serde::de::DeserializeOwned>(row: &str, index: usize, value: &Value) -> Result<T, CliError> {
+fn entry<T: serde::de::DeserializeOwned>(row: &str, index: usize, value: &Value) -> Result<T, Mistake> {
     T::deserialize(value).or_else(|error| {
         malformed(format!(
             "entry {} of `{row}`: {}",
             index + 1,
-            described::expected(&error.to_string())
+            expected(&error.to_string())
         ))
     })
 }
 
-fn at_most(row: &str, values: &[Value], most: usize) -> Result<(), CliError> {
+fn at_most(row: &str, values: &[Value], most: usize) -> Result<(), Mistake> {
     if values.len() > most {
         return fail(
             format!("`{row}` has more than {most} entries"),
@@ -167,24 +152,20 @@ fn at_most(row: &str, values: &[Value], most: usize) -> Result<(), CliError> {
     Ok(())
 }
 
-fn finite(row: &str, values: &[Value]) -> Result<Law, CliError> {
+fn finite(row: &str, values: &[Value]) -> Result<Law, Mistake> {
     at_most(row, values, MOST_OUTCOMES)?;
     let masses = values
         .iter()
         .enumerate()
         .map(|(index, value)| entry::<Number>(row, index, value).map(|number| number.0))
-        .collect::<Result<Vec<Rational>, CliError>>()?;
+        .collect::<Result<Vec<Rational>, Mistake>>()?;
     Finite::from_rationals(masses)
         .map(Law::from)
         .map_err(|error| about(row, error))
 }
 
-fn about(row: &str, error: audit::Error) -> CliError {
-    let error = super::explained(error);
-    CliError {
-        message: format!("`{row}`: {}", error.message),
-        ..error
-    }
+fn about(row: &str, error: crate::Error) -> Mistake {
+    Mistake::from(error).within(format!("`{row}`"))
 }
 
 #[derive(Deserialize)]
@@ -205,7 +186,7 @@ fn zero() -> Number {
 
 impl PieceText {
     /// The piece, unless its numbers are out of any reasonable range.
-    fn piece(self, row: &str, index: usize) -> Result<Piece, CliError> {
+    fn piece(self, row: &str, index: usize) -> Result<Piece, Mistake> {
         let ends: Vec<&Rational> = [&self.left, &self.right]
             .into_iter()
             .flatten()
@@ -237,13 +218,13 @@ impl PieceText {
     }
 }
 
-fn piecewise(row: &str, values: &[Value]) -> Result<Law, CliError> {
+fn piecewise(row: &str, values: &[Value]) -> Result<Law, Mistake> {
     at_most(row, values, MOST_PIECES)?;
     let pieces = values
         .iter()
         .enumerate()
         .map(|(index, value)| entry::<PieceText>(row, index, value)?.piece(row, index))
-        .collect::<Result<Vec<Piece>, CliError>>()?;
+        .collect::<Result<Vec<Piece>, Mistake>>()?;
     Piecewise::new(pieces)
         .map(Law::from)
         .map_err(|error| about(row, error))
@@ -252,6 +233,7 @@ fn piecewise(row: &str, values: &[Value]) -> Result<Law, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn nothing_of_a_file_is_in_an_error() {
@@ -276,10 +258,84 @@ mod tests {
                 let error = parse(text, format).expect_err("refused");
                 assert!(!error.to_string().contains("SECRET"), "{text}: {error}");
                 assert!(
-                    error.message.contains("line ") || error.message.contains("entry "),
+                    error.message().contains("line ") || error.message().contains("entry "),
                     "{text}: {error}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn files_that_describe_nothing_are_refused_with_a_hint() {
+        let cases = [
+            (" \n", Format::Toml, "empty"),
+            ("# nothing\n", Format::Toml, "describes no mechanism"),
+            ("{}", Format::Json, "describes no mechanism"),
+            (
+                "{",
+                Format::Json,
+                "line 1, column 1: this is not JSON: it ends too early",
+            ),
+            ("first = [1]\n", Format::Toml, "without the other"),
+            ("first = []\nsecond = []\n", Format::Toml, "must not be empty"),
+            (
+                "first = [0.5, 0.5]\nsecond = [1, 0]\n",
+                Format::Toml,
+                "must be text",
+            ),
+            (
+                "first = [\"1/2\", \"1/3\"]\nsecond = [1, 0]\n",
+                Format::Toml,
+                "do not add up to 1",
+            ),
+            (
+                "first = [1]\nsecond = [1]\nthird = [1]\n",
+                Format::Toml,
+                "line 3, column 1: expected one of `mechanism`, `first`, `second`",
+            ),
+            (
+                "[mechanism]\nkind = \"noise\"\n",
+                Format::Toml,
+                "line 2, column 8: expected one of `uniform`",
+            ),
+            (
+                "[mechanism]\nkind = \"laplace\"\nscale = \"NaN\"\n",
+                Format::Toml,
+                "not a finite number",
+            ),
+            (
+                "[mechanism]\nkind = \"laplace\"\nscales = 1\n",
+                Format::Toml,
+                "line 3, column 1: expected one of `kind`",
+            ),
+            (
+                r#"{"first": [{"left": 0, "coefficient": 1}], "second": [1]}"#,
+                Format::Json,
+                "is a density and the other",
+            ),
+            (
+                r#"{"first": [{"left": 0, "coefficient": 1}], "second": [{"left": 0, "coefficient": 1}]}"#,
+                Format::Json,
+                "without falling off",
+            ),
+        ];
+        for (text, format, expected) in cases {
+            let error = parse(text, format).expect_err("refused");
+            assert!(error.message().contains(expected), "{text}: {error}");
+            assert!(!error.hint().is_empty(), "{text}: {error}");
+        }
+        let many = format!("first = [{0}]\nsecond = [{0}]\n", "0, ".repeat(5000));
+        assert!(parse(&many, Format::Toml).is_err());
+        let deep = "[".repeat(100_000);
+        assert!(parse(&deep, Format::Json).is_err());
+        assert!(parse(&format!("first = {deep}"), Format::Toml).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_panic(text in "\\PC{0,200}") {
+            let _ = parse(&text, Format::Toml);
+            let _ = parse(&text, Format::Json);
         }
     }
 }

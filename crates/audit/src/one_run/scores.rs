@@ -1,10 +1,10 @@
 //! Scores that somebody else computed.
 
-use crate::terminal::{CliError, fail};
+use crate::document::{Mistake, fail};
 use std::path::Path;
 
 /// The score of each of `count` canaries, from a file of numbers (from 1) and scores.
-pub(super) fn read(path: &Path, count: usize) -> Result<Vec<f64>, CliError> {
+pub fn read_scores(path: &Path, count: usize) -> Result<Vec<f64>, Mistake> {
     const HINT: &str =
         "write a line for each canary: its number as in the list of `plant --list`, a comma, its score";
     let name = path.display();
@@ -13,7 +13,7 @@ pub(super) fn read(path: &Path, count: usize) -> Result<Vec<f64>, CliError> {
         .flexible(true)
         .trim(csv::Trim::All)
         .from_path(path)
-        .map_err(|_| CliError::bad_input(format!("cannot read `{name}`")).with_hint(HINT))?;
+        .map_err(|_| Mistake::new(format!("cannot read `{name}`"), HINT))?;
     let mut scores: Vec<Option<f64>> = vec![None; count];
     for (line, record) in (1u64..).zip(reader.records()) {
         let Ok(record) = record else {
@@ -57,22 +57,22 @@ pub(super) fn read(path: &Path, count: usize) -> Result<Vec<f64>, CliError> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::read_scores;
 
-    fn told(text: &str) -> Result<Vec<f64>, String> {
+    fn read(text: &str) -> Result<Vec<f64>, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("scores.csv");
         std::fs::write(&path, text).expect("written");
-        read(&path, 3).map_err(|error| error.to_string())
+        read_scores(&path, 3).map_err(|error| error.to_string())
     }
 
     #[test]
     fn scores_come_in_any_order_with_headings_or_without() {
         assert_eq!(
-            told("canary,score\n2, -1.5\n3,2e1\n1,0\n"),
+            read("canary,score\n2, -1.5\n3,2e1\n1,0\n"),
             Ok(vec![0.0, -1.5, 20.0])
         );
-        assert_eq!(told("1,1\n2,2\n3,3"), Ok(vec![1.0, 2.0, 3.0]));
+        assert_eq!(read("1,1\n2,2\n3,3"), Ok(vec![1.0, 2.0, 3.0]));
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
             ("1\n2\n3\n", "line 1"),
             ("canary,score\ncanary,score\n1,1\n2,2\n3,3\n", "line 2"),
         ] {
-            let error = told(text).expect_err(text);
+            let error = read(text).expect_err(text);
             assert!(
                 error.contains(expected) && error.contains("hint:"),
                 "{text}: {error}"

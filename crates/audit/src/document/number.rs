@@ -11,11 +11,11 @@ use std::str::FromStr;
 /// In a file it is text or an integer. A float is refused: `0.1` there has been rounded before we see it, and a verdict about a
 /// rounded number is a verdict about another mechanism.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Number(pub(super) Rational);
+pub struct Number(pub Rational);
 
 impl Number {
     /// Zero.
-    pub(super) const ZERO: Self = Self(Rational::ZERO);
+    pub const ZERO: Self = Self(Rational::ZERO);
 }
 
 impl FromStr for Number {

@@ -3,11 +3,10 @@
 //! Many canaries are planted or left out, each by a coin of its own. From the finished model each gets a score; who has the highest were probably in, who has the lowest
 //! probably out, and on the rest nobody has to bet. How many guesses can be right is bounded by ε, so many right guesses are a lower bound on it.
 
-use crate::Error;
-use serde::{Deserialize, Serialize};
+use crate::document::{Mistake, fail};
 
 /// How guesses turned out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guessed {
     /// Canaries in all.
     pub canaries: usize,
@@ -36,7 +35,7 @@ pub fn sides(canaries: usize) -> Vec<usize> {
 ///
 /// # Errors
 /// When there are more guesses than canaries.
-pub fn guess(scores: &[f64], top: usize, bottom: usize) -> Result<Vec<Option<bool>>, Error> {
+pub fn guess(scores: &[f64], top: usize, bottom: usize) -> Result<Vec<Option<bool>>, Mistake> {
     let scored: Vec<usize> = (0..scores.len())
         .filter(|place| !scores[*place].is_nan())
         .collect();
@@ -44,10 +43,10 @@ pub fn guess(scores: &[f64], top: usize, bottom: usize) -> Result<Vec<Option<boo
         .checked_add(bottom)
         .is_none_or(|guesses| guesses > scored.len())
     {
-        return Err(Error::bad_setting(
+        return fail(
             "there are more guesses than canaries with a score",
             "guess on fewer: those of which one is surest",
-        ));
+        );
     }
     let mut order = scored;
     order.sort_by(|left, right| scores[*right].total_cmp(&scores[*left]));
@@ -65,12 +64,12 @@ pub fn guess(scores: &[f64], top: usize, bottom: usize) -> Result<Vec<Option<boo
 ///
 /// # Errors
 /// When there are not as many canaries as guesses.
-pub fn judge(guesses: &[Option<bool>], inside: &[bool]) -> Result<Guessed, Error> {
+pub fn judge(guesses: &[Option<bool>], inside: &[bool]) -> Result<Guessed, Mistake> {
     if guesses.len() != inside.len() {
-        return Err(Error::bad_setting(
+        return fail(
             "there are not as many canaries as guesses",
             "give each canary its guess or none",
-        ));
+        );
     }
     let made = guesses
         .iter()

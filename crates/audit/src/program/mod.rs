@@ -1,29 +1,51 @@
-//! Running somebody else's program, many times, without trusting it.
+//! A program that somebody else wrote, run many times without trusting it.
 //!
 //! In batch mode the program is started once for each input and reads that input on every line; it prints one line for each. In
 //! one-shot mode it is started once for each draw. Input is written by a thread of its own, so a program that answers
 //! before it has read everything, or only after, blocks nobody. What it prints on standard error goes to ours.
 //!
-//! The program stays in our process group, so Ctrl-C at a terminal reaches it too; and if we alone are stopped, its pipes close.
+//! The program has a process group of its own, so Ctrl-C at a terminal does not reach it; and if we are stopped, its pipes close.
+//!
+//! ```
+//! use audit::program::{Output, Program, Runner};
+//! use audit::black_box::Subject;
+//!
+//! let program = Program { words: vec!["cat".into()], one_shot: false };
+//! let mut runner = Runner::new(program, vec!["1 2".to_owned(), "3 4".to_owned()], Output::Number, 10, || 0, &|_| {});
+//! let mut seen = Vec::new();
+//! runner.draw(1, 2, |row| seen.push(row.to_vec()))?;
+//! assert_eq!(seen, [[3.0, 4.0], [3.0, 4.0]]);
+//! # Ok::<(), audit::program::Error>(())
+//! ```
 
-use crate::terminal::{CliError, Progress, fail};
+mod error;
+mod output;
+mod runner;
+
+pub use error::Error;
+pub use output::Output;
+pub use runner::Runner;
+
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// Hears of each so many outputs that were read.
+pub type Watch<'a> = &'a (dyn Fn(u64) + Sync);
+
 /// A longer line is not an answer.
 const LONGEST_LINE: u64 = 64 * 1024;
-/// The progress bar moves every so many lines.
+/// Who watches hears every so many lines.
 const STRIDE: u64 = 1024;
 
 /// What to run, and how.
 #[derive(Debug)]
-pub(super) struct Program {
+pub struct Program {
     /// The executable and its arguments.
-    pub(super) words: Vec<OsString>,
+    pub words: Vec<OsString>,
     /// Whether it is started once for each draw.
-    pub(super) one_shot: bool,
+    pub one_shot: bool,
 }
 
 /// Which input an error is about. Inputs and outputs themselves are in no message.
@@ -41,16 +63,16 @@ impl Program {
         &self,
         input: Input<'_>,
         samples: u64,
-        progress: &Progress,
-        mut read: impl FnMut(&[u8]) -> Result<O, CliError>,
-    ) -> Result<Vec<O>, CliError> {
+        watch: Watch<'_>,
+        mut read: impl FnMut(&[u8]) -> Result<O, Error>,
+    ) -> Result<Vec<O>, Error> {
         let mut outputs = Vec::new();
         if !self.one_shot {
-            self.batch(input, samples, progress, &mut read, &mut outputs)?;
+            self.batch(input, samples, watch, &mut read, &mut outputs)?;
             return Ok(outputs);
         }
         for _ in 0..samples {
-            self.batch(input, 1, progress, &mut read, &mut outputs)?;
+            self.batch(input, 1, watch, &mut read, &mut outputs)?;
         }
         Ok(outputs)
     }
@@ -60,10 +82,10 @@ impl Program {
         &self,
         input: Input<'_>,
         lines: u64,
-        progress: &Progress,
-        read: &mut impl FnMut(&[u8]) -> Result<O, CliError>,
+        watch: Watch<'_>,
+        read: &mut impl FnMut(&[u8]) -> Result<O, Error>,
         outputs: &mut Vec<O>,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), Error> {
         let mut running = self.start()?;
         let (stdin, stdout) = running.pipes()?;
         let text = input.text.to_string();
@@ -75,27 +97,23 @@ impl Program {
         for number in 0..lines {
             if !next_line(&mut reader, &mut line).map_err(|cause| unreadable(input, &cause))? {
                 running.finish(input)?;
-                return fail(
-                    format!(
-                        "the program printed {number} lines for {lines} of the {} input",
-                        input.name
-                    ),
-                    self.protocol(),
-                );
+                return Err(Error::TooFewLines {
+                    printed: number,
+                    lines,
+                    input: input.name,
+                    protocol: self.protocol(),
+                });
             }
             if line.len() as u64 > LONGEST_LINE {
-                return fail(
-                    format!(
-                        "line {} on the {} input is longer than 64 KiB",
-                        number + 1,
-                        input.name
-                    ),
-                    self.protocol(),
-                );
+                return Err(Error::LineTooLong {
+                    line: number + 1,
+                    input: input.name,
+                    protocol: self.protocol(),
+                });
             }
             outputs.push(read(&line)?);
             if (number + 1) % STRIDE == 0 || number + 1 == lines {
-                progress.advance(number % STRIDE + 1);
+                watch(number % STRIDE + 1);
             }
         }
         if !reader
@@ -103,20 +121,18 @@ impl Program {
             .map_err(|cause| unreadable(input, &cause))?
             .is_empty()
         {
-            return fail(
-                format!(
-                    "the program printed more than {lines} lines on the {} input",
-                    input.name
-                ),
-                self.protocol(),
-            );
+            return Err(Error::TooManyLines {
+                lines,
+                input: input.name,
+                protocol: self.protocol(),
+            });
         }
         running.finish(input)
     }
 
-    fn start(&self) -> Result<Running, CliError> {
+    fn start(&self) -> Result<Running, Error> {
         let Some((executable, arguments)) = self.words.split_first() else {
-            return fail("no program to run", "write it after --, as in: -- ./my-mechanism");
+            return Err(Error::NothingToRun);
         };
         let started = Command::new(executable)
             .args(arguments)
@@ -125,17 +141,9 @@ impl Program {
             // Ctrl-C is for us: it may only mean that enough was seen.
             .process_group(0)
             .spawn();
-        started.map(Running).map_err(|cause| {
-            let name = executable.to_string_lossy();
-            let hint = match cause.kind() {
-                ErrorKind::NotFound => "write the path of an executable after --, as in: -- ./my-mechanism",
-                ErrorKind::PermissionDenied => {
-                    "make it executable, or name its interpreter first: -- sh my-mechanism.sh"
-                }
-                _ => "try to run it by hand",
-            };
-            CliError::bad_input(format!("cannot start `{name}`: {cause}")).with_hint(hint)
-        })
+        started
+            .map(Running)
+            .map_err(|cause| Error::cannot_start(executable, &cause))
     }
 
     fn protocol(&self) -> &'static str {
@@ -147,34 +155,34 @@ impl Program {
     }
 }
 
-fn unreadable(input: Input<'_>, cause: &io::Error) -> CliError {
-    CliError::bad_input(format!(
-        "cannot read what the program prints on the {} input: {cause}",
-        input.name
-    ))
+fn unreadable(input: Input<'_>, cause: &io::Error) -> Error {
+    Error::Unreadable {
+        input: input.name,
+        cause: cause.to_string(),
+    }
 }
 
 /// A program that is stopped when we lose interest in it.
 struct Running(Child);
 
 impl Running {
-    fn pipes(&mut self) -> Result<(ChildStdin, ChildStdout), CliError> {
+    fn pipes(&mut self) -> Result<(ChildStdin, ChildStdout), Error> {
         match (self.0.stdin.take(), self.0.stdout.take()) {
             (Some(stdin), Some(stdout)) => Ok((stdin, stdout)),
-            _ => fail("the program has no input or no output", "try again"),
+            _ => Err(Error::NoPipes),
         }
     }
 
     /// Waits for it to end by itself, and well.
-    fn finish(&mut self, input: Input<'_>) -> Result<(), CliError> {
+    fn finish(&mut self, input: Input<'_>) -> Result<(), Error> {
         let status = self.0.wait().map_err(|cause| unreadable(input, &cause))?;
         if status.success() {
             return Ok(());
         }
-        fail(
-            format!("the program failed on the {} input ({status})", input.name),
-            "run it by hand on that input: it must end with exit code 0 when its input ends",
-        )
+        Err(Error::Failed {
+            input: input.name,
+            status: status.to_string(),
+        })
     }
 }
 

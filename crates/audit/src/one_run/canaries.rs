@@ -2,19 +2,18 @@
 //!
 //! # Why the coins are all that differs
 //! Every canary gets its line and its place in the text before its coin is tossed, and keeps both whatever the coin says. So two texts whose coins differ in one canary differ in that line and in
-//! nothing else: they are neighbours, and coins are fair and independent of everything else. That is what the theorem in [`audit::one_run`] asks for. It also asks that who guesses sees the
+//! nothing else: they are neighbours, and coins are fair and independent of everything else. That is what the theorem in [`crate::one_run`] asks for. It also asks that who guesses sees the
 //! model and the canaries, and nothing else that depends on the coins: neither the planted text nor this file.
 
-use crate::terminal::{self, CliError, explained, fail};
-use noise::{Entropy, UniformInteger};
+use crate::document::{Mistake, fail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Fewer could show next to nothing, and could not be told from coins that somebody set.
-pub(super) const FEWEST: usize = 40;
+pub const FEWEST: usize = 40;
 /// More are hardly wanted: a million show an ε of 12.
-pub(super) const MOST: usize = 1_000_000;
+pub const MOST: usize = 1_000_000;
 /// A canary is so many words of so many random letters: 75 bits, so no two are alike, and no text has one by chance.
 const WORDS: usize = 4;
 const LETTERS: usize = 4;
@@ -24,34 +23,51 @@ const UNEVEN: f64 = 1e-9;
 /// What nobody who guesses may know. As private as the text, so it has no Debug.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Secrets {
+pub struct Secrets {
     /// The planted text's file name, and its digest.
-    pub(super) text: String,
+    pub text: String,
     digest: String,
-    pub(super) canaries: Vec<Canary>,
+    /// All canaries, in the text or not.
+    pub canaries: Vec<Canary>,
 }
 
 /// One line, and whether it is in the text.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Canary {
-    pub(super) line: String,
-    pub(super) inside: bool,
+pub struct Canary {
+    /// The line.
+    pub line: String,
+    /// Whether it is in the text.
+    pub inside: bool,
 }
 
 /// A text with canaries in it.
-pub(super) struct Planted {
-    pub(super) text: String,
-    pub(super) secrets: Secrets,
+pub struct Planted {
+    /// The text.
+    pub text: String,
+    /// Which canaries are in it.
+    pub secrets: Secrets,
 }
 
-/// Plants about half of `count` new canaries. `name` is what the text will be called.
-pub(super) fn plant(
+/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` gives so many uniform random bits as it is asked for.
+///
+/// ```
+/// use audit::one_run::plant;
+///
+/// let mut state = 1u64;
+/// let planted = plant("a line\n", 100, "planted.txt", &mut |count| {
+///     state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+///     state >> (64 - count)
+/// })?;
+/// assert_eq!(planted.text.lines().count(), 1 + planted.secrets.inside());
+/// # Ok::<(), audit::document::Mistake>(())
+/// ```
+pub fn plant(
     text: &str,
     count: usize,
     name: &str,
-    entropy: &mut impl Entropy,
-) -> Result<Planted, CliError> {
+    bits: &mut impl FnMut(u32) -> u64,
+) -> Result<Planted, Mistake> {
     if !(FEWEST..=MOST).contains(&count) {
         return fail(
             format!("--canaries must lie between {FEWEST} and {MOST}"),
@@ -65,13 +81,10 @@ pub(super) fn plant(
             "canaries hide among other lines: name a text",
         );
     }
-    let letter = UniformInteger::new(26).map_err(explained)?;
-    let place = UniformInteger::new(lines.len() as u64 + 1).map_err(explained)?;
+    let places = lines.len() as u64 + 1;
     // Line and place first, for all; then the coins.
-    let drawn: Vec<(String, u64)> = (0..count)
-        .map(|_| (line(&letter, entropy), place.sample(entropy)))
-        .collect();
-    let coins: Vec<bool> = drawn.iter().map(|_| entropy.bits(1) == 1).collect();
+    let drawn: Vec<(String, u64)> = (0..count).map(|_| (line(bits), below(places, bits))).collect();
+    let coins: Vec<bool> = drawn.iter().map(|_| bits(1) == 1).collect();
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|number| drawn[*number].1);
     let mut order = order.into_iter().peekable();
@@ -102,13 +115,24 @@ pub(super) fn plant(
     })
 }
 
-fn line(letter: &UniformInteger, entropy: &mut impl Entropy) -> String {
-    let word = |entropy: &mut _| -> String {
-        let letters = (0..LETTERS).map(|_| char::from(b'a' + letter.sample(entropy) as u8));
+fn line(bits: &mut impl FnMut(u32) -> u64) -> String {
+    let mut word = || -> String {
+        let letters = (0..LETTERS).map(|_| char::from(b'a' + below(26, bits) as u8));
         letters.collect()
     };
-    let words: Vec<String> = (0..WORDS).map(|_| word(entropy)).collect();
+    let words: Vec<String> = (0..WORDS).map(|_| word()).collect();
     words.join(" ")
+}
+
+/// A uniform number below `count`: so many bits as it has, drawn again where they are too large.
+fn below(count: u64, bits: &mut impl FnMut(u32) -> u64) -> u64 {
+    let needed = u64::BITS - (count - 1).leading_zeros();
+    loop {
+        let candidate = bits(needed);
+        if candidate < count {
+            return candidate;
+        }
+    }
 }
 
 fn digest(bytes: &[u8]) -> String {
@@ -117,17 +141,19 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 impl Secrets {
-    /// Writes them so that nobody else can read them.
-    pub(super) fn write(&self, path: &Path) -> Result<(), CliError> {
-        let text = serde_json::to_string_pretty(self).expect("secrets are plain data");
-        terminal::write_new_secret_file(path, text.as_bytes())
+    /// Their file. It is as private as the text: let nobody else read it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("secrets are plain data")
     }
 
     /// Reads them, and refuses coins that are none.
-    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
+    pub fn read(path: &Path) -> Result<Self, Mistake> {
         let hint = "name the file that `deniable audit one-run plant --secrets` wrote";
         let text = std::fs::read_to_string(path).map_err(|cause| {
-            CliError::bad_input(format!("cannot read `{}`: {}", path.display(), cause.kind())).with_hint(hint)
+            Mistake::new(
+                format!("cannot read `{}`: {}", path.display(), cause.kind()),
+                hint,
+            )
         })?;
         // What serde would quote is secret.
         let Ok(secrets) = serde_json::from_str::<Self>(&text) else {
@@ -140,7 +166,7 @@ impl Secrets {
         Ok(secrets)
     }
 
-    fn check(&self) -> Result<(), CliError> {
+    fn check(&self) -> Result<(), Mistake> {
         let count = self.canaries.len();
         if !(FEWEST..=MOST).contains(&count) {
             return fail(
@@ -158,7 +184,7 @@ impl Secrets {
         }
         let inside = self.inside() as u64;
         let rarer = inside.min(count as u64 - inside);
-        if 2.0 * audit::binomial::at_most(rarer, count as u64, 0.5) < UNEVEN {
+        if 2.0 * crate::binomial::at_most(rarer, count as u64, 0.5) < UNEVEN {
             return fail(
                 "these coins were not fair: nearly all of them fell the same way",
                 "the bound holds for fair coins only; plant again with `deniable audit one-run plant`",
@@ -168,17 +194,17 @@ impl Secrets {
     }
 
     /// Whether this is the text that they were planted in.
-    pub(super) fn are_of(&self, text: &[u8]) -> bool {
+    pub fn are_of(&self, text: &[u8]) -> bool {
         digest(text) == self.digest
     }
 
     /// How many canaries are in the text.
-    pub(super) fn inside(&self) -> usize {
+    pub fn inside(&self) -> usize {
         self.canaries.iter().filter(|canary| canary.inside).count()
     }
 
     /// The coins.
-    pub(super) fn coins(&self) -> Vec<bool> {
+    pub fn coins(&self) -> Vec<bool> {
         self.canaries.iter().map(|canary| canary.inside).collect()
     }
 }
@@ -186,35 +212,29 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use noise::Seeded;
+    use crate::gallery::{Seeded, Words};
     use std::collections::BTreeSet;
 
     const TEXT: &str = "one\ntwo\r\nthree\n\nfive";
 
-    /// Bits of a seed, some of them turned over.
-    struct Turned {
-        seeded: Seeded,
-        /// The number of single bits so far, and the one that is turned.
-        coins: (usize, Option<usize>),
+    /// Bits of a seed.
+    fn seeded(seed: u64) -> impl FnMut(u32) -> u64 {
+        let mut words = Seeded::new(seed, 0);
+        move |count| words.word() >> (64 - count)
     }
 
-    impl Entropy for Turned {
-        fn bits(&mut self, count: u32) -> u64 {
-            let bits = self.seeded.bits(count);
+    /// Planted with these bits, of which one coin is turned over.
+    fn planted(seed: u64, turned: Option<usize>) -> Planted {
+        let (mut bits, mut coins) = (seeded(seed), 0);
+        let mut bits = move |count| {
+            let bits = bits(count);
             if count != 1 {
                 return bits;
             }
-            self.coins.0 += 1;
-            bits ^ u64::from(Some(self.coins.0 - 1) == self.coins.1)
-        }
-    }
-
-    fn planted(seed: u64, turned: Option<usize>) -> Planted {
-        let mut entropy = Turned {
-            seeded: Seeded::new(seed),
-            coins: (0, turned),
+            coins += 1;
+            bits ^ u64::from(Some(coins - 1) == turned)
         };
-        plant(TEXT, 200, "planted.txt", &mut entropy).expect("planted")
+        plant(TEXT, 200, "planted.txt", &mut bits).expect("planted")
     }
 
     #[test]
@@ -259,9 +279,9 @@ mod tests {
 
     #[test]
     fn coins_are_fair_and_places_are_everywhere() {
-        let mut entropy = Seeded::new(3);
+        let mut bits = seeded(3);
         let text: String = (0..99).map(|line| format!("{line}\n")).collect();
-        let planted = plant(&text, 20_000, "", &mut entropy).expect("planted");
+        let planted = plant(&text, 20_000, "", &mut bits).expect("planted");
         let inside = planted.secrets.inside() as f64;
         // Six deviations of a fair coin: a false alarm about once in a billion.
         assert!((inside - 10_000.0).abs() < 6.0 * 5000.0f64.sqrt(), "{inside}");
@@ -275,9 +295,9 @@ mod tests {
 
     #[test]
     fn what_is_no_secret_is_refused_without_quoting_it() {
-        let mut entropy = Seeded::new(4);
+        let mut bits = seeded(4);
         for (text, count) in [("", 100), ("a\n", 39), ("a\n", 1_000_001)] {
-            assert!(plant(text, count, "", &mut entropy).is_err());
+            assert!(plant(text, count, "", &mut bits).is_err());
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("secrets.json");

@@ -1,22 +1,20 @@
-//! An executable as the auditor runs it: outputs are read in large batches, kept, and handed out once each.
+//! An executable as the auditor runs it: outputs are read in large batches, saved, and handed out once each.
 
-use super::output::{Kind, Reader};
-use super::program::{Input, Program};
-use crate::terminal::{CliError, Progress, explained, fail};
-use audit::black_box::Subject;
-use noise::{Entropy, OsEntropy};
+use super::output::Reader;
+use super::{Error, Input, Output, Program, Watch};
+use crate::black_box::Subject;
 
 /// A program, its inputs, and the outputs that nobody has looked at yet.
-pub(super) struct Runner<'a> {
+pub struct Runner<'a> {
     program: Program,
     /// The first and the second input of each pair, in turn.
     inputs: Vec<String>,
     reader: Reader,
-    progress: &'a Progress,
+    watch: Watch<'a>,
     /// Outputs asked for at each start.
     batch: u64,
-    kept: Vec<Rows>,
-    entropy: OsEntropy,
+    saved: Vec<Rows>,
+    bits: Box<dyn FnMut() -> u64 + Send + 'a>,
 }
 
 /// Rows one after the other, in one piece of memory.
@@ -33,37 +31,34 @@ struct Rows {
 const COMPARED: usize = 4096;
 const RARE: usize = 64;
 
-impl From<audit::Error> for CliError {
-    fn from(error: audit::Error) -> Self {
-        explained(error)
-    }
-}
-
 impl<'a> Runner<'a> {
-    pub(super) fn new(
+    /// A program on these inputs, of which so many outputs are asked for at each start. `bits` are uniform random bits, independent of
+    /// every output; `watch` hears how many outputs were read.
+    pub fn new(
         program: Program,
         inputs: Vec<String>,
-        kind: Kind,
+        output: Output,
         batch: u64,
-        progress: &'a Progress,
-    ) -> Result<Self, CliError> {
-        Ok(Self {
+        bits: impl FnMut() -> u64 + Send + 'a,
+        watch: Watch<'a>,
+    ) -> Self {
+        Self {
             program,
-            kept: inputs.iter().map(|_| Rows::default()).collect(),
+            saved: inputs.iter().map(|_| Rows::default()).collect(),
             inputs,
-            reader: Reader::new(kind),
-            progress,
+            reader: Reader::new(output),
+            watch,
             batch,
-            entropy: OsEntropy::new().map_err(explained)?,
-        })
+            bits: Box::new(bits),
+        }
     }
 
     fn name(input: usize) -> &'static str {
         ["first", "second"][input % 2]
     }
 
-    fn fetch(&mut self, input: usize, lines: u64) -> Result<(), CliError> {
-        let rows = &mut self.kept[input];
+    fn fetch(&mut self, input: usize, lines: u64) -> Result<(), Error> {
+        let rows = &mut self.saved[input];
         rows.forget();
         let before = rows.ends.len();
         let asked = Input {
@@ -71,19 +66,13 @@ impl<'a> Runner<'a> {
             text: &self.inputs[input],
         };
         let reader = &mut self.reader;
-        self.program.draw(asked, lines, self.progress, |line| {
+        self.program.draw(asked, lines, self.watch, |line| {
             reader.read(line, asked, &mut rows.entries)?;
             rows.ends.push(rows.entries.len());
             Ok(())
         })?;
         if !self.program.one_shot && rows.repeats(before) {
-            return fail(
-                format!(
-                    "the program gave the same answers again when it was started again on the {} input",
-                    asked.name
-                ),
-                "its answers must be independent: seed it from the clock or the operating system, not with a constant",
-            );
+            return Err(Error::RepeatsItself { input: asked.name });
         }
         Ok(())
     }
@@ -141,16 +130,16 @@ impl Rows {
 }
 
 impl Subject for Runner<'_> {
-    type Error = CliError;
+    type Error = Error;
 
-    fn draw(&mut self, input: usize, times: u64, mut each: impl FnMut(&[f64])) -> Result<(), CliError> {
+    fn draw(&mut self, input: usize, times: u64, mut each: impl FnMut(&[f64])) -> Result<(), Error> {
         let mut left = times;
         while left > 0 {
-            if self.kept[input].waiting() == 0 {
+            if self.saved[input].waiting() == 0 {
                 let lines = left.max(self.batch);
                 self.fetch(input, lines)?;
             }
-            let rows = &mut self.kept[input];
+            let rows = &mut self.saved[input];
             for _ in 0..left.min(rows.waiting()) {
                 each(rows.take());
                 left -= 1;
@@ -160,7 +149,7 @@ impl Subject for Runner<'_> {
     }
 
     fn bits(&mut self) -> u64 {
-        self.entropy.bits(64)
+        (self.bits)()
     }
 
     fn entry(&self, place: usize) -> String {

@@ -1,14 +1,13 @@
-//! From a mechanism in words to the two laws that the verifier compares.
+//! From a mechanism in words to the two distributions that the verifier compares.
 //!
-//! Each parameter is held to a range in which the verifier answers in seconds, and `--help` states it ([`ranges`]). What lies outside
+//! Each parameter is held to a range in which the verifier answers in seconds, and [`ranges`] states it. What lies outside
 //! is a matter of units, or noise that hides nothing.
 
-use super::description::{Kind, Pair, Parameters};
+use super::claim::{LARGEST_EPSILON, SMALLEST_DELTA};
 use super::file::{LARGEST_EXPONENT, MOST_OUTCOMES, MOST_PIECES};
-use super::{LARGEST_EPSILON, SMALLEST_DELTA};
-use crate::terminal::{CliError, fail};
-use audit::exact_audit::{Finite, Gaussian, Lattice, Law, Piecewise};
-use clap::ValueEnum;
+use super::{Kind, Mistake, Pair, Parameters, fail};
+use crate::Error;
+use crate::exact_audit::{Finite, Gaussian, Lattice, Law, Piecewise};
 use exact::{Rational, ratio};
 use std::collections::BTreeMap;
 
@@ -23,8 +22,8 @@ const MOST_ANSWERS: u32 = 1024;
 /// The largest ε of randomized response, as in the mechanism itself: with more, a lie is never told.
 const LARGEST_RESPONSE: u32 = 64;
 
-/// What is answered, for `--help`. The limits that are numerals here are the verifier's own, and stand in its errors.
-pub(super) fn ranges() -> String {
+/// What is answered, for people to read. The limits that are numerals here are the verifier's own, and stand in its errors.
+pub fn ranges() -> String {
     format!(
         "\
 Ranges. What lies outside is refused, so that an answer takes seconds at most:
@@ -39,8 +38,8 @@ Ranges. What lies outside is refused, so that an answer takes seconds at most:
 }
 
 impl Parameters {
-    /// The two laws, or what is missing, superfluous or out of range.
-    pub(super) fn pair(&self) -> Result<Pair, CliError> {
+    /// The two distributions, or what is missing, superfluous or out of range.
+    pub fn pair(&self) -> Result<Pair, Mistake> {
         let Some(kind) = self.kind else {
             return fail(
                 "no mechanism is described",
@@ -77,13 +76,11 @@ impl Given {
         Self { kind, left }
     }
 
-    fn name(&self) -> String {
-        self.kind
-            .to_possible_value()
-            .map_or_else(String::new, |value| value.get_name().to_string())
+    fn name(&self) -> &'static str {
+        self.kind.name()
     }
 
-    fn required(&mut self, name: &'static str) -> Result<Rational, CliError> {
+    fn required(&mut self, name: &'static str) -> Result<Rational, Mistake> {
         match self.left.remove(name) {
             Some(value) => bounded(name, value),
             None => fail(
@@ -93,7 +90,7 @@ impl Given {
         }
     }
 
-    fn positive(&mut self, name: &'static str) -> Result<Rational, CliError> {
+    fn positive(&mut self, name: &'static str) -> Result<Rational, Mistake> {
         let value = self.required(name)?;
         if value < ratio(1, u64::from(LARGEST)) {
             return fail(
@@ -104,14 +101,14 @@ impl Given {
         Ok(value)
     }
 
-    fn or(&mut self, name: &'static str, default: Rational) -> Result<Rational, CliError> {
+    fn or(&mut self, name: &'static str, default: Rational) -> Result<Rational, Mistake> {
         self.left
             .remove(name)
             .map_or(Ok(default), |value| bounded(name, value))
     }
 
     /// Nothing may be left over: a parameter that does nothing is a misunderstanding.
-    fn finish(self) -> Result<(), CliError> {
+    fn finish(self) -> Result<(), Mistake> {
         match self.left.keys().next() {
             None => Ok(()),
             Some(name) => fail(
@@ -122,7 +119,7 @@ impl Given {
     }
 
     /// The distance between neighbours, at most so many widths of the noise.
-    fn shift(&mut self, width: &Rational, most: u32) -> Result<Rational, CliError> {
+    fn shift(&mut self, width: &Rational, most: u32) -> Result<Rational, Mistake> {
         let shift = self.or("shift", Rational::ONE)?;
         if magnitude(&shift) > width * Rational::from(most) {
             return fail(
@@ -133,7 +130,7 @@ impl Given {
         Ok(shift)
     }
 
-    fn uniform(&mut self) -> Result<Pair, CliError> {
+    fn uniform(&mut self) -> Result<Pair, Mistake> {
         let (lower, upper) = (self.required("lower")?, self.required("upper")?);
         let shift = self.or("shift", Rational::ONE)?;
         let law = |by: &Rational| Piecewise::uniform(&(&lower + by), &(&upper + by)).map(Law::from);
@@ -145,7 +142,7 @@ impl Given {
         )
     }
 
-    fn continuous(&mut self) -> Result<Pair, CliError> {
+    fn continuous(&mut self) -> Result<Pair, Mistake> {
         let scale = self.positive("scale")?;
         let shift = self.shift(&scale, MOST_SCALES)?;
         let (law, word): (fn(&Rational, &Rational) -> _, _) = if self.kind == Kind::Laplace {
@@ -158,7 +155,7 @@ impl Given {
         pair(law(&Rational::ZERO), law(&shift), words, &shift)
     }
 
-    fn gaussian(&mut self) -> Result<Pair, CliError> {
+    fn gaussian(&mut self) -> Result<Pair, Mistake> {
         let sigma = self.positive("sigma")?;
         let shift = self.shift(&sigma, MOST_DEVIATIONS)?;
         let law = |by: &Rational| Gaussian::new(by, &(&sigma * &sigma)).map(Law::from);
@@ -166,14 +163,14 @@ impl Given {
         pair(law(&Rational::ZERO), law(&shift), words, &shift)
     }
 
-    fn discrete_laplace(&mut self) -> Result<Pair, CliError> {
+    fn discrete_laplace(&mut self) -> Result<Pair, Mistake> {
         let scale = self.positive("scale")?;
         let words = format!("geometric noise of scale {}", shown(&scale));
         let noise = Lattice::discrete_laplace(&scale);
         self.on_grid(noise, &scale, MOST_SCALES, words)
     }
 
-    fn discrete_gaussian(&mut self) -> Result<Pair, CliError> {
+    fn discrete_gaussian(&mut self) -> Result<Pair, Mistake> {
         let sigma = self.positive("sigma")?;
         let words = format!("integer Gaussian noise of σ = {}", shown(&sigma));
         let noise = Lattice::discrete_gaussian(&(&sigma * &sigma));
@@ -182,20 +179,18 @@ impl Given {
 
     fn on_grid(
         &mut self,
-        noise: Result<Lattice, audit::Error>,
+        noise: Result<Lattice, Error>,
         width: &Rational,
         most: u32,
         words: String,
-    ) -> Result<Pair, CliError> {
+    ) -> Result<Pair, Mistake> {
         let spacing = match self.left.contains_key("spacing") {
             true => self.positive("spacing")?,
             false => Rational::ONE,
         };
         let offset = self.or("offset", Rational::ZERO)?;
         let shift = self.shift(&(width * &spacing), most)?;
-        let grid = noise
-            .and_then(|noise| noise.on_grid(&offset, &spacing))
-            .map_err(super::explained)?;
+        let grid = noise.and_then(|noise| noise.on_grid(&offset, &spacing))?;
         pair(
             Ok(grid.clone().into()),
             Ok(grid.shifted(&shift).into()),
@@ -204,7 +199,7 @@ impl Given {
         )
     }
 
-    fn randomized_response(&mut self) -> Result<Pair, CliError> {
+    fn randomized_response(&mut self) -> Result<Pair, Mistake> {
         let answers = self.or("answers", Rational::from(2u8))?;
         let count = u32::try_from(answers.floor()).unwrap_or(0);
         if !answers.is_int() || !(2..=MOST_ANSWERS).contains(&count) {
@@ -235,8 +230,8 @@ impl Given {
             }
         };
         Ok(Pair {
-            first: first.map_err(super::explained)?.into(),
-            second: second.map_err(super::explained)?.into(),
+            first: first?.into(),
+            second: second?.into(),
             words: format!(
                 "randomized response with {words} among {count} answers; neighbours give two of them"
             ),
@@ -244,11 +239,11 @@ impl Given {
     }
 }
 
-/// The laws of the report when the true answer is the first, and when it is the second.
-type Responses = [Result<Finite, audit::Error>; 2];
+/// The distributions of the report when the true answer is the first, and when it is the second.
+type Responses = [Result<Finite, Error>; 2];
 
 /// Between two answers, the true one with probability ½ + γ.
-fn response_by_gamma(gamma: &Rational, count: u32) -> Result<Responses, CliError> {
+fn response_by_gamma(gamma: &Rational, count: u32) -> Result<Responses, Mistake> {
     let half = ratio(1, 2);
     if *gamma < Rational::ZERO || *gamma > half {
         return fail("gamma must lie between 0 and 1/2", "1/4 gives ε = ln 3");
@@ -276,19 +271,19 @@ fn response_by_epsilon(epsilon: &Rational, count: u32) -> Responses {
 }
 
 fn pair(
-    first: Result<Law, audit::Error>,
-    second: Result<Law, audit::Error>,
+    first: Result<Law, Error>,
+    second: Result<Law, Error>,
     words: String,
     shift: &Rational,
-) -> Result<Pair, CliError> {
+) -> Result<Pair, Mistake> {
     Ok(Pair {
-        first: first.map_err(super::explained)?,
-        second: second.map_err(super::explained)?,
+        first: first?,
+        second: second?,
         words: format!("{words}; neighbours {} apart", shown(&magnitude(shift))),
     })
 }
 
-fn bounded(name: &str, value: Rational) -> Result<Rational, CliError> {
+fn bounded(name: &str, value: Rational) -> Result<Rational, Mistake> {
     if magnitude(&value) > Rational::from(LARGEST) {
         return fail(
             format!("{name} is larger than {LARGEST}"),
