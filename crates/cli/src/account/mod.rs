@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     #[command(flatten)]
-    question: question::Arguments,
+    question: question::QuestionArguments,
     /// What a group of so many is promised together, such as a family
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     group: Option<String>,

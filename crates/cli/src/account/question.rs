@@ -14,7 +14,7 @@ const LARGEST_EPSILON: u32 = 10_000;
 const LARGEST_COST: &str = "1e15";
 
 #[derive(clap::Args, Clone, Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct QuestionArguments {
     /// Ask for the ε at this δ [default: 1e-6, unless --epsilon is given]
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(arguments: &Arguments) -> Result<Self, CliError> {
+    pub(super) fn new(arguments: &QuestionArguments) -> Result<Self, CliError> {
         let mut asked = Self::default();
         asked.answers.delta = arguments.delta.as_deref().map(delta).transpose()?;
         asked.answers.epsilon = arguments
