@@ -7,7 +7,6 @@
 mod estimate;
 mod method;
 mod randomize;
-mod report;
 mod sheet;
 mod simulate;
 

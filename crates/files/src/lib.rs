@@ -2,6 +2,7 @@
 //!
 //! It is a crate of its own because reading text is what a question about a CSV file waits for: small, and built with all optimisation.
 
+#[cfg(feature = "csv")]
 pub mod csv;
 pub mod document;
 mod whole;

@@ -61,6 +61,17 @@ pub enum Error {
         "this ledger holds no charge for the saved run\nhint: resume it with the ledger and the plan that it began with; a new run is a new charge"
     )]
     NotCharged,
+    /// A list of answers that a survey cannot ask for.
+    #[error("the list of answers {what}\nhint: {hint}")]
+    BadAnswers {
+        /// What is wrong with it.
+        what: &'static str,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// γ where it has no meaning.
+    #[error("γ is for randomized response between two answers\nhint: say how much noise with ε instead")]
+    GammaIsBinary,
     /// A parameter outside its range.
     #[error("{what} must be {range}")]
     OutOfRange {

@@ -44,6 +44,7 @@ mod noisy_max;
 mod permute_and_flip;
 mod propose_test_release;
 mod quantile;
+mod questionnaire;
 mod randomized_response;
 mod release;
 mod request;
@@ -77,6 +78,9 @@ pub use noisy_max::NoisyMax;
 pub use permute_and_flip::PermuteAndFlip;
 pub use propose_test_release::ProposeTestRelease;
 pub use quantile::{Quantile, Quantiles};
+pub use questionnaire::{
+    LocalMechanism, LocalNoise, Questionnaire, SurveyReports, release_answers, respondent,
+};
 pub use randomized_response::RandomizedResponse;
 pub use release::Release;
 pub use request::Request;

@@ -1,12 +1,11 @@
 //! `survey estimate`: how common each answer is, from reports.
 
 use clap::Args;
-use mechanism::Estimate;
+use mechanism::{Estimate, Questionnaire};
 use std::path::PathBuf;
 
 use super::json_text;
-use super::method::{Method, MethodArguments, estimate_json};
-use super::report::Reports;
+use super::method::{MethodArguments, catch_all_words, estimate_json};
 use super::sheet::Sheet;
 use crate::terminal::{CliError, explained, fail, print, write_file_atomically};
 use ::report::{Column, Figure, Scale, Table};
@@ -51,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         .map_err(explained)?;
     let sheet = Sheet::read(&arguments.file)?;
     let column = sheet.column(&arguments.column)?;
-    let mut reports = Reports::new(&method).map_err(explained)?;
+    let mut reports = method.reports().map_err(explained)?;
     for (row, record) in (1u64..).zip(sheet.rows()) {
         if reports.push(record.field(column)).is_none() {
             return fail(
@@ -82,14 +81,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     })
 }
 
-fn text(method: &Method, estimates: &[Estimate], arguments: &Arguments, count: u64) -> String {
+fn text(method: &Questionnaire, estimates: &[Estimate], arguments: &Arguments, count: u64) -> String {
     let mut table = Table::new([
         Column::Left("answer"),
         Column::Right("estimate"),
         Column::Right("from"),
         Column::Right("to"),
     ]);
-    for (answer, estimate) in method.answers.iter().zip(estimates) {
+    for (answer, estimate) in method.answers().iter().zip(estimates) {
         // Three decimals are more than any survey is good for.
         let shown = |fraction: f64| format!("{fraction:.3}");
         table.row([
@@ -104,12 +103,12 @@ fn text(method: &Method, estimates: &[Estimate], arguments: &Arguments, count: u
          All intervals hold together with probability {}.\n{}\n",
         method.epsilon(),
         arguments.confidence,
-        method.catch_all_words(),
+        catch_all_words(method),
     )
 }
 
 fn json(
-    method: &Method,
+    method: &Questionnaire,
     estimates: &[Estimate],
     arguments: &Arguments,
     count: u64,
@@ -119,7 +118,7 @@ fn json(
         .half_width(count, arguments.confidence)
         .map_err(explained)?;
     let rows = method
-        .answers
+        .answers()
         .iter()
         .zip(estimates)
         .map(|(answer, estimate)| estimate_json(answer, estimate));
@@ -137,13 +136,13 @@ fn json(
 }
 
 /// Answers side by side, numbered, since an axis has numbers only.
-fn figure(method: &Method, estimates: &[Estimate], arguments: &Arguments) -> Figure {
+fn figure(method: &Questionnaire, estimates: &[Estimate], arguments: &Arguments) -> Figure {
     const NAMED: usize = 12;
-    let names = method.answers.iter().enumerate().take(NAMED);
+    let names = method.answers().iter().enumerate().take(NAMED);
     let mut legend: Vec<String> = names
         .map(|(index, answer)| format!("{} = {answer}", index + 1))
         .collect();
-    if method.answers.len() > NAMED {
+    if method.answers().len() > NAMED {
         legend.push("…".to_owned());
     }
     let place = |index: usize| index as f64 + 1.0;

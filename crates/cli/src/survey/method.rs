@@ -1,8 +1,9 @@
 //! How answers are randomized: the options that `randomize` and `estimate` must agree on.
 
-use accounting::{Epsilon, Neighbors, PrivacyUnit};
+use accounting::Epsilon;
 use clap::{Args, ValueEnum};
-use mechanism::{Estimate, Frequencies, LocalHashing, RandomizedResponse, UnaryEncoding};
+use exact::Rational;
+use mechanism::{Error, Estimate, LocalMechanism, LocalNoise, Questionnaire, RandomizedResponse};
 use std::fmt::Display;
 
 use crate::terminal::{CliError, explained, fail};
@@ -49,37 +50,22 @@ pub(super) enum Kind {
     LocalHashing,
 }
 
-/// A mechanism together with the names of the answers.
-#[derive(Clone, Debug)]
-pub(super) struct Method {
-    pub(super) answers: Vec<String>,
-    pub(super) mechanism: Randomizer,
-}
-
-/// One of the mechanisms.
-#[derive(Clone, Debug)]
-pub(super) enum Randomizer {
-    Response(RandomizedResponse),
-    Unary(UnaryEncoding),
-    Hashing(LocalHashing),
-}
-
-/// Whom every survey protects: the number of respondents is public, what each of them answered is not.
-pub(super) fn respondent() -> PrivacyUnit {
-    PrivacyUnit::new("respondent", Neighbors::ChangeOne)
-}
-
 impl NoiseArguments {
-    /// The binary mechanism these ask for, if they ask for γ.
-    pub(super) fn binary(&self) -> Result<Option<RandomizedResponse>, CliError> {
-        let Some(text) = &self.gamma else { return Ok(None) };
-        let gamma = exact::parse_decimal(text).or_else(|cause| {
+    /// The γ these ask for, if they do.
+    fn gamma(&self) -> Result<Option<Rational>, CliError> {
+        let parsed = self.gamma.as_deref().map(exact::parse_decimal).transpose();
+        parsed.or_else(|cause| {
             fail(
                 format!("--gamma is {}", first_line(cause)),
                 "write it as 0.25 or 1/4",
             )
-        })?;
-        RandomizedResponse::binary(&gamma).map(Some).map_err(explained)
+        })
+    }
+
+    /// The binary mechanism these ask for, if they ask for γ.
+    pub(super) fn binary(&self) -> Result<Option<RandomizedResponse>, CliError> {
+        let response = self.gamma()?.as_ref().map(RandomizedResponse::binary);
+        response.transpose().map_err(explained)
     }
 
     /// The ε these ask for, if they do.
@@ -98,66 +84,31 @@ fn first_line(error: impl Display) -> String {
 
 impl MethodArguments {
     /// Checks the options and builds the mechanism.
-    pub(super) fn method(&self) -> Result<Method, CliError> {
-        let answers: Vec<String> = self
-            .answers
-            .iter()
-            .map(|answer| answer.trim().to_owned())
-            .collect();
-        if answers.iter().any(String::is_empty) {
-            return fail("--answers has an empty answer", "write it like --answers yes,no");
-        }
-        if answers.iter().any(|answer| answer.contains(['\n', '\r'])) {
-            return fail(
-                "--answers has a line break in an answer",
-                "every report is one line, so an answer must fit on one",
-            );
-        }
-        let mut sorted = answers.clone();
-        sorted.sort();
-        sorted.dedup();
-        if sorted.len() < answers.len() {
-            return fail(
-                "--answers names an answer twice",
-                "every answer must be different",
-            );
-        }
-        let count = u32::try_from(answers.len()).unwrap_or(u32::MAX);
-        if count < 2 {
-            return fail(
-                "--answers names fewer than two answers",
-                "write it like --answers yes,no",
-            );
-        }
-        Ok(Method {
-            mechanism: self.randomizer(count)?,
-            answers,
-        })
-    }
-
-    fn randomizer(&self, answers: u32) -> Result<Randomizer, CliError> {
-        if let Some(response) = self.noise.binary()? {
-            if self.mechanism != Kind::RandomizedResponse || answers != 2 {
+    pub(super) fn method(&self) -> Result<Questionnaire, CliError> {
+        let noise = match (self.noise.gamma()?, self.noise.epsilon()?) {
+            (Some(gamma), _) => LocalNoise::Gamma(gamma),
+            (None, Some(epsilon)) => LocalNoise::Epsilon(epsilon),
+            (None, None) => {
                 return fail(
-                    "--gamma is for randomized response between two answers",
-                    "say how much noise with --epsilon instead",
+                    "how much noise?",
+                    "give --epsilon 1, or --gamma 0.25 for two answers",
                 );
             }
-            return Ok(Randomizer::Response(response));
-        }
-        let Some(epsilon) = self.noise.epsilon()? else {
-            return fail(
-                "how much noise?",
-                "give --epsilon 1, or --gamma 0.25 for two answers",
-            );
         };
-        match self.mechanism {
-            Kind::RandomizedResponse => RandomizedResponse::new(epsilon, answers).map(Randomizer::Response),
-            Kind::Unary => UnaryEncoding::optimized(epsilon, answers).map(Randomizer::Unary),
-            Kind::UnarySymmetric => UnaryEncoding::symmetric(epsilon, answers).map(Randomizer::Unary),
-            Kind::LocalHashing => LocalHashing::new(epsilon, answers).map(Randomizer::Hashing),
-        }
-        .map_err(explained)
+        let mechanism = match self.mechanism {
+            Kind::RandomizedResponse => LocalMechanism::RandomizedResponse,
+            Kind::Unary => LocalMechanism::Unary,
+            Kind::UnarySymmetric => LocalMechanism::UnarySymmetric,
+            Kind::LocalHashing => LocalMechanism::LocalHashing,
+        };
+        Questionnaire::new(self.answers.clone(), mechanism, &noise).or_else(|error| match error {
+            Error::BadAnswers { what, hint } => fail(format!("--answers {what}"), hint),
+            Error::GammaIsBinary => fail(
+                "--gamma is for randomized response between two answers",
+                "say how much noise with --epsilon instead",
+            ),
+            other => Err(explained(other)),
+        })
     }
 
     /// The mechanism as it is written on the command line.
@@ -171,44 +122,16 @@ impl MethodArguments {
 /// So many answers are named in a sentence.
 const MOST_NAMED: usize = 12;
 
-impl Method {
-    /// What an answer counts as that is none of the possible ones.
-    pub(super) fn catch_all(&self) -> &str {
-        self.answers.last().map_or("", String::as_str)
-    }
-
-    /// The same as a sentence. It is told in every run, whatever the answers are.
-    pub(super) fn catch_all_words(&self) -> String {
-        let more = if self.answers.len() > MOST_NAMED {
-            ", …"
-        } else {
-            ""
-        };
-        let named: Vec<&str> = self.answers.iter().take(MOST_NAMED).map(String::as_str).collect();
-        format!(
-            "Answers other than {}{more}, spelled exactly so, count as `{}`.",
-            named.join(", "),
-            self.catch_all()
-        )
-    }
-
-    /// Its ε.
-    pub(super) fn epsilon(&self) -> &Epsilon {
-        match &self.mechanism {
-            Randomizer::Response(response) => response.epsilon(),
-            Randomizer::Unary(encoding) => encoding.epsilon(),
-            Randomizer::Hashing(hashing) => hashing.epsilon(),
-        }
-    }
-
-    /// What n reports tell.
-    pub(super) fn frequencies(&self) -> &Frequencies {
-        match &self.mechanism {
-            Randomizer::Response(response) => response.frequencies(),
-            Randomizer::Unary(encoding) => encoding.frequencies(),
-            Randomizer::Hashing(hashing) => hashing.frequencies(),
-        }
-    }
+/// What an answer counts as that is none of the possible ones, as a sentence. It is said in every run, whatever the answers are.
+pub(super) fn catch_all_words(method: &Questionnaire) -> String {
+    let answers = method.answers();
+    let more = if answers.len() > MOST_NAMED { ", …" } else { "" };
+    let named: Vec<&str> = answers.iter().take(MOST_NAMED).map(String::as_str).collect();
+    format!(
+        "Answers other than {}{more}, spelled exactly so, count as `{}`.",
+        named.join(", "),
+        method.catch_all()
+    )
 }
 
 /// An estimate as JSON.

@@ -2,13 +2,12 @@
 
 use clap::Args;
 use csv::{ByteRecord, Writer};
-use mechanism::{Receipt, Sensitive};
+use mechanism::{Questionnaire, Receipt, Sensitive};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::json_text;
-use super::method::{Method, MethodArguments};
-use super::report::{numbers, randomize};
+use super::method::{MethodArguments, catch_all_words};
 use super::sheet::{Row, Sheet};
 use crate::terminal::{CliError, explained, fail, print, print_bytes, write_file_atomically};
 use ::report::significant;
@@ -97,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             "write the reports to another file",
         );
     }
-    let numbers = numbers(&method.answers);
+    let numbers = method.numbers();
     let catch_all = numbers[method.catch_all().as_bytes()];
     let number = |row: Row| {
         let answer = row.field(column).trim_ascii();
@@ -114,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         );
     }
     let purpose = format!("survey of column `{}`", arguments.column);
-    let (reports, receipt) = randomize(&method, answers, &purpose).map_err(explained)?;
+    let (reports, receipt) = method.randomize(answers, &purpose).map_err(explained)?;
     let text = written(arguments, &sheet, column, &kept, &reports)?;
     let done = Done {
         arguments,
@@ -179,7 +178,7 @@ fn written(
 /// What was done.
 struct Done<'run> {
     arguments: &'run Arguments,
-    method: &'run Method,
+    method: &'run Questionnaire,
     receipt: &'run Receipt,
     count: u64,
 }
@@ -206,7 +205,7 @@ impl Done<'_> {
              Estimates from them will be off by at most {} (all of them together, with probability {CONFIDENCE}).\n",
             self.count,
             self.receipt.charge.guarantee,
-            self.method.catch_all_words(),
+            catch_all_words(self.method),
             significant(self.half_width()?, 2),
         ))
     }
@@ -219,7 +218,7 @@ impl Done<'_> {
             "kept": self.arguments.keep,
             "output": self.arguments.output.as_ref().map(|path| path.display().to_string()),
             "mechanism": self.arguments.method.mechanism_name(),
-            "answers": self.method.answers,
+            "answers": self.method.answers(),
             "other_answers_count_as": self.method.catch_all(),
             "epsilon": self.method.epsilon().to_string(),
             "guarantee": self.receipt.charge.guarantee.to_string(),

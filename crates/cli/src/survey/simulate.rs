@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use super::json_text;
 use super::method::NoiseArguments;
-use super::report::release;
 use crate::terminal::{CliError, Progress, explained, fail, print, write_file_atomically};
 use ::report::{Column, Figure, Scale, Table, significant};
 
@@ -109,7 +108,8 @@ fn simulate(arguments: &Arguments) -> Result<Outcome, CliError> {
             .map(|respondent| u32::from(respondent % people < yes))
             .collect();
         // Every respondent takes part in one survey only, so each batch is on an account of its own.
-        let (reports, _) = release(&response, Sensitive::new(answers), "simulation").map_err(explained)?;
+        let (reports, _) = mechanism::release_answers(&response, Sensitive::new(answers), "simulation")
+            .map_err(explained)?;
         for (respondent, report) in (asked..last).zip(reports) {
             reported_yes += u64::from(report);
             if (respondent + 1) % people == 0 {
