@@ -1,9 +1,9 @@
 //! What was spent, charge by charge.
 
-use super::spent::{Spent, composed, epsilon_of, plus};
 use crate::account::figure::counts;
 use crate::terminal::{CliError, Progress, fail};
 use accounting::{Accountant, Epsilon, Event, Promise};
+use ledger::{Spent, composed, epsilon_of, plus};
 use report::{Figure, Scale};
 
 /// ε after each charge, by sums and by the best proof, and where the budget ends.

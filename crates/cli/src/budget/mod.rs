@@ -6,18 +6,15 @@
 //! ```
 
 mod figure;
-mod moment;
 mod report;
-mod spent;
 
 use crate::account::figure as account_figure;
 use crate::dataset::{AnalystArguments, CatalogArguments};
 use crate::outputs;
 use crate::terminal::{self, CliError, exit_code, explained, fail};
 use clap::{Args, Subcommand};
-use ledger::{Head, Place, Store};
+use ledger::{Head, Place, Spent, Store};
 use serde_json::json;
-use spent::Spent;
 use sql::blocking::Dataset;
 use std::path::PathBuf;
 
@@ -150,13 +147,16 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
     let spent = match &arguments.which.ledger {
         Some(path) => {
             outputs::check_ledger(path, &written)?;
-            Spent::of_file(path, &analyst)?
+            Spent::of_file(path, &analyst)
+                .map_err(broken)?
+                .ok_or_else(missing)?
         }
         None => {
             let catalog = &arguments.which.catalog;
             let dataset = catalog.open(arguments.json)?;
             outputs::check(&dataset, &catalog.path(true)?, &[], &written)?;
-            Spent::of(&dataset, &analyst)?
+            let rules = dataset.rules().map_err(explained)?;
+            Spent::at(&dataset.place(), &rules, &dataset.catalog().name, &analyst).map_err(broken)?
         }
     };
     terminal::print(&if arguments.json {

@@ -1,11 +1,10 @@
 //! What was spent, told to a person or to a program.
 
-use super::moment::utc;
-use super::spent::{Spent, epsilon_of};
 use crate::account::report::{first_line, full_name, short_promise};
 use crate::train::TRAINING;
 use accounting::{Accountant, Delta, Epsilon, Promise};
 use exact::{decimal_at_least, format_decimal, to_f64_nearest};
+use ledger::{Spent, epsilon_of, utc};
 use report::{Column, Table, cut, significant};
 use serde_json::{Value, json};
 

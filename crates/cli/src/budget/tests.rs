@@ -1,11 +1,10 @@
 //! What was spent as people and programs read it.
 
-use super::spent::Spent;
 use super::{broken, figure, kept_head, report};
 use accounting::{
     Accountant, Budget, Delta, Epsilon, Error, Event, Guarantee, Neighbors, PrivacyUnit, Promise,
 };
-use ledger::{Entry, Left, Rules};
+use ledger::{Entry, Left, Rules, Spent};
 
 fn epsilon(text: &str) -> Epsilon {
     Epsilon::parse(text).unwrap()

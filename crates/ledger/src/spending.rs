@@ -1,0 +1,219 @@
+//! What a ledger says was spent, by every way of counting.
+
+use crate::{Analyst, Entry, Error, Left, Place, Rules, Store, Verified};
+use accounting::{Accountant, Delta, Epsilon, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Everything that was spent, by whom, what it guarantees together, and what is left.
+///
+/// ```
+/// use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
+/// use ledger::{Place, Rules, Spent};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let place = Place::File(directory.path().join("ledger.db"));
+/// let person = PrivacyUnit::new("person", Neighbors::AddRemove);
+/// let rules = Rules::new(Budget::new(Promise::Pure(Epsilon::parse("1")?), person));
+/// let spent = Spent::at(&place, &rules, "clinic", "ann")?;
+/// assert!(spent.charges.is_empty());
+/// assert_eq!(spent.left.epsilon, Epsilon::parse("1")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Spent {
+    /// The dataset's name.
+    pub dataset: String,
+    /// The rules in force.
+    pub rules: Rules,
+    /// The catalog's, where they are others.
+    pub other_rules: Option<Rules>,
+    /// Every charge, in order.
+    pub charges: Vec<Entry>,
+    /// Who asks.
+    pub analyst: String,
+    /// What they may spend.
+    pub left: Left,
+    /// What everybody who spent something may spend, as an ε of one further release.
+    pub left_of: BTreeMap<String, Epsilon>,
+    /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing to say.
+    pub accountants: Vec<(Accountant, Result<Epsilon, accounting::Error>)>,
+    /// The same for questions chosen after seeing answers, without a limit fixed in advance.
+    pub odometer: Result<Epsilon, accounting::Error>,
+    /// What checking the whole chain found, where that was done.
+    pub verified: Option<Verified>,
+}
+
+/// What one analyst spent.
+#[derive(Debug, PartialEq)]
+pub struct SpentByAnalyst {
+    /// How many charges.
+    pub charges: u64,
+    /// Sums; `None` where promises of different kinds do not add up.
+    pub sum: Option<Promise>,
+}
+
+impl Spent {
+    /// Reads a ledger by itself, and checks all of it: nobody else vouches for it. `None` where there is no ledger.
+    pub fn of_file(path: &Path, analyst: &str) -> Result<Option<Self>, Error> {
+        let Some(mut store) = Store::open_existing(&Place::File(path.to_owned()))? else {
+            return Ok(None);
+        };
+        let verified = store.verify()?;
+        let mut spent = Self::of_store(&mut store, path.display().to_string(), analyst)?;
+        spent.verified = Some(verified);
+        Ok(Some(spent))
+    }
+
+    /// Reads the ledger of a dataset, which is not made if it is not there. `stated` are the rules that the dataset's catalog states.
+    pub fn at(place: &Place, stated: &Rules, dataset: &str, analyst: &str) -> Result<Self, Error> {
+        let name = dataset.to_owned();
+        let mut spent = match Store::open_existing(place)? {
+            Some(mut store) => {
+                store.check_not_rewound()?;
+                Self::of_store(&mut store, name, analyst)?
+            }
+            None => Self::count(
+                name,
+                stated.clone(),
+                Vec::new(),
+                analyst,
+                untouched(stated, analyst)?,
+            ),
+        };
+        spent.other_rules = (*stated != spent.rules).then(|| stated.clone());
+        Ok(spent)
+    }
+
+    fn of_store(store: &mut Store, dataset: String, analyst: &str) -> Result<Self, Error> {
+        let charges = store.charges()?;
+        let left = store.left(analyst)?;
+        let left_of = left_of(store, &charges);
+        let mut spent = Self::count(dataset, store.rules().clone(), charges, analyst, left);
+        spent.left_of = left_of;
+        Ok(spent)
+    }
+
+    /// Asks every accountant.
+    fn count(dataset: String, rules: Rules, charges: Vec<Entry>, analyst: &str, left: Left) -> Self {
+        let delta = delta_of(&rules);
+        let unit = rules.budget.unit().clone();
+        let events: Vec<&Event> = charges.iter().map(|charge| &charge.event).collect();
+        let all = composed(&events);
+        let accountants = Accountant::ALL
+            .into_iter()
+            .map(|accountant| (accountant, accountant.epsilon(&all, &unit, &delta)))
+            .collect();
+        let odometer = odometer(&events, &rules, &delta, &unit);
+        Self {
+            dataset,
+            other_rules: None,
+            rules,
+            charges,
+            // As the ledger calls them; one without a name was refused before.
+            analyst: Analyst::named(analyst).map_or(String::new(), |analyst| analyst.name().to_owned()),
+            left,
+            left_of: BTreeMap::new(),
+            accountants,
+            odometer,
+            verified: None,
+        }
+    }
+
+    /// The δ at which everything is stated.
+    pub fn delta(&self) -> Delta {
+        delta_of(&self.rules)
+    }
+
+    /// What each analyst spent, by name.
+    pub fn analysts(&self) -> BTreeMap<&str, SpentByAnalyst> {
+        let mut analysts = BTreeMap::new();
+        for charge in &self.charges {
+            let analyst = analysts.entry(charge.analyst.as_str()).or_insert(SpentByAnalyst {
+                charges: 0,
+                sum: Some(Promise::Pure(Epsilon::ZERO)),
+            });
+            analyst.charges += 1;
+            analyst.sum = analyst.sum.take().and_then(|sum| plus(&sum, charge));
+        }
+        analysts
+    }
+
+    /// Everything spent as one ε that holds for questions chosen after seeing answers, whenever one looks: the odometer's, or the sum where it has nothing to say.
+    pub fn so_far(&self) -> Option<Epsilon> {
+        let sum = self.sum();
+        let sum = sum.as_ref().and_then(epsilon_of).cloned();
+        self.odometer.as_ref().ok().cloned().or(sum)
+    }
+
+    /// Everything spent, by sums.
+    pub fn sum(&self) -> Option<Promise> {
+        let nothing = Promise::Pure(Epsilon::ZERO);
+        self.charges
+            .iter()
+            .try_fold(nothing, |sum, charge| plus(&sum, charge))
+    }
+}
+
+/// A sum of promises and one charge more; `None` where promises of different kinds do not add up.
+pub fn plus(sum: &Promise, charge: &Entry) -> Option<Promise> {
+    sum.compose(charge.guarantee.promise()).ok()
+}
+
+/// The ε of a promise that has one.
+pub fn epsilon_of(promise: &Promise) -> Option<&Epsilon> {
+    match promise {
+        Promise::Pure(epsilon) | Promise::Approximate(epsilon, _) => Some(epsilon),
+        Promise::Concentrated(_) => None,
+    }
+}
+
+/// All of these events as one.
+pub fn composed(events: &[&Event]) -> Event {
+    Event::Composed(events.iter().map(|event| (*event).clone()).collect())
+}
+
+fn delta_of(rules: &Rules) -> Delta {
+    match rules.budget.limit() {
+        Promise::Approximate(_, delta) => delta.clone(),
+        Promise::Pure(_) | Promise::Concentrated(_) => Delta::ZERO,
+    }
+}
+
+fn odometer(
+    events: &[&Event],
+    rules: &Rules,
+    delta: &Delta,
+    unit: &PrivacyUnit,
+) -> Result<Epsilon, accounting::Error> {
+    let Some(target) = epsilon_of(rules.budget.limit()) else {
+        return Err(accounting::Error::NeedsDelta);
+    };
+    let orders = RenyiOrders::suited_to(target, delta)?;
+    let mut odometer = RenyiOdometer::new(delta.clone(), unit.clone(), orders);
+    for event in events {
+        odometer.charge(event)?;
+    }
+    Ok(odometer.epsilon())
+}
+
+/// What may be spent by whoever spent something.
+fn left_of(store: &mut Store, charges: &[Entry]) -> BTreeMap<String, Epsilon> {
+    let names: BTreeSet<&str> = charges.iter().map(|charge| charge.analyst.as_str()).collect();
+    let left = names
+        .into_iter()
+        .map(|name| Some((name.to_owned(), store.left(name).ok()?.epsilon)));
+    left.flatten().collect()
+}
+
+/// What may be spent before anything was: asked of a ledger of its own, because the real one is made by the first query.
+fn untouched(rules: &Rules, analyst: &str) -> Result<Left, Error> {
+    let folder = tempfile::tempdir().map_err(|cause| {
+        Error::unusable(
+            format!("there is no place for temporary files: {}", cause.kind()),
+            "set TMPDIR to a folder that you may write to",
+        )
+    })?;
+    let mut store = Store::open(&Place::File(folder.path().join("ledger")), rules)?;
+    store.left(analyst)
+}
