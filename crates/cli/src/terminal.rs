@@ -117,6 +117,18 @@ impl From<files::document::Mistake> for CliError {
     }
 }
 
+impl From<experiments::people::Error> for CliError {
+    fn from(error: experiments::people::Error) -> Self {
+        explained(error)
+    }
+}
+
+impl From<experiments::memorization::Error> for CliError {
+    fn from(error: experiments::memorization::Error) -> Self {
+        explained(error)
+    }
+}
+
 /// An error of one of our crates, which has its hint in its text. Parameters are in it at most, never data.
 pub(crate) fn explained(error: impl fmt::Display) -> CliError {
     let text = error.to_string();

@@ -8,6 +8,8 @@
 //! ```
 
 pub mod claims;
+pub mod memorization;
 mod observed_model;
+pub mod people;
 
 pub use observed_model::ObservedModel;

@@ -3,11 +3,11 @@
 mod deniable;
 mod report;
 
-use super::people::age;
 use crate::account::figure;
 use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
 use accounting::Epsilon;
 use attack::averaging::{Course, Forgetful, Question, campaign, mean_errors};
+use experiments::people::age;
 use noise::Seeded;
 use std::path::PathBuf;
 

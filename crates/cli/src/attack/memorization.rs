@@ -2,18 +2,15 @@
 
 mod across;
 mod report;
-mod side_by_side;
-mod study;
 
 use super::told::Outputs;
 use crate::compute::{DeviceName, cuda, processors};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::{Delta, Epsilon};
 use device::Cpu;
+use experiments::memorization::{Experiment, Run, side_by_side};
 use report::Report;
-use side_by_side::side_by_side;
 use std::path::PathBuf;
-use study::Wanted;
 use train::case_study::{Recipe, Study};
 use train::text::{Digits, Vocabulary, made_up_text, read_text};
 
@@ -79,7 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         );
     }
     let interrupt = Interrupt::listen();
-    let all: Vec<Wanted> = {
+    let all: Vec<Experiment> = {
         let progress = arguments.outputs.progress("planting secrets", arguments.seeds);
         let seeds = arguments.seed..arguments.seed.saturating_add(arguments.seeds);
         seeds
@@ -95,15 +92,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         let steps = all.iter().flat_map(|wanted| &wanted.arms).map(|arm| arm.steps);
         let progress = arguments.outputs.progress("training", steps.sum());
         let threads = arguments.threads.unwrap_or_else(processors);
+        let step = || progress.advance(1);
+        let stopped = || interrupt.was_pressed();
         match arguments.device {
             DeviceName::Cpu => {
-                let cpu = || Ok(Cpu::<f32>::default());
-                side_by_side(&all, threads, cpu, &progress, &interrupt)
+                let cpu = || Ok::<_, CliError>(Cpu::<f32>::default());
+                side_by_side(&all, threads, cpu, &step, &stopped)
             }
-            DeviceName::Cuda => side_by_side(&all, threads, cuda, &progress, &interrupt),
+            DeviceName::Cuda => side_by_side(&all, threads, cuda, &step, &stopped),
         }?
     };
-    let runs = all.iter().zip(asked).map(|(wanted, asked)| report::Run {
+    let runs = all.iter().zip(asked).map(|(wanted, asked)| Run {
         seed: wanted.seed,
         rows: wanted.data.training.len(),
         copies: wanted.study.copies,
@@ -120,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 impl Arguments {
-    fn wanted(&self, seed: u64) -> Result<Wanted, CliError> {
+    fn wanted(&self, seed: u64) -> Result<Experiment, CliError> {
         let factor = if self.full { 1 } else { self.scale };
         let mut study = Study::smaller(seed, factor);
         // As many copies as in the published study, whatever the size, as long as they are few: what is learned by heart depends on how often it was seen.
@@ -158,7 +157,7 @@ impl Arguments {
             &delta,
         )
         .map_err(explained)?;
-        Ok(Wanted {
+        Ok(Experiment {
             arms: vec![
                 shorter(Recipe::ordinary()),
                 shorter(Recipe::of_the_paper()),

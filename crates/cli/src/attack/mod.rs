@@ -5,7 +5,6 @@ mod bits;
 mod linkage;
 mod membership;
 mod memorization;
-mod people;
 mod reconstruct;
 mod table;
 mod told;

@@ -1,11 +1,11 @@
 //! The same questions, asked of private SQL.
 
-use super::super::people::People;
 use super::{Arguments, Fared, Plan, Singled};
 use crate::terminal::{CliError, Interrupt, Progress, explained};
 use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::{Counter, Reply, campaign, difference};
 use exact::{Rational, ratio};
+use experiments::people::People;
 use ledger::Store;
 
 /// Private SQL as a counter: what every account asks is charged to one ledger.
@@ -19,12 +19,10 @@ impl Counter for Private<'_> {
     type Error = CliError;
 
     fn ask(&mut self, account: usize, question: &str) -> Result<Reply, CliError> {
-        self.people.ask(
-            &mut self.store,
-            &format!("account-{account}"),
-            question,
-            self.epsilon,
-        )
+        let analyst = format!("account-{account}");
+        Ok(self
+            .people
+            .ask(&mut self.store, &analyst, question, self.epsilon)?)
     }
 }
 

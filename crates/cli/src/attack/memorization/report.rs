@@ -2,20 +2,11 @@
 
 use super::super::told::{Told, percent};
 use super::across;
-use super::study::Asked;
 use attack::memorization::{Rank, Summary};
+use experiments::memorization::{self, Measured, Run};
 use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::json;
 use std::fmt::Write as _;
-
-/// One seed.
-pub(super) struct Run {
-    pub(super) seed: u64,
-    pub(super) rows: usize,
-    pub(super) copies: usize,
-    pub(super) unigram: f64,
-    pub(super) asked: Vec<Asked>,
-}
 
 /// All of them.
 pub(super) struct Report {
@@ -33,7 +24,7 @@ fn rank(rank: Rank) -> String {
     }
 }
 
-fn epsilon(asked: &Asked) -> String {
+fn epsilon(asked: &Measured) -> String {
     asked
         .epsilon
         .map_or_else(|| "∞".to_owned(), |epsilon| significant(epsilon, 4))
@@ -76,17 +67,17 @@ impl Report {
                 )
             }));
         }
-        let across = across::across(&self.runs);
-        text.push_str(&across::text(&across, self.runs.len()));
-        rows.extend(across.iter().filter(|model| model.seeds > 1).map(|model| {
+        let found = memorization::across(&self.runs);
+        text.push_str(&across::text(&found, self.runs.len()));
+        rows.extend(found.iter().filter(|model| model.seeds > 1).map(|model| {
             Row::new(
                 format!("{} seeds", model.seeds),
                 model.name.clone(),
                 "median (range)",
                 format!(
                     "PIN's rank {}, perplexity {}",
-                    model.rank.counted(),
-                    model.perplexity.words(4)
+                    across::counted(&model.rank),
+                    across::spread(&model.perplexity, 4)
                 ),
                 true,
             )
@@ -101,7 +92,7 @@ impl Report {
                 "delta": self.delta,
                 "stopped": self.stopped,
                 "seeds": self.runs.len(),
-                "across_seeds": across,
+                "across_seeds": found,
                 "runs": self.runs.iter().map(|run| json!({
                     "seed": run.seed,
                     "rows": run.rows,
@@ -115,7 +106,7 @@ impl Report {
                            A model that learned nothing hides every secret, so ranks are to be compared at equal usefulness."
                 .to_owned(),
             rows,
-            figures: self.figure().into_iter().chain(across::figure(&across)).collect(),
+            figures: self.figure().into_iter().chain(across::figure(&found)).collect(),
         }
     }
 
@@ -198,7 +189,7 @@ impl Report {
 }
 
 /// The paper's table of one model.
-fn likeliest(asked: &Asked) -> String {
+fn likeliest(asked: &Measured) -> String {
     let mut table = Table::new([
         Column::Right("rank"),
         Column::Left("PIN"),

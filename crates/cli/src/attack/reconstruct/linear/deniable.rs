@@ -1,12 +1,12 @@
 //! The same attack through private SQL, until the ledger refuses.
 
-use super::super::super::people::People;
 use super::{Ledger, Plan, Promise, Row, stream, unusable};
 use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
 use accounting::{Epsilon, Event, Grid, Neighbors, Ratio};
 use attack::averaging::Reply;
 use attack::linear::{Oracle, Queries, Subset, estimate, interrogate, right, rounded, secrets};
 use exact::{Rational, ratio};
+use experiments::people::People;
 use ledger::Store;
 use std::fmt::Write as _;
 

@@ -1,12 +1,12 @@
 //! The arms of the study, trained and asked.
 
-use crate::terminal::{CliError, explained};
+use super::Error;
+use crate::ObservedModel;
 use accounting::{Delta, Epsilon, Promise};
 use attack::memorization::{
     Allowed, Candidates, Line, Rank, Ranking, Remembered, Summary, allowed, rank_all, remembered,
 };
 use device::Device;
-use experiments::ObservedModel;
 use serde::Serialize;
 use train::case_study::{
     Data, Language, Learner, Privacy, Progress, Recipe, Snapshot, Study, Trained, predict, train,
@@ -30,55 +30,69 @@ const NETWORK: Network = Network::Lstm {
 };
 
 /// What is to be trained.
-pub(super) struct Wanted {
-    pub(super) study: Study,
-    pub(super) data: Data,
-    pub(super) arms: Vec<Recipe>,
-    pub(super) delta: Delta,
-    pub(super) seed: u64,
+pub struct Experiment {
+    /// What is planted, and how often.
+    pub study: Study,
+    /// The text.
+    pub data: Data,
+    /// How each model is trained.
+    pub arms: Vec<Recipe>,
+    /// The δ of all arms.
+    pub delta: Delta,
+    /// Where everything random starts from.
+    pub seed: u64,
 }
 
 /// One model, asked.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Asked {
-    pub(super) name: String,
-    pub(super) steps: u64,
+pub struct Measured {
+    /// What the model is called.
+    pub name: String,
+    /// The steps it took.
+    pub steps: u64,
     /// Stopped before all its steps were taken.
-    pub(super) unfinished: bool,
+    pub unfinished: bool,
     /// ε for one row, at the study's δ; `None` without privacy.
-    pub(super) epsilon: Option<f64>,
+    pub epsilon: Option<f64>,
     /// On text that it has not seen.
-    pub(super) perplexity: f64,
-    pub(super) accuracy: Option<f64>,
-    /// The planted PIN among all, and among those of as many tokens.
-    pub(super) rank: Rank,
-    pub(super) rank_among_equals: Rank,
-    pub(super) pin_perplexity: f64,
-    pub(super) table: Vec<Line>,
+    pub perplexity: f64,
+    /// How often its first guess of a word is right.
+    pub accuracy: Option<f64>,
+    /// The planted PIN among all.
+    pub rank: Rank,
+    /// The planted PIN among those of as many tokens.
+    pub rank_among_equals: Rank,
+    /// Its perplexity.
+    pub pin_perplexity: f64,
+    /// The likeliest PINs.
+    pub table: Vec<Line>,
     /// Random PINs of other owners, by how often they are in the text.
-    pub(super) others: Vec<Others>,
+    pub others: Vec<Others>,
     /// What (ε, δ) allows, by copies; empty without privacy.
-    pub(super) allowed: Vec<Allowed>,
+    pub allowed: Vec<Allowed>,
 }
 
 /// Random PINs that are in the text so often.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Others {
-    pub(super) copies: usize,
-    pub(super) exposure: Summary,
-    pub(super) remembered: Remembered,
+pub struct Others {
+    /// So often.
+    pub copies: usize,
+    /// How exposed they are, in bits.
+    pub exposure: Summary,
+    /// Whether that can be chance.
+    pub remembered: Remembered,
 }
 
 type Model<D> = Language<D, AnyLanguageModel<D>>;
 
-impl Wanted {
+impl Experiment {
     /// Trains one arm; `watch` is asked after each step whether to go on.
-    pub(super) fn train<D: Device<Scalar = f32> + 'static>(
+    pub fn train<D: Device<Scalar = f32> + 'static>(
         &self,
         arm: &Recipe,
         device: &D,
         watch: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Trained, CliError> {
+    ) -> Result<Trained, Error> {
         let network = self.network(device)?;
         match arm.privacy {
             Privacy::Records { .. } => train_by_plan(
@@ -90,7 +104,7 @@ impl Wanted {
                 self.seed,
                 watch,
             )
-            .map_err(explained),
+            .map_err(Error::from),
             Privacy::None | Privacy::Microbatches { .. } => {
                 let mut model = Language::new(device.clone(), network);
                 Ok(train(&mut model, &self.data, arm, self.seed, watch))
@@ -99,11 +113,11 @@ impl Wanted {
     }
 
     /// Asks every arm that was trained, and the ordinary one also as it was when it was no more useful than the others.
-    pub(super) fn ask_all<D: Device<Scalar = f32> + 'static>(
+    pub fn ask_all<D: Device<Scalar = f32> + 'static>(
         &self,
         arms: &[Trained],
         device: &D,
-    ) -> Result<Vec<Asked>, CliError> {
+    ) -> Result<Vec<Measured>, Error> {
         let mut model = Language::new(device.clone(), self.network(device)?);
         let ordinary = arms.iter().find(|arm| arm.recipe.privacy == Privacy::None);
         let mut asked = Vec::new();
@@ -128,13 +142,8 @@ impl Wanted {
         Ok(asked)
     }
 
-    fn network<D: Device<Scalar = f32> + 'static>(
-        &self,
-        device: &D,
-    ) -> Result<AnyLanguageModel<D>, CliError> {
-        NETWORK
-            .build(device.clone(), self.data.vocabulary.len())
-            .map_err(explained)
+    fn network<D: Device<Scalar = f32> + 'static>(&self, device: &D) -> Result<AnyLanguageModel<D>, Error> {
+        Ok(NETWORK.build(device.clone(), self.data.vocabulary.len())?)
     }
 
     fn ask<D: Device<Scalar = f32> + 'static>(
@@ -144,11 +153,11 @@ impl Wanted {
         name: &str,
         snapshot: &Snapshot,
         whole: bool,
-    ) -> Result<Asked, CliError> {
+    ) -> Result<Measured, Error> {
         let vocabulary = &self.data.vocabulary;
         model.load(&snapshot.weights);
         let accuracy = predict(model, &self.data.validation.clone().first(ACCURACY_ROWS), true).accuracy();
-        let candidates = Candidates::pins(4, |pin| vocabulary.encode(pin)).map_err(explained)?;
+        let candidates = Candidates::pins(4, |pin| vocabulary.encode(pin))?;
         let mut ranking = |prefix: &str| -> Ranking {
             rank_all(
                 &mut ObservedModel(model),
@@ -159,8 +168,7 @@ impl Wanted {
         };
         let own = ranking(&self.study.prefix);
         let pin = &self.study.pin;
-        let missing =
-            || CliError::bad_input("the planted PIN has four digits").with_hint("3456 is the paper's");
+        let missing = || Error::NoSuchPin;
         let mut by_copies: std::collections::BTreeMap<usize, Vec<Rank>> = Default::default();
         for other in &self.data.others {
             // Among equals: a shorter spelling of some PINs is no memory of them.
@@ -176,20 +184,14 @@ impl Wanted {
                 remembered: remembered(&ranks),
             })
         });
-        let event = arm
-            .event(self.data.training.len(), snapshot.step)
-            .map_err(explained)?;
+        let event = arm.event(self.data.training.len(), snapshot.step)?;
         let copies = [1u32, 10, 100, self.study.copies as u32];
         let allowed = match &event {
             None => Vec::new(),
-            Some(event) => {
-                allowed(event, &Recipe::unit(), &copies, &self.delta, candidates.len()).map_err(explained)?
-            }
+            Some(event) => allowed(event, &Recipe::unit(), &copies, &self.delta, candidates.len())?,
         };
-        let guarantee = arm
-            .guarantee(self.data.training.len(), snapshot.step, &self.delta)
-            .map_err(explained)?;
-        Ok(Asked {
+        let guarantee = arm.guarantee(self.data.training.len(), snapshot.step, &self.delta)?;
+        Ok(Measured {
             name: name.to_owned(),
             steps: snapshot.step,
             unfinished: whole && snapshot.step < arm.steps,
@@ -211,10 +213,25 @@ impl Wanted {
     }
 }
 
+/// One seed.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The seed.
+    pub seed: u64,
+    /// Rows of text.
+    pub rows: usize,
+    /// How often the PIN is planted.
+    pub copies: usize,
+    /// The perplexity of frequencies of words alone.
+    pub unigram: f64,
+    /// Every model.
+    pub asked: Vec<Measured>,
+}
+
 #[cfg(test)]
-impl Asked {
+impl Measured {
     /// One of 10,000 PINs has this rank.
-    pub(super) fn made_up(name: &str, rank: usize, perplexity: f64, unfinished: bool) -> Self {
+    pub(super) fn synthetic(name: &str, rank: usize, perplexity: f64, unfinished: bool) -> Self {
         let rank = Rank {
             best: rank,
             worst: rank,

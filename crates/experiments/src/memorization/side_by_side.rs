@@ -1,7 +1,6 @@
 //! Several models at a time. Which thread trains a model changes nothing about it: all that is random follows from its seed.
 
-use super::study::{Asked, Wanted};
-use crate::terminal::{CliError, Interrupt, Progress};
+use super::{Error, Experiment, Measured};
 use device::Device;
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +9,14 @@ use train::case_study::Trained;
 
 /// One seed on its way.
 struct Seed<'w> {
-    wanted: &'w Wanted,
+    wanted: &'w Experiment,
     /// In the order of its arms; `None` is not trained yet.
     trained: Vec<Option<Trained>>,
-    asked: Vec<Asked>,
+    asked: Vec<Measured>,
 }
 
 impl<'w> Seed<'w> {
-    fn new(wanted: &'w Wanted) -> Mutex<Self> {
+    fn new(wanted: &'w Experiment) -> Mutex<Self> {
         let trained = wanted.arms.iter().map(|_| None).collect();
         Mutex::new(Self {
             wanted,
@@ -27,7 +26,7 @@ impl<'w> Seed<'w> {
     }
 
     /// Asks what was trained, which is not needed any more.
-    fn ask<D: Device<Scalar = f32> + 'static>(&mut self, device: &D) -> Result<(), CliError> {
+    fn ask<D: Device<Scalar = f32> + 'static>(&mut self, device: &D) -> Result<(), Error> {
         let arms: Vec<Trained> = self.trained.iter_mut().filter_map(Option::take).collect();
         if !arms.is_empty() {
             self.asked = self.wanted.ask_all(&arms, device)?;
@@ -41,14 +40,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Trains all arms of all studies and asks them, each thread with a device of its own. After Ctrl-C, what there is so far.
-pub(super) fn side_by_side<D: Device<Scalar = f32> + 'static>(
-    studies: &[Wanted],
+/// Trains all arms of all studies and asks them, each thread with a device of its own. `step` hears of each step, and `stopped` is asked whether to stop: then the
+/// result is what there is so far.
+pub fn side_by_side<D: Device<Scalar = f32> + 'static, E: From<Error> + Send>(
+    studies: &[Experiment],
     threads: usize,
-    device: impl Fn() -> Result<D, CliError> + Sync,
-    progress: &Progress,
-    interrupt: &Interrupt,
-) -> Result<Vec<Vec<Asked>>, CliError> {
+    device: impl Fn() -> Result<D, E> + Sync,
+    step: &(dyn Fn() + Sync),
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Vec<Measured>>, E> {
     let seeds: Vec<Mutex<Seed<'_>>> = studies.iter().map(Seed::new).collect();
     let arms = studies.iter().zip(&seeds).flat_map(|(wanted, seed)| {
         let mut arms: Vec<usize> = (0..wanted.arms.len()).collect();
@@ -59,15 +59,15 @@ pub(super) fn side_by_side<D: Device<Scalar = f32> + 'static>(
     let count = studies.iter().map(|wanted| wanted.arms.len()).sum::<usize>();
     let arms = Mutex::new(arms);
     let failed = AtomicBool::new(false);
-    let stopped = || interrupt.was_pressed() || failed.load(Ordering::Relaxed);
-    let work = || -> Result<(), CliError> {
+    let stopped = || stopped() || failed.load(Ordering::Relaxed);
+    let work = || -> Result<(), E> {
         let device = device()?;
         while !stopped() {
             let Some((wanted, seed, arm)) = lock(&arms).next() else {
                 break;
             };
             let trained = wanted.train(&wanted.arms[arm], &device, &mut |_| {
-                progress.advance(1);
+                step();
                 !stopped()
             })?;
             let mut seed = lock(seed);
@@ -91,7 +91,7 @@ pub(super) fn side_by_side<D: Device<Scalar = f32> + 'static>(
     })?;
     let finish = |seed: Mutex<Seed<'_>>| {
         let mut seed = seed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Ctrl-C came before all its arms were there.
+        // It was stopped before all its arms were there.
         if seed.trained.iter().any(Option::is_some) {
             seed.ask(&device()?)?;
         }

@@ -1,15 +1,28 @@
 //! Synthetic people with one secret bit each, behind Deniable, in a folder that is gone afterwards.
+//!
+//! ```
+//! use accounting::{Delta, Epsilon, Neighbors};
+//! use attack::averaging::Reply;
+//! use experiments::people::People;
+//!
+//! let (budget, each) = (Epsilon::parse("1")?, Epsilon::parse("0.5")?);
+//! let mut people = People::new(&[true, false, true], Neighbors::AddRemove, &budget, &Delta::ZERO)?;
+//! let mut ledger = people.fresh_ledger()?;
+//! let count = "SELECT COUNT(*) FROM people WHERE secret = 1";
+//! assert!(matches!(people.ask(&mut ledger, "mallory", count, &each)?, Reply::Fresh(_)));
+//! assert!(matches!(people.ask(&mut ledger, "mallory", count, &each)?, Reply::Repeated(_)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use crate::terminal::{CliError, explained};
 use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::Reply;
 use ledger::{Place, Store};
 use sql::blocking::Dataset;
-use sql::{Ask, Catalog, Error};
+use sql::{Ask, Catalog};
 use tempfile::TempDir;
 
 /// A table `people` of (id, age, secret), a row a person. Who has which id and age is known to everybody.
-pub(super) struct People {
+pub struct People {
     folder: TempDir,
     dataset: Dataset,
     /// How many ledgers were made.
@@ -17,18 +30,18 @@ pub(super) struct People {
 }
 
 /// The age of a person.
-pub(super) fn age(id: usize) -> usize {
+pub fn age(id: usize) -> usize {
     18 + id * 37 % 70
 }
 
 impl People {
     /// People with these bits, and what may be learned about them on one ledger.
-    pub(super) fn new(
+    pub fn new(
         secrets: &[bool],
         neighbors: Neighbors,
         epsilon: &Epsilon,
         delta: &Delta,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(no_folder)?;
         let mut csv = "id,age,secret\n".to_owned();
         for (id, secret) in secrets.iter().enumerate() {
@@ -50,30 +63,30 @@ impl People {
              secret = {{ kind = \"int\", bounds = [0, 1], nullable = false }}\n",
             secrets.len()
         );
-        let catalog = Catalog::parse(&catalog, folder.path()).map_err(explained)?;
+        let catalog = Catalog::parse(&catalog, folder.path())?;
         Ok(Self {
-            dataset: Dataset::new(catalog).map_err(explained)?,
+            dataset: Dataset::new(catalog)?,
             folder,
             ledgers: 0,
         })
     }
 
     /// A ledger on which nothing was charged.
-    pub(super) fn fresh_ledger(&mut self) -> Result<Store, CliError> {
+    pub fn fresh_ledger(&mut self) -> Result<Store, Error> {
         self.ledgers += 1;
         let place = self.folder.path().join(format!("ledger-{}", self.ledgers));
-        let rules = self.dataset.rules().map_err(explained)?;
-        Store::open(&Place::File(place), &rules).map_err(explained)
+        let rules = self.dataset.rules()?;
+        Ok(Store::open(&Place::File(place), &rules)?)
     }
 
     /// The one number that a query asks for, charged to this ledger.
-    pub(super) fn ask(
+    pub fn ask(
         &self,
         store: &mut Store,
         analyst: &str,
         sql: &str,
         epsilon: &Epsilon,
-    ) -> Result<Reply, CliError> {
+    ) -> Result<Reply, Error> {
         let ask = Ask {
             epsilon: Some(epsilon.clone()),
             // A count needs none.
@@ -82,14 +95,12 @@ impl People {
         };
         let answered = match self.dataset.query_with(&ask, store) {
             Ok(answered) => answered,
-            Err(Error::OverBudget(_)) => {
-                return Ok(Reply::Refused);
-            }
-            Err(error) => return Err(explained(error)),
+            Err(sql::Error::OverBudget(_)) => return Ok(Reply::Refused),
+            Err(error) => return Err(error.into()),
         };
         let cell = answered.answer.rows.first().and_then(|row| row.first());
         let value = cell.and_then(|cell| cell.value.as_f64());
-        let value = value.ok_or_else(|| CliError::bad_input("Deniable answered without a number"))?;
+        let value = value.ok_or(Error::NoNumber)?;
         Ok(if answered.repeated {
             Reply::Repeated(value)
         } else {
@@ -98,7 +109,26 @@ impl People {
     }
 }
 
-fn no_folder(cause: std::io::Error) -> CliError {
-    CliError::bad_input(format!("the synthetic data cannot be written: {}", cause.kind()))
-        .with_hint("is there room in the folder for temporary files?")
+fn no_folder(cause: std::io::Error) -> Error {
+    Error::Folder(cause.kind())
+}
+
+/// Why synthetic people cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no place for their data.
+    #[error(
+        "the synthetic data cannot be written: {0}\nhint: is there room in the folder for temporary files?"
+    )]
+    Folder(std::io::ErrorKind),
+    /// The query was refused, for another reason than the budget.
+    #[error(transparent)]
+    Query(#[from] sql::Error),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+    /// The answer is no number.
+    #[error("Deniable answered without a number\nhint: ask for one count")]
+    NoNumber,
 }

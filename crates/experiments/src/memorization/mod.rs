@@ -1,0 +1,30 @@
+//! What a language model remembers of a secret that was in its text, with and without privacy: models trained side by side and asked, over several seeds.
+
+mod across;
+mod side_by_side;
+mod study;
+
+pub use across::{Across, OthersAcross, Spread, across};
+pub use side_by_side::side_by_side;
+pub use study::{Experiment, Measured, Others, Run};
+
+/// Why a model could not be trained or asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// It could not be trained.
+    #[error(transparent)]
+    Train(#[from] train::Error),
+    /// It has no such network.
+    #[error(transparent)]
+    Model(#[from] train::models::ModelError),
+    /// It could not be asked.
+    #[error(transparent)]
+    Attack(#[from] attack::Error),
+    /// A quantity of the accounting does not exist.
+    #[error(transparent)]
+    Accounting(#[from] accounting::Error),
+    /// The secret is not among the candidates.
+    #[error("the planted PIN has four digits\nhint: 3456 is the paper's")]
+    NoSuchPin,
+}
