@@ -3,11 +3,11 @@
 mod sorting;
 
 use crate::terminal::{self, CliError, explained, fail, write_file_atomically};
-use crate::train::places;
 use clap::Args;
 use sql::draft::{DraftOptions, draft};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
+use training::places;
 
 const EXAMPLES: &str = "\
 Examples:

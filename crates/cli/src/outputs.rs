@@ -1,12 +1,13 @@
 //! What a command writes must be none of the files that its dataset is made of.
 
 use crate::terminal::{CliError, fail};
-use crate::train::places::{self, Named};
+
 use ledger::Place;
 use sql::blocking::Dataset;
 use sql::catalog::Source;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use training::places::{self, Named};
 
 /// What is kept beside a ledger: by SQLite, and of it.
 const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", ".head", ".fingerprints"];
@@ -56,7 +57,7 @@ pub(crate) fn check(
 pub(crate) fn check_ledger(ledger: &Path, written: &[Named<'_>]) -> Result<(), CliError> {
     let files = ledger_files(&Place::File(ledger.to_owned()));
     let named: Vec<Named<'_>> = files.iter().map(|(what, path)| (*what, path.as_path())).collect();
-    places::check(&named, written)
+    Ok(places::check(&named, written)?)
 }
 
 fn ledger_files(place: &Place) -> Vec<(&'static str, PathBuf)> {

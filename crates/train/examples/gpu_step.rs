@@ -9,7 +9,7 @@ use mechanism::{Account, MemoryLedger, Sampling};
 use std::time::Instant;
 use train::model::Model;
 use train::models::{LstmLanguageModel, RecurrentShape, Tokens};
-use train::private::{Clip, Dataset, Parameters, Recipe, Summation, Task, Trainer, Units};
+use train::private::{Clip, Dataset, Parameters, PrivateData, Recipe, Summation, Task, Trainer, Units};
 
 const EXAMPLES: usize = 256;
 /// Of which a private step draws its examples.
@@ -139,8 +139,7 @@ fn private(gpu: &mut Gpu) -> Result<(Vec<f64>, usize), Box<dyn std::error::Error
     let task = Task {
         device: gpu.cuda.clone(),
         model: LstmLanguageModel::new(gpu.cuda.clone(), SHAPE)?,
-        examples: &data,
-        units: &units,
+        data: PrivateData::new(&data, units),
     };
     let recipe = Recipe {
         at_once: EXAMPLES,

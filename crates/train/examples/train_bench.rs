@@ -14,7 +14,7 @@ use train::models::{
     GruLanguageModel, LanguageModel, LstmLanguageModel, RecurrentShape, Tokens, TransformerLanguageModel,
     TransformerShape,
 };
-use train::private::{Dataset, Parameters, Recipe, Summation, Task, Trainer, Units};
+use train::private::{Dataset, Parameters, PrivateData, Recipe, Summation, Task, Trainer, Units};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -182,8 +182,7 @@ fn whole<M: LanguageModel<Cpu<f32>>>(
     let task = Task {
         device: Cpu::new(),
         model: build(),
-        examples: &data,
-        units: &units,
+        data: PrivateData::new(&data, units),
     };
     let mut private = Trainer::begin(&mut account, task, plan, recipe, None, "a measurement").expect("a run");
     let mut step = || {

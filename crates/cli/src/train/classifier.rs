@@ -1,17 +1,11 @@
 //! `deniable train classifier`.
 
-use super::examples::Numbers;
-use super::frame::{Begun, Learned, Run};
-use super::model_file::{Described, shape};
 use super::options::{Files, Learning, Privacy};
-use super::origin::{Origin, Source, absolute};
-use super::session::{self, Shown};
+use super::places;
+use super::report::{self, Shown};
 use crate::dataset::CatalogArguments;
 use crate::terminal::{CliError, explained, fail};
-use device::Device;
-use sql::blocking::Dataset;
-use train::models::{Features, Mlp, MlpShape};
-use train::private::Units;
+use training::{Description, Origin, Session, Source, absolute};
 
 /// Train a classifier or a regressor on a declared table
 ///
@@ -26,7 +20,7 @@ use train::private::Units;
 Without --hidden it is logistic or linear regression.
 
 Exit code: 0 when the model was written; 2 when the run cannot begin; 3 when the budget or the ledger refuses it; 130 when it was interrupted (Ctrl-C or SIGTERM)
-and is kept. A run that was begun is charged, and goes on with `deniable train resume`.")]
+and is saved. A run that was begun is charged, and is resumed with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// The table
     #[arg(long, value_name = "NAME")]
@@ -53,7 +47,7 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let files = &arguments.files;
-    session::check_free(&files.checkpoint())?;
+    places::check_new_checkpoint(&files.checkpoint())?;
     if files.plot.is_some() {
         return fail(
             "there is no public data to measure a classifier on during its run",
@@ -77,84 +71,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         ledger: None,
         budget: None,
         analyst: files.analyst.name(),
-        device: arguments.learning.device,
+        device: arguments.learning.device(),
         out: absolute(&files.out),
         every: files.every,
         validation: None,
         plot: None,
     };
-    let described = Described::Table {
+    let description = Description::Table {
         encoding,
         hidden: arguments.hidden.clone(),
     };
-    let run = Run {
-        begun: Begun::New {
-            privacy: &arguments.privacy,
-            learning: &arguments.learning,
-            force: arguments.files.force,
-        },
-        described: &described,
-        origin: &origin,
-        checkpoint: &files.checkpoint(),
-        shown: Shown {
-            json: files.json,
-            quiet: files.quiet,
-        },
+    let session = Session::new(
+        description,
+        origin,
+        files.checkpoint(),
+        arguments.privacy.settings()?,
+        arguments.learning.settings(),
+    );
+    let shown = Shown {
+        json: files.json,
+        quiet: files.quiet,
     };
-    run.train()
-}
-
-/// Rows of a declared table.
-pub(super) struct TableRows {
-    numbers: Numbers,
-    units: Units,
-    shape: MlpShape,
-}
-
-impl TableRows {
-    pub(super) fn read(
-        origin: &Origin,
-        dataset: Option<&Dataset>,
-        encoding: &sql::Encoding,
-        hidden: &[usize],
-    ) -> Result<Self, CliError> {
-        let (Source::Table { table, .. }, Some(dataset)) = (&origin.source, dataset) else {
-            return fail(
-                "this run is not about a table",
-                "resume it with its own checkpoint",
-            );
-        };
-        let (numbers, units) = Numbers::read(&origin.source, dataset, table, encoding)?;
-        Ok(Self {
-            numbers,
-            units,
-            shape: shape(encoding, hidden),
-        })
-    }
-}
-
-impl Learned for TableRows {
-    type Batch = Features;
-    type Examples = Numbers;
-    type Model<D: Device<Scalar = f32> + 'static> = Mlp<D>;
-
-    const RATE: f64 = 1e-2;
-    // No part of a declared table is public.
-    const MEASURED: &'static str = "nothing";
-
-    fn examples(&self) -> &Numbers {
-        &self.numbers
-    }
-
-    fn units(&self) -> &Units {
-        &self.units
-    }
-
-    fn build<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<Mlp<D>, CliError> {
-        Mlp::new(device, self.shape.clone()).map_err(explained)
-    }
-
-    fn measure<D: Device<Scalar = f32> + 'static>(&self, _: &mut Mlp<D>, _: &D::Buffer) -> Option<f64> {
-        None
-    }
+    report::run(session.overwriting(files.force), shown)
 }

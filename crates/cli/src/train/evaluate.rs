@@ -1,23 +1,18 @@
 //! `deniable train evaluate`.
 
-use super::examples::Numbers;
-use super::language::predicted;
-use super::model_file::{Read, promise, read};
-use super::origin::files_of;
 use super::places;
+use super::report::guarantee;
 use crate::dataset::CatalogArguments;
 use crate::terminal::{self, CliError, explained, fail};
-use report::significant;
+use ::report::significant;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use train::model::Model;
-use train::models::Targets;
-use train::private::Examples;
-use train::text::{Rows, Unigram, read_text};
+use train::text::read_text;
+use training::{ModelFile, RowsEvaluation, files_of, read_model};
 
-/// Measure a model: perplexity on text, accuracy or error on a table
+/// Evaluate a model: perplexity on text, accuracy or error on a table
 ///
-/// Text and tables must be public: what is measured is told without noise. Rows become numbers as they did when the model was trained.
+/// Text and tables must be public: what is measured is reported without noise. Rows become numbers as they did when the model was trained.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   deniable train evaluate model.safetensors --text public.txt
@@ -44,16 +39,15 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// The public rows that were named.
-    fn public_rows(&self, encoding: &sql::Encoding) -> Result<Numbers, CliError> {
+    fn public_rows(&self, encoding: &sql::Encoding) -> Result<sql::Examples, CliError> {
         let read = match (&self.table, &self.public_file) {
             (Some(table), _) => {
                 let dataset = self.catalog.open(self.json)?;
-                (table.clone(), dataset.public_examples(table, encoding))
+                dataset.public_examples(table, encoding)
             }
             (None, Some(path)) => {
                 self.check_public(path)?;
-                let name = path.display().to_string();
-                (name, sql::public_file_examples(path, encoding))
+                sql::public_file_examples(path, encoding)
             }
             (None, None) => {
                 return fail(
@@ -62,7 +56,7 @@ impl Arguments {
                 );
             }
         };
-        Ok(Numbers::new(read.0, read.1.map_err(explained)?, encoding))
+        read.map_err(explained)
     }
 
     /// Refuses a file of a private table of the catalog, where there is a catalog: its rows are not public because somebody says so here.
@@ -76,96 +70,56 @@ impl Arguments {
             .values()
             .filter(|table| table.owner != sql::catalog::Owner::Public);
         let files: Vec<PathBuf> = private.flat_map(|table| files_of(&table.source)).collect();
-        places::check_public(&files, [("--public-file", path)])
+        Ok(places::check_public(&files, [("--public-file", path)])?)
     }
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let (words, found, receipt) = match (read(&arguments.model)?, &arguments.text) {
-        (Read::Language(mut language), Some(path)) => {
-            let text = read_text(path).map_err(explained)?;
-            let rows = Rows::of_text(&text, &language.vocabulary, language.length).map_err(explained)?;
-            let prediction = predicted(&mut language.model, &language.parameters, &rows);
-            // What frequencies alone would give, counted on the very same text: no model of frequencies does better.
-            let unigram = Unigram::of(&rows, language.vocabulary.len())
-                .and_then(|unigram| unigram.predict(&rows))
-                .map_err(explained)?;
+    let (words, found, receipt) = match (read_model(&arguments.model)?, &arguments.text) {
+        (ModelFile::Language(mut language), Some(path)) => {
+            let measured = language.evaluate(&read_text(path).map_err(explained)?)?;
             let words = format!(
                 "perplexity {} over {} tokens; the text's own frequencies give {}",
-                significant(prediction.perplexity(), 4),
-                prediction.tokens,
-                significant(unigram.perplexity(), 4)
+                significant(measured.perplexity, 4),
+                measured.tokens,
+                significant(measured.unigram_perplexity, 4)
             );
             let found = json!({
-                "perplexity": prediction.perplexity(),
-                "tokens": prediction.tokens,
-                "unigram_perplexity": unigram.perplexity(),
+                "perplexity": measured.perplexity,
+                "tokens": measured.tokens,
+                "unigram_perplexity": measured.unigram_perplexity,
             });
             (words, found, language.receipt)
         }
-        (Read::Rows(mut rows), None) => {
-            let numbers = arguments.public_rows(&rows.encoding)?;
-            if numbers.count() == 0 {
-                return fail(
-                    "there are no rows with a label",
-                    "name a table with the columns that the model learned from",
-                );
-            }
-            let (mut right, mut loss, mut squares) = (0usize, 0.0, 0.0);
-            let all: Vec<usize> = (0..numbers.count()).collect();
-            for some in all.chunks(1000) {
-                let batch = numbers.gather(some);
-                loss += rows.model.losses(&rows.parameters, &batch).iter().sum::<f64>();
-                let answers = rows.model.predict(&rows.parameters, &batch);
-                match batch.targets() {
-                    Targets::Classes(classes) => {
-                        right += answers
-                            .iter()
-                            .zip(classes)
-                            .filter(|(answer, class)| {
-                                let best = answer.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-                                best.is_some_and(|(place, _)| place == **class as usize)
-                            })
-                            .count();
-                    }
-                    Targets::Numbers(numbers) => {
-                        let pairs = answers.iter().flatten().zip(numbers);
-                        squares += pairs
-                            .map(|(answer, number)| (answer - f64::from(*number)).powi(2))
-                            .sum::<f64>();
-                    }
-                }
-            }
-            let count = all.len() as f64;
-            let label = &rows.encoding.label.0;
-            let (words, found) = match &rows.encoding.label.1 {
-                sql::Coding::OneOf { .. } => (
+        (ModelFile::Tabular(mut rows), None) => {
+            let public = arguments.public_rows(&rows.encoding)?;
+            let label = rows.encoding.label.0.clone();
+            let (words, found) = match rows.evaluate(public)? {
+                RowsEvaluation::Classes { accuracy, loss } => (
                     format!(
                         "{} % of {label} right, mean loss {}",
-                        significant(100.0 * right as f64 / count, 4),
-                        significant(loss / count, 4)
+                        significant(100.0 * accuracy, 4),
+                        significant(loss, 4)
                     ),
-                    json!({ "accuracy": right as f64 / count, "loss": loss / count }),
+                    json!({ "accuracy": accuracy, "loss": loss }),
                 ),
-                sql::Coding::Number { low, high, .. } => {
-                    // From [−1, 1] to what the column is counted in.
-                    let error = (squares / count).sqrt() * (high - low) / 2.0;
-                    (
-                        format!(
-                            "{label} is off by {} (root of the mean square)",
-                            significant(error, 4)
-                        ),
-                        json!({ "root_mean_squared_error": error }),
-                    )
-                }
+                RowsEvaluation::Numbers {
+                    root_mean_squared_error: error,
+                } => (
+                    format!(
+                        "{label} is off by {} (root of the mean square)",
+                        significant(error, 4)
+                    ),
+                    json!({ "root_mean_squared_error": error }),
+                ),
             };
             (words, found, rows.receipt)
         }
-        (Read::Language(_), None) => {
+        (ModelFile::Language(_), None) => {
             return fail("a language model is measured on text", "name it with --text FILE");
         }
-        (Read::Rows(_), Some(_)) => {
+        (ModelFile::Tabular(_), Some(_)) => {
             return fail(
                 "this model is measured on rows of a table",
                 "name a public one with --table NAME or --public-file FILE",
@@ -178,7 +132,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     } else {
         format!(
             "{words}\nmodel: {}\nWhat is measured here is not private, unless the data is public.\n",
-            promise(receipt.as_ref())
+            guarantee(receipt.as_ref())
         )
     })
 }

@@ -1,22 +1,16 @@
 //! `deniable train lm`.
 
-use super::examples::{Texts, made_up};
-use super::frame::{Begun, Learned, Run};
-use super::model_file::{Described, read_language};
 use super::options::{Files, Learning, Privacy, up_to};
-use super::origin::{BUDGET, Origin, Source, absolute};
 use super::places;
-use super::session::{self, Shown};
+use super::report::{self, Shown};
 use crate::account::figure;
 use crate::dataset::CatalogArguments;
 use crate::terminal::{CliError, explained, fail};
 use clap::ValueEnum;
-use device::Device;
-use sql::blocking::Dataset;
 use std::path::PathBuf;
-use train::models::{AnyLanguageModel, LanguageModel, Network, Tokens};
-use train::private::Units;
-use train::text::{Digits, Prediction, Rows, START, Vocabulary, read_text};
+use train::models::Network;
+use train::text::{Digits, Vocabulary, read_text};
+use training::{BUDGET, Description, Origin, Session, Source, absolute, public_vocabulary, read_language};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum NetworkName {
@@ -27,7 +21,7 @@ enum NetworkName {
 
 /// Train a language model on private text
 ///
-/// The text is a file, a column of a declared table, or, to try things out, made up. Each row of tokens of a file is a unit of its own, unless --each-line
+/// The text is a file, a column of a declared table, or, to try things out, synthetic. Each row of tokens of a file is a unit of its own, unless --each-line
 /// says that each line is; of a table, units are the catalog's, and everything one of them wrote is clipped together.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -42,7 +36,7 @@ English. The ledger of a text lies beside it (notes.txt.ledger), with the budget
 Bytes that are not UTF-8 are read as U+FFFD, and any number of rows is trained on, none too: whether a run begins must not depend on private text.
 
 Exit code: 0 when the model was written; 2 when the run cannot begin; 3 when the budget or the ledger refuses it; 130 when it was interrupted (Ctrl-C or SIGTERM)
-and is kept. A run that was begun is charged, and goes on with `deniable train resume`.")]
+and is saved. A run that was begun is charged, and is resumed with `deniable train resume`.")]
 pub(super) struct Arguments {
     /// A file of private text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["table", "column"])]
@@ -110,15 +104,10 @@ pub(super) struct Arguments {
     files: Files,
 }
 
-/// Seed of the public synthetic text that vocabularies come from and perplexity is measured on.
-const PUBLIC: u64 = 0xDE71AB1E;
-/// Rows of public text that are looked at during a run.
-const LOOKED_AT: usize = 500;
-
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     figure::check(arguments.files.plot.as_deref())?;
-    session::check_free(&arguments.files.checkpoint())?;
+    places::check_new_checkpoint(&arguments.files.checkpoint())?;
     let public = [
         ("--vocabulary", &arguments.vocabulary),
         ("--public-text", &arguments.public_text),
@@ -142,133 +131,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         ledger: arguments.ledger.as_deref().map(absolute),
         budget: arguments.budget(),
         analyst: arguments.files.analyst.name(),
-        device: arguments.learning.device,
+        device: arguments.learning.device(),
         out: absolute(&arguments.files.out),
         every: arguments.files.every,
         validation: arguments.validation.as_deref().map(absolute),
         plot: arguments.files.plot.as_deref().map(absolute),
     };
-    let described = Described::Language {
+    let description = Description::Language {
         network: arguments.network(),
         length: arguments.length,
         vocabulary: vocabulary.to_json(),
     };
-    let run = Run {
-        begun: Begun::New {
-            privacy: &arguments.privacy,
-            learning: &arguments.learning,
-            force: arguments.files.force,
-        },
-        described: &described,
-        origin: &origin,
-        checkpoint: &arguments.files.checkpoint(),
-        shown: Shown {
-            json: arguments.files.json,
-            quiet: arguments.files.quiet,
-        },
+    let session = Session::new(
+        description,
+        origin,
+        arguments.files.checkpoint(),
+        arguments.privacy.settings()?,
+        arguments.learning.settings(),
+    );
+    let shown = Shown {
+        json: arguments.files.json,
+        quiet: arguments.files.quiet,
     };
-    run.train()
-}
-
-/// Private text, and public text to measure on.
-pub(super) struct PrivateText {
-    texts: Texts,
-    units: Units,
-    network: Network,
-    vocabulary: usize,
-    validation: Option<Rows>,
-}
-
-impl PrivateText {
-    pub(super) fn read(
-        origin: &Origin,
-        dataset: Option<&Dataset>,
-        network: &Network,
-        length: usize,
-        vocabulary: &str,
-    ) -> Result<Self, CliError> {
-        if matches!(origin.source, Source::Table { .. }) {
-            return fail("this run is not about text", "resume it with its own checkpoint");
-        }
-        let vocabulary = Vocabulary::from_json(vocabulary).map_err(explained)?;
-        let (texts, units) = Texts::read(&origin.source, dataset, &vocabulary, length)?;
-        Ok(Self {
-            texts,
-            units,
-            network: network.clone(),
-            vocabulary: vocabulary.len(),
-            validation: validation(origin, &vocabulary, length)?,
-        })
-    }
-}
-
-impl Learned for PrivateText {
-    type Batch = Tokens;
-    type Examples = Texts;
-    type Model<D: Device<Scalar = f32> + 'static> = AnyLanguageModel<D>;
-
-    const RATE: f64 = 1e-3;
-    const MEASURED: &'static str = "perplexity";
-
-    fn examples(&self) -> &Texts {
-        &self.texts
-    }
-
-    fn units(&self) -> &Units {
-        &self.units
-    }
-
-    fn build<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<AnyLanguageModel<D>, CliError> {
-        self.network.build(device, self.vocabulary).map_err(explained)
-    }
-
-    fn measure<D: Device<Scalar = f32> + 'static>(
-        &self,
-        model: &mut AnyLanguageModel<D>,
-        parameters: &D::Buffer,
-    ) -> Option<f64> {
-        let rows = self.validation.as_ref()?;
-        Some(predicted(model, parameters, rows).perplexity())
-    }
-}
-
-/// Public rows to measure perplexity on; synthetic ones where the text is made up.
-fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result<Option<Rows>, CliError> {
-    let text = match (&origin.validation, &origin.source) {
-        (Some(path), _) => read_text(path).map_err(explained)?,
-        (None, Source::MadeUp { .. }) => made_up(LOOKED_AT, length, PUBLIC + 1),
-        (None, _) => return Ok(None),
-    };
-    let rows = Rows::of_text(&text, vocabulary, length).map_err(explained)?;
-    Ok(Some(rows.first(LOOKED_AT)))
-}
-
-/// A vocabulary of synthetic English.
-pub(super) fn public_vocabulary(tokens: usize) -> Result<Vocabulary, CliError> {
-    Vocabulary::from_public_text(&made_up(10_000, 20, PUBLIC), tokens, Digits::Single).map_err(explained)
-}
-
-/// How well a model predicts rows.
-pub(super) fn predicted<D: Device, M: LanguageModel<D>>(
-    model: &mut M,
-    parameters: &D::Buffer,
-    rows: &Rows,
-) -> Prediction {
-    let mut prediction = Prediction::default();
-    let all: Vec<&[u32]> = rows.iter().collect();
-    for some in all.chunks(100) {
-        let rows: Vec<Vec<u32>> = some
-            .iter()
-            .map(|row| std::iter::once(START).chain(row.iter().copied()).collect())
-            .collect();
-        let Ok(batch) = Tokens::ragged(model.vocabulary(), &rows) else {
-            continue;
-        };
-        for loss in model.token_losses(parameters, &batch).into_iter().flatten() {
-            prediction.add(-loss, None);
-        }
-    }
-    prediction
+    report::run(session.overwriting(arguments.files.force), shown)
 }
 
 impl Arguments {
@@ -286,7 +171,7 @@ impl Arguments {
             }),
             _ if self.made_up < 2 => fail(
                 "there is nothing to train on",
-                "make up more rows: --made-up 50000",
+                "take more rows of synthetic text: --made-up 50000",
             ),
             _ => Ok(Source::MadeUp {
                 rows: self.made_up,
@@ -295,7 +180,7 @@ impl Arguments {
         }
     }
 
-    /// What was said of it, the rest as usual; `None` where nothing was.
+    /// What was said of the budget, the rest as usual; `None` where nothing was.
     fn budget(&self) -> Option<(String, String)> {
         let said = |part: &Option<String>, usual: &str| part.clone().unwrap_or_else(|| usual.to_owned());
         (self.budget.is_some() || self.budget_delta.is_some())
@@ -312,7 +197,7 @@ impl Arguments {
                 };
             }
             (None, Some(path)) => read_text(path).map_err(explained)?,
-            (None, None) => return public_vocabulary(self.tokens),
+            (None, None) => return Ok(public_vocabulary(self.tokens)?),
         };
         Vocabulary::from_public_text(&public, self.tokens, Digits::Single).map_err(explained)
     }

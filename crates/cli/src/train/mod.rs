@@ -1,25 +1,17 @@
-//! `deniable train`: models from private data. What a model costs is stated, charged before the first step, and written into its file.
+//! `deniable train`: models from private data. What a model costs is stated, charged before the first step, and written into its file. The crate `training` does all of it; here are options and words.
 
 mod classifier;
 mod evaluate;
-mod examples;
-mod frame;
 mod generate;
 mod language;
-mod lines;
-mod model_file;
 mod options;
-mod origin;
-pub(crate) mod places;
+mod refusal;
+mod report;
 mod resume;
-mod session;
 
-pub(crate) use lines::{BATCH as SMALL_BATCH, LineModel, SmallModels};
+pub(crate) use training::{LINES_BATCH as SMALL_BATCH, LineModel, SmallModels, TRAINING, places};
 
 use crate::terminal::CliError;
-
-/// What the ledger calls a run, before the name of its data.
-pub(crate) const TRAINING: &str = "training on ";
 
 /// Train models on private text or tables, with a stated (ε, δ)
 #[derive(clap::Args)]
@@ -29,15 +21,15 @@ pub(crate) const TRAINING: &str = "training on ";
   deniable train lm --table notes --column text --size 50000
                                                            each person's texts together, by the catalog
   deniable train classifier --table people --label smoker --size 300000 --target-epsilon 4
-  deniable train resume model.safetensors.checkpoint       go on after Ctrl-C or a crash; nothing is charged twice
+  deniable train resume model.safetensors.checkpoint       resume after Ctrl-C or a crash; nothing is charged twice
   deniable train generate model.safetensors --prompt \"The old \"
   deniable train evaluate model.safetensors --text public.txt
   deniable train evaluate model.safetensors --public-file held_out.csv
 
 The whole run is charged before its first step. A checkpoint holds the key of the noise and is as private as the data; the model is not, and says in
-its file what it promises to whom.
+its file what it guarantees to whom.
 
-Exit code: 0 done; 2 the input cannot be used; 3 the budget or the ledger refuses; 130 a run was interrupted, and is kept in its checkpoint.")]
+Exit code: 0 done; 2 the input cannot be used; 3 the budget or the ledger refuses; 130 a run was interrupted, and is saved in its checkpoint.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -2,14 +2,13 @@
 
 use crate::compute::{DeviceName, processors};
 use crate::dataset::AnalystArguments;
-use crate::terminal::{CliError, explained, fail};
-use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Ratio};
+use crate::terminal::{CliError, explained};
+use accounting::{Delta, Epsilon, Ratio};
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
-use mechanism::Sampling;
 use std::path::PathBuf;
-use train::private::{Clip, Parameters, Plan, Recipe, Summation};
-use train::{Rule, Schedule};
+use train::Rule;
+use training::{Length, Noise, RateSchedule};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Optimizer {
@@ -43,14 +42,14 @@ pub(super) struct Privacy {
         default_value = "8",
         conflicts_with = "noise_multiplier"
     )]
-    pub(super) target_epsilon: String,
+    target_epsilon: String,
     /// The noise multiplier instead: the standard deviation of the noise over the clipping norm; ε follows from it
     #[arg(long, value_name = "Z")]
     noise_multiplier: Option<String>,
     /// The δ of the guarantee; well below one over the number of units
     #[arg(long, value_name = "D", default_value = "1e-6")]
     delta: String,
-    /// The clipping norm: the largest L2 norm of one unit's gradient in a step
+    /// The per-unit clipping norm: the largest L2 norm of one unit's gradient in a step
     #[arg(long, value_name = "C", default_value_t = 1.0)]
     clip: f64,
     /// Adaptive clipping: let the clipping norm follow this quantile of the gradient norms, privately
@@ -102,7 +101,7 @@ pub(super) struct Learning {
     at_once: usize,
     /// Where to compute
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
-    pub(super) device: DeviceName,
+    device: DeviceName,
     /// Show the loss of each batch, which is NOT private: it is computed from the data without noise
     #[arg(long)]
     show_private_loss: bool,
@@ -132,7 +131,7 @@ pub(super) struct Files {
     /// Where the model goes
     #[arg(long, short, value_name = "FILE", default_value = "model.safetensors")]
     pub(super) out: PathBuf,
-    /// Where the run is kept, to go on after Ctrl-C or a crash [default: the model's name with .checkpoint]
+    /// Where the run is saved, to be resumed after Ctrl-C or a crash [default: the model's name with .checkpoint]
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Write over a model that is there already
@@ -165,115 +164,57 @@ impl Files {
 }
 
 impl Learning {
-    /// As many threads as were asked for, or as there are.
-    pub(super) fn threads(&self) -> usize {
-        at_most_processors(self.threads)
-    }
-
-    /// How to train so many steps; `rate` is for who names none.
-    pub(super) fn recipe(&self, steps: u64, rate: f64) -> Recipe {
-        Recipe {
+    /// The same for the library.
+    pub(super) fn settings(&self) -> training::Learning {
+        training::Learning {
             rule: match self.optimizer {
                 Optimizer::Adam => Rule::adam(),
                 Optimizer::AdamCorrected => Rule::noise_corrected_adam(1e-12),
                 Optimizer::Adamw => Rule::adamw(0.01),
                 Optimizer::Sgd => Rule::sgd(0.9),
             },
-            rate: self.rate.unwrap_or(rate),
+            rate: self.rate,
             schedule: match self.schedule {
-                ScheduleName::Constant => Schedule::Constant,
-                ScheduleName::Linear => Schedule::Linear,
-                ScheduleName::Cosine => Schedule::WarmUpCosine { warm_up: steps / 20 },
+                ScheduleName::Constant => RateSchedule::Constant,
+                ScheduleName::Linear => RateSchedule::Linear,
+                ScheduleName::Cosine => RateSchedule::Cosine,
             },
             at_once: self.at_once,
             seed: self.seed,
-            threads: self.threads(),
+            threads: at_most_processors(self.threads),
             show_private_loss: self.show_private_loss,
+        }
+    }
+
+    /// Where to compute.
+    pub(super) fn device(&self) -> training::DeviceName {
+        match self.device {
+            DeviceName::Cpu => training::DeviceName::Cpu,
+            DeviceName::Cuda => training::DeviceName::Cuda,
         }
     }
 }
 
 impl Privacy {
-    /// The same for another ε.
-    pub(super) fn for_epsilon(&self, epsilon: &Epsilon) -> Self {
-        Self {
-            target_epsilon: epsilon.to_string(),
-            noise_multiplier: None,
-            ..self.clone()
-        }
-    }
-
-    /// Whether the number of units is a secret is for the curator to say, not for who trains.
-    pub(super) fn for_declared_table(&self, unit: &PrivacyUnit) -> Result<(), CliError> {
-        if self.size_is_public && unit.neighbors == Neighbors::AddRemove {
-            return fail(
-                "how many units a declared table has is private: its catalog says that units come and go",
-                "say about how many there are with --size N",
-            );
-        }
-        Ok(())
-    }
-
-    /// The plan: everything about it is public. `found` is the number of units in the data, which is told only where that is no secret; `known` is a number
-    /// that everybody knows anyway.
-    /// `several` says that units may have more than one example.
-    pub(super) fn plan(
-        &self,
-        unit: &PrivacyUnit,
-        known: Option<u64>,
-        found: u64,
-        several: bool,
-    ) -> Result<Plan, CliError> {
-        let delta = Delta::parse(&self.delta).map_err(explained)?;
-        let replaced = unit.neighbors == Neighbors::ChangeOne;
-        let of = match (self.size, known) {
-            // Where units are replaced and never added, how many there are is public; a number that is not theirs is refused.
-            (size, _) if replaced => size.unwrap_or(found),
-            _ if self.size_is_public => found,
-            (Some(size), _) | (None, Some(size)) => size,
-            (None, None) => {
-                return fail(
-                    format!("about how many {}s are there?", unit.whose),
-                    "say it with --size N, a number that is public anyway; of a text, --size-is-public says that it is no secret",
-                );
-            }
-        };
-        let steps = match self.steps {
-            Some(steps) => steps,
-            None if self.epochs.is_finite() && self.epochs > 0.0 => {
-                ((self.epochs * of as f64 / self.batch.max(1) as f64).ceil() as u64).max(1)
-            }
-            None => return fail("--epochs must be a positive number", "3 is a beginning"),
-        };
-        let mut parameters =
-            Parameters::poisson(&unit.whose, self.batch, of, self.clip, steps, delta).map_err(explained)?;
-        if replaced {
-            parameters.sampling = Sampling::FixedSize {
-                batch: self.batch,
-                of,
-            };
-        }
-        if let Some(quantile) = self.adaptive_clip {
-            parameters.clip = Clip::Adaptive {
-                start: self.clip,
-                quantile,
-                rate: 0.2,
-                share: 0.01,
-            };
-        }
-        parameters.examples_per_unit = several.then_some(self.examples_per_unit);
-        if self.secure {
-            parameters.summation = Summation::Exact;
-        }
-        match &self.noise_multiplier {
-            Some(multiplier) => {
-                let multiplier = Ratio::parse(multiplier).map_err(explained)?;
-                parameters.with_multiplier(multiplier).map_err(explained)
-            }
-            None => {
-                let epsilon = Epsilon::parse(&self.target_epsilon).map_err(explained)?;
-                parameters.for_target(&epsilon).map_err(explained)
-            }
-        }
+    /// The same for the library.
+    pub(super) fn settings(&self) -> Result<training::Privacy, CliError> {
+        Ok(training::Privacy {
+            noise: match &self.noise_multiplier {
+                Some(multiplier) => Noise::Multiplier(Ratio::parse(multiplier).map_err(explained)?),
+                None => Noise::Target(Epsilon::parse(&self.target_epsilon).map_err(explained)?),
+            },
+            delta: Delta::parse(&self.delta).map_err(explained)?,
+            clip: self.clip,
+            adaptive_clip: self.adaptive_clip,
+            batch: self.batch,
+            length: match self.steps {
+                Some(steps) => Length::Steps(steps),
+                None => Length::Passes(self.epochs),
+            },
+            size: self.size,
+            size_is_public: self.size_is_public,
+            examples_per_unit: self.examples_per_unit,
+            exact_sums: self.secure,
+        })
     }
 }

@@ -22,7 +22,7 @@ use bound::Secret;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use exact::ratio;
 use ledger::{Place, Rules, Store};
-use mechanism::{Account, Refusal};
+use mechanism::{Account, Refusal, Sensitive};
 use noise::{Entropy, OsEntropy};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -208,11 +208,21 @@ impl Dataset {
             .block_on(Question::new(ask, &self.shared.catalog, planner))
     }
 
-    /// The rows of a table as examples for training: private, for a loop that charges and clips.
+    /// The rows of a table as examples for training: private, so they are [`Sensitive`] and leave only as what a charged run of training releases.
+    ///
+    /// ```compile_fail,E0624
+    /// fn rows(dataset: &sql::blocking::Dataset, encoding: &sql::Encoding) -> sql::Examples {
+    ///     dataset.examples("people", encoding).unwrap().into_inner()
+    /// }
+    /// ```
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
+    pub fn examples(&self, table: &str, encoding: &Encoding) -> Result<Sensitive<Examples>, Error> {
+        self.read_examples(table, encoding).map(Sensitive::new)
+    }
+
+    pub(crate) fn read_examples(&self, table: &str, encoding: &Encoding) -> Result<Examples, Error> {
         let session = self.engines().first()?;
         self.runtime
             .block_on(examples::read(&self.shared.catalog, &session, table, encoding))
@@ -232,11 +242,26 @@ impl Dataset {
         ))
     }
 
-    /// A column of text, with each row's owner: private, for a loop that charges and clips.
+    /// A column of text, with each row's owner: private, so it is [`Sensitive`] and leaves only as what a charged run of training releases.
+    ///
+    /// ```compile_fail,E0609
+    /// fn rows(dataset: &sql::blocking::Dataset) -> Vec<String> {
+    ///     dataset.texts("notes", "text").unwrap().texts
+    /// }
+    /// ```
+    /// ```compile_fail,E0616
+    /// fn rows(dataset: &sql::blocking::Dataset) -> sql::Texts {
+    ///     dataset.texts("notes", "text").unwrap().0
+    /// }
+    /// ```
     ///
     /// # Errors
     /// When there is no such column of text, or the table cannot be read.
-    pub fn texts(&self, table: &str, column: &str) -> Result<Texts, Error> {
+    pub fn texts(&self, table: &str, column: &str) -> Result<Sensitive<Texts>, Error> {
+        self.read_texts(table, column).map(Sensitive::new)
+    }
+
+    pub(crate) fn read_texts(&self, table: &str, column: &str) -> Result<Texts, Error> {
         let session = self.engines().first()?;
         self.runtime.block_on(examples::read_texts(
             &self.shared.catalog,

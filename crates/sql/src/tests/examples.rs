@@ -56,7 +56,7 @@ fn rows_are_coded_by_what_is_declared() {
     );
     assert_eq!(encoding.width(), 4);
     assert_eq!(encoding.classes().unwrap(), ["false", "true"]);
-    let examples = dataset.examples("visits", &encoding).unwrap();
+    let examples = dataset.read_examples("visits", &encoding).unwrap();
     assert_eq!(
         examples.features,
         [
@@ -75,7 +75,7 @@ fn rows_are_coded_by_what_is_declared() {
     let mut lines: Vec<&str> = ROWS.lines().collect();
     lines[1..].reverse();
     std::fs::write(directory.path().join("visits.csv"), lines.join("\n")).unwrap();
-    let reversed = dataset.examples("visits", &encoding).unwrap();
+    let reversed = dataset.read_examples("visits", &encoding).unwrap();
     assert_eq!(
         (&reversed.features, &reversed.labels, &reversed.owners),
         (&examples.features, &examples.labels, &examples.owners)
@@ -95,7 +95,7 @@ fn numbers_are_learned_too() {
         kind: Kind::Int,
     };
     assert_eq!(encoding.label.1, label);
-    let examples = dataset.examples("visits", &encoding).unwrap();
+    let examples = dataset.read_examples("visits", &encoding).unwrap();
     assert_eq!(examples.labels, [1.0, 0.0, -1.0]);
 }
 
@@ -103,7 +103,7 @@ fn numbers_are_learned_too() {
 fn texts_come_with_their_owners() {
     let directory = tempfile::tempdir().unwrap();
     let dataset = dataset(directory.path());
-    let texts = dataset.texts("visits", "NOTES").unwrap();
+    let texts = dataset.read_texts("visits", "NOTES").unwrap();
     assert_eq!(texts.texts, ["", "calm", "no label", "restless", "slept"]);
     assert_eq!(texts.owners, [0, 0, 1, 2, 2]);
 }
@@ -144,7 +144,7 @@ fn names_with_capitals_are_found() {
         .replacen("\nnotes =", "\nNotes =", 1);
     let plain = dataset(directory.path());
     let expected = encoding(plain.catalog(), "visits", "fever", &[]).unwrap();
-    let expected = plain.examples("visits", &expected).unwrap();
+    let expected = plain.read_examples("visits", &expected).unwrap();
     std::fs::write(directory.path().join("visits.csv"), rows).unwrap();
     std::fs::write(directory.path().join("deniable.toml"), catalog).unwrap();
     let dataset = Dataset::new(Catalog::read(directory.path().join("deniable.toml")).unwrap()).unwrap();
@@ -153,14 +153,14 @@ fn names_with_capitals_are_found() {
             let found = encoding(dataset.catalog(), "visits", label, &features).unwrap();
             assert_eq!(found.label.0, "Fever");
             assert_eq!(found.features[0].0, "Age");
-            let examples = dataset.examples("VISITS", &found).unwrap();
+            let examples = dataset.read_examples("VISITS", &found).unwrap();
             assert_eq!(
                 (&examples.features, &examples.labels, &examples.owners),
                 (&expected.features, &expected.labels, &expected.owners)
             );
         }
     }
-    assert_eq!(dataset.texts("visits", "notes").unwrap().texts.len(), 5);
+    assert_eq!(dataset.read_texts("visits", "notes").unwrap().texts.len(), 5);
 }
 
 #[test]

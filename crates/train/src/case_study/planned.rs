@@ -4,7 +4,7 @@ use super::training::{Progress, Snapshot, Trained, is_kept};
 use super::{Data, Privacy, Recipe};
 use crate::Error;
 use crate::models::LanguageModel;
-use crate::private::{Examples, Parameters, Recipe as Choices, Task, Trainer, Units};
+use crate::private::{Examples, Parameters, PrivateData, Recipe as Choices, Task, Trainer, Units};
 use crate::text::{Prediction, Seeded, TextExamples};
 use accounting::{Budget, Delta, Promise, Ratio};
 use device::Device;
@@ -64,8 +64,7 @@ pub fn train_by_plan<D: Device<Scalar = f32>, M: LanguageModel<D>>(
     let task = Task {
         device: device.clone(),
         model,
-        examples: &training,
-        units: &units,
+        data: PrivateData::new(training, units),
     };
     let mut trainer = Trainer::begin(&mut account, task, plan, choices, None, "case study")?;
     let mut trained = Trained {

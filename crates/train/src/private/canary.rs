@@ -10,7 +10,6 @@ use accounting::Ratio;
 use device::{Cpu, Device};
 use mechanism::{Account, Aggregate, SampledGaussian, Sensitive, Stated, Training, UnlimitedLedger};
 use noise::{Keyed, random_order};
-use std::borrow::Cow;
 
 /// A mistake to plant, so that one sees that it would be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +132,7 @@ impl CanaryAudit {
             device.clone(),
             Planted::new(coordinates),
             gradients,
-            Cow::Borrowed(units),
+            units.clone(),
             64,
         );
         let parameters = device.zeros(coordinates);
@@ -195,7 +194,7 @@ fn along(sum: &[i64], coordinates: usize, count: Option<i64>) -> f64 {
 /// A step with a mistake in it: the sum, and what it is divided by where that is not the public number.
 fn planted_sum(
     run: &mut Training,
-    work: &mut Work<'_, Cpu<f32>, Planted, Gradients>,
+    work: &mut Work<Cpu<f32>, Planted, &Gradients>,
     plan: &Plan,
     parameters: &Vec<f32>,
     defect: Defect,

@@ -8,10 +8,11 @@
 //!   parameters ◄─ optimizer ◄─ divided by a public number ◄──────────────────────────────── noised sum: public
 //! ```
 //!
-//! What one unit can do to a sum is decided in `summation`, what that costs in `plan`, and both are read from one [`Plan`]. The noise is made behind the door, in the crate `mechanism`.
+//! What one unit can do to a sum is decided in `summation`, what that costs in `plan`, and both are read from one [`Plan`]. The noise is made behind the privacy boundary, in the crate `mechanism`.
 
 mod canary;
 mod checkpoint;
+mod data;
 mod grid_sum;
 mod plan;
 mod receipt;
@@ -23,7 +24,8 @@ mod units;
 
 pub use canary::{CanaryAudit, CanaryView, Defect};
 pub use checkpoint::Checkpoint;
+pub use data::PrivateData;
 pub use plan::{Clip, Parameters, Plan, Summation};
 pub use receipt::{ModelReceipt, SavedModel};
-pub use trainer::{Ended, Keeping, Progress, Recipe, Task, Trainer};
+pub use trainer::{Ended, Progress, Recipe, Saving, Task, Trainer};
 pub use units::{Dataset, Examples, PerUnit, Units};

@@ -5,7 +5,6 @@ use super::plan::{GRID_BITS, Plan, Summation};
 use super::units::{Examples, Units};
 use crate::model::{Model, Parameter};
 use device::{Device, Scalar};
-use std::borrow::Cow;
 
 /// The length C in grid steps.
 const LENGTH: i64 = 1 << GRID_BITS;
@@ -14,11 +13,11 @@ const LENGTH: i64 = 1 << GRID_BITS;
 const MARGIN: f64 = 1.0 / 1024.0;
 
 /// Where gradients are computed.
-pub(crate) struct Work<'a, D: Device, M, E> {
+pub(crate) struct Work<D: Device, M, E> {
     pub(crate) device: D,
     pub(crate) model: M,
-    pub(crate) examples: &'a E,
-    pub(crate) units: Cow<'a, Units>,
+    pub(crate) examples: E,
+    pub(crate) units: Units,
     /// Examples that are taken through the model at a time.
     pub(crate) at_once: usize,
     pub(crate) gradient: D::Buffer,
@@ -35,8 +34,8 @@ pub(crate) fn coordinates(layout: &[Parameter]) -> usize {
 /// Of the examples of a step: the sum of their losses, and how many there were. Private.
 pub(crate) type Losses = (f64, usize);
 
-impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<'a, D, M, E> {
-    pub(crate) fn new(device: D, model: M, examples: &'a E, units: Cow<'a, Units>, at_once: usize) -> Self {
+impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
+    pub(crate) fn new(device: D, model: M, examples: E, units: Units, at_once: usize) -> Self {
         Self {
             gradient: device.zeros(coordinates(model.layout())),
             sum: GridSum::new(&device, 0),

@@ -12,7 +12,6 @@ use audit::black_box::{BlackBox, Feature, Side, Verdict};
 use device::Cpu;
 use mechanism::{Account, MemoryLedger, Sampling};
 use noise::{Entropy, Keyed};
-use std::sync::atomic::AtomicBool;
 
 const WIDTH: usize = 4;
 
@@ -167,23 +166,27 @@ fn plan(steps: u64, summation: Summation) -> Plan {
     parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap()
 }
 
-fn task<'a>(table: &'a Table, units: &'a Units) -> Task<'a, Cpu<f32>, Logistic, Table> {
+fn task<'a>(table: &'a Table, units: &Units) -> Task<Cpu<f32>, Logistic, &'a Table> {
     Task {
         device: Cpu::new(),
         model: Logistic::new(),
-        examples: table,
-        units,
+        data: PrivateData::new(table, units.clone()),
     }
 }
 
-type Small<'a> = Trainer<'a, Cpu<f32>, Logistic, Table>;
+type Small<'a> = Trainer<Cpu<f32>, Logistic, &'a Table>;
+
+/// Takes all steps that are left.
+fn finish(trainer: &mut Small<'_>) -> Ended {
+    trainer.run(|| true, |_, _| Ok::<(), Error>(())).unwrap()
+}
 
 fn bits(trainer: &Small<'_>) -> Vec<u32> {
     trainer.parameters().iter().map(|value| value.to_bits()).collect()
 }
 
 /// Begins with the same key each time, so that runs can be compared.
-fn begin<'a>(table: &'a Table, units: &'a Units, plan: Plan, recipe: Recipe) -> Small<'a> {
+fn begin<'a>(table: &'a Table, units: &Units, plan: Plan, recipe: Recipe) -> Small<'a> {
     Trainer::begin(
         &mut account(plan.unit().neighbors),
         task(table, units),
@@ -240,10 +243,14 @@ fn it_learns_and_pays() {
             "before the first step, for all of them"
         );
         let mut told = 0;
-        let ended = trainer.run(&AtomicBool::new(false), |progress| {
-            told += 1;
-            assert_eq!((progress.step, progress.not_private_loss), (told, None));
-        });
+        let ended = trainer.run(
+            || true,
+            |_, progress| {
+                told += 1;
+                assert_eq!((progress.step, progress.not_private_loss), (told, None));
+                Ok::<(), Error>(())
+            },
+        );
         assert_eq!((ended.unwrap(), told), (Ended::Finished, 80));
         assert!(trainer.step().unwrap().is_none());
         let accuracy = table.accuracy(trainer.parameters());
@@ -261,7 +268,7 @@ fn a_resumed_run_is_the_same_run() {
     let units = Units::each_example(1000);
     for summation in [Summation::Float, Summation::Exact] {
         let directory = tempfile::tempdir().unwrap();
-        let keeping = |every| Keeping {
+        let saving = |every| Saving {
             path: directory.path().join("run.safetensors"),
             every,
             notes: Default::default(),
@@ -274,36 +281,37 @@ fn a_resumed_run_is_the_same_run() {
             task(&table, &units),
             plan(30, summation),
             recipe(),
-            Some(keeping(7)),
+            Some(saving(7)),
             "a test",
         )
         .unwrap();
         trainer.note("model", "logistic");
         // Stops after step 11, and goes on; then crashes after step 25, whose last checkpoint was at 21.
-        let stop = AtomicBool::new(false);
-        let ended = trainer.run(&stop, |progress| {
-            stop.store(progress.step == 11, std::sync::atomic::Ordering::Relaxed)
-        });
+        let taken = std::cell::Cell::new(0);
+        let ended = trainer.run(
+            || taken.get() < 11,
+            |_, progress| {
+                taken.set(progress.step);
+                Ok::<(), Error>(())
+            },
+        );
         assert_eq!(ended.unwrap(), Ended::Stopped);
-        let read = || Checkpoint::read(Logistic::new().layout(), &keeping(7).path).unwrap();
+        let read = || Checkpoint::read(Logistic::new().layout(), &saving(7).path).unwrap();
         assert_eq!((read().steps_taken(), read().plan()), (11, trainer.plan()));
-        assert_eq!(Checkpoint::notes(&keeping(7).path).unwrap()["model"], "logistic");
+        assert_eq!(Checkpoint::notes(&saving(7).path).unwrap()["model"], "logistic");
         let mut trainer =
-            Trainer::resume(&mut account, task(&table, &units), read(), Some(keeping(7))).unwrap();
+            Trainer::resume(&mut account, task(&table, &units), read(), Some(saving(7))).unwrap();
         for _ in 11..25 {
             trainer.step().unwrap();
             if trainer.checkpoint().steps_taken() == 21 {
-                trainer.keep().unwrap();
+                trainer.save().unwrap();
             }
         }
         drop(trainer);
         assert_eq!(read().steps_taken(), 21);
         let mut trainer =
-            Trainer::resume(&mut account, task(&table, &units), read(), Some(keeping(7))).unwrap();
-        assert_eq!(
-            trainer.run(&AtomicBool::new(false), |_| {}).unwrap(),
-            Ended::Finished
-        );
+            Trainer::resume(&mut account, task(&table, &units), read(), Some(saving(7))).unwrap();
+        assert_eq!(finish(&mut trainer), Ended::Finished);
         assert_eq!(bits(&trainer), whole, "bit for bit");
         assert_eq!(account.ledger().charges().len(), 1, "charged once");
 
@@ -338,10 +346,7 @@ fn the_receipt_does_not_say_how_far_a_run_came() {
     }
     let mut ended = |step: u64| {
         trainer.end_at(step).unwrap();
-        assert_eq!(
-            trainer.run(&AtomicBool::new(false), |_| {}).unwrap(),
-            Ended::Finished
-        );
+        assert_eq!(finish(&mut trainer), Ended::Finished);
         assert_eq!((trainer.steps_taken(), trainer.step().unwrap()), (step, None));
         trainer.saved_model().unwrap()
     };
@@ -375,9 +380,9 @@ fn bad_input_is_refused_before_it_is_charged() {
     let table = Table::new(1000);
     let directory = tempfile::tempdir().unwrap();
     let mut account = account(Neighbors::AddRemove);
-    let mut refuse = |table: &Table, units: &Units, plan: Plan, recipe: Recipe, keeping: Option<Keeping>| {
+    let mut refuse = |table: &Table, units: &Units, plan: Plan, recipe: Recipe, saving: Option<Saving>| {
         let refused =
-            Trainer::begin(&mut account, task(table, units), plan, recipe, keeping, "x").unwrap_err();
+            Trainer::begin(&mut account, task(table, units), plan, recipe, saving, "x").unwrap_err();
         assert!(account.ledger().charges().is_empty());
         refused.to_string()
     };
@@ -397,7 +402,7 @@ fn bad_input_is_refused_before_it_is_charged() {
         ..recipe()
     };
     assert!(refuse(&table, &units, float(), bad, None).contains("learning rate"));
-    let nowhere = Keeping {
+    let nowhere = Saving {
         path: directory.path().join("missing/run"),
         every: 1,
         notes: Default::default(),

@@ -1,10 +1,11 @@
 //! The private loop: sample, differentiate, clip, add, noise, update.
 
 use super::checkpoint::{Checkpoint, State};
+use super::data::PrivateData;
 use super::plan::{Clip, GRID_BITS, Plan};
 use super::receipt::{ModelReceipt, SavedModel, made_by};
 use super::summation::{Work, coordinates};
-use super::units::{Examples, Units};
+use super::units::Examples;
 use crate::Error;
 use crate::model::Model;
 use crate::optimizer::{Optimizer, Rule, Schedule};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// How a model is trained: everything that is not about privacy.
@@ -90,9 +90,9 @@ pub enum Ended {
     Stopped,
 }
 
-/// Where to keep a run, and how often.
+/// Where a run is saved, and how often.
 #[derive(Clone, Debug)]
-pub struct Keeping {
+pub struct Saving {
     /// The file.
     pub path: PathBuf,
     /// Steps between two checkpoints.
@@ -104,7 +104,7 @@ pub struct Keeping {
 /// One step through the door: its units, their clipped sum, its noise. Leaves the noised sum in `work.sum`, and gives the mean loss, which is private.
 pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>(
     run: &mut Training,
-    work: &mut Work<'_, D, M, E>,
+    work: &mut Work<D, M, E>,
     plan: &Plan,
     parameters: &D::Buffer,
     clip: f64,
@@ -119,8 +119,8 @@ pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>
 }
 
 /// A private run.
-pub struct Trainer<'a, D: Device, M, E> {
-    work: Work<'a, D, M, E>,
+pub struct Trainer<D: Device, M, E> {
+    work: Work<D, M, E>,
     plan: Plan,
     recipe: Recipe,
     run: Training,
@@ -129,40 +129,38 @@ pub struct Trainer<'a, D: Device, M, E> {
     clip: f64,
     /// The step at which it ends: the last that is planned, or one that was named before it was reached.
     end: u64,
-    keeping: Option<Keeping>,
+    saving: Option<Saving>,
     notes: std::collections::BTreeMap<String, String>,
     since: (Instant, u64),
 }
 
-impl<D: Device, M, E> std::fmt::Debug for Trainer<'_, D, M, E> {
+impl<D: Device, M, E> std::fmt::Debug for Trainer<D, M, E> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Trainer({:?})", self.run)
     }
 }
 
-/// What a run is about: a model on a device, examples, and whose they are.
+/// What a run is about: a model on a device, and private examples with their owners.
 #[derive(Debug)]
-pub struct Task<'a, D, M, E> {
+pub struct Task<D, M, E> {
     /// Where to compute.
     pub device: D,
     /// What is trained.
     pub model: M,
-    /// What from.
-    pub examples: &'a E,
-    /// Whose they are.
-    pub units: &'a Units,
+    /// What from, and whose it is.
+    pub data: PrivateData<E>,
 }
 
-impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E> {
+impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
     fn check(&self, plan: &Plan, recipe: &Recipe) -> Result<usize, Error> {
         recipe.check()?;
         // How many units there are is private where they come and go: then nothing depends on it, and a run without any is noise.
         let counted = !matches!(plan.parameters().sampling, Sampling::Poisson { .. });
-        self.units.check(self.examples.count(), counted)?;
+        self.data.units().check(self.data.examples().count(), counted)?;
         match plan.parameters().sampling {
             // Public where units are replaced, so it may be told that it is wrong.
             Sampling::FixedSize { of, .. } | Sampling::Shuffled { of, .. }
-                if of != self.units.count() as u64 =>
+                if of != self.data.units().count() as u64 =>
             {
                 return Err(Error::OtherNumberOfUnits);
             }
@@ -175,12 +173,12 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
     ///
     /// # Errors
     /// When something is wrong with the input, or a checkpoint has no room.
-    pub fn check_start(&self, plan: &Plan, recipe: &Recipe, keeping: Option<&Keeping>) -> Result<(), Error> {
+    pub fn check_start(&self, plan: &Plan, recipe: &Recipe, saving: Option<&Saving>) -> Result<(), Error> {
         let coordinates = self.check(plan, recipe)?;
         plan.mechanism(coordinates)?;
-        let Some(keeping) = keeping else { return Ok(()) };
+        let Some(saving) = saving else { return Ok(()) };
         let numbers = coordinates * (1 + recipe.rule.moments().len());
-        try_room(&keeping.path, numbers * size_of::<D::Scalar>() + (1 << 16))
+        try_room(&saving.path, numbers * size_of::<D::Scalar>() + (1 << 16))
     }
 
     /// Everything that the sums depend on, but for what was released: a charge is for this.
@@ -198,8 +196,8 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
         };
         add("parts that do not depend on threads");
         add(&serde_json::to_string(&recipe).unwrap_or_default());
-        add(&self.examples.digest());
-        add(&self.units.digest());
+        add(&self.data.examples().digest());
+        add(&self.data.units().digest());
         for parameter in self.model.layout() {
             add(&format!(
                 "{} {:?} {}",
@@ -210,26 +208,29 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<'a, D, M, E
     }
 
     /// The plan says how many examples of a unit count, and the seed of the recipe which: both are in the subject of the charge, so a run that goes on has the same.
-    fn work(self, plan: &Plan, recipe: &Recipe) -> Work<'a, D, M, E> {
-        let units = match plan.parameters().examples_per_unit {
-            Some(most) => self.units.at_most(most, recipe.seed, self.examples),
-            None => Cow::Borrowed(self.units),
+    fn work(self, plan: &Plan, recipe: &Recipe) -> Work<D, M, E> {
+        let (examples, units) = self.data.into_parts();
+        let most = plan.parameters().examples_per_unit;
+        let capped = match most.map(|most| units.at_most(most, recipe.seed, &examples)) {
+            Some(Cow::Owned(capped)) => Some(capped),
+            Some(Cow::Borrowed(_)) | None => None,
         };
-        Work::new(self.device, self.model, self.examples, units, recipe.at_once)
+        let units = capped.unwrap_or(units);
+        Work::new(self.device, self.model, examples, units, recipe.at_once)
     }
 }
 
-impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M, E> {
+impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
     /// Checks everything, makes sure that a checkpoint has room, charges for all planned steps, and writes the first checkpoint.
     ///
     /// # Errors
     /// When something is wrong with the input, the file or the budget: then nothing was charged. When the first checkpoint cannot be written although there was room: then it was.
     pub fn begin<L: Ledger>(
         account: &mut Account<L>,
-        task: Task<'a, D, M, E>,
+        task: Task<D, M, E>,
         plan: Plan,
         recipe: Recipe,
-        keeping: Option<Keeping>,
+        saving: Option<Saving>,
         purpose: &str,
     ) -> Result<Self, Error> {
         let coordinates = task.check(&plan, &recipe)?;
@@ -240,7 +241,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             .map(|value| D::Scalar::from_f64(f64::from(*value)))
             .collect();
         let optimizer = Optimizer::new(recipe.rule, &task.device, coordinates);
-        task.check_start(&plan, &recipe, keeping.as_ref())?;
+        task.check_start(&plan, &recipe, saving.as_ref())?;
         let subject = task.subject(&plan, &recipe);
         // What takes memory comes before the charge: where there is too little, nothing was paid for.
         let parameters = task.device.upload(&start);
@@ -256,11 +257,11 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             recipe,
             run,
             optimizer,
-            keeping,
+            saving,
             notes: Default::default(),
             since: (Instant::now(), 0),
         };
-        trainer.keep()?;
+        trainer.save()?;
         Ok(trainer)
     }
 
@@ -270,9 +271,9 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
     /// When the checkpoint is about other data or another model, or the account's ledger holds no charge for it.
     pub fn resume<L: Ledger>(
         account: &mut Account<L>,
-        task: Task<'a, D, M, E>,
+        task: Task<D, M, E>,
         checkpoint: Checkpoint,
-        keeping: Option<Keeping>,
+        saving: Option<Saving>,
     ) -> Result<Self, Error> {
         let Checkpoint {
             state,
@@ -283,7 +284,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             wide,
         } = checkpoint;
         let coordinates = task.check(&state.plan, &state.recipe)?;
-        if state.digest != task.examples.digest() {
+        if state.digest != task.data.examples().digest() {
             return Err(Error::OtherRun {
                 what: "state of the data",
             });
@@ -312,8 +313,8 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
             clip: state.clip,
             run,
             optimizer,
-            notes: public_notes(notes, keeping.as_ref()),
-            keeping,
+            notes: public_notes(notes, saving.as_ref()),
+            saving,
         })
     }
 
@@ -323,7 +324,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
     }
 
     /// Ends the run at this step, which is public: it is named before it is reached, so it says nothing about how fast the run is. What is planned for later steps stays charged, and a
-    /// run that is kept can go on with them.
+    /// run that is saved can be resumed with them.
     ///
     /// # Errors
     /// When the step was passed already, or is not planned.
@@ -417,45 +418,51 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
         }))
     }
 
-    /// Takes all steps that are left, tells after each how far it is, and keeps the run on the way. When `stop` is set it finishes the step, keeps the run and returns.
+    /// The loop: takes all steps that are left, and saves the run on the way and at the end. `go_on` is asked before each step; where it says no, the run is saved and can be resumed. `after` sees each step that was
+    /// taken, and the trainer after it, before a checkpoint is written.
     ///
     /// # Errors
-    /// When a checkpoint cannot be written; the one before is as it was, and the run can go on.
-    pub fn run(&mut self, stop: &AtomicBool, mut tell: impl FnMut(&Progress)) -> Result<Ended, Error> {
-        while !stop.load(Ordering::Relaxed) {
+    /// Those of `after`, and when a checkpoint cannot be written; the one before is as it was, and the run can be resumed.
+    pub fn run<F: From<Error>>(
+        &mut self,
+        mut go_on: impl FnMut() -> bool,
+        mut after: impl FnMut(&mut Self, &Progress) -> Result<(), F>,
+    ) -> Result<Ended, F> {
+        while go_on() {
             let Some(progress) = self.step()? else {
-                return Ok(Ended::Finished);
+                break;
             };
-            tell(&progress);
-            let due = self
-                .keeping
+            after(self, &progress)?;
+            let every = self
+                .saving
                 .as_ref()
-                .is_some_and(|keeping| progress.step % keeping.every.max(1) == 0);
-            if due || progress.step == self.end {
-                self.keep()?;
+                .map_or(u64::MAX, |saving| saving.every.max(1));
+            if progress.step % every == 0 && progress.step < self.end {
+                self.save()?;
             }
         }
-        if self.run.drawn() == self.end {
-            return Ok(Ended::Finished);
-        }
-        self.keep()?;
-        Ok(Ended::Stopped)
+        self.save()?;
+        Ok(if self.run.drawn() == self.end {
+            Ended::Finished
+        } else {
+            Ended::Stopped
+        })
     }
 
     /// Words that go into checkpoints alone, from the next one on.
     pub fn note_for_checkpoints(&mut self, name: &str, text: &str) {
-        if let Some(keeping) = &mut self.keeping {
-            keeping.notes.insert(name.to_owned(), text.to_owned());
+        if let Some(saving) = &mut self.saving {
+            saving.notes.insert(name.to_owned(), text.to_owned());
         }
     }
 
-    /// Writes a checkpoint, where one is kept.
+    /// Writes a checkpoint, where one is asked for.
     ///
     /// # Errors
     /// When it cannot be written; the one before is as it was.
-    pub fn keep(&self) -> Result<(), Error> {
-        match &self.keeping {
-            Some(keeping) => self.checkpoint().write(self.work.model.layout(), &keeping.path),
+    pub fn save(&self) -> Result<(), Error> {
+        match &self.saving {
+            Some(saving) => self.checkpoint().write(self.work.model.layout(), &saving.path),
             None => Ok(()),
         }
     }
@@ -484,7 +491,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
     /// What was noted, also what only checkpoints hold.
     fn all_notes(&self) -> std::collections::BTreeMap<String, String> {
         let mut notes = self.notes.clone();
-        notes.extend(self.keeping.iter().flat_map(|keeping| keeping.notes.clone()));
+        notes.extend(self.saving.iter().flat_map(|saving| saving.notes.clone()));
         notes
     }
 
@@ -522,10 +529,10 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<'a, D, M
 /// What a checkpoint holds, less what only checkpoints hold.
 fn public_notes(
     mut notes: std::collections::BTreeMap<String, String>,
-    keeping: Option<&Keeping>,
+    saving: Option<&Saving>,
 ) -> std::collections::BTreeMap<String, String> {
-    if let Some(keeping) = keeping {
-        notes.retain(|name, _| !keeping.notes.contains_key(name));
+    if let Some(saving) = saving {
+        notes.retain(|name, _| !saving.notes.contains_key(name));
     }
     notes
 }

@@ -29,6 +29,30 @@ pub trait Examples {
     fn digest(&self) -> String;
 }
 
+impl<E: Examples> Examples for &E {
+    type Batch = E::Batch;
+
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+
+    fn gather(&self, chosen: &[usize]) -> E::Batch {
+        (**self).gather(chosen)
+    }
+
+    fn bytes(&self, example: usize) -> Vec<u8> {
+        (**self).bytes(example)
+    }
+
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn digest(&self) -> String {
+        (**self).digest()
+    }
+}
+
 /// Rows in memory, under a public name.
 #[derive(Debug)]
 pub struct Dataset<B> {

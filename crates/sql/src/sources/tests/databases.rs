@@ -233,7 +233,7 @@ fn examples_are_the_same_wherever_a_database_puts_its_rows() {
     let encoding = crate::encoding(&catalog, "visits", "urgent", &[]).unwrap();
     let dataset = crate::dataset::blocking::Dataset::new(catalog).unwrap();
     let read = || {
-        let examples = dataset.examples("visits", &encoding).unwrap();
+        let examples = dataset.read_examples("visits", &encoding).unwrap();
         (
             examples.features,
             examples.labels,

@@ -39,13 +39,7 @@ fn batches_that_are_split_give_the_same_result() {
 fn exact_sums_do_not_depend_on_order() {
     let (table, units) = (Table::new(40), Units::each_example(40));
     let device = Cpu::<f32>::new();
-    let mut work = super::summation::Work::new(
-        device,
-        Logistic::new(),
-        &table,
-        std::borrow::Cow::Borrowed(&units),
-        16,
-    );
+    let mut work = super::summation::Work::new(device, Logistic::new(), &table, units.clone(), 16);
     let parameters = vec![0.3f32, -0.2, 0.1, 0.7, 0.05];
     let plan = plan(1, Summation::Exact);
     let members: Vec<u64> = (0..40).collect();
@@ -92,13 +86,7 @@ fn strange_rows_add_nothing() {
         let sum = |table: &Table, members: &[u64]| {
             let units = Units::each_example(table.0.len());
             let device = Cpu::<f32>::new();
-            let mut work = super::summation::Work::new(
-                device,
-                Logistic::new(),
-                table,
-                std::borrow::Cow::Borrowed(&units),
-                6,
-            );
+            let mut work = super::summation::Work::new(device, Logistic::new(), table, units.clone(), 6);
             work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], members, 0.5);
             work.sum.numbers()
         };
@@ -149,8 +137,7 @@ fn a_very_large_unit_is_as_much_work_as_the_plan_allows() {
         let task = || Task {
             device: Cpu::new(),
             model: Logistic::new(),
-            examples: &watched,
-            units: &units,
+            data: PrivateData::new(&watched, units.clone()),
         };
         let mut account = account(Neighbors::AddRemove);
         let mut trainer =
@@ -186,13 +173,7 @@ fn people_with_many_rows_are_clipped_as_one() {
     let units = Units::by_key(&keys, PerUnit::Sum);
     assert_eq!(units.count(), 31);
     let device = Cpu::<f32>::new();
-    let mut work = super::summation::Work::new(
-        device,
-        Logistic::new(),
-        &table,
-        std::borrow::Cow::Borrowed(&units),
-        8,
-    );
+    let mut work = super::summation::Work::new(device, Logistic::new(), &table, units.clone(), 8);
     work.clipped_sum(&plan(1, Summation::Float), &vec![0.0; WIDTH + 1], &[0], 0.01);
     let numbers = work.sum.numbers();
     let square: u128 = numbers
@@ -344,7 +325,7 @@ fn a_unit_whose_steps_cancel_adds_at_most_c() {
             let remainder = [1e-3, 3e-4, 1e-4, 1e-5, 1e-6][seed as usize % 5];
             let model = Cancelling::new(seed, remainder, without_bound);
             let parameters = model.initial(0);
-            let units = std::borrow::Cow::Borrowed(&units);
+            let units = units.clone();
             let mut work = super::summation::Work::new(Cpu::<f32>::new(), model, &table, units, 16);
             work.clipped_sum(&plan, &parameters, &[0], clip);
             let square: f64 = work

@@ -1,53 +1,72 @@
 //! Files of a run that must not be each other: what it reads, where it is charged, what it writes.
 
-use crate::terminal::{CliError, fail};
+use crate::Error;
 use std::path::{Path, PathBuf};
 
 /// A file, and what it is called.
-pub(crate) type Named<'p> = (&'static str, &'p Path);
+pub type Named<'p> = (&'static str, &'p Path);
 
 /// Refuses a run that would write over what it reads or over its own ledger, or whose files have no place: before anything is charged.
-pub(crate) fn check(read: &[Named<'_>], written: &[Named<'_>]) -> Result<(), CliError> {
+///
+/// # Errors
+/// When two of them are one file, or one that is written has no folder or is one.
+pub fn check(read: &[Named<'_>], written: &[Named<'_>]) -> Result<(), Error> {
     for (number, (what, path)) in written.iter().enumerate() {
         let mut others = read.iter().chain(&written[..number]);
         if let Some((other, _)) = others.find(|(_, there)| resolved(there) == resolved(path)) {
-            return fail(
+            return Err(Error::input(
                 format!("{what} and {other} are the same file, {}", path.display()),
                 "name another place for one of them",
-            );
+            ));
         }
         if path.is_dir() {
-            return fail(
+            return Err(Error::input(
                 format!("{what} is a folder: {}", path.display()),
                 "name a file in it",
-            );
+            ));
         }
         if !folder(path).is_dir() {
-            return fail(
+            return Err(Error::input(
                 format!("the folder of {what} does not exist: {}", path.display()),
                 "make it first, or name another",
-            );
+            ));
         }
+    }
+    Ok(())
+}
+
+/// Refuses to begin a run where another is saved: its steps are paid for.
+///
+/// # Errors
+/// When there is a checkpoint.
+pub fn check_new_checkpoint(checkpoint: &Path) -> Result<(), Error> {
+    if checkpoint.exists() {
+        return Err(Error::CheckpointExists {
+            path: checkpoint.to_owned(),
+        });
     }
     Ok(())
 }
 
 /// Refuses to write over a model: it was paid for, and cannot be made again.
-pub(super) fn check_new(out: &Path) -> Result<(), CliError> {
+///
+/// # Errors
+/// When there is a file.
+pub fn check_new_model(out: &Path) -> Result<(), Error> {
     if out.exists() {
-        return fail(
-            format!("there is a file already where the model goes: {}", out.display()),
-            "name another place with --out, or pass --force to write over it; nothing was charged",
-        );
+        return Err(Error::ModelExists { path: out.to_owned() });
     }
     Ok(())
 }
 
-/// Refuses a run that is told that private data is public: a file that is one of the private ones, or has the same content. What is made from public text, and what is measured on it, is published as it is.
-pub(super) fn check_public<'p>(
+/// Refuses private data that is declared public: a file that is one of the private ones, or has the same content. What is made from public text, and what is measured on it, is published as it is.
+///
+/// # Errors
+/// When a file that is called public is private, or has the same content.
+pub fn check_public<'p>(
     private: &[PathBuf],
     public: impl IntoIterator<Item = Named<'p>>,
-) -> Result<(), CliError> {
+) -> Result<(), Error> {
     for (what, path) in public {
         for secret in private {
             let alike = if resolved(secret) == resolved(path) {
@@ -57,10 +76,10 @@ pub(super) fn check_public<'p>(
             } else {
                 continue;
             };
-            return fail(
+            return Err(Error::input(
                 format!("{what} {alike}: {}", path.display()),
                 "a vocabulary, and what is measured on public data, are published without noise: name data that is public",
-            );
+            ));
         }
     }
     Ok(())
@@ -92,7 +111,7 @@ fn folder(path: &Path) -> PathBuf {
 }
 
 /// One name for a file, whatever links lead to it; also for one that is not there yet.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     // A link to what is not there yet is followed by whoever makes it, so it is followed here; a ring of links ends somewhere.
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -133,7 +152,7 @@ mod tests {
         }
         let check = |private: &str, public: &Path| {
             check_public(&[at("unlike"), at(private)], [("--validation", public)])
-                .map_err(|error| error.message)
+                .map_err(|error| error.to_string())
         };
         assert!(
             check("text", &at("text"))
@@ -163,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_apart_by_what_they_are() {
+    fn files_are_distinguished_by_what_they_are() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::write(at("text"), "private").unwrap();
         let detour = at("text").parent().unwrap().join(".").join("text");
         let refused = |written: &Path| {
             let error = check(&[("--text", &at("text"))], &[("--out", written)]).unwrap_err();
-            error.message
+            error.to_string()
         };
         assert!(refused(&at("text")).contains("--out and --text are the same file"));
         assert!(refused(&detour).contains("the same file"));
@@ -183,7 +202,12 @@ mod tests {
         )
         .unwrap();
         let twice = check(&[], &[("the ledger", &ledger), ("--checkpoint", &ledger)]);
-        assert!(twice.unwrap_err().message.contains("--checkpoint and the ledger"));
+        assert!(
+            twice
+                .unwrap_err()
+                .to_string()
+                .contains("--checkpoint and the ledger")
+        );
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(at("text"), at("link")).unwrap();
@@ -191,7 +215,7 @@ mod tests {
             // A link to a file that somebody else makes first.
             std::os::unix::fs::symlink("later", at("dangling")).unwrap();
             let later = check(&[("the ledger", &at("dangling"))], &[("--out", &at("later"))]);
-            assert!(later.unwrap_err().message.contains("the same file"));
+            assert!(later.unwrap_err().to_string().contains("the same file"));
             std::os::unix::fs::symlink("ring", at("ring")).unwrap();
             check(&[("the ledger", &at("ring"))], &[("--out", &at("later"))]).unwrap();
         }

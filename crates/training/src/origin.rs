@@ -1,9 +1,6 @@
 //! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the checkpoint.
 
-use super::places;
-use crate::compute::DeviceName;
-use crate::dataset::{of_the_ledger, unanswered};
-use crate::terminal::{CliError, explained, fail};
+use crate::{Error, places};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules, Store};
 use serde::{Deserialize, Serialize};
@@ -13,54 +10,86 @@ use sql::catalog::Source as Rows;
 use std::path::{Path, PathBuf};
 
 /// The name of the note.
-pub(super) const NOTE: &str = "deniable.origin";
+pub(crate) const NOTE: &str = "deniable.origin";
 
 /// ε and δ of a ledger that is made without a word about its budget: room for a run with the default ε, and for one half as large.
-pub(super) const BUDGET: (&str, &str) = ("20", "1e-5");
+pub const BUDGET: (&str, &str) = ("20", "1e-5");
+
+/// Where a run computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceName {
+    /// This machine's processor.
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+}
 
 /// Where private data comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
-pub(super) enum Source {
-    /// Nobody's: made up, to try things out.
-    MadeUp { rows: usize, seed: u64 },
+pub enum Source {
+    /// Synthetic text, to try things out.
+    MadeUp {
+        /// How many rows.
+        rows: usize,
+        /// What they follow from.
+        seed: u64,
+    },
     /// A file of text.
     Text {
+        /// The file.
         path: PathBuf,
+        /// Whether each line is a unit; a row of tokens is one otherwise.
         each_line: bool,
-        /// Tokens a row: part of what a row is.
+        /// The sequence length in tokens: part of what a row is.
         length: usize,
     },
     /// A column of text of a declared table.
     Column {
+        /// The catalog's file.
         catalog: PathBuf,
+        /// The table.
         table: String,
+        /// The column.
         column: String,
     },
     /// Rows of a declared table.
-    Table { catalog: PathBuf, table: String },
+    Table {
+        /// The catalog's file.
+        catalog: PathBuf,
+        /// The table.
+        table: String,
+    },
 }
 
 /// Everything that is not in the plan, the recipe or the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Origin {
-    pub(super) source: Source,
+pub struct Origin {
+    /// The private data.
+    pub source: Source,
     /// The ledger of a text, which has no catalog to name one.
-    pub(super) ledger: Option<PathBuf>,
+    pub ledger: Option<PathBuf>,
     /// The budget of that ledger, ε and δ; `None` for its own, or [`BUDGET`] where it is new.
-    pub(super) budget: Option<(String, String)>,
-    pub(super) analyst: String,
-    pub(super) device: DeviceName,
-    pub(super) out: PathBuf,
-    pub(super) every: u64,
-    /// Public text to check with.
-    pub(super) validation: Option<PathBuf>,
-    pub(super) plot: Option<PathBuf>,
+    pub budget: Option<(String, String)>,
+    /// Who trains, as the ledger calls them.
+    pub analyst: String,
+    /// Where to compute.
+    pub device: DeviceName,
+    /// Where the model goes.
+    pub out: PathBuf,
+    /// Steps between two checkpoints.
+    pub every: u64,
+    /// Public text to validate with.
+    pub validation: Option<PathBuf>,
+    /// Where the caller draws what was measured. A session draws nothing itself.
+    pub plot: Option<PathBuf>,
 }
 
 impl Source {
     /// Its public name, for the receipt.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::MadeUp { rows, seed } => format!("{rows} rows of synthetic text (seed {seed})"),
             Self::Text { path, .. } => file_name(path),
@@ -69,13 +98,13 @@ impl Source {
         }
     }
 
-    /// Whether it is nobody's, so that everybody knows how much there is.
-    pub(super) fn is_made_up(&self) -> bool {
+    /// Whether it is synthetic, so that everybody knows how much there is.
+    pub fn is_made_up(&self) -> bool {
         matches!(self, Self::MadeUp { .. })
     }
 
     /// Whether one unit may have several examples.
-    pub(super) fn has_owners(&self) -> bool {
+    pub fn has_owners(&self) -> bool {
         match self {
             Self::MadeUp { .. } => false,
             Self::Text { each_line, .. } => *each_line,
@@ -84,18 +113,21 @@ impl Source {
     }
 
     /// The dataset, where there is a catalog.
-    pub(super) fn dataset(&self) -> Result<Option<Dataset>, CliError> {
+    ///
+    /// # Errors
+    /// When the catalog cannot be used.
+    pub fn dataset(&self) -> Result<Option<Dataset>, Error> {
         match self {
             Self::MadeUp { .. } | Self::Text { .. } => Ok(None),
             Self::Column { catalog, .. } | Self::Table { catalog, .. } => {
-                let catalog = Catalog::read(catalog).map_err(explained)?;
-                Dataset::new(catalog).map(Some).map_err(explained)
+                let catalog = Catalog::read(catalog)?;
+                Ok(Some(Dataset::new(catalog)?))
             }
         }
     }
 
     /// Whose privacy, where no catalog says it.
-    pub(super) fn unit(&self, dataset: Option<&Dataset>) -> PrivacyUnit {
+    pub fn unit(&self, dataset: Option<&Dataset>) -> PrivacyUnit {
         match (dataset, self) {
             (Some(dataset), _) => dataset.catalog().unit.clone(),
             (None, Self::Text { each_line: true, .. }) => PrivacyUnit::new("line", Neighbors::AddRemove),
@@ -109,7 +141,7 @@ impl Source {
 }
 
 /// The files that hold the rows of a table.
-pub(super) fn files_of(rows: &Rows) -> Vec<PathBuf> {
+pub fn files_of(rows: &Rows) -> Vec<PathBuf> {
     match rows {
         Rows::Csv(path) | Rows::Parquet(path) if path.is_dir() => {
             let files = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -121,11 +153,11 @@ pub(super) fn files_of(rows: &Rows) -> Vec<PathBuf> {
 }
 
 /// The same place wherever the run goes on from.
-pub(super) fn absolute(path: &Path) -> PathBuf {
+pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
@@ -145,18 +177,36 @@ impl Source {
     }
 
     /// Refuses private data that is named as public text.
-    pub(super) fn check_public<'p>(
+    ///
+    /// # Errors
+    /// When a file that is called public is private.
+    pub fn check_public<'p>(
         &self,
         dataset: Option<&Dataset>,
         public: impl IntoIterator<Item = places::Named<'p>>,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), Error> {
         places::check_public(&self.files(dataset), public)
     }
 }
 
 impl Origin {
+    /// The usual choices: on this machine's processor, with a checkpoint every 200 steps, charged to the ledger of the catalog or the one beside the text.
+    pub fn new(source: Source, analyst: &str, out: PathBuf) -> Self {
+        Self {
+            source,
+            ledger: None,
+            budget: None,
+            analyst: analyst.to_owned(),
+            device: DeviceName::Cpu,
+            out: absolute(&out),
+            every: 200,
+            validation: None,
+            plot: None,
+        }
+    }
+
     /// The file that holds the ledger, if it is in one.
-    pub(super) fn ledger_file(&self, dataset: Option<&Dataset>) -> Option<PathBuf> {
+    pub fn ledger_file(&self, dataset: Option<&Dataset>) -> Option<PathBuf> {
         match (dataset.map(Dataset::place), &self.ledger) {
             (Some(Place::File(path)), _) => Some(path),
             (Some(_), _) => None,
@@ -174,47 +224,42 @@ impl Origin {
     }
 
     /// The ledger that is charged: that of the catalog or the text. One that is not there is made for a `new` run only.
-    pub(super) fn ledger(&self, dataset: Option<&Dataset>, new: bool) -> Result<Store, CliError> {
+    ///
+    /// # Errors
+    /// When it is about other units, has another budget than was stated, or a resumed run has none.
+    pub fn ledger(&self, dataset: Option<&Dataset>, new: bool) -> Result<Store, Error> {
         if let Some(dataset) = dataset {
-            return dataset.ledger().map_err(unanswered);
+            return Ok(dataset.ledger()?);
         }
         let path = self.ledger_file(None).expect("a text has a ledger in a file");
         let place = Place::File(path.clone());
         let unit = self.source.unit(None);
-        if let Some(store) = Store::open_existing(&place).map_err(of_the_ledger)?
+        if let Some(store) = Store::open_existing(&place)?
             && (!new || self.budget.is_none())
         {
-            let kept = store.rules().budget.unit();
-            if *kept != unit {
-                return fail(
-                    format!(
-                        "the ledger {} is about each {}, and this run about each {}",
-                        path.display(),
-                        kept.whose,
-                        unit.whose
-                    ),
-                    "promises to different units do not add up: name another ledger with --ledger, or train on the same units",
-                );
+            let recorded = store.rules().budget.unit();
+            if *recorded != unit {
+                return Err(Error::OtherUnit {
+                    path,
+                    recorded: recorded.whose.clone(),
+                    asked: unit.whose,
+                });
             }
             return Ok(store);
         }
         if !new {
-            return fail(
-                format!("there is no ledger at {}", path.display()),
-                "a run goes on where it was charged: put its ledger back",
-            );
+            return Err(Error::NoLedger { path });
         }
         let (epsilon, delta) = match &self.budget {
             Some((epsilon, delta)) => (epsilon.as_str(), delta.as_str()),
             None => BUDGET,
         };
-        let epsilon = Epsilon::parse(epsilon).map_err(explained)?;
-        let delta = Delta::parse(delta).map_err(explained)?;
+        let epsilon = Epsilon::parse(epsilon)?;
+        let delta = Delta::parse(delta)?;
         let budget = Budget::new(Promise::Approximate(epsilon, delta), unit);
         Store::open(&place, &Rules::new(budget)).map_err(|error| match error {
-            ledger::Error::OtherRules { .. } => explained(error)
-                .with_hint("leave out --budget and --budget-delta to charge the ledger that is there, or name another with --ledger"),
-            other => of_the_ledger(other),
+            ledger::Error::OtherRules { .. } => Error::OtherRules(error),
+            other => other.into(),
         })
     }
 }

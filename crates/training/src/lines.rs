@@ -1,37 +1,39 @@
 //! Language models of lines, for an audit: how likely each line is to a model, and small models to try that on.
 
-use super::examples::{Texts, started};
-use super::language::{predicted, public_vocabulary};
-use super::model_file::{self, Described, Language, read_language};
-use super::origin::{Source, absolute};
-use crate::compute::processors;
-use crate::terminal::{CliError, explained};
+use crate::Error;
+use crate::description::{self, Description, Language, read_language};
+use crate::examples::{Texts, started};
+use crate::language::{predicted, public_vocabulary};
+use crate::origin::file_name;
 use accounting::{Budget, Delta, Epsilon};
 use device::Cpu;
 use mechanism::{Account, MemoryLedger};
+use std::cell::Cell;
 use std::path::Path;
 use train::PlainTrainer;
 use train::model::Model;
 use train::models::{AnyLanguageModel, LanguageModel, Network, Sharded, Tokens};
-use train::private::{ModelReceipt, Parameters, Recipe, SavedModel, Task, Trainer, Units};
-use train::text::{Rows, Vocabulary};
+use train::private::{
+    Ended, ModelReceipt, Parameters, PrivateData, Recipe, SavedModel, Task, Trainer, Units,
+};
+use train::text::{Rows, Vocabulary, read_private_text};
 
 /// A language model from its file, asked about lines.
-pub(crate) struct LineModel(Language);
+pub struct LineModel(Language);
 
 impl LineModel {
     /// Reads one that `deniable train lm` wrote.
-    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         read_language(path).map(Self)
     }
 
     /// What it promises; `None` for one that was trained without privacy.
-    pub(crate) fn receipt(&self) -> Option<&ModelReceipt> {
+    pub fn receipt(&self) -> Option<&ModelReceipt> {
         self.0.receipt.as_ref()
     }
 
     /// ln P of each line, cut into rows as in training. Tells how many lines it is on with.
-    pub(crate) fn log_likelihoods(&mut self, lines: &[&str], mut told: impl FnMut(u64)) -> Vec<f64> {
+    pub fn log_likelihoods(&mut self, lines: &[&str], mut told: impl FnMut(u64)) -> Vec<f64> {
         const AT_ONCE: usize = 50;
         let Language {
             model,
@@ -67,14 +69,15 @@ impl LineModel {
     }
 
     /// How well it predicts text that it has not seen.
-    pub(crate) fn perplexity(&mut self, text: &str) -> Result<f64, CliError> {
-        let rows = Rows::of_text(text, &self.0.vocabulary, self.0.length).map_err(explained)?;
+    pub fn perplexity(&mut self, text: &str) -> Result<f64, Error> {
+        let rows = Rows::of_text(text, &self.0.vocabulary, self.0.length)?;
         Ok(predicted(&mut self.0.model, &self.0.parameters, &rows).perplexity())
     }
 }
 
 /// Small models of the lines of one text, trained with privacy and without, otherwise alike.
-pub(crate) struct SmallModels {
+pub struct SmallModels {
+    /// Synthetic text with canaries, or text whose curator audits it: also trained on without privacy, so it is not closed.
     texts: Texts,
     units: Units,
     vocabulary: Vocabulary,
@@ -92,34 +95,27 @@ const NETWORK: Network = Network::Lstm {
 const LENGTH: usize = 20;
 const TOKENS: usize = 300;
 /// Lines in a step, on average.
-pub(crate) const BATCH: u64 = 64;
+pub const BATCH: u64 = 64;
 /// Learning rates. Noise wants smaller steps.
 const RATE: f64 = 1e-2;
 const PRIVATE_RATE: f64 = 3e-3;
 
 impl SmallModels {
     /// Reads the text as `train lm --each-line` does.
-    pub(crate) fn read(text: &Path) -> Result<Self, CliError> {
+    pub fn read(text: &Path) -> Result<Self, Error> {
         let vocabulary = public_vocabulary(TOKENS)?;
-        let source = Source::Text {
-            path: absolute(text),
-            each_line: true,
-            length: LENGTH,
-        };
-        let (texts, units) = Texts::read(&source, None, &vocabulary, LENGTH)?;
+        let (texts, units) = Texts::lines(file_name(text), &read_private_text(text)?, &vocabulary, LENGTH);
         Ok(Self {
             texts,
             units,
             vocabulary,
-            threads: processors(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
         })
     }
 
-    fn model(&self) -> Result<Small, CliError> {
-        Sharded::new(&Cpu::default(), self.threads, || {
-            NETWORK.build(Cpu::default(), self.vocabulary.len())
-        })
-        .map_err(explained)
+    fn model(&self) -> Result<Small, Error> {
+        let build = || NETWORK.build(Cpu::default(), self.vocabulary.len());
+        Ok(Sharded::new(&Cpu::default(), self.threads, build)?)
     }
 
     fn recipe(&self, rate: f64) -> Recipe {
@@ -130,34 +126,32 @@ impl SmallModels {
     }
 
     fn notes(&self) -> std::collections::BTreeMap<String, String> {
-        let described = Described::Language {
+        let described = Description::Language {
             network: NETWORK,
             length: LENGTH,
             vocabulary: self.vocabulary.to_json(),
         };
-        [(model_file::NOTE.to_owned(), described.to_note())].into()
+        [(description::NOTE.to_owned(), described.to_note())].into()
     }
 
     /// Trains with (ε, δ) for each line of about `size`, and writes the model with its receipt. `go_on` is asked after each step; `false` where it said no.
-    pub(crate) fn train_privately(
+    pub fn train_privately(
         &self,
         (epsilon, delta): (&Epsilon, &Delta),
         size: u64,
         steps: u64,
         out: &Path,
         mut go_on: impl FnMut() -> bool,
-    ) -> Result<bool, CliError> {
-        let parameters = Parameters::poisson("line", BATCH.min(size), size, 1.0, steps, delta.clone())
-            .map_err(explained)?;
-        let plan = parameters.for_target(epsilon).map_err(explained)?;
+    ) -> Result<bool, Error> {
+        let parameters = Parameters::poisson("line", BATCH.min(size), size, 1.0, steps, delta.clone())?;
+        let plan = parameters.for_target(epsilon)?;
         // The text is made up: there is nobody whose budget a ledger would have to remember.
         let ledger = MemoryLedger::new(Budget::new(plan.guarantee().promise().clone(), plan.unit()));
-        let mut account = Account::open(ledger).map_err(explained)?;
+        let mut account = Account::open(ledger)?;
         let task = Task {
             device: Cpu::default(),
             model: self.model()?,
-            examples: &self.texts,
-            units: &self.units,
+            data: PrivateData::new(&self.texts, self.units.clone()),
         };
         let mut trainer = Trainer::begin(
             &mut account,
@@ -166,29 +160,34 @@ impl SmallModels {
             self.recipe(PRIVATE_RATE),
             None,
             "an audit",
-        )
-        .map_err(explained)?;
+        )?;
         for (name, text) in self.notes() {
             trainer.note(&name, &text);
         }
-        while trainer.step().map_err(explained)?.is_some() {
-            if !go_on() {
-                return Ok(false);
-            }
+        let wanted = Cell::new(true);
+        let ended = trainer.run(
+            || wanted.get(),
+            |_, _| {
+                wanted.set(go_on());
+                Ok::<(), Error>(())
+            },
+        )?;
+        if !wanted.get() || ended == Ended::Stopped {
+            return Ok(false);
         }
-        let saved = trainer.saved_model().map_err(explained)?;
+        let saved = trainer.saved_model()?;
         let (model, _) = trainer.model();
-        saved.write(model.layout(), out).map_err(explained)?;
+        saved.write(model.layout(), out)?;
         Ok(true)
     }
 
     /// Trains without privacy, and writes the model, which has no receipt.
-    pub(crate) fn train_plainly(
+    pub fn train_plainly(
         &self,
         steps: u64,
         out: &Path,
         mut go_on: impl FnMut() -> bool,
-    ) -> Result<bool, CliError> {
+    ) -> Result<bool, Error> {
         let batch = (BATCH as usize).min(self.units.count());
         let mut trainer = PlainTrainer::new(
             Cpu::default(),
@@ -197,8 +196,7 @@ impl SmallModels {
             self.recipe(RATE),
             batch,
             steps,
-        )
-        .map_err(explained)?;
+        )?;
         while trainer.step().is_some() {
             if !go_on() {
                 return Ok(false);
@@ -210,7 +208,7 @@ impl SmallModels {
             receipt: None,
             notes: self.notes(),
         };
-        saved.write(model.layout(), out).map_err(explained)?;
+        saved.write(model.layout(), out)?;
         Ok(true)
     }
 }
