@@ -6,23 +6,21 @@
 //! many owners are planted once, ten and a hundred times, and some are never planted, as references.
 //!
 //! Nothing here is a release. A study trains an ordinary model as well and says how well secrets are remembered; what it prints about private text is
-//! as private as that text. Its noise comes from its seed, so that anybody can repeat it: models that leave the
-//! house are made with fresh noise, and charged to a ledger that stays.
+//! as private as that text. Arms with noise are trained by the trainer of all private models, under a plan that the paper's microbatches are a variant of; but the key of that noise comes from the study's seed, so that
+//! anybody can repeat it. Models that leave the house are made with fresh noise, and charged to a ledger that stays. The ordinary arm is a plain model, and makes no claim about privacy.
 //!
 //! ```text
 //! Study ──► Data: vocabulary, training rows with secrets, validation rows, unigram baseline
 //!   │
-//!   └ Recipe ──► train(…) ──► Snapshots: weights and validation perplexity on the way ──► a Learner that can be asked (by an attack)
+//!   └ Recipe ──► train(…): a Trainer or a PlainTrainer ──► Snapshots: weights and validation perplexity on the way ──► a Language that can be asked (by an attack)
 //! ```
 
 mod data;
 mod language;
-mod planned;
 mod recipe;
 mod training;
 
 pub use data::{Data, Study};
 pub use language::Language;
-pub use planned::train_by_plan;
 pub use recipe::{Privacy, Recipe};
-pub use training::{Learner, Progress, Snapshot, Trained, predict, train};
+pub use training::{Progress, Snapshot, Trained, train};

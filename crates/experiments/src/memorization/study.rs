@@ -8,10 +8,7 @@ use attack::memorization::{
 };
 use device::Device;
 use serde::Serialize;
-use train::case_study::{
-    Data, Language, Learner, Privacy, Progress, Recipe, Snapshot, Study, Trained, predict, train,
-    train_by_plan,
-};
+use train::case_study::{Data, Language, Privacy, Progress, Recipe, Snapshot, Study, Trained, train};
 use train::models::{AnyLanguageModel, Network};
 use train::text::START;
 
@@ -93,23 +90,8 @@ impl Experiment {
         device: &D,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Trained, Error> {
-        let network = self.network(device)?;
-        match arm.privacy {
-            Privacy::Records { .. } => train_by_plan(
-                device.clone(),
-                network,
-                &self.data,
-                arm,
-                &self.delta,
-                self.seed,
-                watch,
-            )
-            .map_err(Error::from),
-            Privacy::None | Privacy::Microbatches { .. } => {
-                let mut model = Language::new(device.clone(), network);
-                Ok(train(&mut model, &self.data, arm, self.seed, watch))
-            }
-        }
+        let (device, network) = (device.clone(), self.network(device)?);
+        train(device, network, &self.data, arm, &self.delta, self.seed, watch).map_err(Error::from)
     }
 
     /// Asks every arm that was trained, and the ordinary one also as it was when it was no more useful than the others.
@@ -156,7 +138,9 @@ impl Experiment {
     ) -> Result<Measured, Error> {
         let vocabulary = &self.data.vocabulary;
         model.load(&snapshot.weights);
-        let accuracy = predict(model, &self.data.validation.clone().first(ACCURACY_ROWS), true).accuracy();
+        let accuracy = model
+            .predict(&self.data.validation.clone().first(ACCURACY_ROWS), true)
+            .accuracy();
         let candidates = Candidates::pins(4, |pin| vocabulary.encode(pin))?;
         let mut ranking = |prefix: &str| -> Ranking {
             rank_all(

@@ -1,16 +1,17 @@
-//! Language models as learners of the study.
+//! Language models that the study asks.
 
-use super::Learner;
 use crate::models::{LanguageModel, Tokens};
-use crate::text::{Prediction, START};
+use crate::text::{Prediction, Rows, START};
 use device::Device;
+
+/// Rows that are predicted at once.
+const AT_ONCE: usize = 200;
 
 /// A language model with its device and its weights there.
 pub struct Language<D: Device, M> {
     device: D,
     model: M,
     weights: D::Buffer,
-    gradient: D::Buffer,
     length: usize,
 }
 
@@ -20,7 +21,6 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Language<D, M> {
         let start = model.initial(0);
         Self {
             weights: device.upload(&start),
-            gradient: device.zeros(start.len()),
             length: start.len(),
             device,
             model,
@@ -42,46 +42,23 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Language<D, M> {
     }
 }
 
-impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
-    fn initial(&self, seed: u64) -> Vec<f32> {
-        self.model.initial(seed)
-    }
-
-    fn load(&mut self, weights: &[f32]) {
+impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Language<D, M> {
+    /// From now on, these weights.
+    pub fn load(&mut self, weights: &[f32]) {
         self.device.write(weights, &mut self.weights);
     }
 
-    fn add_gradients(&mut self, rows: &[&[u32]], clip: Option<f64>, sum: &mut [f32]) {
-        let Some(batch) = self.batch(rows) else {
-            return;
-        };
-        let losses = self.model.backward(&self.weights, &batch);
-        let factors: Vec<f64> = match clip {
-            None => losses
-                .iter()
-                .map(|loss| f64::from(u8::from(loss.is_finite())))
-                .collect(),
-            Some(clip) => {
-                let norms = self.model.squared_norms().into_iter().map(f64::sqrt);
-                let factor = |norm: f64| {
-                    if norm.is_finite() {
-                        clip / norm.max(clip)
-                    } else {
-                        0.0
-                    }
-                };
-                norms.map(factor).collect()
-            }
-        };
-        self.device.clear(&mut self.gradient);
-        self.model.accumulate(&factors, &mut self.gradient);
-        let gradient = self.device.download(&self.gradient);
-        sum.iter_mut()
-            .zip(gradient)
-            .for_each(|(sum, value)| *sum += value);
+    /// How well it predicts these rows, in perplexity and, if asked for, in accuracy, which takes longer.
+    pub fn predict(&mut self, rows: &Rows, accuracy: bool) -> Prediction {
+        let rows: Vec<&[u32]> = rows.iter().collect();
+        let mut prediction = Prediction::default();
+        for some in rows.chunks(AT_ONCE) {
+            prediction.merge(&self.predict_some(some, accuracy));
+        }
+        prediction
     }
 
-    fn predict(&mut self, rows: &[&[u32]], accuracy: bool) -> Prediction {
+    fn predict_some(&mut self, rows: &[&[u32]], accuracy: bool) -> Prediction {
         let mut prediction = Prediction::default();
         if !accuracy {
             if let Some(batch) = self.batch(rows) {
@@ -114,12 +91,14 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
         prediction
     }
 
-    fn next(&mut self, context: &[u32]) -> Vec<f64> {
+    /// The logarithm of each token's probability to come next after a context, which starts with [`START`].
+    pub fn next(&mut self, context: &[u32]) -> Vec<f64> {
         // An answer without numbers is what a model without such a context knows.
         self.model.next(&self.weights, context).unwrap_or_default()
     }
 
-    fn many(&mut self, prefix: &[u32], continuations: &[Vec<u32>]) -> Vec<f64> {
+    /// ln P(continuation | prefix) of each.
+    pub fn many(&mut self, prefix: &[u32], continuations: &[Vec<u32>]) -> Vec<f64> {
         self.model
             .score_continuations(&self.weights, prefix, continuations)
             .unwrap_or_else(|_| vec![f64::NEG_INFINITY; continuations.len()])
@@ -130,8 +109,10 @@ impl<D: Device<Scalar = f32>, M: LanguageModel<D>> Learner for Language<D, M> {
 mod tests {
     use super::*;
     use crate::case_study::{Privacy, Recipe, Study, train};
+    use crate::model::Model;
     use crate::models::{LstmLanguageModel, RecurrentShape};
     use crate::text::Digits;
+    use accounting::Delta;
     use device::Cpu;
 
     fn lstm(vocabulary: usize) -> Language<Cpu<f32>, LstmLanguageModel<Cpu<f32>>> {
@@ -152,6 +133,7 @@ mod tests {
         let mut learner = lstm(30);
         learner.load(
             &learner
+                .model
                 .initial(3)
                 .iter()
                 .map(|weight| 4.0 * weight)
@@ -160,7 +142,7 @@ mod tests {
         let rows: Vec<Vec<u32>> = (0..7)
             .map(|row| (0..5).map(|place| 1 + (row * 3 + place * 5) % 29).collect())
             .collect();
-        let rows: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+        let rows = Rows::of_tokens(rows.concat(), 5).unwrap();
         let (quick, full) = (learner.predict(&rows, false), learner.predict(&rows, true));
         assert_eq!((quick.tokens, full.tokens, quick.right), (35, 35, None));
         assert!(
@@ -181,34 +163,6 @@ mod tests {
         }
         // A token that there is not: no answer, and nothing breaks.
         assert!(learner.next(&[99]).is_empty());
-        learner.add_gradients(&[&[99]], Some(1.0), &mut []);
-    }
-
-    #[test]
-    fn no_row_adds_more_than_the_clip_norm() {
-        let mut learner = lstm(30);
-        learner.load(&learner.initial(3));
-        let norm = |values: &[f32]| {
-            values
-                .iter()
-                .map(|value| f64::from(*value).powi(2))
-                .sum::<f64>()
-                .sqrt()
-        };
-        let row: &[u32] = &[1, 2, 3, 2, 1];
-        let mut whole = vec![0.0; learner.weights()];
-        learner.add_gradients(&[row], None, &mut whole);
-        assert!(norm(&whole) > 0.02);
-        for (clip, copies) in [(0.01, 1), (0.01, 4), (1e6, 1)] {
-            let mut sum = vec![0.0; learner.weights()];
-            learner.add_gradients(&vec![row; copies], Some(clip), &mut sum);
-            let expected = copies as f64 * norm(&whole).min(clip);
-            assert!(
-                (norm(&sum) / expected - 1.0).abs() < 1e-3,
-                "{} {expected}",
-                norm(&sum)
-            );
-        }
     }
 
     /// A planted phrase in every other row is known by heart after a few hundred steps, and with much noise it is not.
@@ -235,7 +189,10 @@ mod tests {
                 privacy,
             };
             let mut learner = lstm(data.vocabulary.len());
-            let trained = train(&mut learner, &data, &recipe, 1, &mut |_| true);
+            let model = lstm(data.vocabulary.len()).model;
+            let delta = Delta::parse("1e-5").unwrap();
+            let device = Cpu::default();
+            let trained = train(device, model, &data, &recipe, &delta, 1, &mut |_| true).unwrap();
             learner.load(&trained.result().unwrap().weights);
             (
                 learner.many(&prefix, std::slice::from_ref(&pin))[0],

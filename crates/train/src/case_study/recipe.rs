@@ -1,5 +1,6 @@
 //! How a model of the study is trained, and what that promises.
 
+use crate::private::{Parameters, Plan, Summation};
 use accounting::{
     Curve, Delta, Epsilon, Error, Event, Guarantee, Neighbors, PrivacyUnit, Ratio, Sampler,
     smallest_training_multiplier,
@@ -20,7 +21,7 @@ pub enum Privacy {
         /// σ/C.
         noise: f64,
     },
-    /// The mean gradient of each of so many microbatches is clipped. One record more turns its microbatch's clipped mean into any other vector of norm at most
+    /// The mean gradient of each of a number of microbatches is clipped. One record more turns its microbatch's clipped mean into any other vector of norm at most
     /// C, so the sum moves by up to **2C**: noise of σ counts half.
     Microbatches {
         /// How many.
@@ -32,7 +33,7 @@ pub enum Privacy {
     },
 }
 
-/// One arm of the study. Adam throughout; each record is in each step with probability batch/rows.
+/// One arm of the study. Adam throughout; with privacy each record is in each step with probability batch/rows, without it batches are shuffled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     /// For people.
@@ -99,15 +100,45 @@ impl Recipe {
         })
     }
 
+    /// The plan of a run on `rows` rows, a number that is a setting of the study and so public. `None` without privacy.
+    ///
+    /// # Errors
+    /// When the noise is not a positive number, or the plan cannot be made.
+    pub fn plan(&self, rows: usize, delta: &Delta) -> Result<Option<Plan>, crate::Error> {
+        let (clip, summation, normaliser) = match self.privacy {
+            Privacy::None => return Ok(None),
+            Privacy::Records { clip, .. } => (clip, Summation::Float, self.batch as f64),
+            Privacy::Microbatches { number, clip, .. } => {
+                let number = number as u64;
+                (clip, Summation::Microbatches { number }, number as f64)
+            }
+        };
+        let whose = Self::unit().whose;
+        let (batch, rows) = (self.batch as u64, rows as u64);
+        let mut parameters = Parameters::poisson(&whose, batch, rows, clip, self.steps, delta.clone())?;
+        parameters.summation = summation;
+        parameters.normaliser = normaliser;
+        // Never more noise than is drawn.
+        let multiplier = Ratio::at_most(&self.multiplier()?.unwrap_or_default());
+        Ok(Some(parameters.with_multiplier(multiplier)?))
+    }
+
+    /// The noise over how far one record moves a sum.
+    fn multiplier(&self) -> Result<Option<Rational>, Error> {
+        Ok(match self.privacy {
+            Privacy::None => None,
+            Privacy::Records { noise, .. } => Some(exact_number(noise)?),
+            Privacy::Microbatches { noise, .. } => Some(exact_number(noise)? / Rational::from(2u32)),
+        })
+    }
+
     /// What runs, for the accountant. `None` without privacy.
     ///
     /// # Errors
     /// When the noise is not a positive number.
     pub fn event(&self, rows: usize, steps: u64) -> Result<Option<Event>, Error> {
-        let multiplier = match self.privacy {
-            Privacy::None => return Ok(None),
-            Privacy::Records { noise, .. } => exact_number(noise)?,
-            Privacy::Microbatches { noise, .. } => exact_number(noise)? / Rational::from(2u32),
+        let Some(multiplier) = self.multiplier()? else {
+            return Ok(None);
         };
         Ok(Some(Event::Repeated {
             event: Box::new(Event::SampledGaussian {
@@ -118,7 +149,7 @@ impl Recipe {
         }))
     }
 
-    /// What so many steps promise to each record, by the certified curve. `None` without privacy.
+    /// What the first `steps` steps guarantee to each record, by the certified curve. `None` without privacy.
     ///
     /// # Errors
     /// When there is no finite ε.
@@ -174,6 +205,10 @@ mod tests {
         };
         let event = |recipe: &Recipe| recipe.event(202_000, 50).unwrap();
         assert_eq!(event(&paper), event(&records(0.15)));
+        // The plan that is charged says the same.
+        let delta = Delta::parse("1e-6").unwrap();
+        let planned = paper.plan(202_000, &delta).unwrap().unwrap();
+        assert_eq!(Some(planned.event().unwrap()), event(&paper));
         // What the recipe would promise if microbatches cost nothing.
         let (doubled, wrong) = (epsilon(&paper), epsilon(&records(0.3)));
         assert!(wrong < doubled / 2.0, "{wrong} {doubled}");

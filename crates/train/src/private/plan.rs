@@ -60,7 +60,7 @@ impl Clip {
     }
 }
 
-/// How gradients are added up.
+/// How gradients are clipped and added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Summation {
@@ -69,6 +69,12 @@ pub enum Summation {
     Float,
     /// Unit by unit, on the grid and cut there to a norm of at most C in integers, which are then added: exact, in any order.
     Exact,
+    /// The mean gradient of each of `number` microbatches, cut to C on the grid as in `Exact` (McMahan et al. 2018). Under Poisson sampling only. One unit more turns the clipped mean of its microbatch into any other vector
+    /// of norm at most C, so it moves the sum by up to **2C**, twice as far as where units are clipped one by one: the noise multiplier is relative to that.
+    Microbatches {
+        /// How many microbatches a step has.
+        number: u64,
+    },
 }
 
 /// Everything that decides about privacy, in one place, so that no two parts of it can disagree.
@@ -85,7 +91,7 @@ pub struct Parameters {
     pub clip: Clip,
     /// How gradients are added.
     pub summation: Summation,
-    /// The deviation of the noise, over how far one unit can move a sum: C where units come and go, 2C where they are replaced, with the count of an adaptive clip on top.
+    /// The deviation of the noise, over how far one unit can move a sum: C where units come and go, 2C where they are replaced or clipped in microbatches, with the count of an adaptive clip on top.
     pub multiplier: Ratio,
     /// How many steps.
     pub steps: u64,
@@ -190,6 +196,14 @@ impl Parameters {
             return Err(Error::OutOfRange {
                 what: "the number of examples of one unit",
                 range: "at least 1",
+            });
+        }
+        if let Summation::Microbatches { number } = self.summation
+            && !(matches!(self.sampling, Sampling::Poisson { .. }) && (1..=1 << 20).contains(&number))
+        {
+            return Err(Error::OutOfRange {
+                what: "the number of microbatches, which are for Poisson sampling,",
+                range: "between 1 and 2^20",
             });
         }
         match self.sampling {
@@ -297,13 +311,16 @@ impl Plan {
         let parameters = &self.parameters;
         // Rounding a sum of floats to the grid moves two sums apart by at most one more step in each coordinate: √d in all.
         let rounding = match parameters.summation {
-            Summation::Exact => Rational::ZERO,
+            Summation::Exact | Summation::Microbatches { .. } => Rational::ZERO,
             Summation::Float => Interval::sqrt_of(&Rational::from(coordinates), 32).upper(),
         };
         let length = power_of_two(GRID_BITS as i32) + rounding;
         let count = Rational::from(parameters.clip.count_steps().unwrap_or(0));
         let mut square = &length * &length + &count * &count;
-        if parameters.sampling.neighbors() == Neighbors::ChangeOne {
+        // One clipped vector becomes another: that of a unit that is replaced, or of the microbatch of one that comes or goes. Never both: see `check`.
+        let becomes_another = parameters.sampling.neighbors() == Neighbors::ChangeOne
+            || matches!(parameters.summation, Summation::Microbatches { .. });
+        if becomes_another {
             square *= ratio(4, 1);
         }
         let numbers = coordinates as u64 + u64::from(parameters.clip.count_steps().is_some());
@@ -409,6 +426,15 @@ mod tests {
         // 1000 steps of 100 out of 10 000 are ten epochs, each one plain Gaussian.
         let ten = accounting::epsilon_of_gaussian(&ratio(4, 10), &delta()).unwrap();
         assert_eq!(*shuffled.epsilon(), ten);
+        let microbatches = Summation::Microbatches { number: 10 };
+        assert_eq!(square(&of(plan().sampling, microbatches)), power_of_two(62));
+        let mut both = plan();
+        both.summation = microbatches;
+        both.sampling = Sampling::FixedSize {
+            batch: 100,
+            of: 10_000,
+        };
+        assert!(both.with_multiplier(Ratio::parse("2").unwrap()).is_err());
         let float = of(plan().sampling, Summation::Float);
         let wider = square(&float);
         assert!(wider > power_of_two(60) && wider < power_of_two(60) * ratio(1_000_001, 1_000_000));

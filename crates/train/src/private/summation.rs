@@ -5,6 +5,7 @@ use super::plan::{GRID_BITS, Plan, Summation};
 use super::units::{Examples, Units};
 use crate::model::{Model, Parameter};
 use device::{Device, Scalar};
+use sha2::{Digest, Sha256};
 
 /// The length C in grid steps.
 const LENGTH: i64 = 1 << GRID_BITS;
@@ -60,12 +61,51 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         if self.sum.len() != len {
             self.sum = GridSum::new(&self.device, len);
         }
-        let exact = plan.parameters().summation == Summation::Exact || !self.units.one_example_each();
-        if exact {
-            self.unit_by_unit(parameters, members, clip, count)
-        } else {
-            self.all_at_once(parameters, members, clip, count)
+        let one_example_each = self.units.one_example_each();
+        let groups = match plan.parameters().summation {
+            Summation::Float if one_example_each => {
+                return self.all_at_once(parameters, members, clip, count);
+            }
+            Summation::Float | Summation::Exact => {
+                members.iter().map(|unit| self.units.of(*unit as usize)).collect()
+            }
+            Summation::Microbatches { number } => self.microbatches(members, number),
+        };
+        self.group_by_group(parameters, groups, clip, count)
+    }
+
+    /// The examples of these units in up to `number` groups, with the weight that makes a group's sum its mean.
+    ///
+    /// # Privacy
+    ///
+    /// Claim: where a unit comes or goes, one group changes and all others stay what they are, to the last bit.
+    /// Proof: which group a unit is in is a hash of its own examples, so it depends on no other unit and on no order of rows. A group is computed from its own examples alone. ∎
+    /// What a group adds has a norm of at most C whatever is in it, so the sum moves by at most 2C, which is what [`Plan::sensitivity`] says.
+    fn microbatches(&self, members: &[u64], number: u64) -> Vec<(Vec<usize>, f64)> {
+        let mut groups = std::collections::BTreeMap::<u64, Vec<usize>>::new();
+        for unit in members {
+            let (examples, _) = self.units.of(*unit as usize);
+            let mut hash = Sha256::new();
+            hash.update(b"which microbatch a unit is in");
+            for example in &examples {
+                let bytes = self.examples.bytes(*example);
+                hash.update((bytes.len() as u64).to_le_bytes());
+                hash.update(bytes);
+            }
+            let hash: [u8; 32] = hash.finalize().into();
+            let [first, ..] = *hash.as_chunks::<8>().0 else {
+                continue;
+            };
+            let group = u64::from_le_bytes(first) % number.max(1);
+            groups.entry(group).or_default().extend(examples);
         }
+        let groups = groups.into_values().filter(|examples| !examples.is_empty());
+        groups
+            .map(|examples| {
+                let weight = 1.0 / examples.len() as f64;
+                (examples, weight)
+            })
+            .collect()
     }
 
     /// One example a unit, in floats: the clip factor is folded into the sum.
@@ -102,19 +142,18 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         (total, members.len())
     }
 
-    /// Each unit's gradient by itself, cut and added in integers. What a unit adds depends on it alone: its examples go through the model without any others.
-    fn unit_by_unit(
+    /// The gradient of each group of weighted examples by itself, cut and added in integers. A group is a unit or a microbatch. What it adds depends on it alone: its examples go through the model without any others.
+    fn group_by_group(
         &mut self,
         parameters: &D::Buffer,
-        members: &[u64],
+        groups: Vec<(Vec<usize>, f64)>,
         clip: f64,
         count: Option<i64>,
     ) -> Losses {
         let mut sum = vec![0i64; self.device.len(&self.gradient)];
         let (mut total, mut seen, mut short) = (0.0, 0, 0i64);
         let mut points = Vec::new();
-        for unit in members {
-            let (examples, weight) = self.units.of(*unit as usize);
+        for (examples, weight) in groups {
             self.device.clear(&mut self.gradient);
             for part in examples.chunks(self.at_once.max(1)) {
                 let batch = self.examples.gather(part);

@@ -10,7 +10,7 @@ use report::{Figure, Scale, significant};
 use std::ops::RangeInclusive;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
-use train::case_study::{Data, Language, Learner, Privacy, Recipe, Study, predict, train, train_by_plan};
+use train::case_study::{Data, Language, Recipe, Study, train};
 use train::models::Network;
 use train::text::{Digits, START};
 
@@ -85,18 +85,8 @@ fn run(seed: u64) -> Result<Seeded, Fault> {
 fn ask(study: &Study, data: &Data, recipe: &Recipe, delta: &Delta) -> Result<Asked, Fault> {
     let model = || NETWORK.build(Cpu::<f32>::default(), data.vocabulary.len());
     let mut learner = Language::new(Cpu::default(), model()?);
-    let trained = match recipe.privacy {
-        Privacy::Records { .. } => train_by_plan(
-            Cpu::default(),
-            model()?,
-            data,
-            recipe,
-            delta,
-            study.seed,
-            &mut |_| true,
-        )?,
-        _ => train(&mut learner, data, recipe, study.seed, &mut |_| true),
-    };
+    let device = Cpu::default();
+    let trained = train(device, model()?, data, recipe, delta, study.seed, &mut |_| true)?;
     let result = trained.result().ok_or("no step was taken")?;
     learner.load(&result.weights);
     let candidates = Candidates::pins(4, |pin| data.vocabulary.encode(pin))?;
@@ -113,7 +103,8 @@ fn ask(study: &Study, data: &Data, recipe: &Recipe, delta: &Delta) -> Result<Ask
         rank: ranking.rank_of(&study.pin).ok_or("the PIN is a candidate")?,
         neighbours: ranking.neighbours(10, &study.pin, 3),
         perplexity: result.validation.perplexity(),
-        accuracy: predict(&mut learner, &data.validation.clone().first(100), true)
+        accuracy: learner
+            .predict(&data.validation.clone().first(100), true)
             .accuracy()
             .unwrap_or(0.0),
         epsilon,

@@ -345,3 +345,48 @@ fn a_unit_whose_steps_cancel_adds_at_most_c() {
     let mutant = [longest(1e-4, true), longest(1e-6, true)];
     assert!(mutant[0] > 2.0 && mutant[1] > 200.0, "{mutant:?}");
 }
+
+/// One row more moves a sum of clipped rows by at most C, and one of clipped microbatch means by more than C, up to 2C: what the plans say. Who counted C for microbatches would be wrong.
+#[test]
+fn one_row_more_moves_microbatches_by_up_to_twice_the_clipping_norm() {
+    let microbatches = |number| Summation::Microbatches { number };
+    let mut largest = [0.0f64; 3];
+    for seed in 0..60u8 {
+        let mut bits = Keyed::new([seed; 32], 1);
+        let mut row = || {
+            let features = (0..WIDTH).map(|_| bits.bits(20) as f32 / (1 << 17) as f32 - 4.0);
+            (features.collect::<Vec<f32>>(), bits.bits(1) == 1)
+        };
+        let rows: Vec<(Vec<f32>, bool)> = (0..4).map(|_| row()).collect();
+        let sum = |rows: &[(Vec<f32>, bool)], summation| {
+            let table = Table(rows.to_vec());
+            let units = Units::each_example(rows.len());
+            let device = Cpu::<f32>::new();
+            let mut work = super::summation::Work::new(device, Logistic::new(), &table, units, 6);
+            let members: Vec<u64> = (0..rows.len() as u64).collect();
+            work.clipped_sum(&plan(1, summation), &vec![0.1; WIDTH + 1], &members, 0.5);
+            work.sum.numbers()
+        };
+        for (largest, summation) in
+            largest
+                .iter_mut()
+                .zip([Summation::Exact, microbatches(1), microbatches(3)])
+        {
+            let whole = sum(&rows, summation);
+            // Whichever row goes, also where all that follow get other numbers.
+            for gone in 0..rows.len() {
+                let mut fewer = rows.clone();
+                fewer.remove(gone);
+                let squares = whole
+                    .iter()
+                    .zip(sum(&fewer, summation))
+                    .map(|(one, other)| ((one - other) as f64 / f64::from(1 << 30)).powi(2));
+                *largest = largest.max(squares.sum::<f64>().sqrt());
+            }
+        }
+    }
+    assert!(largest[0] <= 1.0 && largest[0] > 0.9, "{largest:?}");
+    for moved in &largest[1..] {
+        assert!(*moved <= 2.0 && *moved > 1.2, "{largest:?}");
+    }
+}
