@@ -112,7 +112,7 @@ fn read(root: &Path) -> Result<Graph, String> {
 }
 
 /// The arrows in cargo's JSON. A dependency is ours when it has a path, or is named like a crate of the workspace
-/// (a published version of one of our crates would be a back door around this check).
+/// (a published version of one of our crates would be a back boundary around this check).
 fn graph_from(metadata: &Value) -> Option<Graph> {
     let packages = metadata.get("packages")?.as_array()?;
     let name_of = |value: &Value| Some(value.get("name")?.as_str()?.to_owned());

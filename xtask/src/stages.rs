@@ -362,7 +362,7 @@ mod tests {
         let one = ("understand/planner.rs", "use crate::understand::relation::rows;");
         let other = (
             "understand/relation/mod.rs",
-            "use crate::understand::mistakes::told;",
+            "use crate::understand::mistakes::reported;",
         );
         let third = ("understand/mistakes/types.rs", "use crate::understand::planner;");
         assert!(judged(&[one, other]).is_ok());

@@ -56,7 +56,7 @@ impl Accountant {
     /// An ε that certainly holds with this δ.
     ///
     /// By [`Event::promise`], [`advanced_epsilon`], [`optimal_epsilon`], [`Event::concentrated`] with [`epsilon_of_concentrated`],
-    /// [`epsilon_of_renyi`], [`epsilon_of_gaussian`] of one Gaussian with μ² = Σμ_i² (Dong, Roth and Su 2022, Corollary 3.3), and [`Curve::epsilon`]:
+    /// [`epsilon_of_renyi`], [`epsilon_of_gaussian`] of one Gaussian with μ² = Σμ_i² (Dong, Roth and Su 2022), and [`Curve::epsilon`]:
     /// the theorem of each is there.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ pub struct Question {
     pub delta: Option<Delta>,
     /// The δ at this ε.
     pub epsilon: Option<Epsilon>,
-    /// Also for a group of so many.
+    /// Also for a group of this many.
     pub group: Option<u32>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Everything here holds for adaptive composition too, where an event's parameters are fixed and its mechanism is chosen after seeing
 //! the earlier answers: each (ε, δ)-DP mechanism is a post-processing of randomized response on one bit with a leak of probability δ
-//! (Kairouz, Oh and Viswanath 2015, Theorem 3.3 and its proof), so the worst case is that of independent ones.
+//! (Kairouz, Oh and Viswanath 2015), so the worst case is that of independent ones.
 
 mod plan;
 mod repeated;
@@ -65,7 +65,7 @@ pub fn advanced_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Error> 
 
 /// An ε for `event` with a total δ of `delta`, by the closed form that comes closest to the optimum; never more than the sum.
 ///
-/// Theorem (Kairouz, Oh and Viswanath 2015, Theorems 3.4 and 3.5): (ε_i, δ_i)-DP mechanisms together are (ε', 1 − (1−δ')·Π(1−δ_i))-DP with
+/// Theorem (Kairouz, Oh and Viswanath 2015): (ε_i, δ_i)-DP mechanisms together are (ε', 1 − (1−δ')·Π(1−δ_i))-DP with
 /// ε' = Σε_i·tanh(ε_i/2) + t, t² = 2σ²·ln(1/δ') or t² = 2σ²·ln(e + σ/δ'), and σ² = Σε_i².
 /// Proof: the loss L of the randomized responses has mean m = Σε_i·tanh(ε_i/2), and by Hoeffding's inequality P(L > m + t + s) ≤ e^(−(t+s)²/2σ²).
 /// Then δ(m+t) = ∫_0^∞ e^−s·P(L > m+t+s) ds ≤ e^(−t²/2σ²)·∫_0^∞ e^(−s − st/σ²) ds = e^(−t²/2σ²)/(1 + t/σ²). That is at most e^(−t²/2σ²): the first
@@ -83,7 +83,7 @@ pub fn closed_form_epsilon(event: &Event, delta: &Delta) -> Result<Epsilon, Erro
 
 /// The smallest ε for `event` with a total δ of `delta` that follows from the (ε_i, δ_i) alone; never more than the sum.
 ///
-/// Theorem (Kairouz, Oh and Viswanath 2015, Theorem 3.3): k mechanisms that are (ε₀, δ_i)-DP are together (ε', 1 − (1−δ')·Π(1−δ_i))-DP
+/// Theorem (Kairouz, Oh and Viswanath 2015): k mechanisms that are (ε₀, δ_i)-DP are together (ε', 1 − (1−δ')·Π(1−δ_i))-DP
 /// exactly when δ' ≥ Σ_l C(k,l)·e^((k−l)ε₀)/(1+e^ε₀)^k·[1 − e^(ε'−(k−2l)ε₀)]₊. Up to a million equal ones are summed, and solved for ε' exactly:
 /// between two losses δ' is a line in e^ε'. For different ε_i, or more of them, the certified [`Curve`] of the same (ε_i, δ_i) answers.
 ///

@@ -11,7 +11,7 @@ use exact::{Interval, Rational, from_f64, ratio, to_f64_nearest};
 /// ε²/2·tanh(y)/y at y = ε√x, which falls; so the function is concave and lies below its tangent at x = ¼ (α = 1), whose
 /// slope is ε·tanh(ε/2), the Kullback-Leibler divergence. And x − ¼ = α(α−1).
 ///
-/// It is below the ε²/2 of Bun and Steinke 2016, Proposition 1.4, by a twelfth of ε² of it for small ε, and then by ever more.
+/// It is below the ε²/2 of Bun and Steinke 2016, by a twelfth of ε² of it for small ε, and then by ever more.
 /// Where ε is so small that 15 digits do not show the difference, it is ε²/2.
 ///
 /// # Errors
@@ -70,7 +70,7 @@ fn not_above_half_square(
 
 /// An ε such that every ρ-zCDP mechanism is (ε, δ)-DP, rounded up.
 ///
-/// Canonne, Kamath and Steinke 2020, Corollary 13: for every α > 1 it suffices that
+/// Canonne, Kamath and Steinke 2020: for every α > 1 it suffices that
 /// δ ≥ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α, that is, ε ≥ αρ + (ln(1/δ) − ln(α−1) + α·ln(1−1/α))/(α−1).
 ///
 /// # Errors
@@ -92,7 +92,7 @@ pub fn epsilon_of_concentrated(rho: &Rho, delta: &Delta) -> Result<Epsilon, Erro
 
 /// R + ln(β/α) − (ln δ + ln α)/β with α = 1 + β: the ε that a Rényi divergence R of order α gives.
 ///
-/// Canonne, Kamath and Steinke 2020, Proposition 12; Balle et al. 2020, Theorem 21.
+/// Canonne, Kamath and Steinke 2020; Balle et al. 2020.
 fn converted(divergence: &Rational, beta: &Rational, delta: &Delta) -> Option<Interval> {
     let alpha = beta + Rational::ONE;
     // The quotient by β multiplies errors by 1/β; ln(β/α) near 0, for large β, needs as many bits more.
@@ -119,7 +119,7 @@ fn divergence_at(event: &Event, unit: &PrivacyUnit, beta: f64) -> Result<Option<
 /// An ε that holds with this δ, by the best of a fixed grid of orders, and that order.
 ///
 /// Theorem: D_α(P‖Q) ≤ R implies (ε, δ)-DP with ε = R + ln((α−1)/α) − (ln δ + ln α)/(α−1) (Canonne, Kamath and Steinke
-/// 2020, Proposition 12; Balle et al. 2020, Theorem 21), for every α > 1, so the best may be chosen afterwards.
+/// 2020; Balle et al. 2020), for every α > 1, so the best may be chosen afterwards.
 ///
 /// With t = α − 1, ε = N(t)/t where N(t) = t·R + t·ln t − (1+t)·ln(1+t) + ln(1/δ) is convex (t·R is a cumulant, and the rest has second
 /// derivative 1/t − 1/(1+t)). Hence ε falls and then rises in t, and a search finds its minimum on the grid. Where

@@ -75,7 +75,7 @@ pub fn delta_of_discrete_laplace(
 /// The smallest δ for which discrete Gaussian noise, P(X = x) ∝ e^(−x²/2σ²) on the integers, is (ε, δ)-DP on an integer with
 /// the given sensitivity, enclosed to within 2^−bits of its own size (below e^(−2^15): between zero and that).
 ///
-/// δ = P(X > t) − e^ε·P(X > t + Δ) with t = εσ²/Δ − Δ/2: Canonne, Kamath and Steinke 2020, Theorem 7.
+/// δ = P(X > t) − e^ε·P(X > t + Δ) with t = εσ²/Δ − Δ/2: Canonne, Kamath and Steinke 2020.
 ///
 /// It is not bounded by the curve of the continuous Gaussian: at σ = Δ = ε = 1 it is 0.141, against 0.127.
 ///
@@ -171,7 +171,7 @@ pub fn epsilon_of_discrete_gaussian(
     // δ(ε) is a line in e^ε between the ε at which the threshold t is an integer n: ε_n = (2nΔ + Δ²)/2σ².
     let kink =
         |n: &Integer| (Rational::from(n.clone()) * &shift + &shift * &shift * ratio(1, 2)) / sigma_squared;
-    // Where zCDP says that it holds, it holds: Canonne, Kamath and Steinke 2020, Theorem 4, ρ = Δ²/2σ².
+    // Where zCDP says that it holds, it holds: Canonne, Kamath and Steinke 2020, ρ = Δ²/2σ².
     let rho = Rho::rounded_up(&(&shift * &shift / (sigma_squared * ratio(2, 1))))?;
     let sure = epsilon_of_concentrated(&rho, delta)?;
     if *sigma_squared > exact::power_of_two(128) {

@@ -209,7 +209,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// Nothing is known about the law of its losses.
+    /// Nothing is known about the distribution of its losses.
     #[error(
         "{what} has no privacy curve: only a bound on its moments is known\nhint: use the zCDP or Rényi accountant for this plan"
     )]

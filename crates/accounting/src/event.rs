@@ -129,8 +129,8 @@ impl Event {
     /// Pure where everything in it is pure. Otherwise the δ that events bring themselves is counted first, and what is left is
     /// split evenly among the Gaussians, sampled or not. When something in it is known by its ρ only, the promise is the sum of ρ.
     ///
-    /// Sums of ε and δ: Dwork and Roth 2014, Theorem B.1. A step on a sampled part costs less than one on everything: Balle, Barthe and
-    /// Gaboardi 2018, Theorems 8 and 9. A shuffled epoch costs one Gaussian, because a unit is in one batch of it: given the order,
+    /// Sums of ε and δ: Dwork and Roth 2014. A step on a sampled part costs less than one on everything: Balle, Barthe and
+    /// Gaboardi 2018. A shuffled epoch costs one Gaussian, because a unit is in one batch of it: given the order,
     /// the other batches say nothing about it.
     ///
     /// # Errors
@@ -172,10 +172,10 @@ impl Event {
     ///
     /// - ε·tanh(ε/2) where it is pure, see [`rho_of_pure`]; for Laplace noise on one number less, see [`rho_of_laplace`].
     /// - ε²/8 for the exponential mechanism (bounded range; Cesar and Rogers 2021), or as for anything pure where that is less.
-    /// - Δ²/2σ² for Gaussian noise (Bun and Steinke 2016, Proposition 1.6; on a grid, Canonne, Kamath and Steinke 2020, Theorem 4).
+    /// - Δ²/2σ² for Gaussian noise (Bun and Steinke 2016; on a grid, Canonne, Kamath and Steinke 2020).
     /// - The same for Gaussian noise on a sampled part: given which part, the outputs are the same or as far apart as without sampling, and
-    ///   the Rényi divergence of two mixtures is at most the largest within (it is quasi-convex; van Erven and Harremoës 2014,
-    ///   Theorem 13). For a shuffled epoch, once.
+    ///   the Rényi divergence of two mixtures is at most the largest within (it is quasi-convex; van Erven and Harremoës 2014).
+    ///   For a shuffled epoch, once.
     ///
     /// # Errors
     /// When an (ε, δ) event is in it, which has no ρ, or a Gaussian has no noise, or a sampler takes more than there is.

@@ -18,7 +18,7 @@ const START: u32 = 80;
 /// The smallest δ for which Gaussian noise with variance σ² on a value of ℓ₂ sensitivity Δ is (ε, δ)-DP, where
 /// `multiplier_squared` = σ²/Δ², enclosed to within 2^−bits of its own size.
 ///
-/// δ = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) with μ = Δ/σ: Balle and Wang 2018, Theorem 8.
+/// δ = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) with μ = Δ/σ: Balle and Wang 2018.
 ///
 /// The result has as many fractional bits as it takes for its size. Only below e^(−2^26) is it just enclosed by zero and
 /// 2^(−2^26). A multiplier of zero gives δ = 1.
@@ -194,7 +194,7 @@ fn left_of_mu(epsilon: &Rational, delta: &Delta, bits: u32, digits: u32) -> Opti
     };
     let tiny = exact::floor_log2(delta.as_rational()).unsigned_abs();
     let work = bits + 2 * size + tiny + 16;
-    // Two starts on the left. (1) μ²/2-zCDP implies (μ²/2 + μ·√(2 ln 1/δ), δ)-DP (Bun and Steinke 2016, Proposition 1.3);
+    // Two starts on the left. (1) μ²/2-zCDP implies (μ²/2 + μ·√(2 ln 1/δ), δ)-DP (Bun and Steinke 2016);
     // solved for μ = 2ε/(√(2L + 2ε) + √(2L)). (2) φ ≤ 1/√(2π), so δ ≤ μ/√(2π).
     let twice_l = logarithm_of_inverse(delta, work).scale(&Integer::from(2));
     let twice_epsilon = Interval::from_rational(&(epsilon * ratio(2, 1)), work);
@@ -275,7 +275,7 @@ fn smallest_epsilon(multiplier_squared: &Rational, delta: &Delta, bits: u32) -> 
     }
 }
 
-/// Where Newton's method may start to find ε: on the right of it, at μ²/2 + μ·√(2 ln 1/δ) (Bun and Steinke 2016, Proposition 1.3).
+/// Where Newton's method may start to find ε: on the right of it, at μ²/2 + μ·√(2 ln 1/δ) (Bun and Steinke 2016).
 fn right_of_epsilon(multiplier_squared: &Rational, delta: &Delta, bits: u32, digits: u32) -> Rational {
     let size = exact::floor_log2(multiplier_squared).unsigned_abs();
     let work = bits + 2 * size + 16;
@@ -289,7 +289,7 @@ fn right_of_epsilon(multiplier_squared: &Rational, delta: &Delta, bits: u32, dig
 
 /// The classic noise multiplier σ/Δ = √(2 ln(1.25/δ))/ε, rounded up to 15 digits.
 ///
-/// Dwork and Roth 2014, Theorem A.1. [`smallest_multiplier`] is never larger; this one is for comparison.
+/// Dwork and Roth 2014. [`smallest_multiplier`] is never larger; this one is for comparison.
 ///
 /// # Errors
 /// When ε is 0 or above 1, where the proof does not hold, or δ = 0, or (for δ near 1) when the exact curve says otherwise.

@@ -6,7 +6,7 @@ use exact::{Rational, decimal_at_least};
 
 /// σ²/Δ² of the one Gaussian that costs what everything in `event` costs together; `None` when nothing in it costs anything.
 ///
-/// Theorem (Dong, Roth and Su 2022, Corollary 3.3): the composition of μ_i-GDP mechanisms is √(Σμ_i²)-GDP, exactly, where Gaussian noise is
+/// Theorem (Dong, Roth and Su 2022): the composition of μ_i-GDP mechanisms is √(Σμ_i²)-GDP, exactly, where Gaussian noise is
 /// μ-GDP with μ = Δ/σ. Rounding is post-processing. A shuffled epoch counts once, since a unit is in one of its batches.
 /// Sums of 1/multiplier² that no short fraction equals are rounded up, to 60 digits.
 ///

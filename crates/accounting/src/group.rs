@@ -14,7 +14,7 @@ impl Event {
     /// This says more than [`Promise::for_group`] does of the result: δ does not grow.
     ///
     /// # Errors
-    /// For Poisson and fixed-size samples, where how many of the group are in a step is random and no law is kept for it; and when a number
+    /// For Poisson and fixed-size samples, where how many of the group are in a step is random and no distribution is kept for it; and when a number
     /// is out of range.
     pub fn for_group(&self, size: u32) -> Result<Self, Error> {
         let factor = Rational::from(size);

@@ -21,7 +21,7 @@ pub enum Promise {
 impl Promise {
     /// What two mechanisms promise together, the second chosen after seeing the first one's answer.
     ///
-    /// Sums: Dwork and Roth 2014, Theorem B.1, for (ε, δ); Bun and Steinke 2016 for ρ. A pure promise joins a
+    /// Sums: Dwork and Roth 2014, for (ε, δ); Bun and Steinke 2016 for ρ. A pure promise joins a
     /// concentrated one as ρ = ε·tanh(ε/2) ([`rho_of_pure`](crate::rho_of_pure)).
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Promise {
 
     /// What is promised to `size` units at once, such as a family, when this is promised to each one.
     ///
-    /// Pure: kε. Concentrated: k²ρ (Bun and Steinke 2016, Proposition 1.9). Approximate: kε with
+    /// Pure: kε. Concentrated: k²ρ (Bun and Steinke 2016). Approximate: kε with
     /// δ·(1 + e^ε + … + e^((k−1)ε)) = δ·(e^(kε) − 1)/(e^ε − 1), by walking through k neighbours: P₀ ≤ e^ε·P₁ + δ ≤
     /// e^(2ε)·P₂ + e^ε·δ + δ ≤ …. The textbook bound k·e^((k−1)ε)·δ replaces each of the k terms by the largest.
     ///
@@ -171,7 +171,7 @@ impl Guarantee {
 
     /// The guarantee of anything computed from the release alone: the same one.
     ///
-    /// Theorem (Dwork and Roth 2014, Proposition 2.1): for any f, also random, P[f(M(x)) ∈ S] = E[P[M(x) ∈ f⁻¹(S)]] and the
+    /// Theorem (Dwork and Roth 2014): for any f, also random, P[f(M(x)) ∈ S] = E[P[M(x) ∈ f⁻¹(S)]] and the
     /// bound holds for each preimage, hence for the average. For ρ it is the data-processing inequality.
     #[must_use]
     pub fn post_processed(self) -> Self {

@@ -6,7 +6,7 @@ use exact::{Rational, ratio};
 /// At least the Rényi divergence of `order` > 1 between the event's outputs on neighbouring databases, whichever comes first.
 ///
 /// Divergences of one order add up under composition, also adaptive (Mironov 2017). With M the moments of the privacy loss, the
-/// divergence is ln M(α−1)/(α−1), taken from the laws behind [`Curve`] with all rounding upwards. What is known by its ρ alone
+/// divergence is ln M(α−1)/(α−1), taken from the distributions behind [`Curve`] with all rounding upwards. What is known by its ρ alone
 /// counts ρα, and the exponential mechanism at most αε²/8.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ fn training_runs_have_the_values_computed_elsewhere() {
 
 #[test]
 fn a_small_delta_is_not_lost_in_rounding() {
-    // An accountant that transforms the untilted law claims 5.9600 here.
+    // An accountant that transforms the untilted distribution claims 5.9600 here.
     contains(&training("0.001", "0.7", 100_000), "1e-10", 5.9739, 5e-5, 1e-6);
 }
 
@@ -330,8 +330,8 @@ fn what_reveals_everything_is_never_free() {
     ] {
         for delta in ["1e-6", "0.5", "0.999999"] {
             let delta = Delta::parse(delta).unwrap();
-            let told = Curve::of(&plan, &person()).unwrap().epsilon(&delta);
-            assert!(told.is_err(), "{plan:?} at {delta}: {told:?}");
+            let reported = Curve::of(&plan, &person()).unwrap().epsilon(&delta);
+            assert!(reported.is_err(), "{plan:?} at {delta}: {reported:?}");
             assert!(
                 accounting::optimal_epsilon(&plan, &delta).is_err(),
                 "{plan:?} at {delta}"

@@ -50,7 +50,7 @@ pub struct Course {
     pub refused: usize,
 }
 
-/// Asks the questions in turn by so many accounts, and averages what is new in the answers.
+/// Asks the questions in turn by this many accounts, and averages what is new in the answers.
 ///
 /// # Errors
 /// Those of the counter.
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Answers each text once, for nothing again, and so many texts in all.
+    /// Answers each text once, for nothing again, and this many texts in all.
     struct Ledger {
         answers: BTreeMap<String, f64>,
         left: usize,

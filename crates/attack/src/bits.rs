@@ -17,7 +17,7 @@ use noise::Entropy;
 
 /// How many random bits a uniform float has.
 const UNIFORM_BITS: u32 = 53;
-/// So many uniform values there are: 1/2⁵³, 2/2⁵³, …, 1.
+/// This many uniform values there are: 1/2⁵³, 2/2⁵³, …, 1.
 const UNIFORM_VALUES: f64 = (1u64 << UNIFORM_BITS) as f64;
 /// Draws of a piece of work.
 const DRAWS_AT_A_TIME: u64 = 1 << 12;
@@ -81,7 +81,7 @@ impl TextbookLaplace {
         false
     }
 
-    /// How often one output on `value` excludes `neighbour`, in so many draws.
+    /// How often one output on `value` excludes `neighbour`, in this many draws.
     ///
     /// An output that cannot come even from its own value would be a fault of the decision; such are counted, and there are none.
     pub fn exposure(

@@ -33,7 +33,7 @@ pub struct Category {
 pub struct Margin {
     /// By which categories, by their places in the block.
     pub by: Vec<usize>,
-    /// At least and at most so many, in the order of the categories' values, the last varying fastest. `None` is suppressed.
+    /// At least and at most this many, in the order of the categories' values, the last varying fastest. `None` is suppressed.
     pub counts: Vec<Option<(i64, i64)>>,
 }
 

@@ -7,7 +7,7 @@
 /// 1 − f ≤ e^ε·(1 − t) + δ. Added up, with p = (t + 1 − f)/2 the chance to be right: 2p ≤ e^ε·(2 − 2p) + 2δ, so p ≤ (e^ε + δ)/(1 + e^ε).
 ///
 /// With δ = 0 the number of right guesses among many independent bits is no larger, in distribution, than a binomial one with this p (Steinke,
-/// Nasr and Jagielski 2023, "Privacy auditing with one (1) training run", Theorem 5.2).
+/// Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
 pub fn right_guesses(epsilon: f64, delta: f64) -> f64 {
     // Written so that a large ε gives 1 and not ∞/∞.
     (1.0 - (1.0 - delta) / (1.0 + epsilon.exp())).min(1.0)

@@ -114,7 +114,7 @@ pub fn right(guesses: &[bool], secrets: &[bool]) -> u64 {
         .count() as u64
 }
 
-/// Random bits for so many people.
+/// Random bits for this many people.
 pub fn secrets(people: usize, seeded: &mut Seeded) -> Vec<bool> {
     (0..people).map(|_| seeded.below(2) == 1).collect()
 }

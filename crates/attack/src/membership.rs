@@ -86,7 +86,7 @@ impl Protection {
         })
     }
 
-    /// The sums as they are published, through the door that every release takes.
+    /// The sums as they are published, through the boundary that every release passes.
     fn release(&self, sums: &[i64], entropy: Seeded) -> Result<Vec<i64>, Error> {
         match self {
             Self::None => Ok(sums.to_vec()),
@@ -146,7 +146,7 @@ impl Noise {
         }
     }
 
-    /// The noise of each mean of so many attributes of so many people: its standard deviation (Gaussian) or scale (Laplace).
+    /// The noise of each mean of this many attributes of this many people: its standard deviation (Gaussian) or scale (Laplace).
     ///
     /// # Errors
     /// When there is no such noise.
@@ -278,7 +278,7 @@ impl Experiment<'_> {
             .iter()
             .map(|noise| noise.size(attributes, self.people))
             .collect::<Result<Vec<_>, Error>>()?;
-        // Each protection is tried once where an error can be told.
+        // Each protection is tried once where an error can be reported.
         for protection in &protections {
             protection.release(&[0], Seeded::new(self.seed))?;
         }

@@ -1,7 +1,7 @@
 //! Binomial tails and the exact confidence limits made from them.
 //!
 //! Every statistical verdict of this crate is a statement about a count, so it needs no approximation: the tail of the
-//! binomial law is summed, and limits are found by bisection (Clopper and Pearson 1934). Tails are computed in floats,
+//! binomial distribution is summed, and limits are found by bisection (Clopper and Pearson 1934). Tails are computed in floats,
 //! with an error analysis instead of a hope:
 //!
 //! - One probability comes from Loader's saddle-point form ("Fast and accurate computation of binomial

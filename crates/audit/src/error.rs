@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// A scale, variance or spacing that must be above zero.
     #[error(
-        "{parameter} must be positive\nhint: a mechanism without noise has no law to audit; check the units"
+        "{parameter} must be positive\nhint: a mechanism without noise has no distribution to audit; check the units"
     )]
     NotPositive {
         /// Which one.
@@ -38,9 +38,9 @@ pub enum Error {
         "a piece of the density extends to infinity without falling off\nhint: use a positive slope towards minus infinity and a negative one towards plus infinity"
     )]
     PieceNeverEnds,
-    /// Two finite laws over different numbers of outcomes.
+    /// Two finite distributions over different numbers of outcomes.
     #[error(
-        "the two laws have {left} and {right} outcomes\nhint: give both laws the same outcomes in the same order, with mass 0 for the impossible"
+        "the two distributions have {left} and {right} outcomes\nhint: give both distributions the same outcomes in the same order, with mass 0 for the impossible"
     )]
     DifferentOutcomes {
         /// Outcomes of the first.
@@ -48,9 +48,9 @@ pub enum Error {
         /// Outcomes of the second.
         right: usize,
     },
-    /// Laws of kinds that no rule here compares.
+    /// Distributions of kinds that no rule here compares.
     #[error(
-        "laws of these two kinds cannot be compared\nhint: describe both sides with the same kind of law"
+        "distributions of these two kinds cannot be compared\nhint: describe both sides with the same kind of distribution"
     )]
     Incomparable,
     /// An ε below zero.
@@ -67,9 +67,9 @@ pub enum Error {
     /// A δ outside [0, 1].
     #[error("delta must lie between 0 and 1\nhint: write 1e-6, not -6")]
     DeltaOutOfRange,
-    /// The supremum of the privacy loss of a law known only through a function.
+    /// The supremum of the privacy loss of a distribution known only through a function.
     #[error(
-        "the largest privacy loss of these laws is not known in closed form\nhint: ask for a delta above 0"
+        "the largest privacy loss of these distributions is not known in closed form\nhint: ask for a delta above 0"
     )]
     NoClosedForm,
     /// Numbers so close that no precision tried could tell them apart.
@@ -80,9 +80,9 @@ pub enum Error {
         /// The highest precision tried.
         bits: u32,
     },
-    /// So wide a law that summing over it would take too long.
+    /// So wide a distribution that summing over it would take too long.
     #[error(
-        "the law is too wide to be summed term by term\nhint: use a coarser spacing; two discrete Laplace laws on the same grid have no such limit"
+        "the distribution is too wide to be summed term by term\nhint: use a coarser spacing; two discrete Laplace distributions on the same grid have no such limit"
     )]
     TooWide,
     /// A confidence or false-alarm rate that is not one.

@@ -1,6 +1,6 @@
 //! The smallest δ for an ε, and the smallest ε for a δ, from two output distributions.
 //!
-//! For laws P and Q of a mechanism's output on two neighbouring inputs, (ε, δ)-differential privacy says
+//! For distributions P and Q of a mechanism's output on two neighbouring inputs, (ε, δ)-differential privacy says
 //! P(S) ≤ e^ε Q(S) + δ for every event S, and the same with P and Q exchanged. The event that needs the largest δ
 //! is S = {y : p(y) > e^ε q(y)}, so the smallest δ is
 //!
@@ -16,12 +16,12 @@
 //! Below the gap no finite ε exists, and [`smallest_epsilon`] says so instead of returning a large number.
 
 mod discrete_gaussian;
+mod distribution;
 mod finite;
 mod gaussian;
 mod laplace_pair;
 mod laplace_table;
 mod lattice;
-mod law;
 mod mills;
 mod piecewise;
 mod real;
@@ -29,11 +29,11 @@ mod search;
 mod shape;
 mod table;
 
+pub use distribution::Distribution;
 pub use finite::Finite;
 pub use gaussian::Gaussian;
 pub use laplace_table::LaplaceTable;
 pub use lattice::{Lattice, Window};
-pub use law::Law;
 pub use piecewise::{Piece, Piecewise};
 pub use real::Real;
 pub use search::{Answer, satisfies, smallest_delta, smallest_delta_at, smallest_epsilon};
@@ -69,16 +69,16 @@ impl Gap {
     }
 }
 
-/// The largest privacy loss, where the two laws overlap.
+/// The largest privacy loss, where the two distributions overlap.
 #[derive(Clone, Debug)]
 pub(crate) enum Supremum {
     Bounded(Interval),
     Unbounded,
-    /// Not known here. Where the laws are of unlike shape the other direction is unbounded and decides alone.
+    /// Not known here. Where the distributions are of unlike shape the other direction is unbounded and decides alone.
     Unknown,
 }
 
-/// Two laws that share no outcome: an output names its input.
+/// Two distributions that share no outcome: an output names its input.
 pub(crate) struct Disjoint;
 
 impl Direction for Disjoint {

@@ -1,4 +1,4 @@
-//! Does a sampler follow its law? Tests whose false-alarm rate is a number.
+//! Does a sampler follow its distribution? Tests whose false-alarm rate is a number.
 //!
 //! A sampler's test runs on every change for years. With the customary 5 % it would cry wolf every day, and soon be
 //! ignored; with a tolerance chosen until it passes, nobody knows what it would catch. Here each test states the largest
@@ -25,7 +25,7 @@ const REFERENCE_ERROR: f64 = 1e-11;
 pub enum Fit {
     /// The statistic stayed within the limit.
     Consistent {
-        /// How far the sample is from the law.
+        /// How far the sample is from the distribution.
         statistic: f64,
         /// How far a correct sampler's would be but for the false-alarm rate.
         limit: f64,
@@ -34,7 +34,7 @@ pub enum Fit {
     },
     /// It did not.
     Rejected {
-        /// How far the sample is from the law.
+        /// How far the sample is from the distribution.
         statistic: f64,
         /// How far a correct sampler's would be but for the false-alarm rate.
         limit: f64,
@@ -81,7 +81,7 @@ impl Fit {
         } = self
         {
             panic!(
-                "the sample does not follow its law: statistic {statistic:.6} exceeds {limit:.6} ({samples} samples)\n\
+                "the sample does not follow its distribution: statistic {statistic:.6} exceeds {limit:.6} ({samples} samples)\n\
                  hint: run it once more with the printed seed; a correct sampler fails this once in a billion times"
             );
         }
@@ -108,7 +108,7 @@ impl Fit {
 /// The largest distance between the empirical and the given distribution function, against the limit of Dvoretzky, Kiefer
 /// and Wolfowitz with Massart's constant (1990): P(sup |F_n − F| > t) ≤ 2 e^(−2nt²).
 ///
-/// It holds for any law: X = F⁻¹(U) for a uniform U, and then sup_x |F_n(x) − F(x)| over the values of F is at most the
+/// It holds for any distribution: X = F⁻¹(U) for a uniform U, and then sup_x |F_n(x) − F(x)| over the values of F is at most the
 /// same supremum for U.
 ///
 /// # Panics
@@ -153,7 +153,7 @@ fn categorical_cell(successes: u64, trials: u64, probability: f64, false_alarm: 
 }
 
 /// Whether counts are plausible for given probabilities: each cell by [`frequency_test`] with its share of the false-alarm
-/// rate (a union bound, so cells need not be independent). For the independence of two draws with known laws, give
+/// rate (a union bound, so cells need not be independent). For the independence of two draws with known distributions, give
 /// the counts of pairs and the products of probabilities.
 ///
 /// # Panics
@@ -182,7 +182,7 @@ pub fn uniformity_test(counts: &[u64], false_alarm: f64) -> Fit {
     )
 }
 
-/// Whether pairs of draws from one law on `cells` cells are independent, the law being known: each cell of the table of
+/// Whether pairs of draws from one distribution on `cells` cells are independent, the distribution being known: each cell of the table of
 /// pairs is tested. Pairs must not overlap: (1st, 2nd), (3rd, 4th), …
 ///
 /// # Panics

@@ -25,7 +25,7 @@
 //! Proof. Let A* stop with the result ⊥ before the first call at which the two runs part (a statement or an input beyond its limits, a call too many, a cost too much), and at the end if
 //! the results differ. Whether it stops depends on the answers so far and on the pair, which is fixed. So A* is an adaptive composition in which each call has the same
 //! statement on D and D′ and inputs within its limits, and whose costs never exceed (ε, δ). For δ = 0 multiply along a transcript: p(y|D) = Πₖ p(yₖ | xₖ(D, y₁…yₖ₋₁)) ≤
-//! Πₖ e^εₖ·p(yₖ | xₖ(D′, y₁…yₖ₋₁)) ≤ e^ε·p(y|D′); for δ > 0 it is basic composition (Dwork and Roth 2014, Theorem B.1; with adaptively chosen costs Rogers, Roth, Ullman and Vadhan 2016). The
+//! Πₖ e^εₖ·p(yₖ | xₖ(D′, y₁…yₖ₋₁)) ≤ e^ε·p(y|D′); for δ > 0 it is basic composition (Dwork and Roth 2014; with adaptively chosen costs Rogers, Roth, Ullman and Vadhan 2016). The
 //! result is a function of the transcript, the same for both. Hence P[A(D) ∈ S] ≤ P[A*(D) ∈ S∖⊥] + P[B] ≤ e^ε·P[A*(D′) ∈ S∖⊥] + δ + P[B] ≤ e^ε·P[A(D′) ∈ S] + δ + P[B]. ∎
 //!
 //! So the verdict for one pair is
@@ -123,7 +123,7 @@ impl GreyBox {
         }
     }
 
-    /// The same with so many runs.
+    /// The same with this many runs.
     #[must_use]
     pub fn with_runs(self, runs: u64) -> Self {
         Self {

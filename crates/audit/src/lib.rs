@@ -7,7 +7,7 @@
 //! answer. So claims are checked here, in the three ways there are, and with one [`report`]:
 //!
 //! - [`exact_audit`]: when both output distributions can be written down, the smallest δ for an ε (or ε for a δ) is
-//!   a sum or an integral. It is computed with certified intervals, so the answer is a theorem about the two laws
+//!   a sum or an integral. It is computed with certified intervals, so the answer is a theorem about the two distributions
 //!   given, not an estimate.
 //! - [`grey_box`]: when the code asks mechanisms of known cost, record its calls on one input and replay them on a neighbour with the answers frozen: control flow must be
 //!   the same, and no input may move further than was declared.
@@ -15,8 +15,8 @@
 //!   lower bound on ε with a stated confidence is what the evidence is worth. This refutes claims; it can never
 //!   confirm one. Where running is dear, [`one_run`] runs once, with many canaries that are each in or out by a coin, and counts right guesses.
 //!
-//! Beside them stands [`goodness`]: every sampler against its law, with a test whose false-alarm rate is a number (1e-9 unless said
-//! otherwise) and not a matter of taste, and with reference laws computed by someone else's arithmetic.
+//! Beside them stands [`goodness`]: every sampler against its distribution, with a test whose false-alarm rate is a number (1e-9 unless said
+//! otherwise) and not a matter of taste, and with reference distributions computed by someone else's arithmetic.
 //!
 //! What an auditor is worth shows on mechanisms whose standing is known: [`gallery`] has broken and correct ones, each with its exact ε.
 //!
@@ -26,12 +26,12 @@
 //! from the caller, who knows where they are from.
 //!
 //! ```
-//! use audit::exact_audit::{Answer, Law, Lattice, smallest_epsilon};
+//! use audit::exact_audit::{Answer, Distribution, Lattice, smallest_epsilon};
 //! use exact::{Rational, ratio};
 //!
 //! // (⌈100 s⌉ + Geo(4)) / 100 on two sums that differ by one: ε is exactly 25.
 //! let noise = Lattice::discrete_laplace(&ratio(4, 1))?.on_grid(&ratio(0, 1), &ratio(1, 100))?;
-//! let (p, q) = (Law::from(noise.clone()), Law::from(noise.shifted(&ratio(1, 1))));
+//! let (p, q) = (Distribution::from(noise.clone()), Distribution::from(noise.shifted(&ratio(1, 1))));
 //! let Answer::Finite(epsilon) = smallest_epsilon(&p, &q, &Rational::ZERO)? else { unreachable!() };
 //! assert_eq!(epsilon.lower(), ratio(25, 1));
 //! assert_eq!(epsilon.upper(), ratio(25, 1));

@@ -4,7 +4,7 @@
 //! only the model guesses the coins of those he is sure about. If the training is (ε, δ)-private, then even the best guesser is right about as often as randomized response would let him:
 //! with W̌ ~ Binomial(r, e^ε/(1+e^ε)) for r guesses and f(v) = P[W̌ ≥ v],
 //!
-//! P[v or more of them are right] ≤ f(v) + 2mδ·max over i ≥ 1 of (f(v−i) − f(v))/i   (their Theorem 5.2).
+//! P[v or more of them are right] ≤ f(v) + 2mδ·max over i ≥ 1 of (f(v−i) − f(v))/i   (their bound for approximate privacy).
 //!
 //! The first term is exact for δ = 0: given the output and the other coins, each coin is still within odds of e^ε, so the number of right guesses is stochastically at most W̌. The second pays for δ: what it adds in
 //! expectation is at most 2mδ right guesses, and raising the chance of v by p from at most v − i costs i·p of them.
@@ -32,7 +32,7 @@ const STEP: f64 = 0.05;
 
 /// How one run was guessed, for several numbers of guesses. All of them were decided on before any coin was looked at, and none is left out.
 ///
-/// # Why the best of them may be told
+/// # Why the best of them may be reported
 /// Each of n tests is made at a false-alarm rate of α/n. If the training is (ε*, δ)-private, each bound is above ε* with probability at most α/n, so any of them is with probability at most
 /// α, however much the tests depend on each other. Who looks at one number only pays nothing: n = 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Found {
 }
 
 impl Tried {
-    /// Guesses about so many canaries, each with how many of them were right.
+    /// Guesses about this many canaries, each with how many of them were right.
     ///
     /// # Errors
     /// When nothing was tried, or there are more right guesses than guesses, or more guesses than canaries, or 2³² of them.
@@ -258,16 +258,16 @@ mod tests {
 
     /// P[at least v right] when guess i is right with probability `right[i]`, independently.
     fn tail(right: &[f64], v: usize) -> f64 {
-        let mut law = vec![1.0];
+        let mut distribution = vec![1.0];
         for p in right {
-            let mut next = vec![0.0; law.len() + 1];
-            for (count, mass) in law.iter().enumerate() {
+            let mut next = vec![0.0; distribution.len() + 1];
+            for (count, mass) in distribution.iter().enumerate() {
                 next[count] += mass * (1.0 - p);
                 next[count + 1] += mass * p;
             }
-            law = next;
+            distribution = next;
         }
-        law.iter().skip(v).sum()
+        distribution.iter().skip(v).sum()
     }
 
     /// Without δ the bound is what randomized response reaches: brute force over all coins and answers of small runs.
@@ -276,16 +276,16 @@ mod tests {
         for m in 1..=8u32 {
             for epsilon in [0.0f64, 0.5, 1.0, 3.0] {
                 let honest = epsilon.exp() / (1.0 + epsilon.exp());
-                let mut law = vec![0.0; m as usize + 1];
+                let mut distribution = vec![0.0; m as usize + 1];
                 for coins in 0..1u32 << m {
                     for answers in 0..1u32 << m {
                         let wrong = (coins ^ answers).count_ones();
                         let chance = honest.powi((m - wrong) as i32) * (1.0 - honest).powi(wrong as i32);
-                        law[(m - wrong) as usize] += chance / f64::from(1u32 << m);
+                        distribution[(m - wrong) as usize] += chance / f64::from(1u32 << m);
                     }
                 }
                 for v in 0..=m as usize {
-                    let exact: f64 = law[v..].iter().sum();
+                    let exact: f64 = distribution[v..].iter().sum();
                     let bound = one_run_p_value(m.into(), m.into(), v as u64, epsilon, 0.0).unwrap();
                     assert!(
                         bound >= exact - 1e-12 && bound <= exact * 1.00001 + 1e-12,
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// How often right training is refuted, and wrong training, when the best of several numbers of guesses is told. Each coin is published as ±1 with Laplace noise of scale 2/ε, which is
+    /// How often right training is refuted, and wrong training, when the best of several numbers of guesses is reported. Each coin is published as ±1 with Laplace noise of scale 2/ε, which is
     /// ε-private and lets the surest guesses be right as often as anything may.
     #[test]
     fn the_best_of_several_is_a_false_alarm_no_oftener_than_stated() {

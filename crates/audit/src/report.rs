@@ -1,17 +1,17 @@
 //! One way to say what came of an audit, whichever way it was made.
 //!
 //! ```text
-//! exact      two laws, written down       ──► proved, or refuted: a theorem about these two laws
+//! exact      two distributions, written down       ──► proved, or refuted: a theorem about these two distributions
 //! grey box   the calls of a computation   ──► proved where all transcripts were tried, refuted, or consistent
 //! black box  outputs alone                ──► refuted at a stated confidence, or consistent
-//! fit        outputs against an exact law ──► refuted if what was proved is not what is drawn, or consistent
+//! fit        outputs against an exact distribution ──► refuted if what was proved is not what is drawn, or consistent
 //! ```
 //!
 //! A [`Judgement`] is what one method says of one claim, with the [`Evidence`] it rests on: for a refutation that is a witness, two inputs and what gives them away. A
 //! [`Report`] is all judgements on one subject, and their verdict: refuted if any refutes, proved if one proves and none refutes, consistent otherwise.
 
 use crate::black_box::{self, Counts};
-use crate::exact_audit::{Answer, Law, satisfies, smallest_epsilon};
+use crate::exact_audit::{Answer, Distribution, satisfies, smallest_epsilon};
 use crate::goodness::Fit;
 use crate::{Error, grey_box};
 use exact::{Interval, Rational, ratio, to_f64_up};
@@ -95,13 +95,13 @@ impl From<black_box::Verdict> for Verdict {
 /// How a judgement was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
-    /// From two output laws.
+    /// From two output distributions.
     Exact,
     /// From the calls of a computation.
     GreyBox,
     /// From outputs.
     BlackBox,
-    /// From outputs against the law that an exact audit proved: whether the proof is about the code.
+    /// From outputs against the distribution that an exact audit proved: whether the proof is about the code.
     Fit,
 }
 
@@ -161,41 +161,41 @@ pub struct Judgement {
     pub evidence: Evidence,
 }
 
-/// Two inputs in words, and the laws of the output on them.
+/// Two inputs in words, and the distributions of the output on them.
 #[derive(Clone, Debug)]
-pub struct Laws {
+pub struct Distributions {
     /// What the inputs are.
     pub inputs: [String; 2],
-    /// The law of the output on each.
-    pub laws: [Law; 2],
+    /// The distribution of the output on each.
+    pub distributions: [Distribution; 2],
 }
 
-impl Laws {
-    /// Two inputs and their laws.
-    pub fn new(inputs: [impl Into<String>; 2], laws: [impl Into<Law>; 2]) -> Self {
+impl Distributions {
+    /// Two inputs and their distributions.
+    pub fn new(inputs: [impl Into<String>; 2], distributions: [impl Into<Distribution>; 2]) -> Self {
         Self {
             inputs: inputs.map(Into::into),
-            laws: laws.map(Into::into),
+            distributions: distributions.map(Into::into),
         }
     }
 }
 
-/// Where equality with the claim cannot be decided, because a law is known through enclosures only, what is proved is this much weaker: one part in 10¹².
+/// Where equality with the claim cannot be decided, because a distribution is known through enclosures only, what is proved is this much weaker: one part in 10¹².
 fn relaxed(value: &Rational) -> Rational {
     value * (Rational::ONE + ratio(1, 1_000_000_000_000))
 }
 
 impl Judgement {
-    /// Proves or refutes a claim from the laws on one or more pairs. The smallest ε of the worst pair is told.
+    /// Proves or refutes a claim from the distributions on one or more pairs. The smallest ε of the worst pair is reported.
     ///
-    /// A law that is known through enclosures may meet the claim so closely that no precision tells; then the claim is proved with ε and δ larger by one part in 10¹².
+    /// A distribution that is known through enclosures may meet the claim so closely that no precision tells; then the claim is proved with ε and δ larger by one part in 10¹².
     ///
     /// # Errors
-    /// When there is no pair, or laws that cannot be compared.
-    pub fn exact(claim: Claim, pairs: &[Laws]) -> Result<Self, Error> {
+    /// When there is no pair, or distributions that cannot be compared.
+    pub fn exact(claim: Claim, pairs: &[Distributions]) -> Result<Self, Error> {
         let mut worst: Option<(bool, f64, Evidence)> = None;
         for pair in pairs {
-            let [p, q] = &pair.laws;
+            let [p, q] = &pair.distributions;
             let holds = match satisfies(p, q, &claim.epsilon, &claim.delta) {
                 Ok(true) => true,
                 Ok(false) | Err(Error::Undecided { .. } | Error::NoClosedForm) => {
@@ -222,7 +222,7 @@ impl Judgement {
             }
         }
         let (holds, least, mut evidence) = worst.ok_or(Error::NotADistribution {
-            reason: "there are no two laws to compare",
+            reason: "there are no two distributions to compare",
         })?;
         evidence.epsilon_at_least = Some(least);
         if pairs.len() > 1 {
@@ -259,7 +259,7 @@ impl Judgement {
         }
     }
 
-    /// Whether draws on one input follow the law that the claim was proved from.
+    /// Whether draws on one input follow the distribution that the claim was proved from.
     pub fn fit(claim: Claim, input: String, fit: &Fit, false_alarm: f64, seed: Option<u64>) -> Self {
         let (verdict, statistic, limit, samples) = match *fit {
             Fit::Consistent {
@@ -276,7 +276,7 @@ impl Judgement {
         };
         // The statistic is −log₁₀ of how likely the least likely count is.
         let seen = format!(
-            "of {samples} draws, the count that is least likely under the law has probability 1e-{statistic:.1}, where 1e-{limit:.1} is allowed"
+            "of {samples} draws, the count that is least likely under the distribution has probability 1e-{statistic:.1}, where 1e-{limit:.1} is allowed"
         );
         Self {
             method: Method::Fit,
@@ -376,10 +376,10 @@ mod tests {
     use super::*;
     use crate::exact_audit::{Finite, Lattice};
 
-    fn laplace(scale: i64, by: i64) -> Laws {
-        let law = Lattice::discrete_laplace(&ratio(scale, 1)).unwrap();
-        let moved = law.clone().shifted(&ratio(by, 1));
-        Laws::new(["0".to_string(), by.to_string()], [law, moved])
+    fn laplace(scale: i64, by: i64) -> Distributions {
+        let distribution = Lattice::discrete_laplace(&ratio(scale, 1)).unwrap();
+        let moved = distribution.clone().shifted(&ratio(by, 1));
+        Distributions::new(["0".to_string(), by.to_string()], [distribution, moved])
     }
 
     #[test]
@@ -398,9 +398,9 @@ mod tests {
             (Verdict::Refuted, "3")
         );
         assert!(Judgement::exact(claim(), &[]).is_err());
-        let law =
+        let distribution =
             |masses: [i64; 2]| Finite::from_rationals(masses.map(|mass| ratio(mass, 2)).to_vec()).unwrap();
-        let disjoint = Laws::new(["a", "b"], [law([1, 1]), law([2, 0])]);
+        let disjoint = Distributions::new(["a", "b"], [distribution([1, 1]), distribution([2, 0])]);
         let none = Judgement::exact(claim(), &[disjoint]).unwrap();
         assert_eq!(none.verdict, Verdict::Refuted);
         assert!(none.evidence.seen.starts_with("no finite ε"));
@@ -416,7 +416,7 @@ mod tests {
             })
             .unwrap()
         };
-        let pair = Laws::new(["a", "b"], [coin(ratio(1, 1)), coin(ratio(2, 1))]);
+        let pair = Distributions::new(["a", "b"], [coin(ratio(1, 1)), coin(ratio(2, 1))]);
         let judged = Judgement::exact(Claim::pure(ratio(1, 1)), &[pair]).unwrap();
         assert_eq!(judged.verdict, Verdict::Proved);
     }

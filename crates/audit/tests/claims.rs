@@ -2,7 +2,7 @@
 
 use audit::Error;
 use audit::exact_audit::{
-    Answer, Finite, Gaussian, Lattice, Law, Piece, Piecewise, Real, satisfies, smallest_delta,
+    Answer, Distribution, Finite, Gaussian, Lattice, Piece, Piecewise, Real, satisfies, smallest_delta,
     smallest_epsilon,
 };
 use exact::{Interval, Rational, parse_decimal, ratio};
@@ -11,14 +11,14 @@ fn decimal(text: &str) -> Rational {
     parse_decimal(text).unwrap()
 }
 
-fn finite_epsilon(p: &Law, q: &Law, delta: &Rational) -> Interval {
+fn finite_epsilon(p: &Distribution, q: &Distribution, delta: &Rational) -> Interval {
     match smallest_epsilon(p, q, delta).unwrap() {
         Answer::Finite(epsilon) => epsilon,
         Answer::NoFinite { .. } => panic!("no finite epsilon"),
     }
 }
 
-fn infimum(p: &Law, q: &Law, delta: &Rational) -> Interval {
+fn infimum(p: &Distribution, q: &Distribution, delta: &Rational) -> Interval {
     match smallest_epsilon(p, q, delta).unwrap() {
         Answer::NoFinite { smallest_delta } => smallest_delta,
         Answer::Finite(_) => panic!("a finite epsilon"),
@@ -29,7 +29,7 @@ fn exactly(interval: &Interval, value: Rational) {
     assert_eq!((interval.lower(), interval.upper()), (value.clone(), value));
 }
 
-fn uniform(left: i64, right: i64) -> Law {
+fn uniform(left: i64, right: i64) -> Distribution {
     Piecewise::uniform(&ratio(left, 1), &ratio(right, 1))
         .unwrap()
         .into()
@@ -56,8 +56,8 @@ fn uniform_noise_has_no_finite_epsilon() {
 fn integer_noise_on_a_real_sum() {
     let noise = Lattice::discrete_laplace(&ratio(5, 100)).unwrap();
     let (p, q) = (
-        Law::from(noise.clone()),
-        Law::from(noise.clone().shifted(&ratio(1, 2))),
+        Distribution::from(noise.clone()),
+        Distribution::from(noise.clone().shifted(&ratio(1, 2))),
     );
     exactly(&smallest_delta(&p, &q, &ratio(3, 1)).unwrap(), Rational::ONE);
     exactly(&infimum(&p, &q, &Rational::ZERO), Rational::ONE);
@@ -76,8 +76,8 @@ fn integer_noise_on_a_rounded_sum() {
         .on_grid(&Rational::ZERO, &ratio(1, 100))
         .unwrap();
     let (p, q) = (
-        Law::from(noise.clone()),
-        Law::from(noise.clone().shifted(&Rational::ONE)),
+        Distribution::from(noise.clone()),
+        Distribution::from(noise.clone().shifted(&Rational::ONE)),
     );
     exactly(&finite_epsilon(&p, &q, &Rational::ZERO), ratio(25, 1));
     assert!(satisfies(&p, &q, &ratio(25, 1), &Rational::ZERO).unwrap());
@@ -87,8 +87,8 @@ fn integer_noise_on_a_rounded_sum() {
         .on_grid(&Rational::ZERO, &ratio(1, 100))
         .unwrap();
     let (p, q) = (
-        Law::from(mutant.clone()),
-        Law::from(mutant.shifted(&Rational::ONE)),
+        Distribution::from(mutant.clone()),
+        Distribution::from(mutant.shifted(&Rational::ONE)),
     );
     assert!(!satisfies(&p, &q, &ratio(25, 1), &Rational::ZERO).unwrap());
 }
@@ -96,8 +96,9 @@ fn integer_noise_on_a_rounded_sum() {
 /// R1: randomized response with γ: ε = ln((1+2γ)/(1−2γ)); γ = 1/4 gives ln 3.
 #[test]
 fn randomized_response() {
-    let law = |a: i64, b: i64| Law::from(Finite::from_rationals(vec![ratio(a, 4), ratio(b, 4)]).unwrap());
-    let epsilon = finite_epsilon(&law(3, 1), &law(1, 3), &Rational::ZERO);
+    let distribution =
+        |a: i64, b: i64| Distribution::from(Finite::from_rationals(vec![ratio(a, 4), ratio(b, 4)]).unwrap());
+    let epsilon = finite_epsilon(&distribution(3, 1), &distribution(1, 3), &Rational::ZERO);
     let expected = Interval::ln_of(&ratio(3, 1), 192);
     assert_eq!(epsilon, expected);
 }
@@ -106,9 +107,10 @@ fn randomized_response() {
 #[test]
 fn groups() {
     let epsilon = decimal("0.3");
-    let noise =
-        |center: i64| Law::from(Piecewise::laplace(&ratio(center, 1), &(Rational::ONE / &epsilon)).unwrap());
-    let normal = |mean: i64| Law::from(Gaussian::new(&ratio(mean, 1), &ratio(4, 1)).unwrap());
+    let noise = |center: i64| {
+        Distribution::from(Piecewise::laplace(&ratio(center, 1), &(Rational::ONE / &epsilon)).unwrap())
+    };
+    let normal = |mean: i64| Distribution::from(Gaussian::new(&ratio(mean, 1), &ratio(4, 1)).unwrap());
     let single = smallest_delta(&normal(0), &normal(1), &epsilon).unwrap();
     for k in 1i64..=5 {
         let total = &epsilon * Rational::from(k);
@@ -126,22 +128,26 @@ fn groups() {
 
 #[test]
 fn exponential_noise_is_private_one_way_only() {
-    let law = |start: i64| Law::from(Piecewise::exponential(&ratio(start, 1), &ratio(2, 1)).unwrap());
-    // P(0 ≤ X < 1) = 1 − e^(−1/2) is where the other law has no density.
+    let distribution =
+        |start: i64| Distribution::from(Piecewise::exponential(&ratio(start, 1), &ratio(2, 1)).unwrap());
+    // P(0 ≤ X < 1) = 1 − e^(−1/2) is where the other distribution has no density.
     let expected = Interval::from_integer(1, 128).sub(&Interval::exp_of(&ratio(-1, 2), 128));
-    for (p, q) in [(law(0), law(1)), (law(1), law(0))] {
+    for (p, q) in [
+        (distribution(0), distribution(1)),
+        (distribution(1), distribution(0)),
+    ] {
         let gap = infimum(&p, &q, &Rational::ZERO);
         assert!(gap.lower() <= expected.upper() && expected.lower() <= gap.upper());
     }
 }
 
 #[test]
-fn laws_of_unlike_shape() {
+fn distributions_of_unlike_shape() {
     let laplace = Lattice::discrete_laplace(&ratio(3, 1)).unwrap();
-    let wider = Law::from(Lattice::discrete_laplace(&ratio(4, 1)).unwrap());
-    let gaussian = Law::from(Lattice::discrete_gaussian(&ratio(9, 1)).unwrap());
-    let halves = Law::from(laplace.clone().on_grid(&Rational::ZERO, &ratio(1, 2)).unwrap());
-    let laplace = Law::from(laplace);
+    let wider = Distribution::from(Lattice::discrete_laplace(&ratio(4, 1)).unwrap());
+    let gaussian = Distribution::from(Lattice::discrete_gaussian(&ratio(9, 1)).unwrap());
+    let halves = Distribution::from(laplace.clone().on_grid(&Rational::ZERO, &ratio(1, 2)).unwrap());
+    let laplace = Distribution::from(laplace);
     // A heavier tail has an unbounded loss, but any δ above 0 has a finite ε.
     for other in [&wider, &gaussian] {
         exactly(&infimum(&laplace, other, &Rational::ZERO), Rational::ZERO);
@@ -158,27 +164,31 @@ fn laws_of_unlike_shape() {
     let gap = infimum(&laplace, &halves, &Rational::ZERO);
     assert!(gap.lower() <= odd.upper() && odd.lower() <= gap.upper());
     // Grids against densities, and kinds that do not compare.
-    let density = Law::from(Piecewise::laplace(&Rational::ZERO, &Rational::ONE).unwrap());
+    let density = Distribution::from(Piecewise::laplace(&Rational::ZERO, &Rational::ONE).unwrap());
     exactly(
         &smallest_delta(&laplace, &density, &Rational::ONE).unwrap(),
         Rational::ONE,
     );
-    let coin = Law::from(Finite::from_rationals(vec![ratio(1, 2), ratio(1, 2)]).unwrap());
+    let coin = Distribution::from(Finite::from_rationals(vec![ratio(1, 2), ratio(1, 2)]).unwrap());
     assert_eq!(
         smallest_delta(&laplace, &coin, &Rational::ONE).unwrap_err(),
         Error::Incomparable
     );
 }
 
-/// Normal laws of unlike variance: total variation of N(0,1) and N(0,4), computed with mpmath from the two crossings.
+/// Normal distributions of unlike variance: total variation of N(0,1) and N(0,4), computed with mpmath from the two crossings.
 #[test]
 fn unequal_variances() {
-    let law = |variance: i64| Law::from(Gaussian::new(&Rational::ZERO, &ratio(variance, 1)).unwrap());
-    let distance = smallest_delta(&law(1), &law(4), &Rational::ZERO).unwrap();
+    let distribution =
+        |variance: i64| Distribution::from(Gaussian::new(&Rational::ZERO, &ratio(variance, 1)).unwrap());
+    let distance = smallest_delta(&distribution(1), &distribution(4), &Rational::ZERO).unwrap();
     assert!((distance.to_f64_nearest() - 0.3226745688347687).abs() < 1e-14);
-    exactly(&infimum(&law(1), &law(4), &Rational::ZERO), Rational::ZERO);
-    // At ε = 1/2, δ of both directions from mpmath; the larger is from the wide law to the narrow one.
-    let delta = smallest_delta(&law(1), &law(4), &ratio(1, 2)).unwrap();
+    exactly(
+        &infimum(&distribution(1), &distribution(4), &Rational::ZERO),
+        Rational::ZERO,
+    );
+    // At ε = 1/2, δ of both directions from mpmath; the larger is from the wide distribution to the narrow one.
+    let delta = smallest_delta(&distribution(1), &distribution(4), &ratio(1, 2)).unwrap();
     assert!((delta.to_f64_nearest() - 0.2496890647883897).abs() < 1e-14);
 }
 
@@ -187,10 +197,10 @@ fn unequal_variances() {
 fn wide_discrete_gaussian() {
     let noise = Lattice::discrete_gaussian(&decimal("1e6")).unwrap();
     let discrete = (
-        Law::from(noise.clone()),
-        Law::from(noise.shifted(&decimal("1e3"))),
+        Distribution::from(noise.clone()),
+        Distribution::from(noise.shifted(&decimal("1e3"))),
     );
-    let normal = |mean: &str| Law::from(Gaussian::new(&decimal(mean), &decimal("1e6")).unwrap());
+    let normal = |mean: &str| Distribution::from(Gaussian::new(&decimal(mean), &decimal("1e6")).unwrap());
     let delta = decimal("1e-5");
     let near = finite_epsilon(&normal("0"), &normal("1e3"), &delta).to_f64_nearest();
     let epsilon = finite_epsilon(&discrete.0, &discrete.1, &delta);
@@ -202,14 +212,14 @@ fn wide_discrete_gaussian() {
 }
 
 #[test]
-fn wide_laws_are_no_slower() {
+fn wide_distributions_are_no_slower() {
     let noise = Lattice::discrete_laplace(&decimal("1e9")).unwrap();
     let (p, q) = (
-        Law::from(noise.clone()),
-        Law::from(noise.shifted(&decimal("1e9"))),
+        Distribution::from(noise.clone()),
+        Distribution::from(noise.shifted(&decimal("1e9"))),
     );
     exactly(&finite_epsilon(&p, &q, &Rational::ZERO), Rational::ONE);
-    // The continuous law is near: δ(½) = 1 − e^(−1/4).
+    // The continuous distribution is near: δ(½) = 1 − e^(−1/4).
     let delta = smallest_delta(&p, &q, &ratio(1, 2)).unwrap().to_f64_nearest();
     assert!((delta - (1.0 - (-0.25f64).exp())).abs() < 1e-8);
 }
@@ -217,7 +227,10 @@ fn wide_laws_are_no_slower() {
 #[test]
 fn enormous_numbers_are_no_trap() {
     let noise = Lattice::discrete_laplace(&decimal("1e-12")).unwrap();
-    let (p, q) = (Law::from(noise.clone()), Law::from(noise.shifted(&Rational::ONE)));
+    let (p, q) = (
+        Distribution::from(noise.clone()),
+        Distribution::from(noise.shifted(&Rational::ONE)),
+    );
     exactly(&finite_epsilon(&p, &q, &Rational::ZERO), decimal("1e12"));
     assert!(
         smallest_delta(&p, &q, &decimal("1e13"))
@@ -234,7 +247,7 @@ fn enormous_numbers_are_no_trap() {
         let exponents: Vec<Rational> = (0..3)
             .map(|index| decimal(if index == winner { "1e15" } else { "0" }))
             .collect();
-        Law::from(Finite::from_exponents(&exponents).unwrap())
+        Distribution::from(Finite::from_exponents(&exponents).unwrap())
     };
     assert!(
         smallest_delta(&choice(0), &choice(1), &Rational::ONE)
@@ -244,7 +257,7 @@ fn enormous_numbers_are_no_trap() {
 }
 
 #[test]
-fn what_is_no_law_is_refused() {
+fn what_is_no_distribution_is_refused() {
     let thirds = vec![ratio(1, 3), ratio(1, 3)];
     assert!(matches!(
         Finite::from_rationals(thirds),
@@ -275,13 +288,13 @@ fn what_is_no_law_is_refused() {
         Piecewise::new(vec![long]),
         Err(Error::NotADistribution { .. })
     ));
-    let law = uniform(0, 1);
+    let distribution = uniform(0, 1);
     assert_eq!(
-        smallest_delta(&law, &law, &ratio(-1, 1)).unwrap_err(),
+        smallest_delta(&distribution, &distribution, &ratio(-1, 1)).unwrap_err(),
         Error::NegativeEpsilon
     );
     assert_eq!(
-        smallest_epsilon(&law, &law, &ratio(2, 1)).unwrap_err(),
+        smallest_epsilon(&distribution, &distribution, &ratio(2, 1)).unwrap_err(),
         Error::DeltaOutOfRange
     );
     let custom = Lattice::custom(
@@ -292,9 +305,9 @@ fn what_is_no_law_is_refused() {
             outside: Interval::from_integer(0, bits),
         },
     );
-    let law = Law::from(custom);
+    let distribution = Distribution::from(custom);
     exactly(
-        &smallest_delta(&law, &law, &Rational::ZERO).unwrap(),
+        &smallest_delta(&distribution, &distribution, &Rational::ZERO).unwrap(),
         Rational::ZERO,
     );
 }

@@ -137,6 +137,6 @@ fn rejections_say_how_many_samples() {
 
 #[test]
 #[should_panic(expected = "not noticed")]
-fn unnoticed_mutants_are_told() {
+fn unnoticed_mutants_are_reported() {
     frequency_test(5, 10, 0.5, FALSE_ALARM).assert_rejected();
 }

@@ -79,7 +79,7 @@ fn a_mechanism_with_ten_entries_is_caught_by_all_of_them_together() {
 }
 
 #[test]
-fn words_are_told_as_they_were_read() {
+fn words_are_reported_as_they_were_read() {
     let draw = |generator: &mut SplitMix64, input: usize| {
         let yes = generator.uniform() < [0.2, 0.8][input];
         vec![if yes { word(b"yes") } else { word(b"no") }]
@@ -136,7 +136,7 @@ fn the_pair_that_gives_most_away_is_found() {
     );
 }
 
-/// Laplace noise of scale 4 on 0, 1 and 2, of which neighbours differ by one: exactly ε = 1/4 for a step. The ends show twice that, and it is told for one step. The mutant, which
+/// Laplace noise of scale 4 on 0, 1 and 2, of which neighbours differ by one: exactly ε = 1/4 for a step. The ends show twice that, and it is reported for one step. The mutant, which
 /// forgets that there are two, claims more than is true. And at a level of 5 % the exact ε is refuted as rarely as stated: among 200 audits more than 30 times with probability below 1e-7.
 #[test]
 fn inputs_two_steps_apart_prove_what_one_step_loses() {
@@ -226,7 +226,7 @@ fn the_curve_bounds_every_delta() {
 }
 
 #[test]
-fn the_gallery_is_told_apart_with_few_draws() {
+fn the_gallery_is_reported_apart_with_few_draws() {
     // Enough for those that are badly broken; the bench shows the rest.
     let badly = [
         "histogram-wrong-scale",

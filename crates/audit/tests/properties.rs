@@ -1,10 +1,12 @@
-//! The properties that make the verifier a verifier, on random laws.
+//! The properties that make the verifier a verifier, on random distributions.
 
-use audit::exact_audit::{Answer, Finite, Law, Piece, Piecewise, Real, smallest_delta_at, smallest_epsilon};
+use audit::exact_audit::{
+    Answer, Distribution, Finite, Piece, Piecewise, Real, smallest_delta_at, smallest_epsilon,
+};
 use exact::{Interval, Rational, parse_decimal, ratio};
 use proptest::prelude::*;
 
-fn finite_epsilon(p: &Law, q: &Law, delta: &Rational) -> Interval {
+fn finite_epsilon(p: &Distribution, q: &Distribution, delta: &Rational) -> Interval {
     match smallest_epsilon(p, q, delta).unwrap() {
         Answer::Finite(epsilon) => epsilon,
         Answer::NoFinite { .. } => panic!("no finite epsilon"),
@@ -31,7 +33,7 @@ proptest! {
         prop_assume!(p.iter().sum::<u64>() > 0 && q.iter().sum::<u64>() > 0);
         let (p, q, epsilon) = (masses(&p), masses(&q), ratio(epsilon, 100));
         let before = smallest_delta_at(&p.clone().into(), &q.clone().into(), &epsilon, 128).unwrap();
-        let merge = |law: &Finite| Law::from(law.map(3, |outcome| targets[outcome]));
+        let merge = |distribution: &Finite| Distribution::from(distribution.map(3, |outcome| targets[outcome]));
         let after = smallest_delta_at(&merge(&p), &merge(&q), &epsilon, 128).unwrap();
         prop_assert!(after.lower() <= before.upper());
     }
@@ -43,7 +45,7 @@ proptest! {
     ) {
         let (p, q, epsilon) = (masses(&p), masses(&q), ratio(epsilon, 100));
         let single = smallest_delta_at(&p.clone().into(), &q.clone().into(), &epsilon, 128).unwrap();
-        let twice = (Law::from(p.power(2)), Law::from(q.power(2)));
+        let twice = (Distribution::from(p.power(2)), Distribution::from(q.power(2)));
         let double = smallest_delta_at(&twice.0, &twice.1, &(&epsilon + &epsilon), 128).unwrap();
         prop_assert!(double.lower() <= single.upper() + single.upper());
     }
@@ -53,7 +55,7 @@ proptest! {
     fn epsilon_undoes_delta(
         p in prop::collection::vec(1u64..50, 4), q in prop::collection::vec(1u64..50, 4), delta in 1i64..500,
     ) {
-        let (p, q, delta) = (Law::from(masses(&p)), Law::from(masses(&q)), ratio(delta, 1000));
+        let (p, q, delta) = (Distribution::from(masses(&p)), Distribution::from(masses(&q)), ratio(delta, 1000));
         let epsilon = finite_epsilon(&p, &q, &delta);
         let high = smallest_delta_at(&p, &q, &epsilon.lower(), 128).unwrap();
         let low = smallest_delta_at(&p, &q, &epsilon.upper(), 128).unwrap();
@@ -62,7 +64,7 @@ proptest! {
         prop_assert!(epsilon.upper() - epsilon.lower() < parse_decimal("1e-12").unwrap());
     }
 
-    /// Piecewise densities against the same law as finitely many rational cells.
+    /// Piecewise densities against the same distribution as finitely many rational cells.
     #[test]
     fn steps_agree_with_cells(
         p in prop::collection::vec(1u64..50, 5), q in prop::collection::vec(1u64..50, 5), epsilon in 0i64..200,
@@ -76,7 +78,7 @@ proptest! {
                 slope: Rational::ZERO,
                 intercept: Rational::ZERO,
             });
-            Law::from(Piecewise::new(pieces.collect()).unwrap())
+            Distribution::from(Piecewise::new(pieces.collect()).unwrap())
         };
         let epsilon = ratio(epsilon, 100);
         let density = smallest_delta_at(&steps(&p), &steps(&q), &epsilon, 128).unwrap();

@@ -1,7 +1,8 @@
 //! The exact verifier against values computed by other arithmetic (mpmath, 50 digits).
 
 use audit::exact_audit::{
-    Answer, Finite, Gaussian, Lattice, Law, Piecewise, smallest_delta, smallest_delta_at, smallest_epsilon,
+    Answer, Distribution, Finite, Gaussian, Lattice, Piecewise, smallest_delta, smallest_delta_at,
+    smallest_epsilon,
 };
 use exact::{Interval, Rational, parse_decimal, power_of_two, ratio};
 use serde_json::Value;
@@ -72,7 +73,7 @@ fn agrees(row: &Row, interval: &Interval) {
     }
 }
 
-fn check(row: &Row, p: impl Into<Law>, q: impl Into<Law>, epsilon: &str) {
+fn check(row: &Row, p: impl Into<Distribution>, q: impl Into<Distribution>, epsilon: &str) {
     agrees(
         row,
         &smallest_delta(&p.into(), &q.into(), &row.number(epsilon)).unwrap(),
@@ -83,16 +84,21 @@ fn check(row: &Row, p: impl Into<Law>, q: impl Into<Law>, epsilon: &str) {
 fn laplace() {
     for row in rows("laplace_delta") {
         let scale = Rational::ONE / row.number("eps0");
-        let law = |center: i64| Piecewise::laplace(&ratio(center, 1), &scale).unwrap();
-        check(&row, law(0), law(1), "eps_prime");
+        let distribution = |center: i64| Piecewise::laplace(&ratio(center, 1), &scale).unwrap();
+        check(&row, distribution(0), distribution(1), "eps_prime");
     }
 }
 
 #[test]
 fn discrete_laplace() {
     for row in rows("discrete_laplace_delta") {
-        let law = Lattice::discrete_laplace(&row.number("scale")).unwrap();
-        check(&row, law.clone(), law.shifted(&row.number("sensitivity")), "eps");
+        let distribution = Lattice::discrete_laplace(&row.number("scale")).unwrap();
+        check(
+            &row,
+            distribution.clone(),
+            distribution.shifted(&row.number("sensitivity")),
+            "eps",
+        );
     }
 }
 
@@ -100,15 +106,15 @@ fn discrete_laplace() {
 #[test]
 fn discrete_laplace_term_by_term() {
     for row in rows("discrete_laplace_delta").into_iter().take(5) {
-        let law = Lattice::discrete_laplace(&row.number("scale")).unwrap();
-        let (inner, outer) = (law.clone(), law);
+        let distribution = Lattice::discrete_laplace(&row.number("scale")).unwrap();
+        let (inner, outer) = (distribution.clone(), distribution);
         let custom = Lattice::custom(
             move |k, bits| inner.mass(k, bits),
             move |bits| outer.window(bits).unwrap(),
         );
         let (p, q) = (
-            Law::from(custom.clone()),
-            Law::from(custom.shifted(&row.number("sensitivity"))),
+            Distribution::from(custom.clone()),
+            Distribution::from(custom.shifted(&row.number("sensitivity"))),
         );
         agrees(&row, &smallest_delta_at(&p, &q, &row.number("eps"), 128).unwrap());
     }
@@ -118,23 +124,33 @@ fn discrete_laplace_term_by_term() {
 fn discrete_gaussian() {
     for row in rows("discrete_gaussian_delta") {
         let sigma = row.number("sigma");
-        let law = Lattice::discrete_gaussian(&(&sigma * &sigma)).unwrap();
-        check(&row, law.clone(), law.shifted(&row.number("sensitivity")), "eps");
+        let distribution = Lattice::discrete_gaussian(&(&sigma * &sigma)).unwrap();
+        check(
+            &row,
+            distribution.clone(),
+            distribution.shifted(&row.number("sensitivity")),
+            "eps",
+        );
     }
 }
 
 #[test]
 fn gaussian() {
     for row in rows("gaussian_delta") {
-        let law = |mean: &Rational| Gaussian::new(mean, &Rational::ONE).unwrap();
-        check(&row, law(&Rational::ZERO), law(&row.number("mu")), "eps");
-    }
-    for row in rows("group_gdp_exact") {
-        let law = |mean: &Rational| Gaussian::new(mean, &Rational::ONE).unwrap();
+        let distribution = |mean: &Rational| Gaussian::new(mean, &Rational::ONE).unwrap();
         check(
             &row,
-            law(&Rational::ZERO),
-            law(&(row.number("mu") * row.number("k"))),
+            distribution(&Rational::ZERO),
+            distribution(&row.number("mu")),
+            "eps",
+        );
+    }
+    for row in rows("group_gdp_exact") {
+        let distribution = |mean: &Rational| Gaussian::new(mean, &Rational::ONE).unwrap();
+        check(
+            &row,
+            distribution(&Rational::ZERO),
+            distribution(&(row.number("mu") * row.number("k"))),
             "eps",
         );
     }
@@ -144,8 +160,10 @@ fn gaussian() {
 fn gaussian_epsilon() {
     for row in rows("gaussian_eps") {
         let sigma = row.number("sigma");
-        let law = |mean: i64| Law::from(Gaussian::new(&ratio(mean, 1), &(&sigma * &sigma)).unwrap());
-        let Answer::Finite(epsilon) = smallest_epsilon(&law(0), &law(1), &row.number("delta")).unwrap()
+        let distribution =
+            |mean: i64| Distribution::from(Gaussian::new(&ratio(mean, 1), &(&sigma * &sigma)).unwrap());
+        let Answer::Finite(epsilon) =
+            smallest_epsilon(&distribution(0), &distribution(1), &row.number("delta")).unwrap()
         else {
             panic!("a Gaussian has an epsilon for every positive delta");
         };
@@ -170,16 +188,16 @@ fn randomized_response(epsilon: &Rational, answers: usize, truth: usize) -> Fini
 #[test]
 fn randomized_responses() {
     for row in rows("rr_binary_delta") {
-        let law = |truth| randomized_response(&row.number("eps0"), 2, truth);
-        check(&row, law(0), law(1), "eps_prime");
+        let distribution = |truth| randomized_response(&row.number("eps0"), 2, truth);
+        check(&row, distribution(0), distribution(1), "eps_prime");
     }
     for row in rows("rr_kary_delta") {
-        let law = |truth| randomized_response(&row.number("eps0"), row.count("k"), truth);
-        check(&row, law(0), law(1), "eps_prime");
+        let distribution = |truth| randomized_response(&row.number("eps0"), row.count("k"), truth);
+        check(&row, distribution(0), distribution(1), "eps_prime");
     }
 }
 
-/// k-fold composition: the product of finite laws for small k; for larger k only the number of truthful answers is kept
+/// k-fold composition: the product of finite distributions for small k; for larger k only the number of truthful answers is kept
 /// after each step, which is all that the likelihood ratio depends on.
 #[test]
 fn composition() {
@@ -190,8 +208,9 @@ fn composition() {
         }
         let counted = |truth| {
             let single = randomized_response(&epsilon, 2, truth);
-            (1..times).fold(single.clone(), |law, step| {
-                law.product(&single)
+            (1..times).fold(single.clone(), |distribution, step| {
+                distribution
+                    .product(&single)
                     .map(step + 2, |outcome| outcome / 2 + outcome % 2)
             })
         };
@@ -205,39 +224,44 @@ fn composition() {
 
 #[test]
 fn mutants_are_noticed() {
-    // A scale wrong by one part in a million, for every kind of law.
+    // A scale wrong by one part in a million, for every kind of distribution.
     let nearly = |value: &Rational| value * ratio(1_000_001, 1_000_000);
-    let wrong = |row: &Row, p: Law, q: Law, epsilon: &str| {
+    let wrong = |row: &Row, p: Distribution, q: Distribution, epsilon: &str| {
         let interval = smallest_delta(&p, &q, &row.number(epsilon)).unwrap();
         assert!(!interval.contains(&row.value), "{} {}", row.family, row.params);
     };
     let row = &rows("laplace_delta")[2];
-    let law = |center: i64| {
+    let distribution = |center: i64| {
         Piecewise::laplace(&ratio(center, 1), &nearly(&row.number("eps0")))
             .unwrap()
             .into()
     };
-    wrong(row, law(0), law(1), "eps_prime");
+    wrong(row, distribution(0), distribution(1), "eps_prime");
     let row = &rows("discrete_laplace_delta")[3];
-    let law = Lattice::discrete_laplace(&nearly(&row.number("scale"))).unwrap();
+    let distribution = Lattice::discrete_laplace(&nearly(&row.number("scale"))).unwrap();
     wrong(
         row,
-        law.clone().into(),
-        law.shifted(&row.number("sensitivity")).into(),
+        distribution.clone().into(),
+        distribution.shifted(&row.number("sensitivity")).into(),
         "eps",
     );
     let row = &rows("discrete_gaussian_delta")[1];
-    let law = Lattice::discrete_gaussian(&nearly(&row.number("sigma"))).unwrap();
+    let distribution = Lattice::discrete_gaussian(&nearly(&row.number("sigma"))).unwrap();
     wrong(
         row,
-        law.clone().into(),
-        law.shifted(&row.number("sensitivity")).into(),
+        distribution.clone().into(),
+        distribution.shifted(&row.number("sensitivity")).into(),
         "eps",
     );
     let row = &rows("gaussian_delta")[9];
-    let law = |mean: &Rational| Gaussian::new(mean, &nearly(&Rational::ONE)).unwrap().into();
-    wrong(row, law(&Rational::ZERO), law(&row.number("mu")), "eps");
+    let distribution = |mean: &Rational| Gaussian::new(mean, &nearly(&Rational::ONE)).unwrap().into();
+    wrong(
+        row,
+        distribution(&Rational::ZERO),
+        distribution(&row.number("mu")),
+        "eps",
+    );
     let row = &rows("rr_binary_delta")[9];
-    let law = |truth| randomized_response(&nearly(&row.number("eps0")), 2, truth).into();
-    wrong(row, law(0), law(1), "eps_prime");
+    let distribution = |truth| randomized_response(&nearly(&row.number("eps0")), 2, truth).into();
+    wrong(row, distribution(0), distribution(1), "eps_prime");
 }

@@ -33,7 +33,7 @@ pub const MOST_TEXT: usize = 4096;
 /// The texts of one batch of rows, or of one owner's rows that are held, take at most so much memory; the number of rows follows from the number of columns of text.
 pub const MOST_TEXT_BYTES: usize = 64 << 20;
 
-/// How many rows of so many columns of text are held at once.
+/// How many rows of this many columns of text are held at once.
 pub fn rows_of_texts(columns: usize) -> usize {
     (MOST_TEXT_BYTES / MOST_TEXT / columns.max(1)).max(1)
 }

@@ -1,7 +1,7 @@
 //! Rows that a program holds in memory, as a private table.
 //!
 //! Of such a table nothing is known but its rows: no order, no key, no statistics, and no filter is pushed into it. What a program could declare of them might be
-//! false, and one unit's rows would then decide what happens to those of others. Its rows are also told apart from public ones, which are in memory as well: a join that
+//! false, and one unit's rows would then decide what happens to those of others. Its rows are also distinguished from public ones, which are in memory as well: a join that
 //! holds one side may hold public rows alone.
 
 use super::owner_join::AnyOrderExec;

@@ -64,7 +64,7 @@ impl Interner {
     }
 }
 
-/// Texts of one batch, told apart by where they lie: equal views are equal texts (not the other way round), and few groups are many rows.
+/// Texts of one batch, distinguished by where they lie: equal views are equal texts (not the other way round), and few groups are many rows.
 struct Views {
     /// Where a view was seen: the view, and its place among those that were.
     places: Vec<(u128, u32)>,

@@ -27,7 +27,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// How many batches may wait for a thread.
 const WAITING: usize = 4;
-/// One part in so many of the memory is left to others: merging, and summing totals.
+/// One part in this many of the memory is left to others: merging, and summing totals.
 const OTHERS: usize = 4;
 
 /// A task for each part of the input, which deals rows out, and a task for each thread, which keeps the states of the units it is dealt.

@@ -107,7 +107,7 @@ impl Totals {
         }
     }
 
-    /// Makes room for so many groups.
+    /// Makes room for this many groups.
     pub(crate) fn grow(&mut self, groups: usize) {
         if groups > self.counts.len() {
             self.counts.resize(groups, false);

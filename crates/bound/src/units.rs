@@ -28,10 +28,10 @@ pub(crate) fn holds(rule: &Rule) -> bool {
     rule.keys.is_empty() || rule.groups.is_some_and(|groups| groups <= MOST_GROUPS)
 }
 
-/// Units are kept in so many parts, each of which the nearest memory holds.
+/// Units are kept in this many parts, each of which the nearest memory holds.
 const PARTS: usize = 64;
 const PARTS_LOG: u32 = PARTS.ilog2();
-/// Rows wait until there are so many for the same part that it is worth fetching.
+/// Rows wait until there are this many for the same part that it is worth fetching.
 const WAITING_ROWS: usize = if cfg!(test) { 4 } else { 1 << 13 };
 
 /// One unit.
@@ -61,9 +61,9 @@ pub(crate) struct Units {
 
 /// What units are called.
 enum Names {
-    /// Integers, which are told apart as they are.
+    /// Integers, which are distinguished as they are.
     Integers,
-    /// Anything else is told apart by the numbers it gets; with the affine maps by number.
+    /// Anything else is distinguished by the numbers it gets; with the affine maps by number.
     Any(Interner, Vec<Affine>),
 }
 

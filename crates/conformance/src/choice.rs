@@ -19,8 +19,8 @@ pub(crate) trait Contest: Clone + Send + Sync + 'static {
     type Mechanism: Mechanism<Vec<i64>, Output = usize>;
 
     fn build(epsilon: Epsilon, sensitivity: Sensitivity) -> Result<Self::Mechanism, mechanism::Error>;
-    /// The law of the winner, by the definition.
-    fn law(mechanism: &Self::Mechanism, scores: &[i64]) -> Result<Finite, audit::Error>;
+    /// The distribution of the winner, by the definition.
+    fn distribution(mechanism: &Self::Mechanism, scores: &[i64]) -> Result<Finite, audit::Error>;
     /// The best score of the input that is drawn on, where all others are 0: the smaller, the more often a loser wins; the larger, the closer to ε.
     const LEAD: i64;
     fn plan() -> Plan;
@@ -77,7 +77,7 @@ impl<C: Contest> Subject for Choice<C> {
     }
 
     fn cells(&self, mechanism: &C::Mechanism, data: &Self::Data) -> Result<Finite, Error> {
-        C::law(mechanism, data).map_err(explained)
+        C::distribution(mechanism, data).map_err(explained)
     }
 
     fn cell(&self, _: &C::Mechanism, output: &usize) -> usize {
@@ -102,7 +102,7 @@ impl Contest for Exponential {
         ExponentialMechanism::new(epsilon, sensitivity, CANDIDATES)
     }
 
-    fn law(mechanism: &ExponentialMechanism, scores: &[i64]) -> Result<Finite, audit::Error> {
+    fn distribution(mechanism: &ExponentialMechanism, scores: &[i64]) -> Result<Finite, audit::Error> {
         let scale = mechanism.scale();
         let exponents: Vec<Rational> = scores
             .iter()
@@ -135,7 +135,7 @@ impl Contest for Flip {
     }
 
     /// Every set of heads, each of its members equally often.
-    fn law(mechanism: &PermuteAndFlip, scores: &[i64]) -> Result<Finite, audit::Error> {
+    fn distribution(mechanism: &PermuteAndFlip, scores: &[i64]) -> Result<Finite, audit::Error> {
         let scale = mechanism.scale();
         let best = scores.iter().copied().max().unwrap_or(0);
         let short: Vec<Rational> = scores
@@ -188,7 +188,7 @@ impl Contest for Noisy {
     }
 
     /// P[i] = Σ_k P[Zᵢ = k]·Π_{j<i} P[uⱼ+Zⱼ < uᵢ+k]·Π_{j>i} P[uⱼ+Zⱼ ≤ uᵢ+k].
-    fn law(mechanism: &NoisyMax, scores: &[i64]) -> Result<Finite, audit::Error> {
+    fn distribution(mechanism: &NoisyMax, scores: &[i64]) -> Result<Finite, audit::Error> {
         let (scale, scores) = (mechanism.scale().clone(), scores.to_vec());
         let apart = scores.iter().max().unwrap_or(&0) - scores.iter().min().unwrap_or(&0);
         Finite::from_recipe(scores.len(), move |bits| {

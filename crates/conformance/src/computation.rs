@@ -1,7 +1,7 @@
 //! Computations made of Deniable's mechanisms, for the grey box: each right, and with one mistake.
 
+use crate::boundary::{Boundary, call, limits};
 use crate::check::{Check, Effort, Expected, Work};
-use crate::door::{Door, call, limits};
 use crate::median::{Ordered, PROPOSAL, scores};
 use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors};
@@ -72,9 +72,9 @@ impl<T: Clone + Debug> Trial<'_, T> {
     /// Compares the data with all its neighbours. A computation that fails is no evidence: its error is the answer.
     fn judge<R: PartialEq>(
         &self,
-        mut computation: impl FnMut(&Door, &[T], &mut Recorder) -> Result<R, Error>,
+        mut computation: impl FnMut(&Boundary, &[T], &mut Recorder) -> Result<R, Error>,
     ) -> Judged {
-        let door = Door::new(self.neighbors, self.seed);
+        let boundary = Boundary::new(self.neighbors, self.seed);
         let neighbours = match self.neighbors {
             Neighbors::AddRemove => Neighbours::AddRemove,
             Neighbors::ChangeOne => Neighbours::ChangeOne,
@@ -83,7 +83,7 @@ impl<T: Clone + Debug> Trial<'_, T> {
         let found = self
             .claim
             .search(self.units, self.strange, neighbours, |units, recorder| {
-                let result = computation(&door, units, recorder);
+                let result = computation(&boundary, units, recorder);
                 result.map_err(|error| failed.get_or_insert(error).clone()).ok()
             });
         match failed {
@@ -114,13 +114,14 @@ fn mean(mistaken: bool, seed: u64) -> Judged {
         -0.0,
     ];
     let (grid, half) = (Grid::new(-4), epsilon(&ratio(1, 2))?);
-    let count = |door: &Door, ages: &[f64]| {
+    let count = |boundary: &Boundary, ages: &[f64]| {
         let people = Sensitive::new(vec![true; ages.len()]);
-        Ok(Aggregate::count(&people, door.unit()))
+        Ok(Aggregate::count(&people, boundary.unit()))
     };
-    let sum = |door: &Door, ages: &[f64]| {
+    let sum = |boundary: &Boundary, ages: &[f64]| {
         let values = Sensitive::new(ages.to_vec());
-        let clipped = Aggregate::bounded_sum(&values, -1.0, 60.0, grid, door.unit()).map_err(explained)?;
+        let clipped =
+            Aggregate::bounded_sum(&values, -1.0, 60.0, grid, boundary.unit()).map_err(explained)?;
         if !mistaken {
             return Ok(clipped);
         }
@@ -132,12 +133,12 @@ fn mean(mistaken: bool, seed: u64) -> Judged {
         Ok(Aggregate::claimed(
             sum,
             clipped.sensitivity().clone(),
-            door.unit(),
+            boundary.unit(),
             grid,
         ))
     };
     // Noise for what one person can do, whoever they are.
-    let template = Door::new(Neighbors::AddRemove, seed);
+    let template = Boundary::new(Neighbors::AddRemove, seed);
     let (one, sixty) = (count(&template, &[])?, sum(&template, &[])?);
     let for_count = Laplace::new(half.clone(), one.sensitivity().clone(), one.grid()).map_err(explained)?;
     let for_sum = Laplace::new(half, sixty.sensitivity().clone(), grid).map_err(explained)?;
@@ -148,9 +149,9 @@ fn mean(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::AddRemove,
         seed,
     };
-    trial.judge(|door, ages, recorder| {
-        let how_many = door.release(recorder, "Laplace", &for_count, || count(door, ages))?;
-        let together = door.release(recorder, "Laplace", &for_sum, || sum(door, ages))?;
+    trial.judge(|boundary, ages, recorder| {
+        let how_many = boundary.release(recorder, "Laplace", &for_count, || count(boundary, ages))?;
+        let together = boundary.release(recorder, "Laplace", &for_sum, || sum(boundary, ages))?;
         Ok((how_many, together))
     })
 }
@@ -161,19 +162,19 @@ fn histogram(mistaken: bool, seed: u64) -> Judged {
     let (epsilon, delta) = (epsilon(&Rational::ONE)?, Delta::parse("0.01").map_err(explained)?);
     let auditor = GreyBox::new(Rational::ONE, ratio(1, 100));
     let (answers, strange) = ([0, 1, 1, 2, 0, 3], [0, 3, u32::MAX]);
-    let counts = |door: &Door, answers: &[u32]| {
+    let counts = |boundary: &Boundary, answers: &[u32]| {
         let answers = Sensitive::new(answers.to_vec());
         if !mistaken {
-            return Aggregate::histogram(&answers, BINS, door.unit()).map_err(explained);
+            return Aggregate::histogram(&answers, BINS, boundary.unit()).map_err(explained);
         }
         let counts = answers.map(|answers| {
             let count = |bin| answers.iter().filter(|answer| **answer == bin).count() as i64;
             (0..BINS).map(count).collect::<Vec<i64>>()
         });
         let once = Sensitivity::vector(1, 1).map_err(explained)?;
-        Ok(Aggregate::claimed(counts, once, door.unit(), Grid::new(0)))
+        Ok(Aggregate::claimed(counts, once, boundary.unit(), Grid::new(0)))
     };
-    let template = counts(&Door::new(Neighbors::ChangeOne, seed), &[])?;
+    let template = counts(&Boundary::new(Neighbors::ChangeOne, seed), &[])?;
     let gaussian = Gaussian::analytic(epsilon, delta, template.sensitivity().clone(), template.grid());
     let gaussian = gaussian.map_err(explained)?;
     let trial = Trial {
@@ -183,8 +184,8 @@ fn histogram(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::ChangeOne,
         seed,
     };
-    trial.judge(|door, answers, recorder| {
-        door.release(recorder, "Gaussian", &gaussian, || counts(door, answers))
+    trial.judge(|boundary, answers, recorder| {
+        boundary.release(recorder, "Gaussian", &gaussian, || counts(boundary, answers))
     })
 }
 
@@ -203,20 +204,25 @@ fn select_then_measure(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::AddRemove,
         seed,
     };
-    trial.judge(|door, answers, recorder| {
+    trial.judge(|boundary, answers, recorder| {
         let make = || {
-            Aggregate::histogram(&Sensitive::new(answers.to_vec()), BINS as u32, door.unit())
+            Aggregate::histogram(&Sensitive::new(answers.to_vec()), BINS as u32, boundary.unit())
                 .map_err(explained)
         };
-        let mut chosen = door.release(recorder, "ExponentialMechanism", &choice, make)?;
+        let mut chosen = boundary.release(recorder, "ExponentialMechanism", &choice, make)?;
         let count = |bin: usize| answers.iter().filter(|answer| **answer as usize == bin).count() as i64;
         if mistaken {
             // "It was a tie anyway": the exact counts decide which.
             chosen = (0..BINS).max_by_key(|bin| count(*bin)).unwrap_or(chosen);
         }
-        let counted = door.release(recorder, "Laplace", &laplace, || {
+        let counted = boundary.release(recorder, "Laplace", &laplace, || {
             let value = Sensitive::new(count(chosen));
-            Ok(Aggregate::claimed(value, one.clone(), door.unit(), Grid::new(0)))
+            Ok(Aggregate::claimed(
+                value,
+                one.clone(),
+                boundary.unit(),
+                Grid::new(0),
+            ))
         })?;
         Ok((chosen, counted))
     })
@@ -238,18 +244,18 @@ fn groups(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::AddRemove,
         seed,
     };
-    trial.judge(|door, units, recorder| {
+    trial.judge(|boundary, units, recorder| {
         let rows: Vec<(usize, String)> = units
             .iter()
             .enumerate()
             .flat_map(|(unit, groups)| groups.iter().map(move |group| (unit, (*group).to_string())))
             .collect();
         let make =
-            || Aggregate::groups(&Sensitive::new(rows.clone()), PER_UNIT, door.unit()).map_err(explained);
+            || Aggregate::groups(&Sensitive::new(rows.clone()), PER_UNIT, boundary.unit()).map_err(explained);
         let sensitivity = make()?.sensitivity().clone();
-        let input = door.read_groups(&rows, if mistaken { 99 } else { PER_UNIT })?;
+        let input = boundary.read_groups(&rows, if mistaken { 99 } else { PER_UNIT })?;
         let call = call("LaplaceThreshold", &threshold)?.moving(limits(&sensitivity));
-        recorder.draw(call, input, || door.draw(&threshold, make()?))
+        recorder.draw(call, input, || boundary.draw(&threshold, make()?))
     })
 }
 
@@ -258,7 +264,7 @@ const UPPER: i64 = 6;
 
 /// The scores by which one median is chosen, each of which a changed value moves by at most 1.
 fn one_median(
-    door: &Door,
+    boundary: &Boundary,
     recorder: &mut Recorder,
     data: &[i64],
     share: &Rational,
@@ -277,9 +283,9 @@ fn one_median(
     recorder.choose(call, scores(data, upper), &answers, || {
         let column = Sensitive::new(Column::new(data.to_vec()));
         let one_row = Sensitivity::scalar(1).map_err(explained)?;
-        door.draw(
+        boundary.draw(
             &quantile,
-            Aggregate::claimed(column, one_row, door.unit(), Grid::new(0)),
+            Aggregate::claimed(column, one_row, boundary.unit(), Grid::new(0)),
         )
     })
 }
@@ -293,7 +299,7 @@ fn quantile(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::ChangeOne,
         seed,
     };
-    trial.judge(|door, data, recorder| one_median(door, recorder, data, &Rational::ONE, mistaken))
+    trial.judge(|boundary, data, recorder| one_median(boundary, recorder, data, &Rational::ONE, mistaken))
 }
 
 /// Two medians, and a third if they are far apart: which is decided by the answers.
@@ -307,8 +313,8 @@ fn quantiles(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::ChangeOne,
         seed,
     };
-    trial.judge(|door, data, recorder| {
-        let mut one = || one_median(door, recorder, data, &share, mistaken);
+    trial.judge(|boundary, data, recorder| {
+        let mut one = || one_median(boundary, recorder, data, &share, mistaken);
         let (first, second) = (one()?, one()?);
         let third = if first.abs_diff(second) > 2 {
             Some(one()?)
@@ -333,8 +339,8 @@ fn adaptive_threshold(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::AddRemove,
         seed,
     };
-    trial.judge(|door, data, recorder| {
-        let mut account = door.account();
+    trial.judge(|boundary, data, recorder| {
+        let mut account = boundary.account();
         let mut session = account.above_threshold(&watch, "audit self").map_err(explained)?;
         // The whole session is paid for when it begins.
         recorder.choose(call("AboveThreshold", &watch)?, Vec::<i64>::new(), &[()], || ());
@@ -342,14 +348,15 @@ fn adaptive_threshold(mistaken: bool, seed: u64) -> Judged {
         while high - low > 1 && positives < POSITIVES {
             let middle = (low + high) / 2;
             let below = data.iter().filter(|value| **value < middle).count() as i64;
-            // "So many are clearly enough."
+            // "This many are clearly enough."
             if mistaken && below > 3 {
                 break;
             }
             let free = Call::new("query", Rational::ZERO).moving(Limits::l_infinity(Rational::ONE));
             let answers = [Ok(Some(false)), Ok(Some(true))];
             let above = recorder.choose(free, below, &answers, || {
-                let query = Aggregate::claimed(Sensitive::new(below), one.clone(), door.unit(), Grid::new(0));
+                let query =
+                    Aggregate::claimed(Sensitive::new(below), one.clone(), boundary.unit(), Grid::new(0));
                 session.ask(query).map_err(explained)
             })?;
             if above == Some(true) {
@@ -376,7 +383,7 @@ fn smooth_scale(mistaken: bool, seed: u64) -> Judged {
         neighbors: Neighbors::ChangeOne,
         seed,
     };
-    trial.judge(|door, data, recorder| {
+    trial.judge(|boundary, data, recorder| {
         let ordered = Ordered::new(data, UPPER);
         // With a decay so fast, only what one change does counts.
         let used = if mistaken { ratio(100, 1) } else { decay.clone() };
@@ -389,9 +396,9 @@ fn smooth_scale(mistaken: bool, seed: u64) -> Judged {
         recorder.choose(call, logarithm.lower(), &answers, || {
             let column = Sensitive::new(Column::new(data.to_vec()));
             let one_row = Sensitivity::scalar(1).map_err(explained)?;
-            door.draw(
+            boundary.draw(
                 &smooth,
-                Aggregate::claimed(column, one_row, door.unit(), Grid::new(0)),
+                Aggregate::claimed(column, one_row, boundary.unit(), Grid::new(0)),
             )
         })
     })
@@ -424,7 +431,7 @@ fn proposed(mistaken: bool, seed: u64, runs: u64) -> Judged {
         neighbors: Neighbors::ChangeOne,
         seed,
     };
-    trial.judge(|door, data, recorder| {
+    trial.judge(|boundary, data, recorder| {
         let ordered = Ordered::new(data, WIDE);
         let mut noisy = |what: &str, value: i64| {
             let call = call(what, &laplace)?.moving(limits(&sensitivity));
@@ -432,10 +439,10 @@ fn proposed(mistaken: bool, seed: u64, runs: u64) -> Judged {
                 let value = Aggregate::claimed(
                     Sensitive::new(value),
                     sensitivity.clone(),
-                    door.unit(),
+                    boundary.unit(),
                     Grid::new(0),
                 );
-                door.draw(&laplace, value)
+                boundary.draw(&laplace, value)
             })
         };
         let distance = noisy("Laplace on the distance", ordered.distance(PROPOSAL))?;

@@ -20,10 +20,10 @@
 //! # Ok::<(), conformance::Error>(())
 //! ```
 
+mod boundary;
 mod check;
 mod choice;
 mod computation;
-mod door;
 mod error;
 mod groups;
 mod median;

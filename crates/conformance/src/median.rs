@@ -45,7 +45,7 @@ pub(crate) fn scores(data: &[i64], upper: i64) -> Vec<Rational> {
 }
 
 /// P(v) ∝ e^(ε·score/2).
-fn median_law(data: &[i64], upper: i64, epsilon: &Rational) -> Result<Finite, Error> {
+fn median_distribution(data: &[i64], upper: i64, epsilon: &Rational) -> Result<Finite, Error> {
     let exponents: Vec<Rational> = scores(data, upper)
         .iter()
         .map(|score| score * epsilon * ratio(1, 2))
@@ -105,7 +105,7 @@ impl Subject for Median {
     }
 
     fn cells(&self, mechanism: &Quantile, data: &Vec<i64>) -> Result<Finite, Error> {
-        median_law(data, MEDIAN_UPPER, &promised(mechanism))
+        median_distribution(data, MEDIAN_UPPER, &promised(mechanism))
     }
 
     fn cell(&self, _: &Quantile, output: &i64) -> usize {
@@ -176,7 +176,7 @@ impl Subject for TwoMedians {
 
     /// Two independent draws, in ascending order.
     fn cells(&self, mechanism: &Quantiles, data: &Vec<i64>) -> Result<Finite, Error> {
-        let one = median_law(data, TWO_UPPER, &(promised(mechanism) * ratio(1, 2)))?;
+        let one = median_distribution(data, TWO_UPPER, &(promised(mechanism) * ratio(1, 2)))?;
         let width = TWO_UPPER as usize + 1;
         let ascending = |cell: usize| {
             let (a, b) = (cell / width, cell % width);
@@ -356,7 +356,7 @@ pub(crate) struct Proposed;
 const PROPOSED_UPPER: i64 = 40;
 /// What one row is said to move the median by.
 pub(crate) const PROPOSAL: i64 = 1;
-/// Answers are told apart within so many steps of the range.
+/// Answers are distinguished within this many steps of the range.
 const MARGIN: i64 = 8;
 
 /// 2k+1 rows around a median of 20, which is k changes away from moving by more than 1; and one of them gone to the end of the range, so that it is 19, and k−1 changes away.

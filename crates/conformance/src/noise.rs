@@ -5,7 +5,7 @@ use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, Rho, epsilon_of_discrete_gaussian, smallest_multiplier};
 use audit::black_box::Feature;
 use audit::exact_audit::{Finite, LaplaceTable, Lattice};
-use audit::report::{Claim, Laws};
+use audit::report::{Claim, Distributions};
 use exact::{Interval, Rational, ratio};
 use mechanism::{Gaussian, GaussianOnIntegers, Laplace, Sensitivity, SquaredMultiplier};
 use noise::Grid;
@@ -17,10 +17,10 @@ fn scalar(step: i64) -> Result<Sensitivity, Error> {
     Sensitivity::scalar(step).map_err(explained)
 }
 
-fn shifted(law: &Lattice, pair: &[i64; 2]) -> Laws {
-    Laws::new(
+fn shifted(distribution: &Lattice, pair: &[i64; 2]) -> Distributions {
+    Distributions::new(
         words(pair),
-        pair.map(|value| law.clone().shifted(&Rational::from(value))),
+        pair.map(|value| distribution.clone().shifted(&Rational::from(value))),
     )
 }
 
@@ -74,9 +74,9 @@ impl Subject for LaplaceNoise {
     }
 
     /// In closed form, so that equality is decided.
-    fn laws(&self, mechanism: &Laplace, pair: &[i64; 2]) -> Result<Laws, Error> {
-        let law = Lattice::discrete_laplace(mechanism.scale()).map_err(explained)?;
-        Ok(shifted(&law, pair))
+    fn distributions(&self, mechanism: &Laplace, pair: &[i64; 2]) -> Result<Distributions, Error> {
+        let distribution = Lattice::discrete_laplace(mechanism.scale()).map_err(explained)?;
+        Ok(shifted(&distribution, pair))
     }
 
     fn drawn(&self) -> [i64; 2] {
@@ -234,9 +234,9 @@ impl Subject for DiscreteGaussianNoise {
         vec![[0, DISCRETE_STEP], [0, 1], [5, 3]]
     }
 
-    fn laws(&self, mechanism: &GaussianOnIntegers, pair: &[i64; 2]) -> Result<Laws, Error> {
-        let law = Lattice::discrete_gaussian(mechanism.variance()).map_err(explained)?;
-        Ok(shifted(&law, pair))
+    fn distributions(&self, mechanism: &GaussianOnIntegers, pair: &[i64; 2]) -> Result<Distributions, Error> {
+        let distribution = Lattice::discrete_gaussian(mechanism.variance()).map_err(explained)?;
+        Ok(shifted(&distribution, pair))
     }
 
     fn drawn(&self) -> [i64; 2] {
@@ -249,10 +249,12 @@ impl Subject for DiscreteGaussianNoise {
 
     /// What lies beyond the ends is next to nothing, and counts with the first cell.
     fn cells(&self, mechanism: &GaussianOnIntegers, data: &i64) -> Result<Finite, Error> {
-        let law = Lattice::discrete_gaussian(mechanism.variance()).map_err(explained)?;
+        let distribution = Lattice::discrete_gaussian(mechanism.variance()).map_err(explained)?;
         let center = *data;
         let recipe = move |bits: u32| {
-            let inside: Vec<Interval> = (1 - END..=END).map(|k| law.mass(k - center, bits)).collect();
+            let inside: Vec<Interval> = (1 - END..=END)
+                .map(|k| distribution.mass(k - center, bits))
+                .collect();
             let (zero, one) = (Interval::from_integer(0, bits), Interval::from_integer(1, bits));
             let rest = inside.iter().fold(one, |rest, mass| rest.sub(mass)).max(&zero);
             std::iter::once(rest).chain(inside).collect()

@@ -12,7 +12,7 @@ use noise::Grid;
 
 /// How many queries are asked.
 const QUERIES: usize = 6;
-/// After so many positive answers it ends.
+/// After this many positive answers it ends.
 const POSITIVES: u32 = 2;
 
 /// ε = 2 for queries that each move by 1, against a threshold of 0.

@@ -1,14 +1,14 @@
 //! What the gate must know of a mechanism, and the checks that follow from it.
 //!
-//! A [`Subject`] says how a mechanism is built, what its output law is by its definition, and on which inputs its claim is closest to breaking. From
+//! A [`Subject`] says how a mechanism is built, what its output distribution is by its definition, and on which inputs its claim is closest to breaking. From
 //! that come five checks:
 //!
 //! ```text
-//! exact      the law on every pair                          must be proved
-//! exact      the law of a mechanism with too little noise   must be refuted
+//! exact      the distribution on every pair                          must be proved
+//! exact      the distribution of a mechanism with too little noise   must be refuted
 //! black box  draws on the closest pair                      nothing may be found
 //! black box  draws of one with too little noise             must be refuted
-//! fit        draws against the law                          the law that was proved is the law that is drawn
+//! fit        draws against the distribution                          the distribution that was proved is the distribution that is drawn
 //! ```
 
 use crate::FALSE_ALARM;
@@ -18,7 +18,7 @@ use accounting::{Neighbors, PrivacyUnit};
 use audit::black_box::{BlackBox, Feature, Side};
 use audit::exact_audit::Finite;
 use audit::goodness::categorical_test;
-use audit::report::{Claim, Judgement, Laws, Method};
+use audit::report::{Claim, Distributions, Judgement, Method};
 use exact::{Rational, ratio, to_f64_up};
 use mechanism::{Account, Aggregate, Ledger, Mechanism, Sensitive, Stated, UnlimitedLedger};
 use noise::Grid;
@@ -62,14 +62,18 @@ pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// The input.
     fn input(&self, data: &Self::Data) -> Self::Input;
 
-    /// Neighbours, whose laws are compared: those for which the claim is closest to breaking, and others.
+    /// Neighbours, whose distributions are compared: those for which the claim is closest to breaking, and others.
     fn pairs(&self) -> Vec<[Self::Data; 2]>;
 
-    /// The law of the output on both sides of a pair: that of its cells, unless a better one is known.
-    fn laws(&self, mechanism: &Self::Mechanism, pair: &[Self::Data; 2]) -> Result<Laws, Error> {
+    /// The distribution of the output on both sides of a pair: that of its cells, unless a better one is known.
+    fn distributions(
+        &self,
+        mechanism: &Self::Mechanism,
+        pair: &[Self::Data; 2],
+    ) -> Result<Distributions, Error> {
         let [first, second] = pair;
         let cells = [self.cells(mechanism, first)?, self.cells(mechanism, second)?];
-        Ok(Laws::new(words(pair), cells))
+        Ok(Distributions::new(words(pair), cells))
     }
 
     /// The neighbours whose outputs tell most in few draws.
@@ -78,7 +82,7 @@ pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// What to look at in an output.
     fn features(&self) -> Vec<Feature<Self::Output>>;
 
-    /// A law over finitely many cells for this data, by the definition of the mechanism.
+    /// A distribution over finitely many cells for this data, by the definition of the mechanism.
     fn cells(&self, mechanism: &Self::Mechanism, data: &Self::Data) -> Result<Finite, Error>;
 
     /// The cell that an output falls into.
@@ -157,9 +161,11 @@ fn exact<S: Subject>(subject: S, lack: u32) -> Work {
     Box::new(move |_| {
         let mechanism = subject.build(&stretch(lack))?;
         let pairs = subject.pairs();
-        let laws: Result<Vec<Laws>, Error> =
-            pairs.iter().map(|pair| subject.laws(&mechanism, pair)).collect();
-        Judgement::exact(subject.claim()?, &laws?).map_err(explained)
+        let distributions: Result<Vec<Distributions>, Error> = pairs
+            .iter()
+            .map(|pair| subject.distributions(&mechanism, pair))
+            .collect();
+        Judgement::exact(subject.claim()?, &distributions?).map_err(explained)
     })
 }
 
@@ -191,14 +197,21 @@ fn fit<S: Subject>(subject: S, draws: u64) -> Work {
     Box::new(move |seed| {
         let mechanism = subject.build(&Rational::ONE)?;
         let [data, _] = subject.drawn();
-        let law = subject.cells(&mechanism, &data)?;
-        let probabilities: Vec<f64> = law.enclose(64).iter().map(|mass| mass.to_f64_nearest()).collect();
+        let distribution = subject.cells(&mechanism, &data)?;
+        let probabilities: Vec<f64> = distribution
+            .enclose(64)
+            .iter()
+            .map(|mass| mass.to_f64_nearest())
+            .collect();
         let mut counts = vec![0u64; probabilities.len()];
         let mut account = UnlimitedLedger::replayable(S::NEIGHBORS, seed);
         for _ in 0..draws {
             let output = one_draw(&subject, &mechanism, &mut account, &data)?;
             let Some(count) = counts.get_mut(subject.cell(&mechanism, &output)) else {
-                return Err(Error::new(format!("{} drew what its law does not have", S::NAME)));
+                return Err(Error::new(format!(
+                    "{} drew what its distribution does not have",
+                    S::NAME
+                )));
             };
             *count += 1;
         }

@@ -3,7 +3,7 @@
 use crate::check::{self, Check, Effort, Expected};
 use crate::{Error, all_checks, checks};
 use audit::exact_audit::Lattice;
-use audit::report::{Claim, Judgement, Laws, Method};
+use audit::report::{Claim, Distributions, Judgement, Method};
 use exact::{Rational, ratio};
 use std::collections::BTreeSet;
 
@@ -54,12 +54,13 @@ fn names_are_found_whatever_their_case() {
 /// An exact check of Laplace noise of this scale on a count, claimed to be ε = 1.
 fn planted(scale: Rational, expected: Expected) -> Check {
     let work = move |_| {
-        let law = Lattice::discrete_laplace(&scale).expect("a law");
-        let moved = law.clone().shifted(&Rational::ONE);
-        Ok(
-            Judgement::exact(Claim::pure(Rational::ONE), &[Laws::new(["0", "1"], [law, moved])])
-                .expect("judged"),
+        let distribution = Lattice::discrete_laplace(&scale).expect("a distribution");
+        let moved = distribution.clone().shifted(&Rational::ONE);
+        Ok(Judgement::exact(
+            Claim::pure(Rational::ONE),
+            &[Distributions::new(["0", "1"], [distribution, moved])],
         )
+        .expect("judged"))
     };
     Check::new("planted", Method::Exact, expected, Box::new(work))
 }

@@ -75,7 +75,7 @@ impl Rounding {
         finite(self.theta(depth) / (1.0 - self.theta(lengths)) * SLACK)
     }
 
-    /// The factor that a computed sum of squares is at most short of: sums of this depth, of which so many are added up.
+    /// The factor that a computed sum of squares is at most short of: sums of this depth, of which this many are added up.
     pub(crate) fn squares(self, depth: usize, sums: usize) -> f64 {
         let (theta, adding) = (self.theta(depth), (LAYERS + sums as f64) * DOUBLE);
         1.0 + finite((theta + adding) / (1.0 - theta) * SLACK)

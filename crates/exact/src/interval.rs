@@ -330,7 +330,7 @@ impl Interval {
         }
     }
 
-    /// Whether the number is certainly below, certainly above, or not told apart from `value` (`None`).
+    /// Whether the number is certainly below, certainly above, or not distinguished from `value` (`None`).
     ///
     /// `Some(Equal)` only when both ends are exactly `value`.
     pub fn compare(&self, value: &Rational) -> Option<Ordering> {

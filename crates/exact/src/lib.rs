@@ -1,7 +1,7 @@
 //! Exact and interval arithmetic.
 //!
 //! A privacy guarantee is an inequality between real numbers: `e^ε`, `ln 3`, `Φ(x)`. Computed in floating point it is
-//! an inequality between *other* numbers, and nobody is told by how much. In this crate a real number is either
+//! an inequality between *other* numbers, and nobody is reported by how much. In this crate a real number is either
 //!
 //! - a [`Rational`], exact; or
 //! - an [`Interval`], two dyadic ends that certainly enclose it, as close together as asked for.

@@ -18,7 +18,7 @@ pub enum DecimalError {
     /// A denominator of zero.
     #[error("a fraction with denominator zero")]
     DivisionByZero,
-    /// So many digits or so large an exponent that holding it exactly would cost more than it is worth.
+    /// This many digits or so large an exponent that holding it exactly would cost more than it is worth.
     #[error(
         "a number with too many digits\nhint: at most 400 characters, and an exponent between -1000 and 1000"
     )]

@@ -1,4 +1,4 @@
-//! How often the same can be asked, and what would fit: told from earlier charges and parameters, never from data.
+//! How often the same can be asked, and what would fit: derived from earlier charges and parameters, never from data.
 
 use crate::tally::Tally;
 use accounting::{Epsilon, Event};
@@ -8,7 +8,7 @@ use accounting::{Epsilon, Event};
 pub struct Forecast {
     /// How many more charges like this one fit, one after the other, if nobody else asks anything.
     pub more: u64,
-    /// Whether only so many were tried, and more may fit.
+    /// Whether only this many were tried, and more may fit.
     pub at_least: bool,
     /// The largest ε of one further release of any kind.
     pub left: Epsilon,

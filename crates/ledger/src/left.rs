@@ -6,7 +6,7 @@ use exact::{Natural, Rational};
 
 /// Digits of an answer: 100 to 999 of a power of ten.
 const STEPS: u64 = 900;
-/// The smallest that is told apart from nothing is 1e-9.
+/// The smallest that is distinguished from nothing is 1e-9.
 const SMALLEST: i32 = -11;
 /// The largest is 9.99e8; whoever has more left has no budget to speak of.
 const LARGEST: i32 = 6;

@@ -15,7 +15,7 @@ use std::fmt;
 /// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never drawn again.
 const DRAWING: &str = "";
 
-/// Whoever has drawn saves within so many milliseconds, or is taken to have died. It decides who waits for whom, and nothing else.
+/// Whoever has drawn saves within this many milliseconds, or is taken to have died. It decides who waits for whom, and nothing else.
 const DRAWING_LASTS: i64 = 3000;
 
 mod opening;

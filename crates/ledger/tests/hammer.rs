@@ -161,8 +161,8 @@ fn start(place: &str, currency: &str, number: u64, receipts: Sender<(u64, String
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             // The test harness writes lines of its own, and may begin one with which ours continues.
-            if let Some((_, told)) = line.split_once("receipt ")
-                && let Some((number, purpose)) = told.split_once(' ')
+            if let Some((_, reported)) = line.split_once("receipt ")
+                && let Some((number, purpose)) = reported.split_once(' ')
             {
                 let _ = receipts.send((number.parse().unwrap(), purpose.to_owned()));
             }
@@ -196,7 +196,7 @@ fn hammer(fresh: &Fresh, currency: &str, processes: u64, lasting: Duration) {
         Place::Postgres(address) | Place::PostgresKeepingHead { address, .. } => address.clone(),
     };
     let rules = rules(currency);
-    let (sender, told): (_, Receiver<(u64, String)>) = channel();
+    let (sender, reported): (_, Receiver<(u64, String)>) = channel();
     let mut choices = Choices(42);
     let mut started = 0;
     let mut next = || {
@@ -223,7 +223,7 @@ fn hammer(fresh: &Fresh, currency: &str, processes: u64, lasting: Duration) {
     }
     drop(children);
     drop(sender);
-    let receipts: Vec<(u64, String)> = told.iter().collect();
+    let receipts: Vec<(u64, String)> = reported.iter().collect();
 
     let mut store = Store::open(fresh.place(), &rules).unwrap();
     let verified = store.verify().unwrap();

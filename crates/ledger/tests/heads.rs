@@ -15,7 +15,7 @@ fn path(fresh: &Fresh) -> PathBuf {
     }
 }
 
-/// Charges ε = 0.25 so many times, each by a store of its own, as commands do.
+/// Charges ε = 0.25 this many times, each by a store of its own, as commands do.
 fn ask(fresh: &Fresh, times: usize) {
     for _ in 0..times {
         let mut store = Store::open(fresh.place(), &pure_rules("10")).unwrap();
@@ -314,16 +314,16 @@ fn a_forecast_is_how_many_are_then_admitted() {
         let fresh = sqlite();
         let mut store = Store::open(fresh.place(), &rules).unwrap();
         store.charge("ann", "q", charge(pure("0.05"))).unwrap();
-        let told = store.forecast("ann", &event, 1000).unwrap();
+        let reported = store.forecast("ann", &event, 1000).unwrap();
         let mut admitted = 0;
         while store.charge("ann", "q", charge(event.clone())).is_ok() {
             admitted += 1;
         }
-        assert_eq!((told.more, told.at_least), (admitted, false), "{event:?}");
+        assert_eq!((reported.more, reported.at_least), (admitted, false), "{event:?}");
         assert_eq!(store.forecast("ann", &event, 1000).unwrap().more, 0);
     }
     let fresh = sqlite();
     let mut store = opened(&fresh).unwrap();
-    let told = store.forecast("ann", &pure("0.001"), 1000).unwrap();
-    assert_eq!((told.more, told.at_least), (1000, true));
+    let reported = store.forecast("ann", &pure("0.001"), 1000).unwrap();
+    assert_eq!((reported.more, reported.at_least), (1000, true));
 }

@@ -1,4 +1,4 @@
-/// How far an answer may be from the truth, as a law that is known before drawing.
+/// How far an answer may be from the truth, as a distribution that is known before drawing.
 ///
 /// These numbers are for people: they are computed in floating point, rounded up by a hair, and decide nothing about privacy.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ impl Accuracy {
             }
             Accuracy::Gaussian { deviation } => deviation * normal_quantile(risk / 2.0) + 0.5,
             Accuracy::Choice { count, scale } => scale * (count as f64 / risk).ln().max(0.0),
-            // Chebyshev: whatever the law.
+            // Chebyshev: whatever the distribution.
             Accuracy::Estimate { deviation } => deviation / risk.sqrt(),
             Accuracy::DependsOnData => return None,
         };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_data_is_not_told() {
+    fn what_depends_on_data_is_not_reported() {
         assert_eq!(Accuracy::DependsOnData.expected_absolute_error(), None);
         assert_eq!(Accuracy::DependsOnData.half_width(0.9, 1), None);
     }

@@ -138,7 +138,7 @@ impl Ordered {
     ///   x_j − x_i ≤ x'_j − x'_{i−1}, which is among the terms of A⁽ᵏ⁺¹⁾(x') at the same t. If it shrank, x_j ≤ x'_{j+1} and x_i ≥ x'_i,
     ///   and x'_{j+1} − x'_i is there at t+1.
     ///
-    /// Nissim, Raskhodnikova and Smith 2007, Section 3.
+    /// Nissim, Raskhodnikova and Smith 2007.
     pub(crate) fn spread(&self, changes: i64) -> i64 {
         let middle = self.middle();
         let reach = changes + 1;

@@ -17,7 +17,7 @@ use noise::ExponentialWeights;
 /// Proof: P(i|u)/P(i|u') = exp((uᵢ−u'ᵢ)/s)·Σⱼ exp(u'ⱼ/s)/Σⱼ exp(uⱼ/s). With |uⱼ−u'ⱼ| ≤ Δ both factors are at most e^(Δ/s), so s = 2Δ/ε gives e^ε.
 /// Monotone: when all scores rise from u to u', the first factor is in [e^(−Δ/s), 1] and the second in [1, e^(Δ/s)]; when they fall, the reverse. So the
 /// product is within e^(±Δ/s), and s = Δ/ε gives e^ε. In both cases only the first factor depends on i and spans a range of e^ε, which is what the event says.
-/// Source: McSherry and Talwar 2007, Theorem 6; the monotone case is proved above. Assumes: exact sampler; 2Δ/ε is the rational it is.
+/// Source: McSherry and Talwar 2007; the monotone case is proved above. Assumes: exact sampler; 2Δ/ε is the rational it is.
 /// Audited by: `audit_exponential`, `exponential_keeps_its_claim_on_neighbours` (false alarm 1e-9, rejects 1.05 ε where it is tight, and half of Δ).
 #[derive(Clone, Debug)]
 pub struct ExponentialMechanism {
@@ -95,7 +95,7 @@ mod tests {
         ExponentialMechanism::new(Epsilon::parse(epsilon).unwrap(), sensitivity, candidates).unwrap()
     }
 
-    fn law(mechanism: &ExponentialMechanism, scores: &[i64]) -> Finite {
+    fn distribution(mechanism: &ExponentialMechanism, scores: &[i64]) -> Finite {
         let exponents: Vec<Rational> = mechanism.exponents(scores).into_iter().map(|x| -x).collect();
         Finite::from_exponents(&exponents).unwrap()
     }
@@ -106,7 +106,7 @@ mod tests {
         for (epsilon, step, lead) in [("1", 1, 40), ("0.1", 3, 1000), ("3", 2, 20)] {
             let claimed = parse_decimal(epsilon).unwrap();
             let exact = |mechanism: &ExponentialMechanism, u: &[i64], v: &[i64]| {
-                (law(mechanism, u), law(mechanism, v))
+                (distribution(mechanism, u), distribution(mechanism, v))
             };
             let plain = mechanism(epsilon, step, 2);
             let (p, q) = exact(&plain, &[0, lead], &[step, lead - step]);
@@ -145,9 +145,9 @@ mod tests {
             let together: Vec<i64> =
                 pairs.iter().map(|(score, by)| score + if rises { by.abs() } else { -by.abs() }).collect();
             let plain = mechanism("0.7", 3, n);
-            prop_assert!(keeps(&law(&plain, &scores), &law(&plain, &anyhow), &ratio(7, 10)));
+            prop_assert!(keeps(&distribution(&plain, &scores), &distribution(&plain, &anyhow), &ratio(7, 10)));
             let monotone = mechanism("0.7", 3, n).monotone();
-            prop_assert!(keeps(&law(&monotone, &scores), &law(&monotone, &together), &ratio(7, 10)));
+            prop_assert!(keeps(&distribution(&monotone, &scores), &distribution(&monotone, &together), &ratio(7, 10)));
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
             panic!("a choice")
         };
         for scores in [[0, 0, 0, 0], [9, 0, 0, 0], [9, 8, 7, 0], [5, 5, 2, 1]] {
-            let masses = law(&choice, &scores).enclose(128);
+            let masses = distribution(&choice, &scores).enclose(128);
             let best = *scores.iter().max().unwrap();
             for gap in 0..10 {
                 let short = masses.iter().zip(scores).filter(|(_, score)| best - score >= gap);

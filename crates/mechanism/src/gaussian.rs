@@ -12,10 +12,10 @@ use noise::{DiscreteGaussian, Grid, RoundedGaussian};
 /// # Privacy
 /// Claim: (ε, δ)-DP for inputs on the grid that differ by at most Δ₂ in ℓ₂, scalar or vector.
 /// Proof: continuous noise N(0, σ²) on each coordinate is (ε, δ)-DP exactly when Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) ≤ δ with μ = Δ₂/σ, because along the line through x and x' it is
-/// N(0, σ²) on one number, and across that line both laws agree. [`Gaussian::analytic`] takes the smallest σ for which that certainly holds; [`Gaussian::classic`] takes
+/// N(0, σ²) on one number, and across that line both distributions agree. [`Gaussian::analytic`] takes the smallest σ for which that certainly holds; [`Gaussian::classic`] takes
 /// σ = Δ₂·√(2 ln(1.25/δ))/ε and is built only where that holds too. A value on the grid plus rounded noise is the rounded noisy value, round(x + Z) = x + round(Z), so rounding is
 /// post-processing, as is saturating at the ends of `i64`. σ² = multiplier²·Δ₂² is rational, and the multiplier is rounded up.
-/// Source: Balle and Wang 2018, Theorem 8; Dwork and Roth 2014, Theorem A.1. Assumes: exact sampler.
+/// Source: Balle and Wang 2018; Dwork and Roth 2014. Assumes: exact sampler.
 /// Audited by: `audit_gaussian` (false alarm 1e-9, rejects 0.95 σ and half of Δ₂).
 #[derive(Clone, Debug)]
 pub struct Gaussian {
@@ -67,7 +67,7 @@ impl Gaussian {
     }
 
     /// With σ² = multiplier²·Δ₂², for what is accounted for together with other releases. Alone it is ρ-zCDP with ρ = 1/(2·multiplier²)
-    /// (Bun and Steinke 2016, Proposition 1.6; rounding is post-processing).
+    /// (Bun and Steinke 2016; rounding is post-processing).
     ///
     /// # Errors
     /// When no sampler has so little or so much noise.
@@ -134,7 +134,7 @@ impl<T: Points> Mechanism<T> for Gaussian {
 /// Proof: σ² = Δ₂²/2ρ. For integers x, x' and α > 1, Σ_k P(k−x)^α·P(k−x')^(1−α) = e^(α(α−1)(x−x')²/2σ²)·Σ_k e^(−(k−m)²/2σ²)/Σ_k e^(−k²/2σ²) with m = αx+(1−α)x', by completing the square.
 /// By Poisson summation Σ_k e^(−(k−m)²/2σ²) = √(2π)σ·Σ_j e^(−2π²σ²j²)·cos(2πjm), which is largest at m = 0, so the Rényi divergence of order α is at most α(x−x')²/2σ². Coordinates have
 /// independent noise, so divergences add up to at most α·Δ₂²/2σ² = αρ. Saturating at the ends of `i64` is post-processing.
-/// Source: Canonne, Kamath and Steinke 2020, Theorems 4 and 14. Assumes: exact sampler; σ² is the rational Δ₂²/2ρ.
+/// Source: Canonne, Kamath and Steinke 2020. Assumes: exact sampler; σ² is the rational Δ₂²/2ρ.
 /// Audited by: `audit_gaussian_on_integers` (false alarm 1e-9, rejects 1.05 ρ and half of Δ₂).
 #[derive(Clone, Debug)]
 pub struct GaussianOnIntegers {

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn audit_laplace() {
-        // Exactly: the law of the noise, moved by the sensitivity, keeps ε and no less.
+        // Exactly: the distribution of the noise, moved by the sensitivity, keeps ε and no less.
         for (step, claim) in [(1, "1"), (3, "0.5"), (61, "2")] {
             let sensitivity = Sensitivity::scalar(step).unwrap();
             let laplace = Laplace::new(epsilon(claim), sensitivity, Grid::new(0)).unwrap();

@@ -12,7 +12,7 @@ const MOST_BUCKETS: u32 = 1 << 16;
 pub struct HashedReport {
     /// The hash function, independent of the answer: below [`LocalHashing::seeds`].
     pub seed: u128,
-    /// The bucket told: below [`LocalHashing::buckets`].
+    /// The bucket reported: below [`LocalHashing::buckets`].
     pub bucket: u32,
 }
 
@@ -32,7 +32,7 @@ pub struct HashedReport {
 /// Proof: the seed is drawn without looking at the answer, so P[seed, bucket|x]/P[seed, bucket|x'] = P[bucket|h(x)]/P[bucket|h(x')], which is at most
 /// e^ε because randomized response among the g buckets is ε-DP for any two buckets. That holds for every hash function. Reports are independent and
 /// neighbours differ in one.
-/// Source: Wang, Blocki, Li and Jha 2017, "Locally differentially private protocols for frequency estimation", Section 4.4. Assumes: exact coins; the number of units is public.
+/// Source: Wang, Blocki, Li and Jha 2017, "Locally differentially private protocols for frequency estimation". Assumes: exact coins; the number of units is public.
 /// Audited by: `audit_local_hashing`, `local_hashing_fits` (false alarm 1e-9, rejects 1.05 ε).
 #[derive(Clone, Debug)]
 pub struct LocalHashing {

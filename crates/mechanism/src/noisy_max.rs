@@ -19,7 +19,7 @@ use exact::Rational;
 /// (a tie goes to the lower index). When scores move by at most Δ, r moves by at most 2Δ; when all move the same way, the maximum and uᵢ do too, so r moves by
 /// at most Δ. For every integer r, P[Z ≥ r+1] = Σ_{k≥r} P[Z=k+1] ≥ a·Σ_{k≥r} P[Z=k] = a·P[Z ≥ r], since |k+1| ≤ |k|+1. So the probability that i wins changes by a
 /// factor of at most a^(−2Δ) = e^(2Δ/b) = e^ε (monotone: e^(Δ/b) = e^ε), for every noise of the others, hence on average.
-/// Source: Dwork and Roth 2014, Claim 3.9, on the integers. Assumes: exact sampler whose tail has no end; b is the rational it is.
+/// Source: Dwork and Roth 2014, on the integers. Assumes: exact sampler whose tail has no end; b is the rational it is.
 /// Audited by: `audit_noisy_max`, `noisy_max_keeps_its_claim_on_neighbours` (false alarm 1e-9, rejects 1.05 ε where it is nearly tight, and half of Δ).
 #[derive(Clone, Debug)]
 pub struct NoisyMax {
@@ -115,7 +115,7 @@ mod tests {
         (0..scores.len()).map(winner).collect()
     }
 
-    fn law(mechanism: &NoisyMax, scores: &[i64]) -> Finite {
+    fn distribution(mechanism: &NoisyMax, scores: &[i64]) -> Finite {
         let (scale, scores) = (mechanism.scale().clone(), scores.to_vec());
         Finite::from_recipe(scores.len(), move |bits| masses(&scale, &scores, bits)).unwrap()
     }
@@ -125,14 +125,17 @@ mod tests {
         let one = Rational::ONE;
         let plain = mechanism("1", 1, 2);
         // P[i] falls like g·e^(−g/b): nearly tight for a large lead g.
-        let (p, q) = (law(&plain, &[0, 100]), law(&plain, &[1, 99]));
+        let (p, q) = (distribution(&plain, &[0, 100]), distribution(&plain, &[1, 99]));
         assert!(keeps(&p, &q, &one) && loss(&p, &q).lower() > ratio(100, 105));
-        assert!(!keeps(&p, &law(&plain, &[2, 98]), &one));
+        assert!(!keeps(&p, &distribution(&plain, &[2, 98]), &one));
         let monotone = mechanism("1", 1, 2).monotone();
-        let (p, q) = (law(&monotone, &[0, 100]), law(&monotone, &[1, 100]));
+        let (p, q) = (
+            distribution(&monotone, &[0, 100]),
+            distribution(&monotone, &[1, 100]),
+        );
         assert!(keeps(&p, &q, &one) && loss(&p, &q).lower() > ratio(100, 105));
         assert!(
-            !keeps(&p, &law(&monotone, &[1, 99]), &one),
+            !keeps(&p, &distribution(&monotone, &[1, 99]), &one),
             "opposite moves are not monotone"
         );
 
@@ -147,7 +150,7 @@ mod tests {
 
     /// What is drawn is what the exact audit judged, ties included.
     #[test]
-    fn draws_follow_the_law() {
+    fn draws_follow_the_distribution() {
         let noisy = mechanism("4", 1, 2);
         let scores = vec![0, 0];
         let trials = 100_000;
@@ -196,9 +199,9 @@ mod tests {
             let together: Vec<i64> =
                 pairs.iter().map(|(score, by)| score + if rises { by.abs() } else { -by.abs() }).collect();
             let plain = mechanism("2", 2, n);
-            prop_assert!(keeps(&law(&plain, &scores), &law(&plain, &anyhow), &ratio(2, 1)));
+            prop_assert!(keeps(&distribution(&plain, &scores), &distribution(&plain, &anyhow), &ratio(2, 1)));
             let monotone = mechanism("2", 2, n).monotone();
-            prop_assert!(keeps(&law(&monotone, &scores), &law(&monotone, &together), &ratio(2, 1)));
+            prop_assert!(keeps(&distribution(&monotone, &scores), &distribution(&monotone, &together), &ratio(2, 1)));
         }
     }
 }

@@ -8,7 +8,7 @@ use noise::{BernoulliExp, UniformInteger};
 ///
 /// As published: go through the candidates in random order and toss a coin for each, which shows heads with probability
 /// exp(−ε(max−uᵢ)/2Δ); the first to show heads is chosen. Here every coin is tossed and one of the heads is chosen evenly. That is the
-/// same law, because the coins do not depend on the order, and the first of the heads in a random order is each of them equally
+/// same distribution, because the coins do not depend on the order, and the first of the heads in a random order is each of them equally
 /// often; and the number of tosses is the number of candidates, whatever the scores are. The best candidate's coin always shows heads.
 ///
 /// Input, Δ and the number of candidates are as for [`ExponentialMechanism`](crate::ExponentialMechanism), and so is the bound on the
@@ -21,7 +21,7 @@ use noise::{BernoulliExp, UniformInteger};
 /// the probability that uᵢ+Zᵢ is the largest of all uⱼ+Zⱼ for independent exponential Z of scale s. Fix the other Z and let m be the largest of the others: i wins
 /// with probability exp(−max(0, m−uᵢ)/s). When scores move by at most Δ, m−uᵢ moves by at most 2Δ; when all move the same way, m and uᵢ move the same way, so
 /// m−uᵢ moves by at most Δ. In both cases the probability changes by a factor of at most e^ε, for every value of the other Z, hence on average.
-/// Source: McKenna and Sheldon 2020, Theorem 1; as exponential noise: Ding, Kifer, Saghaian, Steinke, Wang, Xiao and Zhang 2021. Assumes: exact coins.
+/// Source: McKenna and Sheldon 2020; as exponential noise: Ding, Kifer, Saghaian, Steinke, Wang, Xiao and Zhang 2021. Assumes: exact coins.
 /// Audited by: `audit_permute_and_flip`, `permute_and_flip_keeps_its_claim_on_neighbours` (false alarm 1e-9, rejects 1.05 ε where it is tight, and half of Δ).
 #[derive(Clone, Debug)]
 pub struct PermuteAndFlip {
@@ -130,7 +130,7 @@ mod tests {
         masses
     }
 
-    fn law(mechanism: &PermuteAndFlip, scores: &[i64]) -> Finite {
+    fn distribution(mechanism: &PermuteAndFlip, scores: &[i64]) -> Finite {
         let exponents = mechanism.exponents(scores);
         Finite::from_recipe(scores.len(), move |bits| masses(&exponents, bits + 16)).unwrap()
     }
@@ -140,13 +140,27 @@ mod tests {
         for (epsilon, step, lead) in [("1", 1, 10), ("0.1", 3, 100), ("3", 2, 20)] {
             let claimed = parse_decimal(epsilon).unwrap();
             let plain = mechanism(epsilon, step, 2);
-            let (p, q) = (law(&plain, &[0, lead]), law(&plain, &[step, lead - step]));
+            let (p, q) = (
+                distribution(&plain, &[0, lead]),
+                distribution(&plain, &[step, lead - step]),
+            );
             assert!(keeps(&p, &q, &claimed) && loss(&p, &q).lower() > &claimed * ratio(100, 105));
-            assert!(!keeps(&p, &law(&plain, &[2 * step, lead - 2 * step]), &claimed));
+            assert!(!keeps(
+                &p,
+                &distribution(&plain, &[2 * step, lead - 2 * step]),
+                &claimed
+            ));
             let monotone = mechanism(epsilon, step, 2).monotone();
-            let (p, q) = (law(&monotone, &[0, lead]), law(&monotone, &[step, lead]));
+            let (p, q) = (
+                distribution(&monotone, &[0, lead]),
+                distribution(&monotone, &[step, lead]),
+            );
             assert!(keeps(&p, &q, &claimed) && loss(&p, &q).lower() > &claimed * ratio(100, 105));
-            assert!(!keeps(&p, &law(&monotone, &[step, lead - step]), &claimed));
+            assert!(!keeps(
+                &p,
+                &distribution(&monotone, &[step, lead - step]),
+                &claimed
+            ));
         }
         let flip = mechanism("2", 1, 3);
         let (scores, neighbour) = (vec![0, 3, 0], vec![1, 2, -1]);
@@ -159,7 +173,7 @@ mod tests {
 
     /// What is drawn is what the exact audit judged.
     #[test]
-    fn draws_follow_the_law() {
+    fn draws_follow_the_distribution() {
         let flip = mechanism("1", 1, 3);
         let scores = vec![3, 4, 1];
         let trials = 10_000;
@@ -217,9 +231,9 @@ mod tests {
             let together: Vec<i64> =
                 pairs.iter().map(|(score, by)| score + if rises { by.abs() } else { -by.abs() }).collect();
             let plain = mechanism("0.7", 3, n);
-            prop_assert!(keeps(&law(&plain, &scores), &law(&plain, &anyhow), &ratio(7, 10)));
+            prop_assert!(keeps(&distribution(&plain, &scores), &distribution(&plain, &anyhow), &ratio(7, 10)));
             let monotone = mechanism("0.7", 3, n).monotone();
-            prop_assert!(keeps(&law(&monotone, &scores), &law(&monotone, &together), &ratio(7, 10)));
+            prop_assert!(keeps(&distribution(&monotone, &scores), &distribution(&monotone, &together), &ratio(7, 10)));
         }
     }
 }

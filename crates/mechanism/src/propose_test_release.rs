@@ -20,7 +20,7 @@ mod tests;
 /// A⁽⁰⁾ of one of them is at most b, so the medians differ by at most b, the noisy median is ε₂-DP for this pair, and both together are (ε₁+ε₂)-DP.
 /// Second case: d(x) = d(x') = 0. Both fail with the same probability, and pass with P[Z₁ ≥ t] ≤ δ by the choice of t, so
 /// P[M(x) ∈ S] ≤ P[M(x) = None ∈ S] + δ ≤ P[M(x') ∈ S] + δ.
-/// Source: Dwork and Lei 2009; Dwork and Roth 2014, Chapter 7. Assumes: exact sampler; t the least integer with P[Z₁ ≥ t] ≤ δ, from certified intervals.
+/// Source: Dwork and Lei 2009; Dwork and Roth 2014. Assumes: exact sampler; t the least integer with P[Z₁ ≥ t] ≤ δ, from certified intervals.
 /// Audited by: `propose_test_release_verified_exactly`, `audit_propose_test_release` (false alarm 1e-9, rejects no test, exactly t lowered by 1).
 #[derive(Clone, Debug)]
 pub struct ProposeTestRelease {

@@ -2,7 +2,7 @@ use crate::column::one_row;
 use crate::{Accuracy, Aggregate, Bounds, Column, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Epsilon, Event, Neighbors, Promise};
 use exact::{Integer, Interval, Rational, ratio, to_f64_up};
-use noise::{Entropy, Inversion, Law, UniformInteger};
+use noise::{Distribution, Entropy, Inversion, UniformInteger};
 
 #[cfg(test)]
 mod tests;
@@ -15,12 +15,12 @@ mod tests;
 /// about 7 µs a row however many points the range has. Values outside the bounds are cut to them.
 ///
 /// # Privacy
-/// Claim: ε-DP for one value of each unit, when one unit is added or removed, or when one is changed, as the constructor was told.
+/// Claim: ε-DP for one value of each unit, when one unit is added or removed, or when one is changed, as the constructor was reported.
 /// Proof: v is drawn with P(v) ∝ e^(ε·u(v)/2Δ). When a value y is added, L(v) − αn grows by 1{y < v} − α and αn − R(v) by α − 1{y ≤ v}, so each moves by at most
 /// max(α, 1−α), and so does the largest of them and 0: Δ = max(α, 1−α); removing is the reverse. When a value is changed, n stays, L and R move by at most 1,
 /// and Δ = 1. Then each numerator moves by a factor of at most e^(ε/2), and so does the normalizing sum. The choice is exact: first a cell, with the sum
 /// of the probabilities of its points, all equal, then one of its points uniformly.
-/// Source: McSherry and Talwar 2007, Theorem 6; over intervals of equal score, Smith 2011. Assumes: exact sampler; bounds and α are public.
+/// Source: McSherry and Talwar 2007; over intervals of equal score, Smith 2011. Assumes: exact sampler; bounds and α are public.
 /// Audited by: `audit_quantile`, `quantile_verified_exactly` (false alarm 1e-9, rejects 3 ε, exactly a Δ without the 2).
 #[derive(Clone, Debug)]
 pub struct Quantile {
@@ -73,9 +73,9 @@ impl Mechanism<Column> for Quantile {
 ///
 /// # Privacy
 /// Claim: ε-DP in all for k quantiles, each ε/k-DP.
-/// Proof: each answer is a [`Quantile`] with ε/k rounded down, and their ε add up (Dwork and Roth 2014, Theorem 3.16). Putting the answers into the order of
+/// Proof: each answer is a [`Quantile`] with ε/k rounded down, and their ε add up (Dwork and Roth 2014). Putting the answers into the order of
 /// their targets is post-processing.
-/// Source: McSherry and Talwar 2007, Theorem 6; basic composition. Assumes: exact sampler; bounds and targets are public.
+/// Source: McSherry and Talwar 2007; basic composition. Assumes: exact sampler; bounds and targets are public.
 /// Audited by: `audit_quantiles` (false alarm 1e-9, rejects 6 ε for each).
 #[derive(Clone, Debug)]
 pub struct Quantiles {
@@ -265,7 +265,7 @@ struct Cells {
     target: Rational,
 }
 
-impl Law for Cells {
+impl Distribution for Cells {
     /// A distance is a fraction, the same for all cells on one side of the target, and whole ranks: weights are products of a few exponentials and
     /// the powers of e^−rate, which cost one multiplication each.
     fn cumulative(&self, bits: u32) -> Vec<Interval> {

@@ -35,7 +35,7 @@ impl RandomizedResponse {
         Self::with_ratio(&ratio, answers, epsilon)
     }
 
-    /// Between two answers, with truth told with probability ½ + γ for 0 < γ < ½: ε = ln((1+2γ)/(1−2γ)).
+    /// Between two answers, with truth reported with probability ½ + γ for 0 < γ < ½: ε = ln((1+2γ)/(1−2γ)).
     pub fn binary(gamma: &Rational) -> Result<Self, Error> {
         let half = ratio(1, 2);
         let out_of_range = Error::OutOfRange {

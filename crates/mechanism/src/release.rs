@@ -46,7 +46,7 @@ impl<T> Release<T> {
         &self.receipt
     }
 
-    /// Any function of a release has the guarantee of the release: post-processing (Dwork and Roth 2014, Proposition 2.1). Free.
+    /// Any function of a release has the guarantee of the release: post-processing (Dwork and Roth 2014). Free.
     ///
     /// What is known of the accuracy does not carry over to an arbitrary function.
     pub fn map<U>(self, process: impl FnOnce(T) -> U) -> Release<U> {

@@ -8,7 +8,7 @@ impl Charge {
     ///
     /// The events are composed as they are, so a ledger may count them better than the guarantee tells, which is: sums of ε for what is
     /// pure; one Gaussian for all Gaussians, with what the others leave of δ (their curves compose to one, and parts add up; Dwork and
-    /// Roth 2014, Theorem B.1).
+    /// Roth 2014).
     ///
     /// # Errors
     /// When one of them is proved for other neighbours, or `delta` does not suffice.

@@ -30,7 +30,7 @@ const SEARCH_BITS: u32 = 256;
 /// most ε/2. (4) Dilation: d/dλ ln(e^−λ·h(e^−λ·z)) = −1 + 2u²/(1+u²) ∈ [−1, 1] with u = e^−λ·z, so changing the scale from s(x) to s(x') costs at most
 /// |ln(s(x)/s(x'))| ≤ β = ε/2. In all ε for the density, hence for every event. f lies on the grid, so rounding the noise is rounding f + s·Z:
 /// post-processing, as is cutting to the bounds.
-/// Source: Nissim, Raskhodnikova and Smith 2007, Section 3; the constants for this noise are proved above. Assumes: exact sampler; S enclosed to any precision.
+/// Source: Nissim, Raskhodnikova and Smith 2007; the constants for this noise are proved above. Assumes: exact sampler; S enclosed to any precision.
 /// Audited by: `audit_smooth_median`, `local_sensitivity_leaks`, `smooth_median_verified_exactly` (false alarm 1e-9, rejects a sixteenth of the noise and local sensitivity, exactly a quarter of the noise).
 #[derive(Clone, Debug)]
 pub struct SmoothMedian {

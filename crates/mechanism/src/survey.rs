@@ -160,7 +160,7 @@ impl Frequencies {
     /// How far the estimates from `reports` reports can be off, known before any is drawn: with probability `confidence` none
     /// of them is off by more.
     ///
-    /// Derivation: Hoeffding 1963, Theorem 2: c/n is a mean of n independent numbers in [0, 1], so it is off by more than t with
+    /// Derivation: Hoeffding 1963: c/n is a mean of n independent numbers in [0, 1], so it is off by more than t with
     /// probability at most 2e^(−2nt²), for each answer; the risk is shared evenly (union bound), and p − q magnifies t.
     pub fn half_width(&self, reports: u64, confidence: f64) -> Result<f64, Error> {
         check_reports(reports)?;
@@ -183,7 +183,7 @@ impl Frequencies {
     /// The estimate for each answer, given how many of `reports` reports support it. With probability `confidence` all intervals hold
     /// together: for the units asked, and also for a population from which they are a simple random sample with replacement.
     ///
-    /// Derivation: Hoeffding 1963, Theorem 1: for independent coins of mean bias μ, c/n is at least a > μ (or at most a < μ) with
+    /// Derivation: Hoeffding 1963: for independent coins of mean bias μ, c/n is at least a > μ (or at most a < μ) with
     /// probability at most e^(−n·D(a‖μ)), D being the relative entropy. So the set of all μ with n·D(c/n‖μ) ≤ ln(2/risk) holds the true
     /// one but for the risk; it is an interval, μ = f·p + (1−f)·q carries it to f, and f lies in [0, 1] anyway. No normal
     /// approximation is made; since D(a‖μ) ≥ 2(a−μ)² it is never wider than [`Frequencies::half_width`] says, but for rounding.

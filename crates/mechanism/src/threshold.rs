@@ -126,7 +126,7 @@ fn check(epsilon: &Epsilon, delta: &Delta, sensitivity: &Sensitivity) -> Result<
 }
 
 /// What all of them state. Accuracy depends on the data: a count that came out is one that the noise did not push below the threshold,
-/// and how likely a group is missed is told by its count alone.
+/// and how likely a group is missed is reported by its count alone.
 fn terms(event: Event, promise: Promise, sensitivity: Sensitivity) -> Terms {
     Terms::new(sensitivity, event, promise, Accuracy::DependsOnData)
         .on(Grid::new(0))

@@ -26,7 +26,7 @@ use noise::{Grid, RoundedGaussian};
 /// # Privacy
 /// Claim: (ε, δ)-DP for the stated number of steps, with ε from the certified curve, when a unit that is in a step's part moves its sum by at most Δ₂ in ℓ₂.
 /// Proof: the part of a step is drawn here by exact samplers, independently of everything else: each unit with probability q, or a uniform set of fixed size, or the batches of a uniform order.
-/// A sum on the grid plus rounded noise is the rounded noisy sum, so the step is a post-processing of the sampled Gaussian mechanism with noise N(0, σ²), σ² = multiplier²·Δ₂², whose law is that of the
+/// A sum on the grid plus rounded noise is the rounded noisy sum, so the step is a post-processing of the sampled Gaussian mechanism with noise N(0, σ²), σ² = multiplier²·Δ₂², whose distribution is that of the
 /// event. Its parameters are fixed before the first step, and later sums may look at earlier answers, which is what adaptive composition of dominating pairs allows. No step beyond the planned ones is
 /// handed out: [`Training`] counts them. Bits come from a key that the charge names by its hash, so one charge has one key, and a resumed run draws for each step what it drew before.
 /// *The same step twice.* Noise comes from a key that the run's key, the step and a keyed fingerprint of the sum choose: the same sum gets the same noise, and says nothing new; another sum (a step that is taken again after a crash on

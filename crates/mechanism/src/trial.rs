@@ -1,10 +1,10 @@
-//! What the audits of mechanisms share: draws on two neighbouring inputs, and exact laws.
+//! What the audits of mechanisms share: draws on two neighbouring inputs, and exact distributions.
 
 use crate::{Account, Aggregate, Mechanism, Sensitive, UnlimitedLedger};
 use accounting::{Neighbors, PrivacyUnit};
 use audit::black_box::{BlackBox, Feature, Finding, Side};
 pub(crate) use audit::exact_audit::LaplaceTable;
-use audit::exact_audit::{Answer, Finite, Law, smallest_epsilon};
+use audit::exact_audit::{Answer, Distribution, Finite, smallest_epsilon};
 use exact::{Interval, Rational, ratio};
 use noise::Grid;
 
@@ -82,15 +82,21 @@ pub(crate) fn black_box<I: Clone, M: Mechanism<I>>(
     )
 }
 
-/// The smallest ε of two laws at δ = 0.
+/// The smallest ε of two distributions at δ = 0.
 pub(crate) fn loss(p: &Finite, q: &Finite) -> Interval {
-    match smallest_epsilon(&Law::from(p.clone()), &Law::from(q.clone()), &Rational::ZERO).unwrap() {
+    match smallest_epsilon(
+        &Distribution::from(p.clone()),
+        &Distribution::from(q.clone()),
+        &Rational::ZERO,
+    )
+    .unwrap()
+    {
         Answer::Finite(epsilon) => epsilon,
         Answer::NoFinite { .. } => panic!("no finite ε"),
     }
 }
 
-/// Whether the smallest ε of two laws is at most `claimed`, where equality is round-off of 1e-12.
+/// Whether the smallest ε of two distributions is at most `claimed`, where equality is round-off of 1e-12.
 pub(crate) fn keeps(p: &Finite, q: &Finite, claimed: &Rational) -> bool {
     loss(p, q).upper() <= claimed * (Rational::ONE + ratio(1, 1_000_000_000_000))
 }

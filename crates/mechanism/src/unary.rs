@@ -13,7 +13,7 @@ pub struct BitReports {
 }
 
 impl BitReports {
-    /// None yet, of so many bits each.
+    /// None yet, of this many bits each.
     pub fn new(answers: u32) -> Result<Self, Error> {
         check_answers(answers)?;
         Ok(Self {
@@ -75,10 +75,10 @@ impl BitReports {
 ///
 /// # Privacy
 /// Claim: ε-DP for inputs that differ in one unit's answer; also locally, for each report on its own and any two answers.
-/// Proof: two answers differ in two bits, one set in each; the other bits have the same law. The likelihood ratio of the two bits together is
+/// Proof: two answers differ in two bits, one set in each; the other bits have the same distribution. The likelihood ratio of the two bits together is
 /// at most p(1−q) / (q(1−p)), reached by (1, 0). Symmetric: p = r/(r+1), q = 1/(r+1) for a rational 1 < r ≤ e^(ε/2), so that ratio is r² ≤ e^ε.
 /// Optimized: p = ½, q = 1/(r+1) for a rational 1 < r ≤ e^ε, so it is (1−q)/q = r ≤ e^ε. Reports are independent and neighbours differ in one.
-/// Source: Erlingsson, Pihur and Korolova 2014 (basic one-time RAPPOR); Wang, Blocki, Li and Jha 2017, Section 4.2. Assumes: exact coins; the number of units is public.
+/// Source: Erlingsson, Pihur and Korolova 2014 (basic one-time RAPPOR); Wang, Blocki, Li and Jha 2017. Assumes: exact coins; the number of units is public.
 /// Audited by: `audit_unary_encoding`, `unary_encoding_fits` (false alarm 1e-9, rejects 1.05 ε).
 #[derive(Clone, Debug)]
 pub struct UnaryEncoding {

@@ -1,10 +1,10 @@
-use crate::{Entropy, Error, Inversion, Law};
+use crate::{Distribution, Entropy, Error, Inversion};
 use exact::{Interval, Rational};
 
 /// A coin that shows `true` with a rational probability.
 ///
 /// # Exactness
-/// Proof: an [`Inversion`] of the two-cell law with F(0) = p: the cell is 0 exactly when U < p.
+/// Proof: an [`Inversion`] of the two-cell distribution with F(0) = p: the cell is 0 exactly when U < p.
 /// Tested by: `bernoulli_enumerated`, `bernoulli_fits`.
 #[derive(Clone, Debug)]
 pub struct Bernoulli(Inversion<Threshold>);
@@ -12,7 +12,7 @@ pub struct Bernoulli(Inversion<Threshold>);
 #[derive(Clone, Debug)]
 struct Threshold(Rational);
 
-impl Law for Threshold {
+impl Distribution for Threshold {
     fn cumulative(&self, bits: u32) -> Vec<Interval> {
         vec![Interval::from_rational(&self.0, bits)]
     }
@@ -36,7 +36,7 @@ impl Bernoulli {
 /// A coin that shows `true` with probability e^-x, for a rational x ≥ 0.
 ///
 /// # Exactness
-/// Proof: an [`Inversion`] of the two-cell law with F(0) = e^-x, enclosed by interval arithmetic.
+/// Proof: an [`Inversion`] of the two-cell distribution with F(0) = e^-x, enclosed by interval arithmetic.
 /// Tested by: `bernoulli_enumerated`, `bernoulli_fits`.
 #[derive(Clone, Debug)]
 pub struct BernoulliExp(Inversion<Exponential>);
@@ -44,7 +44,7 @@ pub struct BernoulliExp(Inversion<Exponential>);
 #[derive(Clone, Debug)]
 struct Exponential(Rational);
 
-impl Law for Exponential {
+impl Distribution for Exponential {
     fn cumulative(&self, bits: u32) -> Vec<Interval> {
         vec![Interval::exp_of(&-self.0.clone(), bits)]
     }
@@ -88,21 +88,21 @@ mod tests {
                     key_bits,
                     key_bits + 1,
                 ));
-                let law = |side: i64| match side {
+                let distribution = |side: i64| match side {
                     1 => Interval::from_rational(&probability, 80),
                     _ => Interval::from_rational(&(Rational::ONE - &probability), 80),
                 };
-                assert_exact(2, law, |tape| coin.sample(tape).into()).unwrap();
+                assert_exact(2, distribution, |tape| coin.sample(tape).into()).unwrap();
             }
         }
         for exponent in [ratio(0, 1), ratio(1, 10), ratio(1, 1), ratio(9, 2), ratio(50, 1)] {
             let coin = BernoulliExp(Inversion::with_bounds(Exponential(exponent.clone()), 4, 5));
             let one = Interval::from_integer(1, 80);
-            let law = |side: i64| match side {
+            let distribution = |side: i64| match side {
                 1 => Interval::exp_of(&-exponent.clone(), 80),
                 _ => one.sub(&Interval::exp_of(&-exponent.clone(), 80)),
             };
-            assert_exact(2, law, |tape| coin.sample(tape).into()).unwrap();
+            assert_exact(2, distribution, |tape| coin.sample(tape).into()).unwrap();
         }
     }
 

@@ -86,7 +86,7 @@ pub(crate) struct NarrowBlocks {
 impl NarrowBlocks {
     pub(crate) fn new(blocks: Blocks) -> Self {
         let (lows, aboves) = blocks.table.bounds();
-        let last_block = blocks.law.cells - 1;
+        let last_block = blocks.distribution.cells - 1;
         let entry = |part: u32| {
             let (first, last) = (part << REST_BITS, (part << REST_BITS) | ((1 << REST_BITS) - 1));
             let cell = lows.partition_point(|low| *low < first);
@@ -116,7 +116,7 @@ impl NarrowBlocks {
 /// where w and l are below 16, has word w of the blocks 48s + l, 48s + 16 + l and 48s + 32 + l, so that sixteen blocks side by side serve sixteen places side by side; attempts 1, 2, … are three words each of stream 2p + 1 of place p; and what attempt t needs beyond
 /// its 96 bits comes from stream 2p + 2, from block t·2^32 on. So the tapes are independent and uniform. Each attempt is the proposal of [`RoundedGaussian`]: a block q from
 /// the first 31 bits, refined where they do not tell; a sign; a place ρ; and a coin U, which keeps it if U < e^(−γ), γ = K·ρ·(2q+ρ). The first
-/// that is kept is the noise, so its law is that of [`RoundedGaussian`], whatever the width of blocks. A verdict is what 96 bits imply for *all* their continuations, so it does not matter who finds it,
+/// that is kept is the noise, so its distribution is that of [`RoundedGaussian`], whatever the width of blocks. A verdict is what 96 bits imply for *all* their continuations, so it does not matter who finds it,
 /// nor who leaves it open: the noise is a function of the tape.
 ///
 /// What 96 bits imply, in units of 2^-32. There are at least 64 blocks to a deviation, so K ≤ 2^-13; fewer than 900 have a cell of their own, so q < 2^10 and γ < K(2q+1) < 1/8. Let y be the first 32 bits of ρ,
@@ -174,7 +174,7 @@ impl<'a> PlacedGaussian<'a> {
                 entries: &narrow.entries,
                 lows,
                 aboves,
-                last: narrow.blocks.law.cells - 1,
+                last: narrow.blocks.distribution.cells - 1,
                 steepness: narrow.steepness,
                 cut,
                 half: 1 << (shift - 1),
@@ -231,9 +231,9 @@ impl<'a> PlacedGaussian<'a> {
         key.zeroize();
     }
 
-    /// Without a branch for those that are told at one look; then the others.
+    /// Without a branch for those that are reported at one look; then the others.
     #[inline(always)]
-    // Lanes are told by their place.
+    // Lanes are reported by their place.
     #[allow(clippy::needless_range_loop)]
     fn add_to_row(&self, place: u64, bits: [&Row; 3], values: &mut [i64; LANES], later: &mut Keyed) {
         let tables = self.tables;
@@ -246,9 +246,9 @@ impl<'a> PlacedGaussian<'a> {
             found[lane] = entries[(bits[0][lane] >> (32 - ENTRY_BITS)) as usize];
         }
         for lane in 0..LANES {
-            let (cell, told) = told(found[lane], bits[0][lane]);
+            let (cell, reported) = reported(found[lane], bits[0][lane]);
             cells[lane] = cell;
-            found[lane] = u32::from(told & (cell < OPEN));
+            found[lane] = u32::from(reported & (cell < OPEN));
         }
         for lane in 0..LANES {
             let reach = u64::from(bits[2][lane] | 0xffff) + u64::from(2 * cells[lane] + 1) * steep;
@@ -320,7 +320,7 @@ impl<'a> PlacedGaussian<'a> {
 
     fn judged(&self, attempt: Attempt) -> Verdict {
         let entry = self.tables.entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
-        let cell = match told(entry, attempt.word) {
+        let cell = match reported(entry, attempt.word) {
             (_, false) => return Verdict::Open,
             (OPEN.., true) => match self.blocks.table.search(attempt.word >> 1) {
                 (cell, open) if open || cell == self.tables.last => return Verdict::Open,
@@ -378,7 +378,7 @@ fn moved(tables: PlacedTables<'_>, value: i64, cell: u32, attempt: Attempt) -> i
 
 /// The block that an entry gives a word, [`OPEN`] or more where it gives none, and whether it is so: not where the key is the bound itself.
 #[inline(always)]
-fn told(entry: u32, word: u32) -> (u32, bool) {
+fn reported(entry: u32, word: u32) -> (u32, bool) {
     let (rest, bound) = ((word >> 1) & ((1 << REST_BITS) - 1), entry & ((1 << 20) - 1));
     ((entry >> 20) + u32::from(rest > bound), rest != bound)
 }

@@ -1,6 +1,6 @@
 //! Sixteen blocks of ChaCha12 at once, lane by lane, in plain Rust that compilers turn into wide instructions.
 
-// Lanes and words are told by their place.
+// Lanes and words are reported by their place.
 #![allow(clippy::needless_range_loop)]
 
 /// Blocks that are made at once.

@@ -8,7 +8,7 @@ use zeroize::Zeroize;
 /// A source of independent uniform bits.
 ///
 /// Samplers take one as a parameter; there is no ambient generator anywhere in the workspace (clippy.toml refuses the
-/// usual doors by name).
+/// usual boundary by name).
 pub trait Entropy {
     /// `count` fresh bits (1 to 64) as the low bits of the result.
     fn bits(&mut self, count: u32) -> u64;
@@ -135,7 +135,7 @@ impl OsEntropy {
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "the one door to the operating system's entropy"
+    reason = "the one boundary to the operating system's entropy"
 )]
 fn system_bytes() -> Result<[u8; 32], Error> {
     let mut bytes = [0u8; 32];

@@ -8,7 +8,7 @@ pub(crate) use blocks::Blocks;
 
 use crate::by_place::NarrowBlocks;
 use crate::geometric::{check_scale, saturate};
-use crate::{Entropy, Error, Inversion, Law};
+use crate::{Distribution, Entropy, Error, Inversion};
 use blocks::{HalfGaussian, QUICK_BITS};
 use exact::{Integer, Interval, Rational, power_of_two};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ const BATCH: usize = 64;
 /// Noise by place has its deviation between 2^6 and 2^7 blocks: they are so narrow that few proposals are dropped.
 const PLACED_LOG: i32 = 6;
 
-/// From so many draws on, a look at the table of the first bits pays off.
+/// From this many draws on, a look at the table of the first bits pays off.
 const QUICK_DRAWS: usize = 4096;
 
 /// A table of all magnitudes pays off up to this deviation, and only when this many values are drawn.
@@ -60,8 +60,8 @@ impl DiscreteGaussian {
 
     fn direct(&self) -> &(HalfGaussian, Inversion<HalfGaussian>) {
         self.direct.get_or_init(|| {
-            let law = HalfGaussian::new(self.variance.clone(), true);
-            (law.clone(), Inversion::new(law))
+            let distribution = HalfGaussian::new(self.variance.clone(), true);
+            (distribution.clone(), Inversion::new(distribution))
         })
     }
 
@@ -78,8 +78,8 @@ impl DiscreteGaussian {
     }
 
     fn add_directly(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
-        let (law, table) = self.direct();
-        let end = law.cells - 1;
+        let (distribution, table) = self.direct();
+        let end = distribution.cells - 1;
         for batch in values.chunks_mut(BATCH) {
             let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
             let (words, cells) = (&mut words[..batch.len()], &mut cells[..batch.len()]);
@@ -100,7 +100,7 @@ impl DiscreteGaussian {
             if beyond {
                 for ((value, word), cell) in batch.iter_mut().zip(&*words).zip(&*cells) {
                     if *cell == end {
-                        *value = signed_sum(*value, law.beyond(entropy).into(), word & 1 == 1);
+                        *value = signed_sum(*value, distribution.beyond(entropy).into(), word & 1 == 1);
                     }
                 }
             }
@@ -307,10 +307,10 @@ pub(crate) fn signed_sum(value: i64, magnitude: u128, negative: bool) -> i64 {
 impl DiscreteGaussian {
     /// Encloses P[k] for a given σ².
     pub fn probability(variance: &Rational, value: &Integer, bits: u32) -> Interval {
-        let law = HalfGaussian::new(variance.clone(), true);
+        let distribution = HalfGaussian::new(variance.clone(), true);
         let work = bits + 16;
-        // P[0] = 1/Σ, and F(0) of the folded law is just that.
-        let zero = law.cumulative(work).remove(0);
+        // P[0] = 1/Σ, and F(0) of the folded distribution is just that.
+        let zero = distribution.cumulative(work).remove(0);
         let square = Rational::from(value * value);
         let exponent = -square / (Rational::from(2u8) * variance);
         zero.mul(&Interval::exp_of(&exponent, work)).with_bits(bits)

@@ -1,6 +1,6 @@
 //! Geometric noise by digits, and the discrete Laplace built on it.
 
-use crate::{Entropy, Error, Inversion, Law};
+use crate::{Distribution, Entropy, Error, Inversion};
 use exact::{Integer, Interval, Natural, Rational, floor_log2};
 
 /// How many draws are made together; the buffers live on the stack.
@@ -43,7 +43,7 @@ struct Digit {
     cut: bool,
 }
 
-impl Law for Digit {
+impl Distribution for Digit {
     fn cumulative(&self, bits: u32) -> Vec<Interval> {
         // Powers by repeated products widen by a unit or two each; sixteen guard bits cover 2^10 of them, and a
         // division by 1−β^256 ≥ 256·rate/2 the rest, so guard by the size of the rate as well.
@@ -234,7 +234,7 @@ struct Folded {
     cells: u32,
 }
 
-impl Law for Folded {
+impl Distribution for Folded {
     fn cumulative(&self, bits: u32) -> Vec<Interval> {
         // P[|k| ≤ m] = 1 − 2a^(m+1)/(1+a).
         let work = bits + 24;
@@ -411,18 +411,18 @@ mod tests {
             let sampler = Geometric::with_keys(&scale, key_bits, key_bits + 2).unwrap();
             let one = Interval::from_integer(1, 80);
             let ratio = Interval::exp_of(&(-Rational::ONE / &scale), 80);
-            let law = |k: i64| {
+            let distribution = |k: i64| {
                 one.sub(&ratio)
                     .mul(&Interval::exp_of(&(-Rational::from(k) / &scale), 80))
             };
-            assert_exact(2, law, |tape| sampler.sample(tape) as i64).unwrap();
+            assert_exact(2, distribution, |tape| sampler.sample(tape) as i64).unwrap();
         }
     }
 
-    /// Scales with several digits cannot be enumerated on short tapes; the joint law of the
-    /// digits is checked as an identity instead: the product of the digit laws is the geometric law.
+    /// Scales with several digits cannot be enumerated on short tapes; the joint distribution of the
+    /// digits is checked as an identity instead: the product of the digit distributions is the geometric distribution.
     #[test]
-    fn digits_multiply_to_the_law() {
+    fn digits_multiply_to_the_distribution() {
         let scale = ratio(1000, 1);
         let sampler = Geometric::new(&scale).unwrap();
         assert_eq!((sampler.low_digits.len(), sampler.last_digit.shift), (1, 9));
@@ -434,7 +434,7 @@ mod tests {
                 place
                     .digit
                     .clone()
-                    .law_cumulative(bits)
+                    .distribution_cumulative(bits)
                     .into_iter()
                     .map(|bound| std::mem::replace(&mut below, bound.clone()).neg().add(&bound))
                     .collect()
@@ -444,11 +444,11 @@ mod tests {
         let ratio = Interval::exp_of(&(-Rational::ONE / &scale), bits);
         for value in [0u32, 1, 5, 256, 510, 512, 513, 1300, 10_000, 20_000] {
             let product = masses[0][(value % 512) as usize].mul(&masses[1][(value / 512) as usize]);
-            let law = one
+            let distribution = one
                 .sub(&ratio)
                 .mul(&Interval::exp_of(&(-Rational::from(value) / &scale), bits));
             assert!(
-                product.lower() <= law.upper() && law.lower() <= product.upper(),
+                product.lower() <= distribution.upper() && distribution.lower() <= product.upper(),
                 "{value}"
             );
             assert!(
@@ -462,16 +462,16 @@ mod tests {
     fn laplace_enumerated() {
         for (scale, key_bits) in [(ratio(1, 3), 2), (ratio(1, 1), 3), (ratio(2, 1), 4)] {
             let sampler = DiscreteLaplace::with_keys(&scale, key_bits, key_bits + 1).unwrap();
-            let law = |k: i64| DiscreteLaplace::probability(&scale, &Integer::from(k), 80);
-            assert_exact(2, law, |tape| sampler.sample(tape)).unwrap();
+            let distribution = |k: i64| DiscreteLaplace::probability(&scale, &Integer::from(k), 80);
+            assert_exact(2, distribution, |tape| sampler.sample(tape)).unwrap();
         }
     }
 
     #[test]
     fn a_wrong_scale_is_noticed_by_enumeration() {
         let sampler = DiscreteLaplace::with_keys(&parse_decimal("1.05").unwrap(), 4, 9).unwrap();
-        let law = |k: i64| DiscreteLaplace::probability(&Rational::ONE, &Integer::from(k), 80);
-        assert!(assert_exact(2, law, |tape| sampler.sample(tape)).is_err());
+        let distribution = |k: i64| DiscreteLaplace::probability(&Rational::ONE, &Integer::from(k), 80);
+        assert!(assert_exact(2, distribution, |tape| sampler.sample(tape)).is_err());
     }
 
     #[test]

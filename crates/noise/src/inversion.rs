@@ -4,7 +4,7 @@ use crate::Entropy;
 use exact::{Integer, Interval, Natural};
 
 /// A distribution over cells `0..n` whose cumulative probabilities can be enclosed as tightly as asked.
-pub trait Law {
+pub trait Distribution {
     /// Enclosures, with `bits` fractional bits, of F(0) ≤ F(1) ≤ … ≤ F(n−2), where F(k) is the probability of a cell
     /// of at most k. The last cell takes the rest. Enclosures must shrink as `bits` grows.
     fn cumulative(&self, bits: u32) -> Vec<Interval>;
@@ -16,10 +16,10 @@ const FINE_BITS: u32 = 128;
 /// How many draws are looked up together, so that their searches overlap in the processor.
 const LANES: usize = 4;
 
-/// A sampler of any [`Law`], exact and usually decided by 31 bits.
+/// A sampler of any [`Distribution`], exact and usually decided by 31 bits.
 ///
 /// # Exactness
-/// Let U be a uniform real in [0, 1) with infinitely many bits. The cell #{k : F(k) ≤ U} has exactly the law, since it is
+/// Let U be a uniform real in [0, 1) with infinitely many bits. The cell #{k : F(k) ≤ U} has exactly the distribution, since it is
 /// at most k if and only if U < F(k). We compute that number for a U whose bits are drawn as they are needed.
 ///
 /// Proof: the first w bits u say that U lies in [u, u+1)·2^-w. Bounds say a ≤ F(k)·2^w < b+1 for integers a = ⌊lower·2^w⌋
@@ -30,7 +30,7 @@ const LANES: usize = 4;
 /// Tested by: `inversion_enumerated_with_coarse_tables`, `a_shifted_bound_is_noticed`.
 #[derive(Clone, Debug)]
 pub struct Inversion<L> {
-    law: L,
+    distribution: L,
     key_bits: u32,
     /// Where a search starts, by the first bits of the key: how many bounds are below all keys with those bits. It saves
     /// steps where cells are about equally likely, and has one entry where it would not.
@@ -46,17 +46,17 @@ pub struct Inversion<L> {
     fine: Vec<Interval>,
 }
 
-impl<L: Law> Inversion<L> {
+impl<L: Distribution> Inversion<L> {
     /// Makes the table.
-    pub fn new(law: L) -> Self {
-        Self::with_bounds(law, 31, FINE_BITS)
+    pub fn new(distribution: L) -> Self {
+        Self::with_bounds(distribution, 31, FINE_BITS)
     }
 
-    /// A table of `key_bits`-bit keys from bounds of `bound_bits` bits. Coarse tables are for tests: the law drawn
+    /// A table of `key_bits`-bit keys from bounds of `bound_bits` bits. Coarse tables are for tests: the distribution drawn
     /// from is the same, only the exact path is taken more often.
-    pub(crate) fn with_bounds(law: L, key_bits: u32, bound_bits: u32) -> Self {
+    pub(crate) fn with_bounds(distribution: L, key_bits: u32, bound_bits: u32) -> Self {
         debug_assert!((1..=31).contains(&key_bits));
-        let fine = law.cumulative(bound_bits);
+        let fine = distribution.cumulative(bound_bits);
         let mut ends: Vec<(u32, u32)> = fine.iter().map(|bound| key_ends(bound, key_bits)).collect();
         // F grows with k, so an earlier lower bound holds for later k as well; the search needs them in order.
         for k in 1..ends.len() {
@@ -91,7 +91,7 @@ impl<L: Law> Inversion<L> {
         lows.truncate(size + 1);
         aboves.truncate(size);
         Self {
-            law,
+            distribution,
             key_bits,
             guide,
             guide_shift,
@@ -102,10 +102,10 @@ impl<L: Law> Inversion<L> {
         }
     }
 
-    /// The law's own bounds, for tests.
+    /// The distribution's own bounds, for tests.
     #[cfg(test)]
-    pub(crate) fn law_cumulative(&self, bits: u32) -> Vec<Interval> {
-        self.law.cumulative(bits)
+    pub(crate) fn distribution_cumulative(&self, bits: u32) -> Vec<Interval> {
+        self.distribution.cumulative(bits)
     }
 
     /// The number of cells.
@@ -231,7 +231,7 @@ impl<L: Law> Inversion<L> {
             known_bits += more;
             let precision = bounds.first().map_or(known_bits, Interval::bits);
             if precision < known_bits + 8 {
-                bounds = std::borrow::Cow::Owned(self.law.cumulative(known_bits + 64));
+                bounds = std::borrow::Cow::Owned(self.distribution.cumulative(known_bits + 64));
             }
             if let Some(cell) = count_below(&bounds, &known, known_bits) {
                 return cell;
@@ -287,13 +287,13 @@ pub(crate) mod tests {
     use crate::Tape;
     use exact::{Rational, ratio};
 
-    /// A finite law with rational masses, optionally with bounds that are wrong by a stated amount.
+    /// A finite distribution with rational masses, optionally with bounds that are wrong by a stated amount.
     struct Masses {
         masses: Vec<Rational>,
         shift: Rational,
     }
 
-    impl Law for Masses {
+    impl Distribution for Masses {
         fn cumulative(&self, bits: u32) -> Vec<Interval> {
             let mut sum = self.shift.clone();
             self.masses[..self.masses.len() - 1]
@@ -337,8 +337,8 @@ pub(crate) mod tests {
         for (value, times) in &seen {
             let decided = Rational::from(*times) / &total;
             let most = Rational::from(times + short) / &total;
-            let law = probability(*value);
-            if law.upper() < decided || law.lower() > most {
+            let distribution = probability(*value);
+            if distribution.upper() < decided || distribution.lower() > most {
                 return Err(format!("outcome {value}: {times} of {total} tapes, {short} open"));
             }
         }
@@ -362,12 +362,12 @@ pub(crate) mod tests {
 
     #[test]
     fn inversion_enumerated_with_coarse_tables() {
-        let law = thirds(Rational::ZERO);
+        let distribution = thirds(Rational::ZERO);
         for (key_bits, bound_bits) in [(1, 1), (2, 3), (3, 64), (5, 2), (7, 4), (11, 9)] {
             let inversion = Inversion::with_bounds(thirds(Rational::ZERO), key_bits, bound_bits);
             assert_exact(
                 2,
-                |cell| Interval::from_rational(&law.masses[cell as usize], 64),
+                |cell| Interval::from_rational(&distribution.masses[cell as usize], 64),
                 |tape| inversion.draw(tape).0.into(),
             )
             .unwrap_or_else(|error| panic!("keys of {key_bits} bits, bounds of {bound_bits}: {error}"));
@@ -387,7 +387,7 @@ pub(crate) mod tests {
     #[test]
     fn guided_searches_enumerated() {
         let masses: Vec<Rational> = (0..8).map(|cell| ratio(9 + cell % 3, 79)).collect();
-        let law = || Masses {
+        let distribution = || Masses {
             masses: masses.clone(),
             shift: Rational::ZERO,
         };
@@ -396,7 +396,7 @@ pub(crate) mod tests {
             Rational::ONE
         );
         for (key_bits, bound_bits) in [(4, 4), (5, 9), (7, 5), (9, 20)] {
-            let inversion = Inversion::with_bounds(law(), key_bits, bound_bits);
+            let inversion = Inversion::with_bounds(distribution(), key_bits, bound_bits);
             assert!(
                 inversion.guide.len() > 1 && inversion.first_step < 4,
                 "this test is about guided searches"

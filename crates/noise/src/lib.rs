@@ -2,7 +2,7 @@
 //!
 //! The guarantee of a private answer is a statement about the distribution of its noise. A sampler that computes
 //! `-b·ln(u)` in floating point has another distribution: some outputs are possible on one database and impossible on its
-//! neighbour, and a reader of the low bits sees which (Mironov 2012). The samplers here have their law *exactly*: every bit they
+//! neighbour, and a reader of the low bits sees which (Mironov 2012). The samplers here have their distribution *exactly*: every bit they
 //! output is decided by integer arithmetic on random bits, or by intervals that provably enclose a real number and are
 //! refined until they decide. Floating point appears nowhere in a decision.
 //!
@@ -38,7 +38,7 @@ pub use error::Error;
 pub use gaussian::{DiscreteGaussian, RoundedGaussian};
 pub use geometric::{DiscreteLaplace, Geometric};
 pub use grid::Grid;
-pub use inversion::{Inversion, Law};
+pub use inversion::{Distribution, Inversion};
 pub use keyed::Keyed;
 pub use real::{RoundedCauchy, UniformReal};
 pub use seeded::Seeded;

@@ -113,7 +113,7 @@ impl RoundedCauchy {
     }
 }
 
-/// Where to look first: a few integers around the guess, more when a float cannot tell so many apart.
+/// Where to look first: a few integers around the guess, more when a float cannot tell this many apart.
 fn near(guess: f64) -> (i128, i128) {
     let guess = if guess.is_finite() {
         guess.clamp(0.0, 1e19) as i128

@@ -141,7 +141,7 @@ mod tests {
                 }
                 subset.sample(1, &mut Short(tape)).len() as i64
             };
-            let law = |inside: i64| {
+            let distribution = |inside: i64| {
                 let p = if inside == 1 {
                     p.clone()
                 } else {
@@ -149,7 +149,7 @@ mod tests {
                 };
                 Interval::from_rational(&p, 64)
             };
-            assert_exact(2, law, draw).unwrap();
+            assert_exact(2, distribution, draw).unwrap();
             let wrong = |inside: i64| {
                 let p = &p * ratio(9, 10) + ratio(1, 50);
                 let p = if inside == 1 { p } else { Rational::ONE - p };
@@ -160,7 +160,7 @@ mod tests {
         assert!(RandomSubset::new(&ratio(3, 2)).is_err());
     }
 
-    /// How often each number is in, and how many are, against their laws at a false-alarm rate of 1e-9 each.
+    /// How often each number is in, and how many are, against their distributions at a false-alarm rate of 1e-9 each.
     #[test]
     fn subsets_fit() {
         let mut entropy = OsEntropy::new().unwrap();

@@ -1,10 +1,10 @@
-use crate::{Entropy, Error, Inversion, Law};
+use crate::{Distribution, Entropy, Error, Inversion};
 use exact::{Integer, Interval, Natural, Rational};
 
 /// Chooses candidate i with probability ∝ m_i·e^(−x_i), for rational x_i and natural multiplicities m_i.
 ///
 /// # Exactness
-/// Proof: an [`Inversion`] of the law F(k) = Σ_{i≤k} m_i·e^(−(x_i−min)) / Σ_i m_i·e^(−(x_i−min)), enclosed by interval arithmetic;
+/// Proof: an [`Inversion`] of the distribution F(k) = Σ_{i≤k} m_i·e^(−(x_i−min)) / Σ_i m_i·e^(−(x_i−min)), enclosed by interval arithmetic;
 /// the common factor e^min cancels. All weights are computed whatever is chosen.
 /// Tested by: `weights_enumerated`, `weights_fit`.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ struct Weights {
     multiplicities: Vec<Natural>,
 }
 
-impl Law for Weights {
+impl Distribution for Weights {
     fn cumulative(&self, bits: u32) -> Vec<Interval> {
         let possible = self
             .exponents
@@ -87,7 +87,7 @@ mod tests {
     use crate::inversion::tests::assert_exact;
     use exact::ratio;
 
-    fn law(exponents: &[Rational], chosen: usize) -> Interval {
+    fn distribution(exponents: &[Rational], chosen: usize) -> Interval {
         let weight = |exponent: &Rational| Interval::exp_of(&-exponent.clone(), 100);
         let total = exponents
             .iter()
@@ -108,7 +108,7 @@ mod tests {
             let choice = ExponentialWeights(Inversion::with_bounds(weights, key_bits, key_bits + 1));
             assert_exact(
                 2,
-                |cell| law(&exponents, cell as usize),
+                |cell| distribution(&exponents, cell as usize),
                 |tape| choice.sample(tape) as i64,
             )
             .unwrap();

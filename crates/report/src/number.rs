@@ -1,6 +1,6 @@
 //! Numbers for people.
 
-/// `value` rounded to so many significant digits, all of them written: `significant(2.0, 3)` is `2.00`.
+/// `value` rounded to this many significant digits, all of them written: `significant(2.0, 3)` is `2.00`.
 ///
 /// Below 0.0001 and from a million up it is written as `1.23e-5`. A number for people to read, not to compute with.
 pub fn significant(value: f64, digits: usize) -> String {

@@ -150,7 +150,7 @@ fn width(text: &str) -> usize {
         .count()
 }
 
-/// `text` in at most so many columns, with `…` where something is left out.
+/// `text` in at most this many columns, with `…` where something is left out.
 pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();

@@ -40,7 +40,7 @@ pub enum Error {
     /// A quantity does not exist.
     #[error(transparent)]
     Accounting(#[from] accounting::Error),
-    /// The engine failed on the way. What it said may quote data, so it is not told.
+    /// The engine failed on the way. What it said may quote data, so it is not reported.
     #[error(
         "the engine failed while it read {what} (incident {id}); what was charged stays charged\nhint: the curator finds the engine's own words under this id when DENIABLE_INCIDENTS names a directory"
     )]
@@ -62,7 +62,7 @@ pub enum Error {
     },
 }
 
-/// What was asked for, what is left, and what would fit. Told from parameters and earlier charges alone.
+/// What was asked for, what is left, and what would fit. Derived from parameters and earlier charges alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OverBudget {
     /// In words.

@@ -186,7 +186,7 @@ const EXAMPLES: [(&str, char, &str); 45] = [
     ("width_bucket", 'p', "width_bucket(age, 0, 100, 10)"),
     ("coalesce", 'p', "coalesce(income, 0)"),
     ("nvl", 'p', "nvl(income, 0)"),
-    ("nvl2", 'p', "nvl2(income, 'told', 'not told')"),
+    ("nvl2", 'p', "nvl2(income, 'reported', 'not reported')"),
     ("nullif", 'p', "nullif(hours, 0)"),
     ("greatest", 'v', "greatest(cost, 10)"),
     ("least", 'v', "least(cost, 500)"),

@@ -7,9 +7,9 @@ use crate::{
 use exact::{Interval, Natural, Rational, ratio};
 use std::collections::BTreeMap;
 
-/// So many searches for the ε of a noise that needs a share of δ are made; each takes about two milliseconds.
+/// This many searches for the ε of a noise that needs a share of δ are made; each takes about two milliseconds.
 const MOST_SEARCHES: usize = 500;
-/// So many different ε are treated one by one.
+/// This many different ε are treated one by one.
 pub(crate) const MOST_EPSILONS: usize = 10_000;
 
 /// What has no ε until it is given a δ.
@@ -55,7 +55,7 @@ impl Sharer<'_> {
 /// The ε of a step on a part of the data that holds a given unit with probability `rate`, when the step is (ε, δ)-DP on all of it:
 /// ln(1 + q(e^ε − 1)), rounded up. Its δ is q·δ.
 ///
-/// Balle, Barthe and Gaboardi 2018: Theorem 8 for Poisson samples and a unit added or removed, Theorem 9 for sets of a fixed size, drawn
+/// Balle, Barthe and Gaboardi 2018: for Poisson samples and a unit added or removed, and for sets of a fixed size, drawn
 /// without replacement, and a unit that changes.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! The same randomized response k times: the exact curve, summed from the top.
 //!
 //! One run has loss ε₀ with probability p = e^ε₀/(1 + e^ε₀) and −ε₀ otherwise. After k runs, l of them with the unlikely answer, the loss is
-//! (k−2l)·ε₀ with probability w(l) = C(k,l)·p^(k−l)·(1−p)^l. Hence (Kairouz, Oh and Viswanath 2015, Theorem 3.3)
+//! (k−2l)·ε₀ with probability w(l) = C(k,l)·p^(k−l)·(1−p)^l. Hence (Kairouz, Oh and Viswanath 2015)
 //!
 //! δ(ε) = Σ_l w(l)·[1 − e^(ε − (k−2l)·ε₀)]₊, and for ε = (k−2m)·ε₀ − s with 0 ≤ s ≤ 2ε₀ the sum is over l ≤ m:
 //!
@@ -161,7 +161,7 @@ pub(super) fn epsilon_of_repeated(k: u64, epsilon: &Rational, target: &Rational)
 }
 
 /// A δ with which k runs of what is ε₀-DP keep `asked`: certainly enough, and the smallest up to round-off. `None` when
-/// it is too close to 1 to be told apart.
+/// it is too close to 1 to be distinguished.
 pub(super) fn delta_of_repeated(k: u64, epsilon: &Rational, asked: &Rational) -> Option<Rational> {
     let room = Rational::from(k) - asked / epsilon;
     if room <= Rational::ZERO {

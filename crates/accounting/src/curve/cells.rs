@@ -1,21 +1,21 @@
-//! Each law cut into the cells of a lattice: its mass under P and under Q, cell by cell.
+//! Each distribution cut into the cells of a lattice: its mass under P and under Q, cell by cell.
 
 use super::ball::Ball;
-use super::law::Law;
+use super::distribution::LossDistribution;
 use super::masses::{Cells, Collector};
 use super::sampled::{Direction, Sampled};
 
 /// Discrete noise wider than this is left to other accountants.
 const WIDEST: f64 = 2e4;
 
-impl Law {
-    /// The law on the multiples of `step`, with at most about `tiny` of its mass beyond the cells.
+impl LossDistribution {
+    /// The distribution on the multiples of `step`, with at most about `tiny` of its mass beyond the cells.
     pub(super) fn cells(&self, step: f64, tiny: f64) -> Option<Cells> {
         // A standard normal number exceeds this with probability below `tiny`.
         let reach = (-2.0 * libm::log(tiny.clamp(1e-305, 0.1))).sqrt() + 0.5;
         match self {
-            Law::Gaussian { mu_squared } => gaussian(*mu_squared, step, reach),
-            Law::Laplace { epsilon } => {
+            LossDistribution::Gaussian { mu_squared } => gaussian(*mu_squared, step, reach),
+            LossDistribution::Laplace { epsilon } => {
                 let mut cells = Collector::new(step, -epsilon.upper(), epsilon.upper())?;
                 let half = Ball::exact(0.5);
                 cells.atom(*epsilon, half);
@@ -24,14 +24,14 @@ impl Law {
                 exponential(&mut cells, *epsilon, height, step);
                 Some(cells.finish(0.0, 0.0))
             }
-            Law::BoundedRange { epsilon } => {
+            LossDistribution::BoundedRange { epsilon } => {
                 let mut cells = Collector::new(step, -epsilon.upper(), epsilon.upper())?;
                 let half = *epsilon * Ball::exact(0.5);
                 let height = Ball::ONE.over(half.exp_m1() - (-half).exp_m1());
                 exponential(&mut cells, *epsilon, height, step);
                 Some(cells.finish(0.0, 0.0))
             }
-            Law::Response { epsilon, indifferent } => {
+            LossDistribution::Response { epsilon, indifferent } => {
                 let mut cells = Collector::new(step, -epsilon.upper(), epsilon.upper())?;
                 // In units that cannot overflow: e^ε/(e^ε + k − 1) = 1/(1 + (k−1)e^(−ε)).
                 let shrunk = (-*epsilon).exp();
@@ -43,9 +43,11 @@ impl Law {
                 }
                 Some(cells.finish(0.0, 0.0))
             }
-            Law::Sampled(law) => sampled(law, law.direction, step, reach),
-            Law::FixedSize(law) => super::fixed_size::cells(law, step, reach),
-            Law::DiscreteGaussian {
+            LossDistribution::Sampled(distribution) => {
+                sampled(distribution, distribution.direction, step, reach)
+            }
+            LossDistribution::FixedSize(distribution) => super::fixed_size::cells(distribution, step, reach),
+            LossDistribution::DiscreteGaussian {
                 variance,
                 sensitivity,
             } => discrete_gaussian(*variance, *sensitivity, step, reach),
@@ -55,8 +57,10 @@ impl Law {
     /// A length of which all atoms are multiples, where there is one.
     pub(super) fn spacing(&self) -> Option<f64> {
         match self {
-            Law::Laplace { epsilon } | Law::Response { epsilon, .. } => Some(epsilon.middle),
-            Law::DiscreteGaussian {
+            LossDistribution::Laplace { epsilon } | LossDistribution::Response { epsilon, .. } => {
+                Some(epsilon.middle)
+            }
+            LossDistribution::DiscreteGaussian {
                 variance,
                 sensitivity,
             } => Some(0.5 * sensitivity / variance.middle),
@@ -121,13 +125,13 @@ fn exponential(cells: &mut Collector, epsilon: Ball, height: Ball, step: f64) {
 
 /// The mass of ln X in each cell, under the mixture and under N(0, σ²): calls `put(index, mixture, plain)`.
 pub(super) fn each_cell(
-    law: &Sampled,
+    distribution: &Sampled,
     step: f64,
     from: Option<i64>,
     last: i64,
     mut put: impl FnMut(i64, Ball, Ball),
 ) {
-    let (q, sigma) = (law.rate, law.sigma);
+    let (q, sigma) = (distribution.rate, distribution.sigma);
     let least = (-q).ln_1p();
     let bottom = (least.lower() / step).floor() as i64;
     let inverse = Ball::ONE.over(sigma);
@@ -169,13 +173,13 @@ pub(super) fn each_cell(
 }
 
 /// The cell after the one that holds the loss at s, and a bound on the mass of the mixture above it.
-pub(super) fn top(law: &Sampled, step: f64, reach: f64) -> (i64, f64) {
-    let s = reach + 1.0 / law.sigma.lower();
-    let w = s / law.sigma.middle - 0.5 / (law.sigma.middle * law.sigma.middle);
+pub(super) fn top(distribution: &Sampled, step: f64, reach: f64) -> (i64, f64) {
+    let s = reach + 1.0 / distribution.sigma.lower();
+    let w = s / distribution.sigma.middle - 0.5 / (distribution.sigma.middle * distribution.sigma.middle);
     let loss = if w > 700.0 {
-        w + libm::log(law.rate.middle)
+        w + libm::log(distribution.rate.middle)
     } else {
-        libm::log1p(law.rate.middle * libm::expm1(w))
+        libm::log1p(distribution.rate.middle * libm::expm1(w))
     };
     // The cells end above `loss`, whose s was rounded by far less than 1e-6.
     (
@@ -184,9 +188,9 @@ pub(super) fn top(law: &Sampled, step: f64, reach: f64) -> (i64, f64) {
     )
 }
 
-fn sampled(law: &Sampled, direction: Direction, step: f64, reach: f64) -> Option<Cells> {
-    let (last, tail) = top(law, step, reach);
-    let least = (-law.rate).ln_1p().lower();
+fn sampled(distribution: &Sampled, direction: Direction, step: f64, reach: f64) -> Option<Cells> {
+    let (last, tail) = top(distribution, step, reach);
+    let least = (-distribution.rate).ln_1p().lower();
     let high = last as f64 * step;
     let removing = direction == Direction::Remove;
     let mut cells = if removing {
@@ -194,7 +198,7 @@ fn sampled(law: &Sampled, direction: Direction, step: f64, reach: f64) -> Option
     } else {
         Collector::new(step, -high, -least)?
     };
-    each_cell(law, step, None, last, |index, mixture, plain| {
+    each_cell(distribution, step, None, last, |index, mixture, plain| {
         if removing {
             cells.cell(index, mixture, plain);
         } else {

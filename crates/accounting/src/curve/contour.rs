@@ -15,14 +15,14 @@
 //! some x above c for n > 0 and some x below c for n < 0 the other terms are geometric series.
 //!
 //! # The tail
-//! What lies beyond |Im z| = t is bounded by ∫ |M(c+iu)|/u² du, with a bound on |M| that only falls (see `law::Falling`).
+//! What lies beyond |Im z| = t is bounded by ∫ |M(c+iu)|/u² du, with a bound on |M| that only falls (see `distribution::Falling`).
 //!
 //! # The choice of c
 //! Any c is right. The saddle point, where the integrand is smallest and turns least, makes the sum short and keeps its terms no
 //! larger than their sum, so that rounding stays relative to δ, however small δ is.
 
 use super::ball::{Ball, Complex};
-use super::law::{Falling, Law, Line, RoughLaw};
+use super::distribution::{Falling, Line, LossDistribution, RoughLoss};
 
 /// Relative size of what may be left out, each of aliases and tail.
 const LEFT_OUT: f64 = 1e-10;
@@ -34,8 +34,8 @@ pub(super) const FEW_POINTS: f64 = 3e4;
 /// No contour further out than this is tried, nor one closer to the pole at 0.
 const C_RANGE: (f64, f64) = (1e-7, 1e7);
 
-/// Laws, and how often each occurs.
-pub(super) type Laws = Vec<(Law, f64)>;
+/// LossDistributions, and how often each occurs.
+pub(super) type LossDistributions = Vec<(LossDistribution, f64)>;
 
 /// A contour whose values do not depend on ε.
 pub(super) struct Contour {
@@ -60,8 +60,8 @@ pub(super) enum Aim {
 }
 
 /// Orders minus one at which moments are worth asking for.
-pub(super) fn orders(laws: &Laws, aim: Aim) -> Vec<f64> {
-    match RoughLaws::new(laws).aim(aim) {
+pub(super) fn orders(distributions: &LossDistributions, aim: Aim) -> Vec<f64> {
+    match RoughLosses::new(distributions).aim(aim) {
         Some(c) => vec![0.7 * c, 0.85 * c, c, 1.2 * c],
         None => (0..=70)
             .map(|i| 1e-3 * libm::pow(10.0, f64::from(i) / 10.0))
@@ -70,20 +70,21 @@ pub(super) fn orders(laws: &Laws, aim: Aim) -> Vec<f64> {
 }
 
 /// Plain-float moments of everything together.
-pub(super) struct RoughLaws(Vec<(RoughLaw, f64)>);
+pub(super) struct RoughLosses(Vec<(RoughLoss, f64)>);
 
-impl RoughLaws {
-    pub(super) fn new(laws: &Laws) -> Self {
+impl RoughLosses {
+    pub(super) fn new(distributions: &LossDistributions) -> Self {
         Self(
-            laws.iter()
-                .map(|(law, times)| (RoughLaw::new(law), *times))
+            distributions
+                .iter()
+                .map(|(distribution, times)| (RoughLoss::new(distribution), *times))
                 .collect(),
         )
     }
 
     pub(super) fn at(&self, c: f64) -> (f64, f64, f64) {
-        self.0.iter().fold((0.0, 0.0, 0.0), |sum, (law, times)| {
-            let one = law.at(c);
+        self.0.iter().fold((0.0, 0.0, 0.0), |sum, (distribution, times)| {
+            let one = distribution.at(c);
             (
                 sum.0 + times * one.0,
                 sum.1 + times * one.1,
@@ -154,28 +155,32 @@ pub(super) fn log_kappa(x: f64) -> f64 {
     x * libm::log(x) - (1.0 + x) * libm::log1p(x)
 }
 
-/// At least the sum of times·ln M(c) over all laws.
-pub(super) fn log_moment(laws: &Laws, c: f64) -> Option<f64> {
+/// At least the sum of times·ln M(c) over all distributions.
+pub(super) fn log_moment(distributions: &LossDistributions, c: f64) -> Option<f64> {
     let mut sum = Ball::ZERO;
-    for (law, times) in laws {
+    for (distribution, times) in distributions {
         // Divergences of single steps are asked for, too, which may be as small as q²: a little more precision is cheap here.
-        sum = sum + Ball::exact(*times) * law.log_moment(c, 1e-6 * tolerance(laws, *times))?;
+        sum = sum
+            + Ball::exact(*times) * distribution.log_moment(c, 1e-6 * tolerance(distributions, *times))?;
     }
     sum.is_finite().then(|| sum.upper())
 }
 
 /// How well a moment must be known when it is raised to this power.
-fn tolerance(laws: &Laws, times: f64) -> f64 {
-    1e-12 / (times * laws.len() as f64)
+fn tolerance(distributions: &LossDistributions, times: f64) -> f64 {
+    1e-12 / (times * distributions.len() as f64)
 }
 
 impl Contour {
-    /// A contour that is good near `aim` and has at most so many points.
-    pub(super) fn new(laws: &Laws, aim: Aim, most: f64) -> Option<Self> {
-        if !laws.iter().all(|(law, _)| law.has_lines()) {
+    /// A contour that is good near `aim` and has at most this many points.
+    pub(super) fn new(distributions: &LossDistributions, aim: Aim, most: f64) -> Option<Self> {
+        if !distributions
+            .iter()
+            .all(|(distribution, _)| distribution.has_lines())
+        {
             return None;
         }
-        let rough = &RoughLaws::new(laws);
+        let rough = &RoughLosses::new(distributions);
         let c = rough.aim(aim)?;
         let (saddle, height) = rough.saddle(c);
         let (epsilon, log_delta) = match aim {
@@ -196,7 +201,7 @@ impl Contour {
             let series = ratio - libm::log(-libm::expm1(ratio));
             Some((
                 x,
-                log_moment(laws, x)?
+                log_moment(distributions, x)?
                     + log_kappa(x)
                     + series
                     + 1e-9 * (1.0 + ratio.abs())
@@ -205,11 +210,13 @@ impl Contour {
         };
         let aliases = [alias(up.0)?, alias(down.0)?];
 
-        let falling = laws
+        let falling = distributions
             .iter()
-            .map(|(law, times)| {
-                let log_moment = law.log_moment(c, tolerance(laws, *times))?.upper();
-                Some((law.decay(c, log_moment), *times))
+            .map(|(distribution, times)| {
+                let log_moment = distribution
+                    .log_moment(c, tolerance(distributions, *times))?
+                    .upper();
+                Some((distribution.decay(c, log_moment), *times))
             })
             .collect::<Option<Vec<_>>>()?;
         let (end, tail) = tail(&falling, aim + c * epsilon, eta)?;
@@ -217,11 +224,11 @@ impl Contour {
         if count > most {
             return None;
         }
-        let lines = laws
+        let lines = distributions
             .iter()
-            .map(|(law, times)| {
+            .map(|(distribution, times)| {
                 Some((
-                    law.line(c, count * eta, tolerance(laws, *times))?,
+                    distribution.line(c, count * eta, tolerance(distributions, *times))?,
                     Ball::exact(*times),
                 ))
             })
@@ -300,7 +307,7 @@ impl Contour {
 }
 
 /// The x above or below c that bounds the aliases on its side with the shortest period, and that period.
-fn alias_exponent(rough: &RoughLaws, c: f64, epsilon: f64, aim: f64, above: bool) -> Option<(f64, f64)> {
+fn alias_exponent(rough: &RoughLosses, c: f64, epsilon: f64, aim: f64, above: bool) -> Option<(f64, f64)> {
     let factors: &[f64] = if above {
         &[1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0, 10.0]
     } else {
@@ -322,7 +329,7 @@ fn tail(falling: &[(Falling, f64)], aim: f64, eta: f64) -> Option<(f64, f64)> {
     let log_moment = |t: f64| {
         falling
             .iter()
-            .map(|(law, times)| times * law.log_bound(t))
+            .map(|(distribution, times)| times * distribution.log_bound(t))
             .sum::<f64>()
     };
     // (1/π)·∫ over [t, ∞) of |M|/u² du, octave by octave, until what is left could not matter.

@@ -1,7 +1,7 @@
 //! The privacy loss of a Gaussian step on a sample of fixed size, for neighbours that change one unit.
 //!
 //! Let (P, Q) be the Gaussian pair for a changed unit. Sampling m of n without replacement has, for ε ≥ 0, δ(ε) at most that of
-//! (1−q)Q + qP against Q with q = m/n (Balle, Barthe and Gaboardi 2018, "Privacy amplification by subsampling", Theorem 9). Changing
+//! (1−q)Q + qP against Q with q = m/n (Balle, Barthe and Gaboardi 2018, "Privacy amplification by subsampling"). Changing
 //! is symmetric, so for ε < 0, δ(ε) = 1 − e^ε + e^ε·δ(−ε) is bounded as well. The curve so bounded belongs to a symmetric pair: its
 //! losses above 0 are those of the mixture against Q (see `sampled`: L = ln X for s > 1/2σ), with the mixture's mass under P and Q's
 //! mass under Q; below 0 it is their mirror image; and what is left, 1 − (the mixture's mass above 0) − (Q's mass above 0)
@@ -14,7 +14,7 @@
 //! and the bracket is ψ((1+z)L) + ψ(−zL) − ψ(L). The integral starts where it is not small, so it is cut into panels and each is
 //! integrated by Gauss's rule. With N nodes and an integrand bounded by B on the ellipse of parameter ρ around the panel, the rule errs
 //! by at most 64/15·B·ρ^(−2(N−1))/(1 − ρ^(−2)) times half the panel (Trefethen 2013, "Approximation theory and approximation
-//! practice", Theorem 19.3). The bounds on φ and X off the real line are those of `sampled`.
+//! practice"). The bounds on φ and X off the real line are those of `sampled`.
 
 use super::ball::Ball;
 use super::masses::{Cells, Collector};
@@ -57,15 +57,15 @@ fn rule() -> &'static [(Ball, Ball)] {
 }
 
 /// Where X = 1.
-fn start(law: &Sampled) -> Ball {
-    Ball::exact(0.5).over(law.sigma)
+fn start(distribution: &Sampled) -> Ball {
+    Ball::exact(0.5).over(distribution.sigma)
 }
 
 /// At least the error of Gauss's rule on the panel of half-width `half` around `middle`.
-fn panel_error(law: &Sampled, c: f64, t: f64, middle: f64, half: f64) -> f64 {
+fn panel_error(distribution: &Sampled, c: f64, t: f64, middle: f64, half: f64) -> f64 {
     let reach = half * (RHO + 1.0 / RHO) / 2.0;
     let up = half * (RHO - 1.0 / RHO) / 2.0;
-    let theta = up / law.sigma.lower();
+    let theta = up / distribution.sigma.lower();
     if theta >= 3.0 {
         return f64::INFINITY;
     }
@@ -78,7 +78,7 @@ fn panel_error(law: &Sampled, c: f64, t: f64, middle: f64, half: f64) -> f64 {
         0.0
     };
     let density = (up * up - nearest * nearest) / 2.0;
-    let (low, high) = (law.rough_loss(left), law.rough_loss(right));
+    let (low, high) = (distribution.rough_loss(left), distribution.rough_loss(right));
     let turned = t * theta;
     let back = -c * (low + libm::log(libm::cos(theta / 2.0)));
     let bracket = libm::exp(density + (1.0 + c) * high + turned)
@@ -90,25 +90,33 @@ fn panel_error(law: &Sampled, c: f64, t: f64, middle: f64, half: f64) -> f64 {
     64.0 / 15.0 * 0.4 * 1.001 * bracket * rate * half
 }
 
-/// The law on the line Re z = c, for |Im z| ≤ `t`, with M known up to `tolerance`. `None` when that takes too many nodes.
-pub(super) fn line(law: &Sampled, c: f64, t: f64, tolerance: f64) -> Option<Line> {
-    let from = start(law);
+/// The distribution on the line Re z = c, for |Im z| ≤ `t`, with M known up to `tolerance`. `None` when that takes too many nodes.
+pub(super) fn line(distribution: &Sampled, c: f64, t: f64, tolerance: f64) -> Option<Line> {
+    let from = start(distribution);
     let mut end = from.upper() + 1.0;
-    while law.right_tail(1.0 + c, 1.0 + c + t, end) > tolerance / 2.0 {
+    while distribution.right_tail(1.0 + c, 1.0 + c + t, end) > tolerance / 2.0 {
         end += 0.25;
         if end > 1e4 {
             return None;
         }
     }
     let width = end - from.middle;
-    let mut panels = (width / law.sigma.lower().min(1.0)).ceil();
+    let mut panels = (width / distribution.sigma.lower().min(1.0)).ceil();
     let half = loop {
         if panels.is_nan() || panels > MOST_PANELS {
             return None;
         }
         let half = 0.5 * width / panels;
         let error: f64 = (0..panels as u32)
-            .map(|i| panel_error(law, c, t, from.middle + half * (2.0 * f64::from(i) + 1.0), half))
+            .map(|i| {
+                panel_error(
+                    distribution,
+                    c,
+                    t,
+                    from.middle + half * (2.0 * f64::from(i) + 1.0),
+                    half,
+                )
+            })
             .sum();
         if error <= tolerance / 2.0 {
             break half;
@@ -130,7 +138,7 @@ pub(super) fn line(law: &Sampled, c: f64, t: f64, tolerance: f64) -> Option<Line
         let middle = from.middle + half * (2.0 * f64::from(panel) + 1.0);
         for (x, weight) in rule() {
             let s = Ball::exact(middle) + Ball::exact(half) * *x;
-            let loss = law.loss(s);
+            let loss = distribution.loss(s);
             let log_weight = -(s.square() * Ball::exact(0.5));
             let weight = norm * *weight;
             let (up, down) = (alpha * loss, minus * loss);
@@ -161,20 +169,21 @@ pub(super) fn line(law: &Sampled, c: f64, t: f64, tolerance: f64) -> Option<Line
 }
 
 /// How fast |M(c + it)| falls, where M(c) ≤ `moment`: the losses above 0 turn, the others are counted whole.
-pub(super) fn decay(law: &Sampled, c: f64, moment: f64) -> Decay {
-    Decay::new(law, 1.0 + c, moment, start(law).upper())
+pub(super) fn decay(distribution: &Sampled, c: f64, moment: f64) -> Decay {
+    Decay::new(distribution, 1.0 + c, moment, start(distribution).upper())
 }
 
-/// The law on a lattice.
-pub(super) fn cells(law: &Sampled, step: f64, reach: f64) -> Option<Cells> {
-    let (last, tail) = super::cells::top(law, step, reach);
+/// The distribution on a lattice.
+pub(super) fn cells(distribution: &Sampled, step: f64, reach: f64) -> Option<Cells> {
+    let (last, tail) = super::cells::top(distribution, step, reach);
     let high = last as f64 * step;
     let mut cells = Collector::new(step, -high, high)?;
-    super::cells::each_cell(law, step, Some(0), last, |index, mixture, plain| {
+    super::cells::each_cell(distribution, step, Some(0), last, |index, mixture, plain| {
         cells.cell(index, mixture, plain);
         cells.cell(-index - 1, plain, mixture);
     });
-    let atom = (Ball::ONE - law.rate) * (Ball::ONE - Ball::exact(2.0) * start(law).normal_tail());
+    let atom =
+        (Ball::ONE - distribution.rate) * (Ball::ONE - Ball::exact(2.0) * start(distribution).normal_tail());
     cells.atom(Ball::ZERO, atom);
     Some(cells.finish(tail, tail))
 }

@@ -1,7 +1,7 @@
 //! δ(ε) from losses on a lattice: the way for what falls too slowly for a contour.
 //!
-//! Every law is put on the multiples of a step h, twice: once so that it dominates the law, once so that it is dominated. Sums of
-//! lattice losses are products of discrete Fourier transforms. Before the transform the law is tilted by e^(cl) with c at the saddle
+//! Every distribution is put on the multiples of a step h, twice: once so that it dominates the distribution, once so that it is dominated. Sums of
+//! lattice losses are products of discrete Fourier transforms. Before the transform the distribution is tilted by e^(cl) with c at the saddle
 //! point, so that rounding is relative to the δ asked for and not to 1: untilted transforms lose everything below 1e-16.
 //!
 //! # Above: connecting the dots
@@ -19,7 +19,7 @@
 //! where mass beyond the top is also added once more by Markov's inequality; from the bound below its largest effect is subtracted.
 
 use super::ball::{Ball, Complex};
-use super::contour::{Aim, Laws, RoughLaws};
+use super::contour::{Aim, LossDistributions, RoughLosses};
 use super::fourier::Fourier;
 use super::log_add;
 use super::masses::{Cells, Masses, NEARLY, SLACK};
@@ -27,7 +27,7 @@ use super::masses::{Cells, Masses, NEARLY, SLACK};
 /// Points of the transform: usually, and where that is too coarse.
 pub(super) const POINTS: usize = 1 << 17;
 pub(super) const MANY_POINTS: usize = 1 << 20;
-/// More different laws than this take too long.
+/// More different distributions than this take too long.
 const MOST_LAWS: usize = 64;
 
 /// The sum of all losses, on one lattice.
@@ -49,10 +49,10 @@ struct Sum {
 }
 
 impl Sum {
-    /// `laws`: masses and how often. `x`: exponents above and below c.
+    /// `distributions`: masses and how often. `x`: exponents above and below c.
     fn new(
         plan: &Fourier,
-        laws: &[(&Masses, f64)],
+        distributions: &[(&Masses, f64)],
         step: f64,
         c: f64,
         low: f64,
@@ -65,14 +65,16 @@ impl Sum {
         }
         let (bottom, top) = (first * step, (first + count as f64 - 1.0) * step);
         let total = |at: f64| -> f64 {
-            laws.iter()
+            distributions
+                .iter()
                 .map(|(masses, times)| times * (masses.log_moment(step, at) + SLACK))
                 .sum::<f64>()
         };
         let (above, below) = (total(x.0), total(x.1));
         // Where the window holds every sum there is, nothing is outside.
         let end = |edge: fn(&Masses) -> f64| {
-            laws.iter()
+            distributions
+                .iter()
                 .map(|(masses, times)| times * edge(masses))
                 .sum::<f64>()
         };
@@ -108,7 +110,7 @@ impl Sum {
         let mut product = vec![Complex::ONE; count / 2 + 1];
         let mut scale = Ball::ZERO;
         let mut logs = vec![Complex::ZERO; count / 2 + 1];
-        for (masses, times) in laws {
+        for (masses, times) in distributions {
             let size = masses.log_moment(step, c);
             let mut wave = vec![(0.0, 0.0); count];
             let mut whole = 0.0;
@@ -237,18 +239,18 @@ impl Sum {
 }
 
 /// At least the largest sum of losses, where there is one.
-pub(super) fn largest(laws: &Laws) -> Option<f64> {
+pub(super) fn largest(distributions: &LossDistributions) -> Option<f64> {
     let mut sum = Ball::ZERO;
-    for (law, times) in laws {
-        sum = sum + law.largest_loss()? * Ball::exact(*times);
+    for (distribution, times) in distributions {
+        sum = sum + distribution.largest_loss()? * Ball::exact(*times);
     }
     sum.is_finite().then(|| sum.upper())
 }
 
 /// The tilt, or a weaker one: close to the largest loss there is no saddle point, and a tilt that outweighs all other losses by
 /// e^300 hides nothing.
-fn bounded(laws: &Laws, rough: &RoughLaws, c: Option<f64>) -> f64 {
-    let largest = largest(laws);
+fn bounded(distributions: &LossDistributions, rough: &RoughLosses, c: Option<f64>) -> f64 {
+    let largest = largest(distributions);
     let most = largest.map_or(1e6, |largest| 300.0 / largest.max(1e-290));
     match c {
         Some(c) if c <= most || !largest.is_some_and(|largest| rough.saddle(c).0 > 0.9 * largest) => c,
@@ -267,12 +269,12 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    pub(super) fn new(laws: &Laws, aim: Aim, points: usize) -> Option<Self> {
-        if laws.len() > MOST_LAWS {
+    pub(super) fn new(distributions: &LossDistributions, aim: Aim, points: usize) -> Option<Self> {
+        if distributions.len() > MOST_LAWS {
             return None;
         }
-        let rough = RoughLaws::new(laws);
-        let c = bounded(laws, &rough, rough.aim(aim));
+        let rough = RoughLosses::new(distributions);
+        let c = bounded(distributions, &rough, rough.aim(aim));
         let (saddle, height) = rough.saddle(c);
         let (epsilon, log_delta) = match aim {
             Aim::Delta(log_delta) => (saddle, log_delta),
@@ -291,7 +293,7 @@ impl Lattice {
             .map(|factor| (factor * c, (aim - rough.at(factor * c).0) / (c - factor * c)))
             .filter(|(_, end)| end.is_finite())
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let largest = largest(laws);
+        let largest = largest(distributions);
         let (mut bottom, mut top) = (low.1, high.1.max(epsilon) + 1e-3 * (high.1 - low.1).abs());
         if let Some(largest) = largest {
             (bottom, top) = (bottom.max(-largest), top.min(largest));
@@ -303,11 +305,14 @@ impl Lattice {
             return None;
         }
         // Each loss may lie a cell above its place: room for that, where they are few.
-        let count: f64 = laws.iter().map(|(_, times)| times).sum();
+        let count: f64 = distributions.iter().map(|(_, times)| times).sum();
         let points = points as f64 - 16.0 - 4.0 * count.min(1e4);
         let mut step = wide / points;
-        // Atoms on the lattice are exact there: make the largest loss of the first law that has one a multiple of the step.
-        if let Some(unit) = laws.iter().find_map(|(law, _)| law.spacing()) {
+        // Atoms on the lattice are exact there: make the largest loss of the first distribution that has one a multiple of the step.
+        if let Some(unit) = distributions
+            .iter()
+            .find_map(|(distribution, _)| distribution.spacing())
+        {
             step = if unit >= step {
                 unit / (unit / step).floor()
             } else {
@@ -315,9 +320,9 @@ impl Lattice {
             };
         }
         let tiny = libm::exp(log_delta - 25.0).max(1e-300);
-        let cells = laws
+        let cells = distributions
             .iter()
-            .map(|(law, times)| Some((law.cells(step, tiny / times)?, *times)))
+            .map(|(distribution, times)| Some((distribution.cells(step, tiny / times)?, *times)))
             .collect::<Option<Vec<_>>>()?;
         let beyond: f64 = cells.iter().map(|(cells, times)| cells.beyond * times).sum();
         let beta = libm::exp(log_delta - 21.0).max(1e-305);

@@ -14,19 +14,19 @@ pub(super) struct Masses {
     pub(super) masses: Vec<f64>,
 }
 
-/// A law on a lattice.
+/// A distribution on a lattice.
 pub(super) struct Cells {
     /// At least the dots.
     pub(super) above: Masses,
     /// At most the dots.
     pub(super) dots_below: Masses,
-    /// At most the law, moved down.
+    /// At most the distribution, moved down.
     pub(super) moved_below: Masses,
     /// At least the mass of P beyond the last cell.
     pub(super) beyond: f64,
 }
 
-/// Collects a law cell by cell.
+/// Collects a distribution cell by cell.
 pub(super) struct Collector {
     step: f64,
     cells: Cells,

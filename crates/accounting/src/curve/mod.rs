@@ -1,22 +1,22 @@
 //! The certified privacy curve of a plan: for δ the smallest ε, for ε the smallest δ, each between two ends that are proved.
 //!
 //! ```text
-//! Event ──► laws of privacy loss (law) ──► contour integral (contour) ──► ln δ(ε), between two ends
+//! Event ──► distributions of privacy loss (distribution) ──► contour integral (contour) ──► ln δ(ε), between two ends
 //!              │  moments: closed forms,                 ▲ hardly anything falls?
 //!              │  or an integral (sampled, fixed_size)   ▼
 //!              └─ cut into cells (cells) ────► transforms on a lattice (lattice)
 //! ```
 //!
-//! Events are read into laws (reading), the ways to δ(ε) are tried from the sharpest on (profile), and all arithmetic is in balls (ball), so
+//! Events are read into distributions (reading), the ways to δ(ε) are tried from the sharpest on (profile), and all arithmetic is in balls (ball), so
 //! that rounding is part of the answer.
 
 mod ball;
 mod cells;
 mod contour;
+mod distribution;
 mod fixed_size;
 mod fourier;
 mod lattice;
-mod law;
 mod masses;
 mod profile;
 mod reading;
@@ -29,9 +29,9 @@ use crate::{
     epsilon_of_gaussian,
 };
 use ball::Ball;
-use contour::{Laws, log_moment};
+use contour::{LossDistributions, log_moment};
+use distribution::LossDistribution;
 use exact::{Natural, Rational, from_f64, ratio};
-use law::Law;
 use profile::{delta_between, smallest_epsilon};
 use reading::Reading;
 use sampled::{Direction, Sampled};
@@ -58,7 +58,7 @@ pub struct Between<T> {
 /// Claim: whatever neighbouring databases the plan runs on, its outputs are (ε, δ)-DP with ε = `epsilon(δ).upper`, for every δ, and
 /// with δ = `delta(ε).upper`, for every ε. The lower ends say how much of that is needed: nobody who composes the same dominating pairs
 /// gets a smaller ε or δ. Where [`Curve::is_attained`], a mechanism that the events describe has no smaller ones either.
-/// Source: each event is replaced by a dominating pair (see `law`), pairs compose (Zhu, Dong and Wang 2022, Theorem 10), and the
+/// Source: each event is replaced by a dominating pair (see `distribution`), pairs compose (Zhu, Dong and Wang 2022), and the
 /// composed δ(ε) is computed with bounds on every error (see `contour` and `lattice`).
 /// Assumes: what runs, and with which parameters, was fixed in advance. The mechanisms may look at earlier answers, their parameters
 /// may not, and nobody may stop early because of what was seen and then claim less. For that there are filters
@@ -82,7 +82,7 @@ pub struct Between<T> {
 pub struct Curve {
     unit: PrivacyUnit,
     /// One entry, or one for each direction where they differ.
-    directions: Vec<Laws>,
+    directions: Vec<LossDistributions>,
     /// The probability of revealing everything, 1 − Π(1 − δᵢ), where something may.
     leak: Option<Ball>,
     /// The same, exactly, where few may.
@@ -110,25 +110,27 @@ impl Curve {
         let mut reading = Reading::new();
         for (leaf, times) in leaves {
             reading.read(leaf, times)?;
-            if reading.laws.len() > MOST_DIFFERENT {
+            if reading.distributions.len() > MOST_DIFFERENT {
                 return Err(Error::TooManyEvents { most: MOST_DIFFERENT });
             }
         }
-        let mut laws: Laws = Vec::with_capacity(reading.laws.len() + 1);
-        for (law, times) in reading.laws.into_values() {
-            laws.push((law, exact_count(&times)?));
+        let mut distributions: LossDistributions = Vec::with_capacity(reading.distributions.len() + 1);
+        for (distribution, times) in reading.distributions.into_values() {
+            distributions.push((distribution, exact_count(&times)?));
         }
         if !reading.mu_squared.is_zero() {
             let mu_squared = Ball::from_rational(&reading.mu_squared);
             // Wide enough for what `shorten` may have added.
             let mu_squared = mu_squared.widened(1e-30 * mu_squared.middle);
-            laws.push((Law::Gaussian { mu_squared }, 1.0));
+            distributions.push((LossDistribution::Gaussian { mu_squared }, 1.0));
         }
-        let sampled = laws.iter().any(|(law, _)| matches!(law, Law::Sampled(_)));
-        let mut directions = vec![laws];
+        let sampled = distributions
+            .iter()
+            .any(|(distribution, _)| matches!(distribution, LossDistribution::Sampled(_)));
+        let mut directions = vec![distributions];
         if sampled {
-            let turned = |law: &Law| match law {
-                Law::Sampled(step) => Law::Sampled(Sampled {
+            let turned = |distribution: &LossDistribution| match distribution {
+                LossDistribution::Sampled(step) => LossDistribution::Sampled(Sampled {
                     direction: Direction::Add,
                     ..*step
                 }),
@@ -137,7 +139,7 @@ impl Curve {
             directions.push(
                 directions[0]
                     .iter()
-                    .map(|(law, times)| (turned(law), *times))
+                    .map(|(distribution, times)| (turned(distribution), *times))
                     .collect(),
             );
         }
@@ -213,9 +215,9 @@ impl Curve {
             return self.without_delta(delta);
         }
         let (mut lower, mut upper) = (0.0f64, 0.0f64);
-        for laws in &self.directions {
+        for distributions in &self.directions {
             let between = smallest_epsilon(
-                laws,
+                distributions,
                 (Ball::exact(low).ln().lower(), Ball::exact(high).ln().upper()),
             )?;
             lower = lower.max(between.0);
@@ -273,8 +275,8 @@ impl Curve {
             .as_ref()
             .is_some_and(|largest| largest <= epsilon.as_rational());
         if !covered {
-            for laws in &self.directions {
-                let between = delta_between(laws, (epsilon.to_f64_down(), epsilon.to_f64_up()));
+            for distributions in &self.directions {
+                let between = delta_between(distributions, (epsilon.to_f64_down(), epsilon.to_f64_up()));
                 lower = lower.max(between.0);
                 upper = upper.max(between.1);
             }
@@ -319,7 +321,7 @@ impl Curve {
         }
         self.directions
             .iter()
-            .map(|laws| log_moment(laws, c))
+            .map(|distributions| log_moment(distributions, c))
             .try_fold(0.0f64, |largest, next| Some(largest.max(next?)))
     }
 }
@@ -346,11 +348,11 @@ pub(crate) fn rough_log_delta(sampler: &Sampler, rate: f64, sigma: f64, steps: f
         sigma: Ball::exact(sigma),
         direction: Direction::Remove,
     };
-    let law = match sampler {
-        Sampler::FixedSize { .. } => Law::FixedSize(step),
-        _ => Law::Sampled(step),
+    let distribution = match sampler {
+        Sampler::FixedSize { .. } => LossDistribution::FixedSize(step),
+        _ => LossDistribution::Sampled(step),
     };
-    contour::RoughLaws::new(&vec![(law, steps)]).log_delta(epsilon)
+    contour::RoughLosses::new(&vec![(distribution, steps)]).log_delta(epsilon)
 }
 
 /// ln(e^a + e^b).

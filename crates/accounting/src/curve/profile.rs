@@ -1,12 +1,12 @@
 //! The ways to δ(ε), and what is read off it.
 
 use super::ball::Ball;
-use super::contour::{self, Aim, Contour, Laws, log_kappa, log_moment, orders};
+use super::contour::{self, Aim, Contour, LossDistributions, log_kappa, log_moment, orders};
+use super::distribution::LossDistribution;
 use super::lattice::{self, Lattice};
-use super::law::Law;
 use crate::Error;
 
-/// More different laws than this are not smoothed.
+/// More different distributions than this are not smoothed.
 const MOST_SMOOTHED: usize = 5000;
 /// An interval of this relative width is not the last word: other ways are asked, too.
 const ROUGH: f64 = 1e-2;
@@ -29,23 +29,32 @@ pub(super) struct Smoothed {
 }
 
 impl Smoothed {
-    fn new(laws: &Laws, aim: Aim) -> Option<Self> {
-        let sampled = |law: &Law| matches!(law, Law::Sampled(_) | Law::FixedSize(_));
-        if laws.len() > MOST_SMOOTHED || laws.iter().any(|(law, _)| sampled(law)) {
+    fn new(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
+        let sampled = |distribution: &LossDistribution| {
+            matches!(
+                distribution,
+                LossDistribution::Sampled(_) | LossDistribution::FixedSize(_)
+            )
+        };
+        if distributions.len() > MOST_SMOOTHED
+            || distributions
+                .iter()
+                .any(|(distribution, _)| sampled(distribution))
+        {
             // Lines of sampled steps cost more the longer they are: the lattice is better.
             return None;
         }
         [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
             .into_iter()
             .find_map(|variance: f64| {
-                let mut laws = laws.clone();
-                laws.push((
-                    Law::Gaussian {
+                let mut distributions = distributions.clone();
+                distributions.push((
+                    LossDistribution::Gaussian {
                         mu_squared: Ball::exact(variance),
                     },
                     1.0,
                 ));
-                let contour = Contour::new(&laws, aim, contour::FEW_POINTS)?;
+                let contour = Contour::new(&distributions, aim, contour::FEW_POINTS)?;
                 let log_beta = contour.log_delta(contour.guess())?.1.min(0.0) - 14.0;
                 let shift = 0.5 * variance + (-2.0 * variance * log_beta).sqrt();
                 Some(Self {
@@ -71,17 +80,17 @@ impl Smoothed {
 
 impl Profile {
     /// The ways, from the sharpest to the most patient.
-    fn ways() -> [fn(&Laws, Aim) -> Option<Self>; 4] {
+    fn ways() -> [fn(&LossDistributions, Aim) -> Option<Self>; 4] {
         [
-            |laws, aim| Contour::new(laws, aim, contour::POINTS).map(Profile::Contour),
-            |laws, aim| {
-                Lattice::new(laws, aim, lattice::POINTS)
+            |distributions, aim| Contour::new(distributions, aim, contour::POINTS).map(Profile::Contour),
+            |distributions, aim| {
+                Lattice::new(distributions, aim, lattice::POINTS)
                     .map(Box::new)
                     .map(Profile::Lattice)
             },
-            |laws, aim| Smoothed::new(laws, aim).map(Profile::Smoothed),
-            |laws, aim| {
-                Lattice::new(laws, aim, lattice::MANY_POINTS)
+            |distributions, aim| Smoothed::new(distributions, aim).map(Profile::Smoothed),
+            |distributions, aim| {
+                Lattice::new(distributions, aim, lattice::MANY_POINTS)
                     .map(Box::new)
                     .map(Profile::Lattice)
             },
@@ -192,13 +201,21 @@ fn narrow(
 }
 
 /// Two ends around the smallest ε at which ln δ(ε) is at most `log_delta`, itself between two ends.
-pub(super) fn smallest_epsilon(laws: &Laws, log_delta: (f64, f64)) -> Result<(f64, f64), Error> {
-    if laws.is_empty() {
+pub(super) fn smallest_epsilon(
+    distributions: &LossDistributions,
+    log_delta: (f64, f64),
+) -> Result<(f64, f64), Error> {
+    if distributions.is_empty() {
         return Ok((0.0, 0.0));
     }
-    let (mut lower, mut upper) = (0.0f64, lattice::largest(laws).map_or(f64::INFINITY, f64::next_up));
+    let (mut lower, mut upper) = (
+        0.0f64,
+        lattice::largest(distributions).map_or(f64::INFINITY, f64::next_up),
+    );
     for way in Profile::ways() {
-        if let Some(found) = way(laws, Aim::Delta(log_delta.0)).and_then(|profile| profile.solve(log_delta)) {
+        if let Some(found) =
+            way(distributions, Aim::Delta(log_delta.0)).and_then(|profile| profile.solve(log_delta))
+        {
             (lower, upper) = (lower.max(found.0), upper.min(found.1));
         }
         if upper.is_finite() && upper - lower <= ROUGH * upper {
@@ -206,10 +223,11 @@ pub(super) fn smallest_epsilon(laws: &Laws, log_delta: (f64, f64)) -> Result<(f6
         }
     }
     // Markov's inequality at the best of some moments: δ ≤ κ(c)·M(c)·e^(−cε). Never tight, always there.
-    let markov =
-        |c: f64| Some((log_moment(laws, c)? + log_kappa(c) - log_delta.0 + 1e-9) / c * (1.0 + 1e-12));
+    let markov = |c: f64| {
+        Some((log_moment(distributions, c)? + log_kappa(c) - log_delta.0 + 1e-9) / c * (1.0 + 1e-12))
+    };
     let aim = Aim::Delta(log_delta.0);
-    upper = orders(laws, aim)
+    upper = orders(distributions, aim)
         .into_iter()
         .filter_map(markov)
         .fold(upper, f64::min)
@@ -222,13 +240,13 @@ pub(super) fn smallest_epsilon(laws: &Laws, log_delta: (f64, f64)) -> Result<(f6
 }
 
 /// δ between two ends, for an ε between two ends.
-pub(super) fn delta_between(laws: &Laws, epsilon: (f64, f64)) -> (f64, f64) {
-    if laws.is_empty() {
+pub(super) fn delta_between(distributions: &LossDistributions, epsilon: (f64, f64)) -> (f64, f64) {
+    if distributions.is_empty() {
         return (0.0, 0.0);
     }
     let (mut lower, mut upper) = (f64::NEG_INFINITY, 0.0f64);
     for way in Profile::ways() {
-        let Some(profile) = way(laws, Aim::Epsilon(epsilon.0)) else {
+        let Some(profile) = way(distributions, Aim::Epsilon(epsilon.0)) else {
             continue;
         };
         if let (Some(high), Some(low)) = (profile.log_delta(epsilon.0), profile.log_delta(epsilon.1)) {
@@ -239,9 +257,9 @@ pub(super) fn delta_between(laws: &Laws, epsilon: (f64, f64)) -> (f64, f64) {
         }
     }
     if upper - lower > ROUGH {
-        let markov = |c: f64| Some(log_moment(laws, c)? + log_kappa(c) - c * epsilon.0 + 1e-9);
+        let markov = |c: f64| Some(log_moment(distributions, c)? + log_kappa(c) - c * epsilon.0 + 1e-9);
         let aim = Aim::Epsilon(epsilon.0);
-        upper = orders(laws, aim)
+        upper = orders(distributions, aim)
             .into_iter()
             .filter_map(markov)
             .fold(upper, f64::min);

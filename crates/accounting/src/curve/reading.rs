@@ -1,17 +1,17 @@
-//! From events to laws of privacy loss.
+//! From events to distributions of privacy loss.
 
 use super::ball::Ball;
-use super::law::Law;
+use super::distribution::LossDistribution;
 use super::sampled::{Direction, Sampled};
 use crate::laplace::dominating_ratio;
 use crate::{Delta, Epsilon, Error, Event, Grid, Sampler};
 use exact::{Natural, Rational, ratio};
 use std::collections::BTreeMap;
 
-/// The laws of an event, merged.
+/// The distributions of an event, merged.
 pub(super) struct Reading {
-    /// By a key that equal laws share: a name, and their parameters.
-    pub(super) laws: BTreeMap<(u8, Rational, Rational), (Law, Natural)>,
+    /// By a key that equal distributions share: a name, and their parameters.
+    pub(super) distributions: BTreeMap<(u8, Rational, Rational), (LossDistribution, Natural)>,
     pub(super) mu_squared: Rational,
     /// The δs that events carry, and how often.
     pub(super) leaks: BTreeMap<Rational, Natural>,
@@ -23,7 +23,7 @@ impl Reading {
     /// Of nothing yet.
     pub(super) fn new() -> Self {
         Self {
-            laws: BTreeMap::new(),
+            distributions: BTreeMap::new(),
             mu_squared: Rational::ZERO,
             leaks: BTreeMap::new(),
             largest: Some(Rational::ZERO),
@@ -31,11 +31,17 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, kind: u8, key: (&Rational, &Rational), law: Law, times: &Natural) {
+    fn add(
+        &mut self,
+        kind: u8,
+        key: (&Rational, &Rational),
+        distribution: LossDistribution,
+        times: &Natural,
+    ) {
         let place = self
-            .laws
+            .distributions
             .entry((kind, key.0.clone(), key.1.clone()))
-            .or_insert((law, Natural::ZERO));
+            .or_insert((distribution, Natural::ZERO));
         place.1 += times;
     }
 
@@ -47,11 +53,11 @@ impl Reading {
     }
 
     fn pure(&mut self, epsilon: &Rational, times: &Natural) {
-        let law = Law::Response {
+        let distribution = LossDistribution::Response {
             epsilon: Ball::from_rational(epsilon),
             indifferent: Ball::ZERO,
         };
-        self.add(1, (epsilon, &Rational::from(2u8)), law, times);
+        self.add(1, (epsilon, &Rational::from(2u8)), distribution, times);
         self.bounded(epsilon, times);
     }
 
@@ -75,10 +81,10 @@ impl Reading {
                     self.pure(epsilon, times);
                     return Ok(());
                 };
-                let law = Law::Laplace {
+                let distribution = LossDistribution::Laplace {
                     epsilon: Ball::from_rational(&dominating),
                 };
-                self.add(2, (&dominating, &Rational::ZERO), law, times);
+                self.add(2, (&dominating, &Rational::ZERO), distribution, times);
                 self.bounded(epsilon, times);
             }
             Event::Gaussian {
@@ -95,11 +101,11 @@ impl Reading {
                         return Err(Error::NoNoise);
                     }
                     let steps = Rational::from(*sensitivity);
-                    let law = Law::DiscreteGaussian {
+                    let distribution = LossDistribution::DiscreteGaussian {
                         variance: Ball::from_rational(&variance),
                         sensitivity: *sensitivity as f64,
                     };
-                    self.add(3, (&variance, &steps), law, times);
+                    self.add(3, (&variance, &steps), distribution, times);
                     self.largest = None;
                 }
                 Grid::Discrete => {
@@ -118,22 +124,22 @@ impl Reading {
                 let epsilon = epsilon.as_rational();
                 if !epsilon.is_zero() && *answers >= 2 {
                     let answers = Rational::from(*answers);
-                    let law = Law::Response {
+                    let distribution = LossDistribution::Response {
                         epsilon: Ball::from_rational(epsilon),
                         indifferent: Ball::from_rational(&(&answers - Rational::from(2u8))),
                     };
-                    self.add(1, (epsilon, &answers), law, times);
+                    self.add(1, (epsilon, &answers), distribution, times);
                     self.bounded(epsilon, times);
                 }
             }
             Event::Exponential { epsilon } => {
                 let epsilon = epsilon.as_rational();
                 if !epsilon.is_zero() {
-                    let law = Law::BoundedRange {
+                    let distribution = LossDistribution::BoundedRange {
                         epsilon: Ball::from_rational(epsilon),
                     };
                     self.attained = false;
-                    self.add(4, (epsilon, &Rational::ZERO), law, times);
+                    self.add(4, (epsilon, &Rational::ZERO), distribution, times);
                     self.bounded(epsilon, times);
                 }
             }
@@ -185,11 +191,11 @@ impl Reading {
             sigma: Ball::from_rational(multiplier_squared).sqrt(),
             direction: Direction::Remove,
         };
-        let (kind, law) = match sampler {
-            Sampler::FixedSize { .. } => (5, Law::FixedSize(step)),
-            _ => (6, Law::Sampled(step)),
+        let (kind, distribution) = match sampler {
+            Sampler::FixedSize { .. } => (5, LossDistribution::FixedSize(step)),
+            _ => (6, LossDistribution::Sampled(step)),
         };
-        self.add(kind, (&rate, multiplier_squared), law, times);
+        self.add(kind, (&rate, multiplier_squared), distribution, times);
         self.largest = None;
         Ok(())
     }

@@ -13,7 +13,7 @@
 //!
 //! # The integral
 //! It is taken by the trapezoidal rule with nodes kh. For f analytic in |Im s| < a with ∫|f(s+ib)|ds ≤ N for all |b| < a, the rule
-//! is within 2N/(e^(2πa/h) − 1) (Trefethen and Weideman 2014, "The exponentially convergent trapezoidal rule", Theorem 5.1).
+//! is within 2N/(e^(2πa/h) − 1) (Trefethen and Weideman 2014, "The exponentially convergent trapezoidal rule").
 //! X has its zeros at Im w = ±π, so f is analytic for θ = a/σ < π. On the strip, with α = Re λ and τ = |Im λ|,
 //! - |φ(s+ib)| ≤ φ(s)·e^(a²/2);
 //! - |X^λ| ≤ |X|^α·e^(τθ), because the argument of 1−q+q·e^w lies between 0 and that of e^w;
@@ -270,7 +270,7 @@ impl Sampled {
 
 /// Plain-float moments of the tilted loss, for choosing a contour. A bad choice costs tightness, never truth.
 pub(super) struct Rough {
-    law: Sampled,
+    distribution: Sampled,
     /// For a sample of fixed size, the losses above 0 count in both directions and those below not at all.
     fixed_size: bool,
     step: f64,
@@ -281,13 +281,13 @@ pub(super) struct Rough {
 impl Rough {
     const FIRST: f64 = -9.0;
 
-    pub(super) fn new(law: &Sampled, fixed_size: bool) -> Self {
-        let step = (law.sigma.middle * 0.4).clamp(1e-3, 0.25);
+    pub(super) fn new(distribution: &Sampled, fixed_size: bool) -> Self {
+        let step = (distribution.sigma.middle * 0.4).clamp(1e-3, 0.25);
         let losses = (0..(50.0 / step) as usize)
-            .map(|i| law.rough_loss(Self::FIRST + step * i as f64))
+            .map(|i| distribution.rough_loss(Self::FIRST + step * i as f64))
             .collect();
         Self {
-            law: *law,
+            distribution: *distribution,
             fixed_size,
             step,
             losses,
@@ -296,8 +296,8 @@ impl Rough {
 
     /// ln M(c), and the mean and variance of the loss tilted by c.
     pub(super) fn at(&self, c: f64) -> (f64, f64, f64) {
-        let alpha = self.law.exponent(c);
-        let hump = 9.0 + alpha.max(0.0) / self.law.sigma.middle;
+        let alpha = self.distribution.exponent(c);
+        let hump = 9.0 + alpha.max(0.0) / self.distribution.sigma.middle;
         // In units of e^shift, so that nothing overflows.
         let (mut sum, mut first, mut second, mut shift, mut peak) = (0.0, 0.0, 0.0, 0.0, f64::NEG_INFINITY);
         let norm = self.step / (2.0 * std::f64::consts::PI).sqrt();
@@ -305,11 +305,11 @@ impl Rough {
             let s = Self::FIRST + self.step * f64::from(i);
             let loss = match self.losses.get(i as usize) {
                 Some(loss) => *loss,
-                None => self.law.rough_loss(s),
+                None => self.distribution.rough_loss(s),
             };
             let exponent = alpha * loss - s * s / 2.0;
             peak = peak.max(exponent);
-            // The tilted law may have a second hump, at most α/σ away.
+            // The tilted distribution may have a second hump, at most α/σ away.
             if (exponent < peak - 60.0 && s > hump) || i > 100_000 {
                 break;
             }
@@ -346,7 +346,7 @@ impl Rough {
             shift + libm::log(moment)
         };
         let mean = first / moment;
-        let sign = if self.law.direction == Direction::Remove {
+        let sign = if self.distribution.direction == Direction::Remove {
             1.0
         } else {
             -1.0
@@ -405,11 +405,11 @@ impl Decay {
     const CELLS: usize = 600;
 
     /// From the mass at s ≥ `low` alone.
-    pub(super) fn new(law: &Sampled, alpha: f64, moment: f64, low: f64) -> Self {
-        let slope = 1.0 / law.sigma.middle;
+    pub(super) fn new(distribution: &Sampled, alpha: f64, moment: f64, low: f64) -> Self {
+        let slope = 1.0 / distribution.sigma.middle;
         let high = 9.0 + slope * alpha.max(1.0);
         // The grid reaches where the tilted mass is; it may be much shorter than `high`.
-        let exponent = |s: f64| alpha * law.rough_loss(s) - s * s / 2.0;
+        let exponent = |s: f64| alpha * distribution.rough_loss(s) - s * s / 2.0;
         let coarse = (high - low) / 400.0;
         let points: Vec<f64> = (0..=400).map(|i| low + coarse * f64::from(i)).collect();
         let peak = points
@@ -430,10 +430,12 @@ impl Decay {
         let width = (last - first) / Self::CELLS as f64;
         let edges: Vec<(f64, f64)> = (0..=Self::CELLS)
             .map(|i| first + width * i as f64)
-            .map(|s| (s, law.rough_loss(s)))
+            .map(|s| (s, distribution.rough_loss(s)))
             .collect();
         // ln g = −s²/2 + (α+1)L − w + constant: each part is bounded at the end of the cell where it is least.
-        let constant = libm::log(law.sigma.middle) - libm::log(law.rate.middle) - 0.918_938_533_204_672_7;
+        let constant = libm::log(distribution.sigma.middle)
+            - libm::log(distribution.rate.middle)
+            - 0.918_938_533_204_672_7;
         let lowest = |left: &(f64, f64), right: &(f64, f64)| {
             let square = (left.0 * left.0).max(right.0 * right.0) / 2.0;
             let grown = if alpha >= -1.0 { left.1 } else { right.1 };

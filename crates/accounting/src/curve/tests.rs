@@ -104,49 +104,69 @@ fn step(q: f64, sigma: f64, direction: Direction) -> Sampled {
 }
 
 /// Both ways to the same ε, which must overlap; the lattice's lower end is loose for many events.
-fn overlap(laws: &Laws, delta: f64, loose: f64) {
+fn overlap(distributions: &LossDistributions, delta: f64, loose: f64) {
     let aim = libm::log(delta);
-    let contour = Contour::new(laws, Aim::Delta(aim), contour::POINTS)
+    let contour = Contour::new(distributions, Aim::Delta(aim), contour::POINTS)
         .map(Profile::Contour)
         .and_then(|profile| profile.solve((aim, aim)));
-    let lattice = Lattice::new(laws, Aim::Delta(aim), lattice::POINTS)
+    let lattice = Lattice::new(distributions, Aim::Delta(aim), lattice::POINTS)
         .map(|lattice| Profile::Lattice(Box::new(lattice)));
     let lattice = lattice.and_then(|profile| profile.solve((aim, aim)));
     let (contour, lattice) = (contour.expect("a contour"), lattice.expect("a lattice"));
     assert!(
         contour.1 - contour.0 < 1e-8 * (1.0 + contour.1),
-        "{laws:?}: {contour:?}"
+        "{distributions:?}: {contour:?}"
     );
     assert!(
         lattice.0 <= contour.1 && contour.0 <= lattice.1,
-        "{laws:?}: {contour:?} and {lattice:?}"
+        "{distributions:?}: {contour:?} and {lattice:?}"
     );
     assert!(
         lattice.1 - contour.1 < loose,
-        "{laws:?}: {contour:?} and {lattice:?}"
+        "{distributions:?}: {contour:?} and {lattice:?}"
     );
 }
 
 #[test]
 fn the_contour_and_the_lattice_agree() {
     let ball = Ball::exact;
-    for (law, times, loose) in [
+    for (distribution, times, loose) in [
         (
-            Law::Gaussian {
+            LossDistribution::Gaussian {
                 mu_squared: ball(0.01),
             },
             10.0,
             1e-6,
         ),
-        (Law::Laplace { epsilon: ball(0.1) }, 1000.0, 1e-4),
-        (Law::BoundedRange { epsilon: ball(0.2) }, 30.0, 1e-6),
-        (Law::Sampled(step(0.01, 1.0, Direction::Remove)), 300.0, 1e-3),
-        (Law::Sampled(step(0.01, 1.0, Direction::Add)), 300.0, 1e-4),
-        (Law::Sampled(step(0.2, 3.0, Direction::Remove)), 100.0, 1e-3),
-        (Law::FixedSize(step(0.01, 1.0, Direction::Remove)), 300.0, 1e-3),
-        (Law::FixedSize(step(0.1, 2.0, Direction::Remove)), 100.0, 1e-3),
+        (LossDistribution::Laplace { epsilon: ball(0.1) }, 1000.0, 1e-4),
+        (LossDistribution::BoundedRange { epsilon: ball(0.2) }, 30.0, 1e-6),
+        (
+            LossDistribution::Sampled(step(0.01, 1.0, Direction::Remove)),
+            300.0,
+            1e-3,
+        ),
+        (
+            LossDistribution::Sampled(step(0.01, 1.0, Direction::Add)),
+            300.0,
+            1e-4,
+        ),
+        (
+            LossDistribution::Sampled(step(0.2, 3.0, Direction::Remove)),
+            100.0,
+            1e-3,
+        ),
+        (
+            LossDistribution::FixedSize(step(0.01, 1.0, Direction::Remove)),
+            300.0,
+            1e-3,
+        ),
+        (
+            LossDistribution::FixedSize(step(0.1, 2.0, Direction::Remove)),
+            100.0,
+            1e-3,
+        ),
     ] {
-        overlap(&vec![(law, times)], 1e-6, loose);
+        overlap(&vec![(distribution, times)], 1e-6, loose);
     }
 }
 
@@ -154,21 +174,24 @@ fn the_contour_and_the_lattice_agree() {
 fn they_agree_on_mixtures_and_at_tiny_deltas() {
     let mixture = vec![
         (
-            Law::Laplace {
+            LossDistribution::Laplace {
                 epsilon: Ball::exact(0.3),
             },
             5.0,
         ),
         (
-            Law::Response {
+            LossDistribution::Response {
                 epsilon: Ball::exact(0.1),
                 indifferent: Ball::exact(3.0),
             },
             4.0,
         ),
-        (Law::Sampled(step(0.05, 1.5, Direction::Remove)), 50.0),
         (
-            Law::Gaussian {
+            LossDistribution::Sampled(step(0.05, 1.5, Direction::Remove)),
+            50.0,
+        ),
+        (
+            LossDistribution::Gaussian {
                 mu_squared: Ball::exact(0.3),
             },
             1.0,
@@ -179,16 +202,16 @@ fn they_agree_on_mixtures_and_at_tiny_deltas() {
     }
 }
 
-/// A lattice in place of its law: the transform of masses at two points is a binomial law.
+/// A lattice in place of its distribution: the transform of masses at two points is a binomial distribution.
 #[test]
-fn randomized_response_is_the_binomial_law() {
-    // Kairouz, Oh and Viswanath 2015, Theorem 3.3, to 50 digits.
+fn randomized_response_is_the_binomial_distribution() {
+    // Kairouz, Oh and Viswanath 2015, to 50 digits.
     for (epsilon, times, delta, truth) in [
         (0.1, 10.0, 1e-6, 0.999_370_905_721_758_7),
         (1.0, 1.0, 1e-6, 0.999_998_632_119_623_1),
     ] {
-        let laws = vec![(
-            Law::Response {
+        let distributions = vec![(
+            LossDistribution::Response {
                 epsilon: Ball::exact(epsilon),
                 indifferent: Ball::ZERO,
             },
@@ -196,7 +219,7 @@ fn randomized_response_is_the_binomial_law() {
         )];
         let aim = libm::log(delta);
         let profile = Profile::Lattice(Box::new(
-            Lattice::new(&laws, Aim::Delta(aim), lattice::POINTS).unwrap(),
+            Lattice::new(&distributions, Aim::Delta(aim), lattice::POINTS).unwrap(),
         ));
         let (low, high) = profile.solve((aim, aim)).unwrap();
         assert!(low <= truth && truth <= high && high - low < 1e-8, "{low} {high}");
@@ -212,7 +235,7 @@ fn one_step_has_a_closed_form() {
         let truth =
             q * crate::delta_of_gaussian(&from_f64(base).unwrap(), &ratio(1, 1), 128).to_f64_nearest();
         let between = delta_between(
-            &vec![(Law::Sampled(step(q, sigma, Direction::Remove)), 1.0)],
+            &vec![(LossDistribution::Sampled(step(q, sigma, Direction::Remove)), 1.0)],
             (epsilon, epsilon),
         );
         assert!(
@@ -221,7 +244,10 @@ fn one_step_has_a_closed_form() {
         );
         assert!(between.1 < truth * 1.001);
         let fixed = delta_between(
-            &vec![(Law::FixedSize(step(q, sigma, Direction::Remove)), 1.0)],
+            &vec![(
+                LossDistribution::FixedSize(step(q, sigma, Direction::Remove)),
+                1.0,
+            )],
             (epsilon, epsilon),
         );
         assert!(
@@ -233,29 +259,29 @@ fn one_step_has_a_closed_form() {
 
 #[test]
 fn falling_bounds_hold_and_only_fall() {
-    for law in [
-        Law::Laplace {
+    for distribution in [
+        LossDistribution::Laplace {
             epsilon: Ball::exact(0.5),
         },
-        Law::BoundedRange {
+        LossDistribution::BoundedRange {
             epsilon: Ball::exact(0.5),
         },
-        Law::Sampled(step(0.01, 0.7, Direction::Remove)),
-        Law::Sampled(step(0.3, 2.0, Direction::Add)),
-        Law::FixedSize(step(0.05, 1.0, Direction::Remove)),
+        LossDistribution::Sampled(step(0.01, 0.7, Direction::Remove)),
+        LossDistribution::Sampled(step(0.3, 2.0, Direction::Add)),
+        LossDistribution::FixedSize(step(0.05, 1.0, Direction::Remove)),
     ] {
         for c in [0.5, 3.0, 10.0] {
-            let falling = law.decay(c, law.log_moment(c, 1e-15).unwrap().upper());
-            let line = law.line(c, 40.0, 1e-13).unwrap();
+            let falling = distribution.decay(c, distribution.log_moment(c, 1e-15).unwrap().upper());
+            let line = distribution.line(c, 40.0, 1e-13).unwrap();
             let mut last = f64::INFINITY;
             for i in 0..150 {
                 let t = 0.1 * 1.04f64.powi(i);
                 let (bound, truth) = (falling.log_bound(t), line.ln(t).re);
                 assert!(
                     truth.lower() <= bound,
-                    "{law:?} at {c} + {t}i: {truth:?} above {bound}"
+                    "{distribution:?} at {c} + {t}i: {truth:?} above {bound}"
                 );
-                assert!(bound <= last, "{law:?} rises at {t}");
+                assert!(bound <= last, "{distribution:?} rises at {t}");
                 last = bound;
             }
         }
@@ -265,22 +291,22 @@ fn falling_bounds_hold_and_only_fall() {
 /// A lattice made for one ε and asked about another, below its window: still an upper bound.
 #[test]
 fn a_window_above_epsilon_is_no_excuse() {
-    let laws = vec![(
-        Law::Response {
+    let distributions = vec![(
+        LossDistribution::Response {
             epsilon: Ball::exact(0.1),
             indifferent: Ball::ZERO,
         },
         100.0,
     )];
-    let far = Lattice::new(&laws, Aim::Epsilon(9.9), lattice::POINTS).unwrap();
+    let far = Lattice::new(&distributions, Aim::Epsilon(9.9), lattice::POINTS).unwrap();
     for asked in [0.0, 0.5, 1.0, 2.0, 4.0] {
-        let (least, most) = delta_between(&laws, (asked, asked));
-        let told = far.log_delta(asked).unwrap();
+        let (least, most) = delta_between(&distributions, (asked, asked));
+        let reported = far.log_delta(asked).unwrap();
         assert!(
-            told.1 >= libm::log(least),
-            "δ({asked}) is at least {least}, told e^{}",
-            told.1
+            reported.1 >= libm::log(least),
+            "δ({asked}) is at least {least}, reported e^{}",
+            reported.1
         );
-        assert!(told.0 <= libm::log(most));
+        assert!(reported.0 <= libm::log(most));
     }
 }

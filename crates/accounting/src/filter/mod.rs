@@ -25,7 +25,7 @@
 //! stopping at a fixed time, is paid in advance in δ.
 //!
 //! So filters and odometers are charged with an [`Event`](crate::Event), never with a curve, and a curve cannot be extended or joined to
-//! another: `tests/doors/` holds the programs that must not compile. What no type can see is somebody who writes a longer plan after
+//! another: `tests/boundary/` holds the programs that must not compile. What no type can see is somebody who writes a longer plan after
 //! looking at answers and asks a curve again; the curve's claim is about plans fixed in advance.
 
 mod divergence;

@@ -14,7 +14,7 @@ const BITS: u32 = 160;
 /// A running ε for events that are each chosen after seeing all earlier answers, and no limit.
 ///
 /// # Privacy
-/// Claim: let P and Q be the laws of the transcript on neighbouring databases, L_t = ln dP/dQ of what was answered up to charge t,
+/// Claim: let P and Q be the distributions of the transcript on neighbouring databases, L_t = ln dP/dQ of what was answered up to charge t,
 /// and ε_t what [`RenyiOdometer::epsilon`] says then. Under P, with probability at least 1 − δ, L_t ≤ ε_t for *all* t at once. Hence
 /// whoever stops at a time τ of their choice at which ε_τ ≤ ε is certain has an (ε, δ)-DP transcript.
 /// Source: Rogers, Roth, Ullman and Vadhan 2016, "Privacy odometers and filters"; Lécuyer 2021; Ville 1939.
@@ -109,7 +109,7 @@ impl RenyiOdometer {
     /// prove together.
     pub fn epsilon(&self) -> Epsilon {
         let sums = &self.tally.sums;
-        // A divergence of zero at any order means equal laws, and L_t = 0.
+        // A divergence of zero at any order means equal distributions, and L_t = 0.
         if sums.contains(&Divergence::ZERO) {
             return Epsilon::ZERO;
         }

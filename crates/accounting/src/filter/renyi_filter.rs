@@ -21,9 +21,9 @@ const BITS: u32 = 160;
 /// is the method of mixtures (Robbins 1970), proved below.
 /// Assumes: an event is charged before it runs, what runs is what was charged, and choices depend on the data through answers only.
 ///
-/// Proof. Let P and Q be the laws of the transcript on two neighbouring databases, L_t = ln dP/dQ of its first t answers,
+/// Proof. Let P and Q be the distributions of the transcript on two neighbouring databases, L_t = ln dP/dQ of its first t answers,
 /// R_s(α) the bound on the divergence of order α of event s, and S_t(α) = Σ_{s≤t} R_s(α). Event s is chosen before answer s, so R_s is
-/// known by then. (The chooser's own coins belong to the transcript; their law is the same under P and Q.) The J orders are α_j = 1 + β_j.
+/// known by then. (The chooser's own coins belong to the transcript; their distribution is the same under P and Q.) The J orders are α_j = 1 + β_j.
 ///
 /// 1. *One order.* Given the past, E_P(e^(β·(L_t − L_(t−1)))) is the exponential of β times the divergence of order α of what runs
 ///    at t, hence at most e^(β·R_t(α)). So M_t = e^(β·(L_t − S_t(α))) is a supermartingale under P that starts at 1 (and is 0 once
@@ -47,7 +47,7 @@ const BITS: u32 = 160;
 /// were pure and their ε sum to at most ε, since then L ≤ ε.
 ///
 /// *Events that carry a δ.* For one pair of neighbours, an (ε', δ')-DP event is the mixture, with weights 1 − δ' and δ', of an ε'-DP pair
-/// and of anything (Kairouz, Oh and Viswanath 2015). Let P̃ and Q̃ be the laws when each such event is replaced by its ε'-DP
+/// and of anything (Kairouz, Oh and Viswanath 2015). Let P̃ and Q̃ be the distributions when each such event is replaced by its ε'-DP
 /// part. What has no bad component in it has density w·dP̃ under P and at least w·dQ̃ under Q, with one w = Π(1 − δ'_s) ≤ 1 that the transcript
 /// determines. A bad component occurs with probability at most Σ δ'_s, which the reserve bounds on every path. Hence for every set P ≤ ∫ w·dP̃ +
 /// reserve ≤ e^ε·Q + ∫ w·max(0, dP̃ − e^ε·dQ̃) + reserve ≤ e^ε·Q + (δ − reserve) + reserve, the filter being run with δ − reserve for the rest.
@@ -271,7 +271,7 @@ impl RenyiFilter {
         weights.fit(sums, limit).then_some(Blend { weights, limit })
     }
 
-    /// Told by the order that has used up least.
+    /// Reported by the order that has used up least.
     fn refusal(&self, cost: &[Divergence]) -> Error {
         let used = |(limit, sum): (&Option<Divergence>, &Divergence)| {
             limit.map_or(f64::INFINITY, |limit| sum.near() / limit.near())

@@ -5,7 +5,7 @@ use super::orders::RenyiOrders;
 use crate::{Delta, Error, Event, PrivacyUnit, Promise, renyi_divergence};
 use exact::Rational;
 
-/// So many different simple events are priced once and remembered: a training loop charges the same one a million times.
+/// This many different simple events are priced once and remembered: a training loop charges the same one a million times.
 const REMEMBERED: usize = 16;
 
 /// What an event costs.

@@ -49,7 +49,7 @@ fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Mistak
 const MOST_EVENTS: usize = 1000;
 /// A larger ε or ρ of one release is a mistake in the units.
 const LARGEST: u32 = 10_000;
-/// So many are named.
+/// This many are named.
 const MOST_NAMED: usize = 6;
 
 /// One kind of release, and how often it happens.
@@ -70,7 +70,7 @@ impl Part {
         Ok(part)
     }
 
-    /// The same, so many times over.
+    /// The same, this many times over.
     pub fn repeat(&mut self, times: u64) -> Result<(), Mistake> {
         match self.times.checked_mul(times) {
             Some(all) if all <= MOST_TIMES => self.times = all,
@@ -148,7 +148,7 @@ impl Plan {
         }))
     }
 
-    /// All of it, so many times.
+    /// All of it, this many times.
     pub fn repeated(&self, times: u64) -> Event {
         Event::Repeated {
             event: Box::new(self.event()),

@@ -120,7 +120,7 @@ pub fn multiplier_squared(text: &str) -> Result<Ratio, Mistake> {
     Ok(Ratio::at_most(&(sigma * sigma)))
 }
 
-/// Below this, nothing is protected; above, nothing is told.
+/// Below this, nothing is protected; above, nothing is reported.
 pub(super) fn sigma_range() -> (Rational, Rational) {
     (exact::ratio(1, 1000), Rational::from(1_000_000_000u32))
 }

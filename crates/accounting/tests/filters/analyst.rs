@@ -143,20 +143,20 @@ pub(crate) fn worst_delta<G: Gate>(gate: &G, menu: &[Question], epsilon: &Ration
 
 /// Σ max(0, P − e^ε·Q) of a plan that is fixed beforehand.
 pub(crate) fn planned_delta(plan: &[&Question], epsilon: &Rational) -> Interval {
-    let mut law = BTreeMap::from([(0i64, Interval::from_integer(1, BITS))]);
+    let mut distribution = BTreeMap::from([(0i64, Interval::from_integer(1, BITS))]);
     for question in plan {
         let mut next: BTreeMap<i64, Interval> = BTreeMap::new();
-        for (loss, mass) in &law {
+        for (loss, mass) in &distribution {
             for (more, chance) in &question.losses {
                 let place = next.entry(loss + more.unwrap());
                 let sum = place.or_insert_with(|| Interval::from_integer(0, BITS));
                 *sum = sum.add(&mass.mul(chance));
             }
         }
-        law = next;
+        distribution = next;
     }
     let zero = Interval::from_integer(0, BITS);
-    law.iter().fold(zero, |sum, (loss, mass)| {
+    distribution.iter().fold(zero, |sum, (loss, mass)| {
         sum.add(&mass.mul(&excess(epsilon, *loss)))
     })
 }
@@ -166,7 +166,7 @@ pub(crate) fn single_budget(order: f64, epsilon: f64, delta: f64) -> f64 {
     epsilon + (order / (order - 1.0)).ln() + (delta * order).ln() / (order - 1.0)
 }
 
-/// A response with so many answers that its loss is positive with this probability.
+/// A response with this many answers that its loss is positive with this probability.
 pub(crate) fn rare(thousandths: i64, probability: f64) -> Question {
     let answers = (thousandths as f64 / 1000.0).exp() * (1.0 / probability - 1.0) + 1.0;
     response(thousandths, answers.round() as u64)
@@ -187,7 +187,7 @@ pub(crate) fn times(interval: &Interval, delta: f64) -> f64 {
     interval.to_f64_nearest() / delta
 }
 
-/// What is said after so many of each question.
+/// What is said after this many of each question.
 pub(crate) type Reads<'a> = &'a dyn Fn(&[u64]) -> Rational;
 
 /// The largest probability with which any analyst can make the loss exceed, at any time, what `reads` says after these numbers of

@@ -9,7 +9,7 @@ use noise::Grid;
 
 /// Values noised by one release.
 const VALUES_AT_A_TIME: u64 = 1 << 13;
-/// Points up to so many scales away are counted one by one.
+/// Points up to this many scales away are counted one by one.
 const SCALES_COUNTED: f64 = 8.0;
 /// A point that privacy allows is called one-sided with at most this probability, all points together.
 const FALSE_ALARM: f64 = 1e-9;
@@ -30,9 +30,9 @@ pub struct GridTally {
 pub struct GridExposure {
     /// How many outputs were looked at, on either value.
     pub draws: [u64; 2],
-    /// How many of them were not on the grid, so that a value could be told by them.
+    /// How many of them were not on the grid, so that a value could be reported by them.
     pub off_grid: u64,
-    /// Grid points that came often enough to be told.
+    /// Grid points that came often enough to be reported.
     pub points_compared: u64,
     /// Those that came from one value only.
     pub points_one_sided: u64,
@@ -119,7 +119,7 @@ impl GridTally {
     }
 }
 
-/// Draws Deniable's own noise on 0 and on 1, so often on each, through the door that every release takes, and looks for outputs that exclude
+/// Draws Deniable's own noise on 0 and on 1, so often on each, through the boundary that every release passes, and looks for outputs that exclude
 /// the other value.
 pub fn grid_noise(epsilon: &Epsilon, draws: u64, watch: &Watch<'_>) -> Result<GridExposure, Error> {
     if *epsilon == Epsilon::ZERO {
@@ -135,7 +135,7 @@ pub fn grid_noise(epsilon: &Epsilon, draws: u64, watch: &Watch<'_>) -> Result<Gr
         ));
     }
     let source = Source::new(epsilon, grid)?;
-    // Fails here, where it can be told, if there is no entropy.
+    // Fails here, where it can be reported, if there is no entropy.
     source.outputs(0, 1)?;
     let pieces = draws.div_ceil(VALUES_AT_A_TIME);
     let tallies = share(
@@ -182,7 +182,7 @@ impl Source {
         })
     }
 
-    /// So many values of 0 or of 1, as a reader sees them. Each call is about synthetic people of its own, who have an account of their own.
+    /// This many values of 0 or of 1, as a reader sees them. Each call is about synthetic people of its own, who have an account of their own.
     fn outputs(&self, value: usize, values: usize) -> Result<Vec<f64>, Error> {
         let budget = Budget::new(Promise::Pure(self.epsilon.clone()), self.person.clone());
         let mut account = Account::open(MemoryLedger::new(budget))?;

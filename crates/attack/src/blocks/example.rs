@@ -6,9 +6,9 @@ use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
 use mechanism::{Account, Aggregate, Laplace, MemoryLedger, Sensitive, Sensitivity};
 use noise::{Entropy, Grid};
 
-/// A block of so many synthetic people by sex, age, race and ethnicity (504 cells), and all of its two-way margins.
+/// A block of this many synthetic people by sex, age, race and ethnicity (504 cells), and all of its two-way margins.
 ///
-/// The synthetic people are like real ones in what matters here: some races are rare, ages differ between races, so many cells are empty and
+/// The synthetic people are like real ones in what matters here: some races are rare, ages differ between races, this many cells are empty and
 /// many hold one person.
 pub fn made_up(people: u64, seed: u64) -> (Block, Vec<i64>) {
     let category = |name: &str, values: Vec<String>| Category {

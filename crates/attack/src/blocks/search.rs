@@ -6,7 +6,7 @@ use crate::{Error, Patience};
 
 /// Parts to look through for a first whole point at least.
 const MOST_FOR_A_FIRST: usize = 10_000;
-/// Conflicts of more counts than this are told as they were found.
+/// Conflicts of more counts than this are reported as they were found.
 const MOST_TO_REDUCE: usize = 60;
 
 /// The whole points met on the way: each proves that its numbers are possible.
@@ -73,8 +73,8 @@ pub fn around(block: &Block, cells: &[i64]) -> Option<Vec<(i64, i64)>> {
     )
 }
 
-/// The range of every cell. `told` hears how many cells are done.
-pub fn ranges(block: &Block, effort: &Effort, mut told: impl FnMut(usize)) -> Result<Found, Error> {
+/// The range of every cell. `reported` hears how many cells are done.
+pub fn ranges(block: &Block, effort: &Effort, mut reported: impl FnMut(usize)) -> Result<Found, Error> {
     block.check()?;
     let sums = block.sums();
     let cells = block.cells();
@@ -128,7 +128,7 @@ pub fn ranges(block: &Block, effort: &Effort, mut told: impl FnMut(usize)) -> Re
     // First what linear programs say, because the whole points they meet settle most of the rest.
     for (cell, up) in ends() {
         if !up {
-            told(cell + 1);
+            reported(cell + 1);
         }
         if *end(&mut possible[cell], up) == search.seen.best(cell, up) || search.late() {
             continue;

@@ -47,7 +47,7 @@ struct Column {
     value: i64,
 }
 
-/// After so many steps without progress, choices follow Bland's rule, which cannot cycle.
+/// After this many steps without progress, choices follow Bland's rule, which cannot cycle.
 const PATIENCE: usize = 50;
 
 impl Simplex {

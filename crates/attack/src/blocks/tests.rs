@@ -182,17 +182,17 @@ fn one_cell_moves_as_far_as_the_margins_let_it() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let mut broken = block(&[2, 2]);
-    let told = |block: &Block| ranges(block, &Effort::default(), |_| {}).unwrap_err().to_string();
-    assert!(told(&broken).contains("no published count includes the cell 0, 0"));
+    let reported = |block: &Block| ranges(block, &Effort::default(), |_| {}).unwrap_err().to_string();
+    assert!(reported(&broken).contains("no published count includes the cell 0, 0"));
     broken.margins.push(Margin {
         by: vec![0],
         counts: vec![Some((1, 1))],
     });
-    assert!(told(&broken).contains("one count for each combination"));
+    assert!(reported(&broken).contains("one count for each combination"));
     broken.margins[0].counts = vec![Some((2, 1)), None];
-    assert!(told(&broken).contains("no possible value"));
+    assert!(reported(&broken).contains("no possible value"));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl BitMatrix {
         let mut sums = vec![0.0; self.rows];
         let work = (self.rows * self.words) as u64;
         by_rows(&mut sums, 1, Share::Even, work, |first, sums| {
-            // So many tables at a time stay in the cache nearest but one.
+            // This many tables at a time stay in the cache nearest but one.
             const AT_A_TIME: usize = 16;
             for start in (0..self.words).step_by(AT_A_TIME) {
                 let end = (start + AT_A_TIME).min(self.words);
@@ -113,7 +113,7 @@ impl BitMatrix {
             Share::Triangle,
             work,
             |first, product| {
-                // So many rows of the product stay near, while all the tables pass by once.
+                // This many rows of the product stay near, while all the tables pass by once.
                 const AT_A_TIME: usize = 32;
                 let mut column = vec![0u64; self.rows];
                 for (block, rows) in product.chunks_mut(AT_A_TIME * self.rows).enumerate() {

@@ -89,7 +89,7 @@ fn without_noise_everything_comes_out_by_either_method() {
     );
 }
 
-/// Refuses after so many answers.
+/// Refuses after this many answers.
 struct Stingy(Model, usize);
 
 impl Oracle for Stingy {

@@ -9,7 +9,7 @@ pub(super) enum Share {
     Triangle,
 }
 
-/// Below so many steps of work, starting a thread takes longer than it saves.
+/// Below this many steps of work, starting a thread takes longer than it saves.
 const WORTH_A_THREAD: u64 = 200_000;
 
 /// Cuts `data` into runs of whole rows and gives each to `task` on a thread of its own, with the number of its first row.

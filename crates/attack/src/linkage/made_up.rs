@@ -27,7 +27,7 @@ const ZIP_SPREAD: f64 = 1.2;
 const LARGEST_ZIP: f64 = 115_000.0;
 /// Days of a year.
 const DAYS: f64 = 365.25;
-/// Of how many people a hospital has a record, and a voter list those of age: one in so many, and so many in ten.
+/// Of how many people a hospital has a record, and a voter list those of age: one in this many, and this many in ten.
 const PATIENTS_ONE_IN: u64 = 10;
 const VOTERS_IN_TEN: u64 = 7;
 /// From this age on people vote.
@@ -118,10 +118,10 @@ const FILMS: u32 = 2_000;
 const REVIEWS: usize = 8;
 /// Days that the collection spans.
 const SPAN: u64 = 2_000;
-/// One reviewer in so many is not in the data.
+/// One reviewer in this many is not in the data.
 const STRANGERS_ONE_IN: u64 = 4;
 
-/// So many records with at least eight ratings each, and so many reviewers.
+/// This many records with at least eight ratings each, and this many reviewers.
 ///
 /// Films are as popular as their rank is small (Zipf), a record has 8 + a log-normal number of ratings (median 40) over the time since it was opened. A reviewer has made eight
 /// of his ratings public: one is of a film that he did not rate in the data, one rating in four is off by a star, and all days are off by up to 14. A quarter of the

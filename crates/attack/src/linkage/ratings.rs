@@ -18,7 +18,7 @@ pub struct Matching {
     pub value_scale: f64,
     /// Days this far apart count 1/e.
     pub day_scale: f64,
-    /// The best record is accepted if it is so many standard deviations of all scores ahead of the second.
+    /// The best record is accepted if it is this many standard deviations of all scores ahead of the second.
     pub eccentricity: f64,
 }
 

@@ -57,7 +57,7 @@ impl Shown {
     }
 }
 
-/// Releases the groups of a profile once under (ε, δ), through the door that every release takes. Names of groups are numbers here.
+/// Releases the groups of a profile once under (ε, δ), through the boundary that every release passes. Names of groups are numbers here.
 ///
 /// # Errors
 /// When ε or δ is zero, or there is no entropy.

@@ -64,7 +64,7 @@ impl Population {
         &self.frequencies
     }
 
-    /// A study of so many people.
+    /// A study of this many people.
     ///
     /// People are bits of words, 64 to a word, and an attribute is drawn for all of them at once; the stranger is one bit more.
     pub(super) fn sample(&self, people: u32, entropy: &mut Seeded) -> Sample {

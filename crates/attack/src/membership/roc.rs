@@ -87,7 +87,7 @@ impl Scores {
         let (first, second) = self.outside.split_at(half);
         let first = sorted(first);
         let allowed = (false_positive_rate * half as f64).floor() as usize;
-        // So many of the first half are above the score in this place.
+        // This many of the first half are above the score in this place.
         let threshold = match half.checked_sub(allowed + 1) {
             Some(place) => first[place],
             None => f64::NEG_INFINITY,

@@ -54,7 +54,7 @@ fn areas_are_the_predicted_ones() {
             scores[1].area()
         );
     }
-    // Without noise everybody is told apart, with it hardly anybody.
+    // Without noise everybody is distinguished, with it hardly anybody.
     assert!(found[0][0].area() > 0.98 && found[0][1].area() > 0.98);
     assert!(found[2][0].area() < 0.65);
 }

@@ -83,7 +83,7 @@ pub struct Uniformity {
 /// Tests that ranks of secrets which no model saw are uniform: if not, the experiment is wrong (secrets not uniform, or planted after all).
 ///
 /// Claim: false alarm at most `false_alarm` for independent uniform ranks, by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant,
-/// P(sup |Fₙ − F| > t) ≤ 2e^(−2nt²), which holds for discrete laws too. A tie is counted where it does least harm.
+/// P(sup |Fₙ − F| > t) ≤ 2e^(−2nt²), which holds for discrete distributions too. A tie is counted where it does least harm.
 pub fn uniformity(ranks: &[Rank], false_alarm: f64) -> Uniformity {
     let limit = ((2.0 / false_alarm).ln() / (2.0 * ranks.len().max(1) as f64)).sqrt();
     let distance = excess(ranks, Rank::chance).max(lack(ranks));

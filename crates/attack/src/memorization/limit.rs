@@ -34,7 +34,7 @@ impl Limit {
         }
     }
 
-    /// The largest probability that a secret, uniform among so many, is among the first `rank`.
+    /// The largest probability that a secret, uniform among this many, is among the first `rank`.
     pub fn among_the_first(&self, rank: usize, candidates: usize) -> f64 {
         let chance = rank as f64 / candidates.max(1) as f64;
         // Beyond e^700 a float is infinite, and infinitely many times no chance is none.
@@ -60,7 +60,7 @@ impl Limit {
 /// walking through k neighbours shows.
 ///
 /// Claim: (kε, δ·(e^(kε) − 1)/(e^ε − 1)) for every point (ε, δ) of the run's curve; of those points the one whose second number just fits.
-/// `None` when no point of the curve fits: then nothing is promised to so many copies.
+/// `None` when no point of the curve fits: then nothing is promised to this many copies.
 ///
 /// # Errors
 /// When the run has no curve.
@@ -94,7 +94,7 @@ pub fn for_copies(
     Ok(None)
 }
 
-/// What may become known of a secret that is in so many records.
+/// What may become known of a secret that is in this many records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allowed {
     /// In how many records the secret is.
@@ -142,18 +142,18 @@ mod tests {
 
     #[test]
     fn no_privacy_and_perfect_privacy() {
-        let nothing_told = Limit {
+        let nothing_reported = Limit {
             epsilon: 0.0,
             delta: 0.0,
         };
-        assert!((nothing_told.among_the_first(10, 10_000) - 0.001).abs() < 1e-12);
-        assert!((nothing_told.expected_rank(10_000) - 5_000.5).abs() < 1e-6);
-        let all_told = Limit {
+        assert!((nothing_reported.among_the_first(10, 10_000) - 0.001).abs() < 1e-12);
+        assert!((nothing_reported.expected_rank(10_000) - 5_000.5).abs() < 1e-6);
+        let all_reported = Limit {
             epsilon: 50.0,
             delta: 0.0,
         };
-        assert!(!all_told.says_something(10_000) && all_told.among_the_first(1, 10_000) <= 1.0);
-        assert!(all_told.expected_rank(10_000) < 1.1);
+        assert!(!all_reported.says_something(10_000) && all_reported.among_the_first(1, 10_000) <= 1.0);
+        assert!(all_reported.expected_rank(10_000) < 1.1);
     }
 
     /// Randomized response over n secrets is the strongest ε-DP hint: it reaches the bound on the first guess up to the factor n/(n − 1 + e^ε).

@@ -27,7 +27,7 @@ impl Candidates {
         Ok(Self { names, tokens })
     }
 
-    /// All numbers of so many digits, 0000 to 9999 for four.
+    /// All numbers of this many digits, 0000 to 9999 for four.
     ///
     /// # Errors
     /// For no digits or more than 7, which is more than anybody waits for.
@@ -219,7 +219,7 @@ impl Ranking {
             .collect()
     }
 
-    /// Of the likeliest `most`, how many share at least so many digits with the secret, place by place: neighbours that help who tries.
+    /// Of the likeliest `most`, how many share at least this many digits with the secret, place by place: neighbours that help who tries.
     pub fn neighbours(&self, most: usize, secret: &str, shared: usize) -> usize {
         let same = |name: &str| {
             name.bytes()

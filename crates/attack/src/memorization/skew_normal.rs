@@ -16,7 +16,7 @@ pub struct SkewNormal {
     pub distance: f64,
 }
 
-/// A skew-normal law is never more skewed.
+/// A skew-normal distribution is never more skewed.
 const MOST_SKEWED: f64 = 0.99;
 
 impl SkewNormal {
@@ -51,7 +51,7 @@ impl SkewNormal {
         let mut values = values.to_vec();
         values.sort_by(f64::total_cmp);
         let count = values.len();
-        // At most some two hundred places: the distance is told to a percent.
+        // At most some two hundred places: the distance is reported to a percent.
         let step = count.div_ceil(200);
         let places = (0..count).step_by(step);
         places
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::Seeded;
 
-    fn law(shape: f64) -> SkewNormal {
+    fn distribution(shape: f64) -> SkewNormal {
         SkewNormal {
             location: 0.0,
             scale: 1.0,
@@ -125,7 +125,7 @@ mod tests {
             // Without skew it is normal; with α = 1 it is the larger of two normal numbers: Φ².
             let normal = log_normal_below(z);
             for (shape, expected) in [(0.0, normal), (1.0, 2.0 * normal)] {
-                let found = law(shape).log_below(z);
+                let found = distribution(shape).log_below(z);
                 assert!(
                     (found - expected).abs() < 1e-6 * (1.0 + expected.abs()),
                     "{z} {shape} {found} {expected}"
@@ -134,18 +134,18 @@ mod tests {
         }
         for shape in [-20.0, -3.0, 0.5, 7.0] {
             // P(X ≤ 0) = 1/2 − arctan(α)/π, and mirrored: P(X ≤ x) with α is P(X ≥ −x) with −α.
-            let at_zero = law(shape).log_below(0.0).exp();
+            let at_zero = distribution(shape).log_below(0.0).exp();
             assert!(
                 (at_zero - (0.5 - shape.atan() / PI)).abs() < 1e-6,
                 "{shape} {at_zero}"
             );
-            let mirrored = 1.0 - law(-shape).log_below(-0.4).exp();
+            let mirrored = 1.0 - distribution(-shape).log_below(-0.4).exp();
             assert!(
-                (law(shape).log_below(0.4).exp() - mirrored).abs() < 1e-6,
+                (distribution(shape).log_below(0.4).exp() - mirrored).abs() < 1e-6,
                 "{shape}"
             );
         }
-        assert!(law(-4.0).log_below(f64::INFINITY) == 0.0);
+        assert!(distribution(-4.0).log_below(f64::INFINITY) == 0.0);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         );
         assert!((fit.shape - d / (1.0 - d * d).sqrt()).abs() < 0.3, "{fit:?}");
         assert!(fit.distance < 0.01, "{fit:?}");
-        // Another law is told by its distance.
+        // Another distribution is reported by its distance.
         let coin: Vec<f64> = (0..1000).map(|number| f64::from(number % 2)).collect();
         assert!(SkewNormal::fit(&coin).unwrap().distance > 0.2);
         assert!(

@@ -337,10 +337,10 @@ fn guesses_take_both_ends() {
 fn guesses_are_as_good_as_memory() {
     let mut seeded = Seeded::new(8);
     let inside: Vec<bool> = (0..400).map(|_| seeded.below(2) == 1).collect();
-    for (told, least, most) in [(4.0, 90, 100), (0.0, 20, 80)] {
+    for (reported, least, most) in [(4.0, 90, 100), (0.0, 20, 80)] {
         let scores: Vec<f64> = inside
             .iter()
-            .map(|inside| told * f64::from(u8::from(*inside)) + seeded.normal())
+            .map(|inside| reported * f64::from(u8::from(*inside)) + seeded.normal())
             .collect();
         let judged = judge(&guess(&scores, 50, 50).unwrap(), &inside).unwrap();
         // Of 100 fair guesses 20 to 80 are right but for 3e-10 (exact binomial tail).

@@ -27,7 +27,7 @@ struct Person {
 }
 
 impl<'t> Encoding<'t> {
-    /// Writes the clauses, for at most so many people.
+    /// Writes the clauses, for at most this many people.
     pub(super) fn new(table: &'t Table, most_people: u32) -> Self {
         let mut formula = Formula::new();
         let people = (0..most_people)
@@ -163,7 +163,7 @@ impl<'t> Encoding<'t> {
         };
         self.formula.clause(&[total(least)]);
         self.formula.clause(&[!total(most + 1)]);
-        // "There are exactly so many members", for every number that is left. One that is alone in being left needs no saying.
+        // "There are exactly this many members", for every number that is left. One that is alone in being left needs no saying.
         let sizes: Vec<(usize, Lit)> = (least..=most)
             .map(|count| {
                 let exactly = if least == most {
@@ -365,7 +365,7 @@ impl<'t> Encoding<'t> {
         }
     }
 
-    /// Fewer than so many of the people have this record.
+    /// Fewer than this many of the people have this record.
     pub(super) fn fewer_than(&mut self, count: usize, record: &Record) {
         let conditions: Vec<Condition> = record
             .iter()

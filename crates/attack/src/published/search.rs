@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long to look, and with what.
 #[derive(Clone, Debug)]
 pub struct Effort {
-    /// Stop after so many solutions.
+    /// Stop after this many solutions.
     pub limit: usize,
     /// Stop when it is over, and keep what was found.
     pub patience: Patience,
@@ -20,7 +20,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// So many solutions at most, however long it takes, with the default solver.
+    /// This many solutions at most, however long it takes, with the default solver.
     pub fn up_to(limit: usize) -> Self {
         Self {
             limit,
@@ -193,11 +193,11 @@ fn shared(solutions: &[Vec<Record>]) -> BTreeMap<Record, usize> {
     counts
 }
 
-/// For each published number: how many solutions there are without it. `told` hears of each as soon as it is known.
+/// For each published number: how many solutions there are without it. `reported` hears of each as soon as it is known.
 pub fn influence(
     table: &Table,
     effort: &Effort,
-    mut told: impl FnMut(&Influence),
+    mut reported: impl FnMut(&Influence),
 ) -> Result<Vec<Influence>, Error> {
     table.check()?;
     let mut influences = Vec::new();
@@ -217,7 +217,7 @@ pub fn influence(
                 complete: findings.complete,
             }
         };
-        told(&influence);
+        reported(&influence);
         influences.push(influence);
     }
     Ok(influences)

@@ -165,7 +165,7 @@ impl std::fmt::Display for Kind {
 }
 
 impl Statistic {
-    /// Exactly so many people.
+    /// Exactly this many people.
     pub fn count(count: u32) -> Self {
         Statistic::Count {
             low: count,
@@ -182,7 +182,7 @@ impl Statistic {
         }
     }
 
-    /// A mean rounded to so many decimals: every fraction within half a unit of the last one, ties on both sides included.
+    /// A mean rounded to this many decimals: every fraction within half a unit of the last one, ties on both sides included.
     pub fn mean(of: usize, printed: &Rational, decimals: u32) -> Self {
         let half = Rational::ONE / (Rational::from(2) * Rational::from(10u128.pow(decimals)));
         Statistic::Mean {

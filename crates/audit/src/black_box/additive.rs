@@ -28,7 +28,7 @@ const MANY_ROWS: usize = 1 << 17;
 const SWEEPS: usize = 5;
 /// Pulls weights of cells with few rows towards zero.
 const RIDGE: f64 = 4.0;
-/// Neighbouring cells become one if the square of the difference of their weights is below so many times its variance. The largest scores, where the
+/// Neighbouring cells become one if the square of the difference of their weights is below this many times its variance. The largest scores, where the
 /// best events are, would else be those of lucky cells.
 const ALIKE: f64 = 9.0;
 

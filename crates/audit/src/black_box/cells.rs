@@ -13,13 +13,13 @@ pub(super) enum Partition {
     Score { model: Additive, cuts: Vec<f64> },
 }
 
-/// So many different keys are told apart one by one, and an eighth of it where they have an order: the more cells there are, the luckier is the best set of them.
+/// This many different keys are distinguished one by one, and an eighth of it where they have an order: the more cells there are, the luckier is the best set of them.
 const MOST_ATOMS: usize = 4096;
 
 impl Partition {
     /// Cells of a view's keys, from the keys of some rows.
     pub(super) fn of_keys(view: View, keys: Vec<i64>) -> Self {
-        // Where keys have no order only those that repeat are told apart: a range of the others would be an event by luck alone.
+        // Where keys have no order only those that repeat are distinguished: a range of the others would be an event by luck alone.
         let (atoms, parts) = if view.is_ordered() {
             (MOST_ATOMS / 8, 256)
         } else {

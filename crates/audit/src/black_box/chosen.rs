@@ -12,7 +12,7 @@
 //! ([`Witness::epsilon_at`]). The event, its rivals, the family, the pair and the likely side are fixed before the first draw of the test, so nothing else is owed.
 //!
 //! The chosen event has rivals, which looked nearly as good. Each of them is a coin of its own, and each limit on a θ has its own part of that error: the chosen one
-//! [`PART_OF_CHOSEN`] and the rivals the rest in equal parts. By the union bound all of these limits hold together but for that error, so the largest may be told, and
+//! [`PART_OF_CHOSEN`] and the rivals the rest in equal parts. By the union bound all of these limits hold together but for that error, so the largest may be reported, and
 //! the event that has it, although the test itself says which one that is.
 //!
 //! # Mirrors
@@ -73,7 +73,7 @@ struct Labelled {
 /// An event that is counted.
 #[derive(Clone, Debug)]
 struct Contender {
-    told: String,
+    reported: String,
     likely: Side,
 }
 
@@ -117,7 +117,7 @@ struct Limits {
 pub struct Witness {
     /// The two inputs.
     pub pair: Pair,
-    /// How many steps from neighbour to neighbour lead from one to the other: 1 where they are neighbours. Whatever the number, ε is told for one step.
+    /// How many steps from neighbour to neighbour lead from one to the other: 1 where they are neighbours. Whatever the number, ε is reported for one step.
     pub steps: u32,
     /// The side on which the event is likelier.
     pub likely: Side,
@@ -172,7 +172,7 @@ const SHARES: [f64; 8] = [0.001, 0.004, 0.015, 0.05, 0.15, 0.35, 0.65, 0.9];
 const EARLY: [(f64, f64); 4] = [(0.6, 0.02), (0.8, 0.05), (0.9, 0.1), (0.95, 0.1)];
 /// And the part of the error for a test that is stopped earlier still.
 const AT_ONCE: f64 = 0.02;
-/// How often it is asked whether to stop: after each of so many parts of the test, or so many draws.
+/// How often it is asked whether to stop: after each of this many parts of the test, or this many draws.
 const QUESTIONS: u64 = 100;
 const FEWEST_BETWEEN: u64 = 1 << 14;
 
@@ -245,7 +245,7 @@ impl Chosen {
                 cells.chosen[*cell] = true;
             }
             contenders.push(Contender {
-                told: describe(partition, &cells, &rows, teller),
+                reported: describe(partition, &cells, &rows, teller),
                 likely: contender.likely,
             });
             judged.push(contender.hits(tally));
@@ -294,7 +294,7 @@ impl Chosen {
 
     /// The event, for a person to read. A rival may turn out to show more.
     pub fn event(&self) -> &str {
-        &self.contenders[0].told
+        &self.contenders[0].reported
     }
 
     /// The bound on ε that the draws which chose the event lead one to expect. It proves nothing.
@@ -302,22 +302,22 @@ impl Chosen {
         self.expected
     }
 
-    /// Counts so many draws and forgets what it counted: the time that this takes is what a test will take.
+    /// Counts this many draws and forgets what it counted: the time that this takes is what a test will take.
     pub fn rehearse<S: Subject>(&self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
         self.count(workers, draws).map(drop)
     }
 
-    /// Tests on so many draws, decided before the first: exact limits of Clopper and Pearson.
+    /// Tests on this many draws, decided before the first: exact limits of Clopper and Pearson.
     pub fn test<S: Subject>(&self, workers: &mut [S], draws: u64) -> Result<Witness, S::Error> {
         let total = self.count(workers, draws)?;
         Ok(self.witness(&total, Moment::Planned, 1.0 - self.confidence))
     }
 
-    /// Tests on so many draws, decided before the first, unless `stop` says so earlier, for whatever reason.
+    /// Tests on this many draws, decided before the first, unless `stop` says so earlier, for whatever reason.
     ///
     /// Limits are computed at a few numbers of draws that were all decided before the first, and at all moments; each of these has its own part of the error,
-    /// and the parts add up to the whole. So all of them hold together at the stated confidence, and whichever is told holds: it does not matter what the
-    /// decision to stop depends on (a clock, too, runs faster or slower with what is drawn). The last number that was reached is told; before the first of them,
+    /// and the parts add up to the whole. So all of them hold together at the stated confidence, and whichever is reported holds: it does not matter what the
+    /// decision to stop depends on (a clock, too, runs faster or slower with what is drawn). The last number that was reached is reported; before the first of them,
     /// what holds at all moments. The full number has most of the error, as it is what should be reached.
     pub fn test_unless<S: Subject>(
         &self,
@@ -350,7 +350,7 @@ impl Chosen {
         Ok(reached.unwrap_or_else(at_once))
     }
 
-    /// Tests in rounds of so many draws until `enough` says so, after any round: limits that hold at all moments.
+    /// Tests in rounds of this many draws until `enough` says so, after any round: limits that hold at all moments.
     pub fn test_until<S: Subject>(
         &self,
         workers: &mut [S],
@@ -454,10 +454,10 @@ impl Chosen {
             pair: self.ends.pair,
             steps: self.ends.steps,
             likely: contender.likely,
-            event: contender.told.clone(),
+            event: contender.reported.clone(),
             mirror: best_coin
                 .mirror
-                .map(|mirror| self.contenders[mirror].told.clone()),
+                .map(|mirror| self.contenders[mirror].reported.clone()),
             draws,
             hits: total.coins[best],
             epsilon_lower: bounds[best],
@@ -562,22 +562,22 @@ mod tests {
         let parts: f64 = chosen.coins.iter().map(|coin| coin.part).sum();
         assert!((parts - 1.0).abs() < 1e-12 && chosen.contenders.len() == 3);
         let mut subject = [Equal(5)];
-        let (mut alarms, mut mutant, mut told) = (0, 0, [0; 3]);
+        let (mut alarms, mut mutant, mut reported) = (0, 0, [0; 3]);
         for _ in 0..400 {
             let total = chosen.count(&mut subject, 4096).unwrap();
             assert_eq!(total.drawn[0] + total.drawn[1], 4096);
             let witness = chosen.witness(&total, Moment::Planned, 0.5);
             alarms += u32::from(witness.epsilon_lower > 0.0);
             let number = (0..3).find(|number| witness.event == format!("value = {number}"));
-            told[number.expect("one of the three")] += 1;
+            reported[number.expect("one of the three")] += 1;
             let uncorrected =
                 |[likely, unlikely]: &[u64; 2]| lower_limit(*likely, likely + unlikely, 0.25) > 0.5;
             mutant += u32::from(total.coins.iter().any(uncorrected));
         }
         assert!(alarms <= 143, "{alarms} of 400");
         assert!(mutant > 143, "the mutant, {mutant} of 400, would pass");
-        // Whichever shows most is told.
-        assert!(told.iter().all(|times| *times > 10), "{told:?}");
+        // Whichever shows most is reported.
+        assert!(reported.iter().all(|times| *times > 10), "{reported:?}");
     }
 
     /// Two values out of four, the first likelier on the first input and the last on the second, as on a private mechanism with ε = ln 2. Half of it is 0 or 1 and tells nothing.
@@ -603,7 +603,7 @@ mod tests {
         }
     }
 
-    /// An event and its mirror are one coin: exactly ε = ln 2, so no more is told but for the level, which all coins share; and with a mirror more is shown than without. A fixed seed.
+    /// An event and its mirror are one coin: exactly ε = ln 2, so no more is reported but for the level, which all coins share; and with a mirror more is shown than without. A fixed seed.
     /// At a level of 1/2, of which half is for coins, more than 143 false alarms of 400 have a probability below 1e-6. The mutant turns the mirror the wrong way, and shows nothing.
     #[test]
     fn an_event_and_its_mirror_are_one_coin() {
@@ -646,11 +646,11 @@ mod tests {
         // One that is the event itself counts nothing twice.
         let same = chosen(Some((0, only(0.0, Side::Second))));
         let mut subject = [Turned(Equal(9))];
-        let (mut alarms, mut more, mut told, mut turned) = (0, 0.0, 0, 0);
+        let (mut alarms, mut more, mut reported, mut turned) = (0, 0.0, 0, 0);
         for _ in 0..400 {
             let found = with.test(&mut subject, 4096).unwrap();
             alarms += u32::from(found.epsilon_lower > 2f64.ln());
-            told += u32::from(found.mirror.as_deref() == Some("value = 3"));
+            reported += u32::from(found.mirror.as_deref() == Some("value = 3"));
             turned += u32::from(found.likely == Side::Second);
             // How much more is shown depends on the level; this is a usual one.
             let mut shown = |chosen: &Chosen| {
@@ -665,7 +665,10 @@ mod tests {
             assert_eq!(total.coins[0], total.coins[1]);
         }
         assert!(alarms <= 143, "{alarms} of 400");
-        assert!(told > 100 && turned > 0, "{told} told, {turned} turned");
+        assert!(
+            reported > 100 && turned > 0,
+            "{reported} reported, {turned} turned"
+        );
         assert!(more / 400.0 > 0.02, "{more}");
     }
 }

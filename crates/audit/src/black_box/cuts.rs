@@ -34,7 +34,7 @@ pub(super) fn cut_keys(
     cuts
 }
 
-/// Ranks to cut a sorted sample at: so many equal parts, and ever finer ones towards both ends if asked.
+/// Ranks to cut a sorted sample at: this many equal parts, and ever finer ones towards both ends if asked.
 pub(super) fn ranks(length: usize, parts: usize, tails: bool) -> impl Iterator<Item = usize> {
     let even = (1..parts).map(move |part| length * part / parts);
     let fine = (0..if tails { 8 * 24 } else { 0 }).flat_map(move |step| {

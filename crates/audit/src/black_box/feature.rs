@@ -33,7 +33,7 @@ impl<O> Feature<O> {
     }
 
     /// Tells keys in these words, where the number itself says nothing to a person.
-    pub fn told(mut self, words: impl Fn(i64) -> String + 'static) -> Self {
+    pub fn reported(mut self, words: impl Fn(i64) -> String + 'static) -> Self {
         self.words = Box::new(words);
         self
     }
@@ -86,7 +86,7 @@ impl Feature<f64> {
     pub fn standard() -> Vec<Self> {
         vec![
             Self::ordered("value cut to 5 bits", |output| ordered_bits(*output) >> 48)
-                .told(|key| format!("{:e}", cut_value(key))),
+                .reported(|key| format!("{:e}", cut_value(key))),
             Self::buckets(1.0),
             Self::buckets(1.0 / 64.0),
             Self::values("sign", |output| {
@@ -96,14 +96,14 @@ impl Feature<f64> {
                     i64::from(*output > 0.0) - i64::from(*output < 0.0)
                 }
             }),
-            Self::values("lowest set bit", |output| lowest_bit_exponent(*output)).told(lowest_bit_words),
+            Self::values("lowest set bit", |output| lowest_bit_exponent(*output)).reported(lowest_bit_words),
             Self::values("low 8 bits of the mantissa", |output| {
                 (output.to_bits() & 0xff) as i64
             }),
             Self::values("size and lowest set bit", |output| {
                 ((output.to_bits() >> 52) as i64) << 16 | (lowest_bit_exponent(*output) + (1 << 14))
             })
-            .told(size_and_lowest_bit_words),
+            .reported(size_and_lowest_bit_words),
         ]
     }
 
@@ -185,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_floats_are_told_in_words() {
-        let told = |value: f64| -> Vec<String> {
+    fn keys_of_floats_are_reported_in_words() {
+        let reported = |value: f64| -> Vec<String> {
             let features = Feature::<f64>::standard();
             let words = features
                 .iter()
@@ -196,14 +196,14 @@ mod tests {
                 .map(|(name, words)| format!("{name} in {{{words}}}"))
                 .collect()
         };
-        let words = told(-0.28125);
+        let words = reported(-0.28125);
         assert_eq!(words[0], "value cut to 5 bits in {-2.8125e-1}");
         assert_eq!(words[1], "lowest set bit in {2^-5}");
         assert_eq!(words[3], "size and lowest set bit in {-2^-2 with 2^-5}");
-        assert_eq!(told(0.0)[3], "size and lowest set bit in {none (zero)}");
-        assert_eq!(told(f64::NAN)[1], "lowest set bit in {none (not finite)}");
-        assert!(told(1.1)[0].contains("{1.0625e0}"), "{:?}", told(1.1));
-        assert!(told(-1.1)[0].contains("{-1.0625e0}"), "{:?}", told(-1.1));
+        assert_eq!(reported(0.0)[3], "size and lowest set bit in {none (zero)}");
+        assert_eq!(reported(f64::NAN)[1], "lowest set bit in {none (not finite)}");
+        assert!(reported(1.1)[0].contains("{1.0625e0}"), "{:?}", reported(1.1));
+        assert!(reported(-1.1)[0].contains("{-1.0625e0}"), "{:?}", reported(-1.1));
     }
 
     #[test]

@@ -92,15 +92,15 @@ mod tests {
     #[test]
     fn two_steps_share_the_input_in_the_middle() {
         let neighbours = [pair(0, 1), pair(0, 2), pair(3, 2), pair(4, 5)];
-        let told: Vec<(usize, usize, u32)> = ends(&neighbours)
+        let reported: Vec<(usize, usize, u32)> = ends(&neighbours)
             .into_iter()
             .map(|ends| (ends.pair.first, ends.pair.second, ends.steps))
             .collect();
         assert_eq!(
-            told,
+            reported,
             [(0, 1, 1), (0, 2, 1), (3, 2, 1), (4, 5, 1), (1, 2, 2), (0, 3, 2)]
         );
-        // What is a neighbour is not two steps away as well, in whichever order it is told.
+        // What is a neighbour is not two steps away as well, in whichever order it is reported.
         assert_eq!(ends(&[pair(0, 1), pair(1, 2), pair(2, 0)]).len(), 3);
         assert_eq!(ends(&[pair(0, 1), pair(1, 0)]).len(), 1);
     }

@@ -38,7 +38,7 @@ impl Hunt {
     }
 
     /// Chooses the pair and the event. All draws made here are forgotten by the test. Where pairs share an input, by its number, inputs two steps apart are searched as well ([`super::group`]);
-    /// what is found there is told for one step.
+    /// what is found there is reported for one step.
     pub fn choose<S: Subject>(&self, workers: &mut [S], pairs: &[Pair]) -> Result<Chosen, S::Error> {
         self.choose_unless(workers, pairs, || false)
     }

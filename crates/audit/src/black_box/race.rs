@@ -1,15 +1,15 @@
 //! Ways to look at pairs race each other: all of them on many draws, the better ones on more, the best on most.
 //!
 //! What a pair gives away and what shows it are searched for together. A rare event of one pair has to be seen often enough before it can
-//! be told from the common events of all others, and most ways to look at most pairs are hopeless soon.
+//! be derived from the common events of all others, and most ways to look at most pairs are hopeless soon.
 //!
 //! # What luck may do
 //!
 //! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While pairs and ways to look are dropped, each is worth what an event that one half of
 //! its draws chose shows in the other half ([`worth`]): a rare event that is worth more than common ones passes them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and
-//! few at a time, since a rare event can be told from others only where all draws are on its pair; a pair that is left keeps many ways to look, all of them where outputs
+//! few at a time, since a rare event can be distinguished from others only where all draws are on its pair; a pair that is left keeps many ways to look, all of them where outputs
 //! repeat and looking costs nothing. Then what is left names candidates, with more and with less caution, and draws that had no part in any choice judge them: hundreds of candidates on a few pairs, so pairs are
-//! compared with a caution that luck does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few events that are hardly told apart is best, the test knows.
+//! compared with a caution that luck does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few events that are hardly distinguished is best, the test knows.
 
 use super::cells::Partition;
 use super::effort::Hunt;
@@ -65,7 +65,7 @@ pub(super) struct Look {
 
 /// Rows kept to learn from.
 const MOST_ROWS: u64 = 1 << 19;
-/// Of so many draws a tenth is learned from, and of those above a smaller part.
+/// Of this many draws a tenth is learned from, and of those above a smaller part.
 const FEW: u64 = 1 << 20;
 /// The rounds: how many pairs each leaves, how many ways to look at one of them, and its parts of the draws. The first is short, as it has
 /// all ways to look, and drops what is hopeless. Nothing that is dropped comes back. Before the last scores are learned anew from more rows.
@@ -91,7 +91,7 @@ const ROUNDS: [Round; 4] = [
         part: 3,
     },
 ];
-/// Ends that are further apart are many, and most of them show less than neighbours do: the first round leaves so many of them, and all neighbours.
+/// Ends that are further apart are many, and most of them show less than neighbours do: the first round leaves this many of them, and all neighbours.
 const MOST_DISTANT: usize = 6;
 /// The parts of the draws that judge candidates on all pairs that are left, and then on the best alone.
 const JUDGING: [u64; 2] = [7, 3];
@@ -101,11 +101,11 @@ const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
 const DECIDING: [f64; 2] = [2.0, 1.5];
 /// Rivals of the winner that are tested with it. With the winner and its mirror they are as many as a byte has bits.
 pub(super) const RIVALS: usize = 6;
-/// A mirror that is rarer than the chosen event by so many times is not worth telling.
+/// A mirror that is rarer than the chosen event by this many times is not worth telling.
 const PART_OF_MIRROR: u64 = 4;
 /// Two events are as good as the same for a test if their hits differ by less than this part on both sides.
 const ALIKE: f64 = 0.12;
-/// A round is counted in so many parts, and asked after each whether time is up; or in fewer, if each has less than so many draws.
+/// A round is counted in this many parts, and asked after each whether time is up; or in fewer, if each has less than this many draws.
 const QUESTIONS: u64 = 8;
 const FEWEST_BETWEEN: u64 = 1 << 15;
 
@@ -189,7 +189,7 @@ pub(super) fn race<S: Subject>(
     }
 }
 
-/// The rows that a race on so many draws learns from.
+/// The rows that a race on this many draws learns from.
 pub(super) fn rows_learned(draws: u64) -> u64 {
     part_to_learn(draws).min(MOST_ROWS / 2) + part_to_learn(draws).min(MOST_ROWS)
 }
@@ -218,7 +218,7 @@ fn keep_best(entries: &mut Vec<Entry>, keep: usize) {
 }
 
 impl Entry {
-    /// Learns from so many draws, which serve nothing else.
+    /// Learns from this many draws, which serve nothing else.
     fn new<S: Subject>(
         workers: &mut [S],
         ends: Ends,
@@ -256,7 +256,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Counts so many more draws.
+    /// Counts this many more draws.
     fn run<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
         for fold in 0..2 {
             for (arm, tally) in self.count(workers, draws / 2)? {
@@ -302,7 +302,7 @@ impl Entry {
         }
     }
 
-    /// So many more draws judge the candidates.
+    /// This many more draws judge the candidates.
     fn judge<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
         for (arm, tally) in self.count(workers, draws)? {
             arm.judging.add(&tally);
@@ -402,7 +402,7 @@ impl Entry {
         })
     }
 
-    /// Counts so many draws on every way to look.
+    /// Counts this many draws on every way to look.
     fn count<S: Subject>(
         &mut self,
         workers: &mut [S],

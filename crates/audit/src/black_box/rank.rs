@@ -12,7 +12,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of so many cells.
+    /// Of this many cells.
     pub(super) fn of(cells: usize) -> Self {
         Self {
             hits: vec![[0; 2]; cells],
@@ -37,7 +37,7 @@ const PRICE_OF_MANY: f64 = 0.01;
 const ALONE: f64 = 1.0;
 /// The same for an event that one fold chooses and the other values.
 const APART: f64 = 2.0;
-/// So many of them are named for each side.
+/// This many of them are named for each side.
 const MOST_ALONE: usize = 8;
 /// Hits on the likely side of the smallest half-line that is named for its size.
 const FEWEST_HITS: f64 = 256.0;
@@ -67,7 +67,7 @@ impl Choice {
         }
     }
 
-    /// What these draws say that the test can be expected to give, when their counts are moved so many standard errors against the event.
+    /// What these draws say that the test can be expected to give, when their counts are moved this many standard errors against the event.
     pub(super) fn judged(&self, hunt: &Hunt, tally: &Tally, caution: f64) -> f64 {
         let drawn = [self.likely, self.likely.other()].map(|side| tally.drawn[side.index()]);
         self.priced(expected_bound(hunt, self.hits(tally), drawn, caution))

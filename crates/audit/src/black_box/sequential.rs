@@ -6,19 +6,19 @@
 //! M(θ) = ∫ s^a (1−s)^b dπ(s) / (θ^a (1−θ)^b) = B(a+α, b+β) / B(α, β) / (θ^a (1−θ)^b)
 //! ```
 //!
-//! for a Beta(α, β) law π fixed before the first trial. Each factor s/θ (on success) or (1−s)/(1−θ) (on failure) has mean
+//! for a Beta(α, β) distribution π fixed before the first trial. Each factor s/θ (on success) or (1−s)/(1−θ) (on failure) has mean
 //! θ·s/θ + (1−θ)(1−s)/(1−θ) = 1, so M is a martingale that starts at 1 and is never negative, and by Ville's inequality it ever reaches
 //! 1/failure with probability at most `failure`. The set {θ : M(θ) < 1/failure} therefore contains the true θ at all times
 //! but for that probability (Robbins 1970). M falls in θ below a/(a+b) and grows above: the set is an interval.
 //!
-//! The law π changes how tight the limits are, never whether they hold. It is taken from the draws that chose the event.
+//! The distribution π changes how tight the limits are, never whether they hold. It is taken from the draws that chose the event.
 
-/// What is guessed of θ before the first trial: a Beta law.
+/// What is guessed of θ before the first trial: a Beta distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guess {
-    /// As if so many successes had been seen.
+    /// As if this many successes had been seen.
     pub successes: f64,
-    /// And so many failures.
+    /// And this many failures.
     pub failures: f64,
 }
 
@@ -110,7 +110,7 @@ mod tests {
         assert!((ln_gamma(0.5) - std::f64::consts::PI.sqrt().ln()).abs() < 1e-13);
     }
 
-    /// The martingale, exactly: its mean over all paths of 12 trials is 1, whatever the law π.
+    /// The martingale, exactly: its mean over all paths of 12 trials is 1, whatever the distribution π.
     #[test]
     fn the_mean_of_the_mixture_is_one() {
         for guess in [
@@ -175,7 +175,7 @@ mod tests {
             high - low
         };
         assert!(width(1_000) > width(100_000) && width(100_000_000) < 7e-4);
-        // A guess from the same law makes them tighter.
+        // A guess from the same distribution makes them tighter.
         let guess = Guess::from_counts(75_000, 25_000);
         assert!(
             lower_limit_always(75_000, 25_000, guess, 1e-6) > lower_limit_always(75_000, 25_000, FLAT, 1e-6)

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_from_numbers() {
+    fn words_are_reported_from_numbers() {
         assert!(is_word(word(b"above")) && word(b"above").is_nan());
         assert_ne!(word(b"above").to_bits(), word(b"below").to_bits());
         for number in [0.0, -1.5, f64::INFINITY, f64::NAN, -f64::NAN] {

@@ -4,7 +4,7 @@ use super::cells::Partition;
 use super::subject::Teller;
 use super::view::{ABSENT, INFINITY, View};
 
-/// Parts of an event that a person is told.
+/// Parts of an event that a person is reported.
 const MOST_TOLD: usize = 6;
 
 /// The cells of an event, and those that anything was ever seen in.
@@ -57,7 +57,7 @@ pub(super) fn describe(
     }
 }
 
-/// A partition by keys, as it is told.
+/// A partition by keys, as it is reported.
 struct Keys<'a> {
     view: View,
     cuts: &'a [i64],
@@ -146,7 +146,7 @@ mod tests {
     use super::super::subject::word;
     use super::*;
 
-    fn told(rows: &[Vec<f64>], view: View, chosen: impl Fn(f64) -> bool, gaps: bool) -> String {
+    fn reported(rows: &[Vec<f64>], view: View, chosen: impl Fn(f64) -> bool, gaps: bool) -> String {
         let teller = Teller {
             entry: &|_| "value".to_string(),
             text: &|value| (value.to_bits() == word(b"yes").to_bits()).then(|| "yes".to_string()),
@@ -170,9 +170,9 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_in_words() {
+    fn events_are_reported_in_words() {
         let rows: Vec<Vec<f64>> = (0..400).map(|i| vec![f64::from(i % 4)]).collect();
-        let value = |chosen: fn(f64) -> bool, gaps| told(&rows, View::Value(0), chosen, gaps);
+        let value = |chosen: fn(f64) -> bool, gaps| reported(&rows, View::Value(0), chosen, gaps);
         assert_eq!(value(|value| value == 2.0, false), "value = 2");
         assert_eq!(
             value(|value| (1.0..=2.0).contains(&value), true),
@@ -182,7 +182,7 @@ mod tests {
             value(|value| value == 0.0 || value == 3.0, false),
             "value = 0 or = 3"
         );
-        let whole = told(&rows, View::Whole, |value| value >= 2.0, false);
+        let whole = reported(&rows, View::Whole, |value| value >= 2.0, false);
         assert!(
             ["output in {(2), (3)}", "output in {(3), (2)}"].contains(&whole.as_str()),
             "{whole}"
@@ -190,15 +190,15 @@ mod tests {
         let words: Vec<Vec<f64>> = (0..400)
             .map(|i| vec![[word(b"yes"), word(b"no")][i % 2]])
             .collect();
-        let yes = told(
+        let yes = reported(
             &words,
             View::Value(0),
             |value| value.to_bits() == word(b"yes").to_bits(),
             false,
         );
         assert_eq!(yes, "value = “yes”");
-        // A half-line that holds no number is not told as one.
-        let yes = told(
+        // A half-line that holds no number is not reported as one.
+        let yes = reported(
             &words,
             View::Value(0),
             |value| value.to_bits() == word(b"yes").to_bits(),
@@ -208,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn wide_values_are_told_as_half_lines() {
+    fn wide_values_are_reported_as_half_lines() {
         let rows: Vec<Vec<f64>> = (0..100_000).map(|i| vec![f64::from(i)]).collect();
-        let below = told(&rows, View::Value(0), |value| value < 50_000.0, true);
+        let below = reported(&rows, View::Value(0), |value| value < 50_000.0, true);
         assert!(below.starts_with("value < ") && !below.contains("and"), "{below}");
-        let above = told(&rows, View::Value(0), |value| value > 50_000.0, true);
+        let above = reported(&rows, View::Value(0), |value| value > 50_000.0, true);
         assert!(above.starts_with("value ≥ ") && !above.contains("and"), "{above}");
     }
 }

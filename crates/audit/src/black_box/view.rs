@@ -37,7 +37,7 @@ pub(super) enum View {
     Equalities,
     /// All entries at once.
     Whole,
-    /// The first so many entries; every number that is no symbol is one and the same.
+    /// The first this many entries; every number that is no symbol is one and the same.
     Prefix(usize, Symbols),
     /// This entry, where those before it are a given prefix.
     After(usize, i64, Symbols),
@@ -71,7 +71,7 @@ impl View {
         let shortest = rows.iter().map(Vec::len).min().unwrap_or(0);
         let mut views = Vec::new();
         if lens != Lens::Bits {
-            // First, because of equally good events the last is told.
+            // First, because of equally good events the last is reported.
             let common = if longest > 1 {
                 common_entries(rows)
             } else {
@@ -285,18 +285,18 @@ fn sequential(rows: &[Vec<f64>], longest: usize, common: &[f64]) -> Vec<View> {
 
 /// The first entries in words.
 fn beginning(entries: &[f64], symbols: &Symbols, teller: &Teller<'_>) -> String {
-    let told = |value: &f64| {
+    let reported = |value: &f64| {
         if symbols.contains(&value.to_bits()) {
             teller.value(*value)
         } else {
             "a number".to_string()
         }
     };
-    let each: Vec<String> = entries.iter().map(told).collect();
+    let each: Vec<String> = entries.iter().map(reported).collect();
     format!("({})", each.join(" "))
 }
 
-/// The first so many entries as one key.
+/// The first this many entries as one key.
 fn prefix(row: &[f64], places: usize, symbols: &Symbols) -> i64 {
     let entries = &row[..row.len().min(places)];
     entries.iter().fold(entries.len() as i64, |hash, value| {
@@ -374,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Answers one after the other, a number where one is above and the end: beginnings are told apart, and the number after each.
+    /// Answers one after the other, a number where one is above and the end: beginnings are distinguished, and the number after each.
     #[test]
     fn beginnings_of_answers_are_looked_at() {
         let below = word(b"below");
@@ -404,13 +404,17 @@ mod tests {
                 .map(|view| (view.name(&rows, &teller), view.key(row)))
                 .collect()
         };
-        let told = after(&[below, 3.5, below, 3.5]);
+        let reported = after(&[below, 3.5, below, 3.5]);
         let there = |(_, key): &&(String, i64)| *key != ABSENT;
-        let names: Vec<&str> = told.iter().filter(there).map(|(name, _)| name.as_str()).collect();
-        assert!(names.contains(&"answer 2 after (“below”)"), "{told:?}");
+        let names: Vec<&str> = reported
+            .iter()
+            .filter(there)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert!(names.contains(&"answer 2 after (“below”)"), "{reported:?}");
         assert!(
             names.contains(&"answer 4 after (“below” a number “below”)"),
-            "{told:?}"
+            "{reported:?}"
         );
         assert!(
             after(&[3.5, below, 3.5])

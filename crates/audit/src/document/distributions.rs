@@ -7,7 +7,7 @@ use super::claim::{LARGEST_EPSILON, SMALLEST_DELTA};
 use super::file::{LARGEST_EXPONENT, MOST_OUTCOMES, MOST_PIECES};
 use super::{Kind, Mistake, Pair, Parameters, fail};
 use crate::Error;
-use crate::exact_audit::{Finite, Gaussian, Lattice, Law, Piecewise};
+use crate::exact_audit::{Distribution, Finite, Gaussian, Lattice, Piecewise};
 use exact::{Rational, ratio};
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const MOST_SCALES: u32 = 1000;
 const MOST_DEVIATIONS: u32 = 20;
 /// The answers of randomized response are summed one by one.
 const MOST_ANSWERS: u32 = 1024;
-/// The largest ε of randomized response, as in the mechanism itself: with more, a lie is never told.
+/// The largest ε of randomized response, as in the mechanism itself: with more, a lie is never reported.
 const LARGEST_RESPONSE: u32 = 64;
 
 /// What is answered, for people to read. The limits that are numerals here are the verifier's own, and stand in its errors.
@@ -118,7 +118,7 @@ impl Given {
         }
     }
 
-    /// The distance between neighbours, at most so many widths of the noise.
+    /// The distance between neighbours, at most this many widths of the noise.
     fn shift(&mut self, width: &Rational, most: u32) -> Result<Rational, Mistake> {
         let shift = self.or("shift", Rational::ONE)?;
         if magnitude(&shift) > width * Rational::from(most) {
@@ -133,10 +133,11 @@ impl Given {
     fn uniform(&mut self) -> Result<Pair, Mistake> {
         let (lower, upper) = (self.required("lower")?, self.required("upper")?);
         let shift = self.or("shift", Rational::ONE)?;
-        let law = |by: &Rational| Piecewise::uniform(&(&lower + by), &(&upper + by)).map(Law::from);
+        let distribution =
+            |by: &Rational| Piecewise::uniform(&(&lower + by), &(&upper + by)).map(Distribution::from);
         pair(
-            law(&Rational::ZERO),
-            law(&shift),
+            distribution(&Rational::ZERO),
+            distribution(&shift),
             format!("uniform noise on [{}, {}]", shown(&lower), shown(&upper)),
             &shift,
         )
@@ -145,22 +146,22 @@ impl Given {
     fn continuous(&mut self) -> Result<Pair, Mistake> {
         let scale = self.positive("scale")?;
         let shift = self.shift(&scale, MOST_SCALES)?;
-        let (law, word): (fn(&Rational, &Rational) -> _, _) = if self.kind == Kind::Laplace {
+        let (distribution, word): (fn(&Rational, &Rational) -> _, _) = if self.kind == Kind::Laplace {
             (Piecewise::laplace, "Laplace")
         } else {
             (Piecewise::exponential, "one-sided exponential")
         };
-        let law = |by: &Rational| law(by, &scale).map(Law::from);
+        let distribution = |by: &Rational| distribution(by, &scale).map(Distribution::from);
         let words = format!("{word} noise of scale {}", shown(&scale));
-        pair(law(&Rational::ZERO), law(&shift), words, &shift)
+        pair(distribution(&Rational::ZERO), distribution(&shift), words, &shift)
     }
 
     fn gaussian(&mut self) -> Result<Pair, Mistake> {
         let sigma = self.positive("sigma")?;
         let shift = self.shift(&sigma, MOST_DEVIATIONS)?;
-        let law = |by: &Rational| Gaussian::new(by, &(&sigma * &sigma)).map(Law::from);
+        let distribution = |by: &Rational| Gaussian::new(by, &(&sigma * &sigma)).map(Distribution::from);
         let words = format!("Gaussian noise of standard deviation {}", shown(&sigma));
-        pair(law(&Rational::ZERO), law(&shift), words, &shift)
+        pair(distribution(&Rational::ZERO), distribution(&shift), words, &shift)
     }
 
     fn discrete_laplace(&mut self) -> Result<Pair, Mistake> {
@@ -271,8 +272,8 @@ fn response_by_epsilon(epsilon: &Rational, count: u32) -> Responses {
 }
 
 fn pair(
-    first: Result<Law, Error>,
-    second: Result<Law, Error>,
+    first: Result<Distribution, Error>,
+    second: Result<Distribution, Error>,
     words: String,
     shift: &Rational,
 ) -> Result<Pair, Mistake> {

@@ -2,7 +2,7 @@
 
 use super::distributions::magnitude;
 use super::{Mistake, Number, Pair, Parameters, fail};
-use crate::exact_audit::{Finite, Law, Piece, Piecewise, Real};
+use crate::exact_audit::{Distribution, Finite, Piece, Piecewise, Real};
 use exact::{Rational, ratio};
 use files::document::{self, Advice, expected};
 use serde::Deserialize;
@@ -107,7 +107,7 @@ fn malformed<T>(what: impl Into<String>) -> Result<T, Mistake> {
 }
 
 /// Makes a distribution of a row, whose name is for the errors.
-type Reader = fn(&str, &[Value]) -> Result<Law, Mistake>;
+type Reader = fn(&str, &[Value]) -> Result<Distribution, Mistake>;
 
 /// Two rows of probabilities or of pieces.
 fn rows(first: &[Value], second: &[Value]) -> Result<Pair, Mistake> {
@@ -115,14 +115,14 @@ fn rows(first: &[Value], second: &[Value]) -> Result<Pair, Mistake> {
     if first.is_empty() || second.is_empty() {
         return malformed("`first` and `second` must not be empty");
     }
-    let (law, words): (Reader, _) = match (pieces(first), pieces(second)) {
+    let (distribution, words): (Reader, _) = match (pieces(first), pieces(second)) {
         (true, true) => (piecewise, "two densities"),
         (false, false) => (finite, "two rows of probabilities"),
         _ => return malformed("one of `first` and `second` is a density and the other is not"),
     };
     Ok(Pair {
-        first: law("first", first)?,
-        second: law("second", second)?,
+        first: distribution("first", first)?,
+        second: distribution("second", second)?,
         words: format!(
             "{words} from a file, with {} and {} entries",
             first.len(),
@@ -152,7 +152,7 @@ fn at_most(row: &str, values: &[Value], most: usize) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn finite(row: &str, values: &[Value]) -> Result<Law, Mistake> {
+fn finite(row: &str, values: &[Value]) -> Result<Distribution, Mistake> {
     at_most(row, values, MOST_OUTCOMES)?;
     let masses = values
         .iter()
@@ -160,7 +160,7 @@ fn finite(row: &str, values: &[Value]) -> Result<Law, Mistake> {
         .map(|(index, value)| entry::<Number>(row, index, value).map(|number| number.0))
         .collect::<Result<Vec<Rational>, Mistake>>()?;
     Finite::from_rationals(masses)
-        .map(Law::from)
+        .map(Distribution::from)
         .map_err(|error| about(row, error))
 }
 
@@ -218,7 +218,7 @@ impl PieceText {
     }
 }
 
-fn piecewise(row: &str, values: &[Value]) -> Result<Law, Mistake> {
+fn piecewise(row: &str, values: &[Value]) -> Result<Distribution, Mistake> {
     at_most(row, values, MOST_PIECES)?;
     let pieces = values
         .iter()
@@ -226,7 +226,7 @@ fn piecewise(row: &str, values: &[Value]) -> Result<Law, Mistake> {
         .map(|(index, value)| entry::<PieceText>(row, index, value)?.piece(row, index))
         .collect::<Result<Vec<Piece>, Mistake>>()?;
     Piecewise::new(pieces)
-        .map(Law::from)
+        .map(Distribution::from)
         .map_err(|error| about(row, error))
 }
 

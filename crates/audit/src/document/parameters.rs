@@ -1,7 +1,7 @@
 //! How a mechanism is described: its kind, and what it is made of.
 
 use super::Number;
-use crate::exact_audit::Law;
+use crate::exact_audit::Distribution;
 use serde::{Deserialize, Serialize};
 
 /// The mechanisms with a distribution of their own.
@@ -68,9 +68,9 @@ pub struct Parameters {
 #[derive(Debug)]
 pub struct Pair {
     /// The output distribution on the first input.
-    pub first: Law,
+    pub first: Distribution,
     /// The output distribution on its neighbour.
-    pub second: Law,
+    pub second: Distribution,
     /// What it is, for a person to read.
     pub words: String,
 }

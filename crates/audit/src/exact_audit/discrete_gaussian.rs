@@ -1,4 +1,4 @@
-//! Two integer Gaussian laws of one variance on one grid, by their tails: few terms, however wide they are.
+//! Two integer Gaussian distributions of one variance on one grid, by their tails: few terms, however wide they are.
 //!
 //! With distance d > 0 between the centres (reflect if it is negative), p(k) = e^(−k²/2v)/Z and q(k) = p(k − d). The privacy loss
 //! ln(p/q)(k) = (d² − 2kd)/2v falls in k, and exceeds ε exactly for k < d/2 − vε/d: for k ≤ m, an integer known exactly. So with the
@@ -98,7 +98,7 @@ impl DiscreteGaussianPair {
     /// ∫_{−∞}^k |f^(n)| / f(k) ≤ σ^(1−n) ∫_0^∞ H⁺_n(x+s) e^(−s²/2) ds ≤ σ·√(2π)·g_n with g_n = E[(x+√2·Z)ⁿ]/σⁿ, where
     /// g_{n+1} = (|k|/v)·g_n + (2n/v)·g_{n−1} (Stein). With 2ζ(2p) < 4, (2π)² > 39 and 4·√(2π) < 11, R is at most 11·σ·g_2p/39^p.
     ///
-    /// `None` where so many corrections do not make R small: the law is narrow.
+    /// `None` where this many corrections do not make R small: the distribution is narrow.
     fn corrected_integral(&self, from: &Rational, work: u32) -> Option<Interval> {
         let sigma = Interval::sqrt_of(&self.variance, work);
         let x = Interval::sqrt_of(&(from * from / &self.variance), work);
@@ -227,7 +227,7 @@ impl Direction for DiscreteGaussianPair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact_audit::{Lattice, Law, smallest_delta_at};
+    use crate::exact_audit::{Distribution, Lattice, smallest_delta_at};
 
     fn overlap(a: &Interval, b: &Interval) -> bool {
         a.lower() <= b.upper() && b.lower() <= a.upper()
@@ -290,12 +290,12 @@ mod tests {
         assert!(overlap(&sum, &integral) && !overlap(&sum, &wrong));
     }
 
-    /// Against the sum of the definition over a window, by the rule for any lattice law.
+    /// Against the sum of the definition over a window, by the rule for any lattice distribution.
     #[test]
     fn tails_agree_with_the_definition() {
         for (sigma, distance) in [(ratio(1, 3), 1), (ratio(5, 2), 3), (ratio(40, 1), 70)] {
-            let law = Lattice::discrete_gaussian(&(&sigma * &sigma)).expect("positive");
-            let (inner, outer) = (law.clone(), law.clone());
+            let distribution = Lattice::discrete_gaussian(&(&sigma * &sigma)).expect("positive");
+            let (inner, outer) = (distribution.clone(), distribution.clone());
             let custom = Lattice::custom(
                 move |k, bits| inner.mass(k, bits),
                 move |bits| outer.window(bits).expect("narrow"),
@@ -303,14 +303,14 @@ mod tests {
             let shift = ratio(distance, 1);
             for epsilon in [ratio(0, 1), ratio(1, 50), ratio(7, 2)] {
                 let tails = smallest_delta_at(
-                    &Law::from(law.clone()),
-                    &Law::from(law.clone().shifted(&shift)),
+                    &Distribution::from(distribution.clone()),
+                    &Distribution::from(distribution.clone().shifted(&shift)),
                     &epsilon,
                     96,
                 );
                 let terms = smallest_delta_at(
-                    &Law::from(custom.clone()),
-                    &Law::from(custom.clone().shifted(&shift)),
+                    &Distribution::from(custom.clone()),
+                    &Distribution::from(custom.clone().shifted(&shift)),
                     &epsilon,
                     96,
                 );

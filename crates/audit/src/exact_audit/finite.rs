@@ -1,4 +1,4 @@
-//! Laws with finitely many outcomes.
+//! Distributions with finitely many outcomes.
 
 use super::real::{from_zero, magnification, positive_part};
 use super::table::Table;
@@ -11,7 +11,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A common denominator of masses has at most so many bits.
+/// A common denominator of masses has at most this many bits.
 const DENOMINATOR_BITS: usize = 8192;
 
 type Recipe = Arc<dyn Fn(u32) -> Vec<Interval> + Send + Sync>;
@@ -77,11 +77,11 @@ fn least_common_multiple(a: &Natural, b: &Natural) -> Natural {
     a * Rational::from_parts(Integer::from(a.clone()), b.clone()).denominator()
 }
 
-/// A distribution over outcomes `0 .. outcomes()`. Two laws are compared index by index.
+/// A distribution over outcomes `0 .. outcomes()`. Two distributions are compared index by index.
 #[derive(Clone)]
 pub struct Finite {
     masses: Masses,
-    /// When masses are in proportion to e^exponent, the exponents: between laws with the same normalizing sum they tell ratios exactly.
+    /// When masses are in proportion to e^exponent, the exponents: between distributions with the same normalizing sum they tell ratios exactly.
     exponents: Option<Vec<Rational>>,
 }
 
@@ -165,7 +165,7 @@ impl Finite {
             reason: "there is no outcome",
         })?;
         let differences: Vec<Rational> = exponents.iter().map(|exponent| exponent - largest).collect();
-        let law = Self::from_computed_weights(exponents.len(), move |work| {
+        let distribution = Self::from_computed_weights(exponents.len(), move |work| {
             // Many are often alike, as in randomized response.
             let mut known: BTreeMap<&Rational, Interval> = BTreeMap::new();
             let mut weight = |exponent| {
@@ -178,7 +178,7 @@ impl Finite {
         })?;
         Ok(Self {
             exponents: Some(exponents.to_vec()),
-            ..law
+            ..distribution
         })
     }
 
@@ -188,11 +188,11 @@ impl Finite {
         outcomes: usize,
         recipe: impl Fn(u32) -> Vec<Interval> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let law = Self {
+        let distribution = Self {
             masses: Masses::Computed(outcomes, Arc::new(recipe)),
             exponents: None,
         };
-        let sample = law.enclose(128);
+        let sample = distribution.enclose(128);
         if sample.len() != outcomes {
             return Err(Error::DifferentOutcomes {
                 left: outcomes,
@@ -212,7 +212,7 @@ impl Finite {
                 reason: "the masses do not add up to 1",
             });
         }
-        Ok(law)
+        Ok(distribution)
     }
 
     /// How many outcomes there are.
@@ -258,7 +258,7 @@ impl Finite {
         }
     }
 
-    /// `times` independent releases seen together; none at all is the law of a constant.
+    /// `times` independent releases seen together; none at all is the distribution of a constant.
     pub fn power(&self, times: u32) -> Finite {
         let constant = Finite {
             masses: Masses::Exact(Shares::constant()),
@@ -290,10 +290,10 @@ impl Finite {
                 exponents: None,
             };
         }
-        let law = self.clone();
+        let distribution = self.clone();
         let recipe = move |bits: u32| {
             let mut merged = vec![Interval::from_integer(0, bits); outcomes];
-            for (mass, &outcome) in law.enclose(bits).iter().zip(&target) {
+            for (mass, &outcome) in distribution.enclose(bits).iter().zip(&target) {
                 merged[outcome] = merged[outcome].add(mass);
             }
             merged
@@ -318,7 +318,7 @@ pub(crate) struct FinitePair<'a> {
     kept: RefCell<Option<Rc<Table>>>,
     /// ln(p/q) of each outcome, where it is known exactly.
     losses: Option<Vec<Rational>>,
-    /// Both laws over one denominator, where they are rational.
+    /// Both distributions over one denominator, where they are rational.
     shares: Option<SharedPair>,
 }
 
@@ -380,7 +380,7 @@ impl SharedPair {
     }
 }
 
-/// When the exponents of two laws are the same numbers in another order, their normalizing sums are equal and cancel: ln(p/q) is
+/// When the exponents of two distributions are the same numbers in another order, their normalizing sums are equal and cancel: ln(p/q) is
 /// the difference of the exponents, a rational.
 fn exact_losses(p: &Finite, q: &Finite) -> Option<Vec<Rational>> {
     let (p, q) = (p.exponents.as_ref()?, q.exponents.as_ref()?);
@@ -505,7 +505,7 @@ impl Direction for FinitePair<'_> {
             return Ok(Supremum::Bounded(shares.supremum(bits)));
         }
         if let Some(losses) = &self.losses {
-            // They come in both signs or are all zero, since both laws add up to one.
+            // They come in both signs or are all zero, since both distributions add up to one.
             let loss = losses.iter().max().cloned().unwrap_or_default();
             return Ok(Supremum::Bounded(Interval::from_rational(&loss, bits)));
         }

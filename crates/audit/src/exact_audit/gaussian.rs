@@ -40,7 +40,7 @@ impl<'a> GaussianPair<'a> {
 
     /// Equal variances, distance D > 0, μ = D/σ. By symmetry let P be above Q: the privacy loss of y drawn from P is
     /// N(μ²/2, μ²), and from Q it is N(−μ²/2, μ²). S = {loss > ε}, so
-    /// δ = P(S) − e^ε Q(S) = Φ(a) − e^ε Φ(−b) with a = μ/2 − ε/μ, b = μ/2 + ε/μ   (Balle and Wang 2018, Theorem 8).
+    /// δ = P(S) − e^ε Q(S) = Φ(a) − e^ε Φ(−b) with a = μ/2 − ε/μ, b = μ/2 + ε/μ   (Balle and Wang 2018).
     ///
     /// As b² − a² = 2ε, e^ε φ(b) = φ(a): with M = (1 − Φ)/φ, δ = Φ(a) − φ(a)·M(b), and Φ(a) = φ(a)·M(−a). No e^ε is left in
     /// it that would magnify round-off.

@@ -1,4 +1,4 @@
-//! Two discrete Laplace laws on one grid, in closed form: no sum, so no limit on how wide they are.
+//! Two discrete Laplace distributions on one grid, in closed form: no sum, so no limit on how wide they are.
 //!
 //! With distance d ≥ 0 between the centres (reflect if it is negative: P is symmetric about its centre),
 //! p(k) = c_s e^(−|k|/s) and q(k) = c_t e^(−|k−d|/t). Between the kinks at 0 and d both are a constant times e^(slope·k),
@@ -140,7 +140,7 @@ impl Direction for LaplacePair {
         if self.p_scale == self.q_scale && Rational::from(self.distance.clone()) <= epsilon * &self.q_scale {
             return Ok(Interval::from_integer(0, bits));
         }
-        // A wide law has small masses: keep their bits.
+        // A wide distribution has small masses: keep their bits.
         let widest = (&self.p_scale).max(&self.q_scale);
         let work = bits + 32 + 4 * exact::floor_log2(&(widest + Rational::ONE)).unsigned_abs();
         let (one, zero) = (Rational::ONE, Rational::ZERO);

@@ -1,4 +1,4 @@
-//! Sums over discrete Laplace noise, for laws of mechanisms that compare noisy numbers.
+//! Sums over discrete Laplace noise, for distributions of mechanisms that compare noisy numbers.
 
 use exact::{Integer, Interval, Rational, ratio};
 

@@ -1,4 +1,4 @@
-//! Laws on a grid of numbers, with certified tails.
+//! Distributions on a grid of numbers, with certified tails.
 
 use super::discrete_gaussian::DiscreteGaussianPair;
 use super::laplace_pair::LaplacePair;
@@ -13,7 +13,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The indices that carry all but a little of a law's mass.
+/// The indices that carry all but a little of a distribution's mass.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// The first index inside.
@@ -41,9 +41,9 @@ enum Shape {
     },
 }
 
-/// The law of `offset + spacing · K` for a random integer K.
+/// The distribution of `offset + spacing · K` for a random integer K.
 ///
-/// The offset is a rational of its own so that a real sum plus integer noise can be described: two such laws may
+/// The offset is a rational of its own so that a real sum plus integer noise can be described: two such distributions may
 /// have no output in common.
 #[derive(Clone)]
 pub struct Lattice {
@@ -81,7 +81,7 @@ impl Lattice {
         }))
     }
 
-    /// Any law on the integers: `mass(k, bits)` encloses P(k); `window(bits)` names indices that carry all but about
+    /// Any distribution on the integers: `mass(k, bits)` encloses P(k); `window(bits)` names indices that carry all but about
     /// 2^-bits of the mass. Both are the caller's word.
     pub fn custom(
         mass: impl Fn(i64, u32) -> Interval + Send + Sync + 'static,
@@ -158,7 +158,7 @@ impl fmt::Debug for Lattice {
     }
 }
 
-/// The rule for two grids: none in common, the rules for two Laplace laws and for two equal Gaussian ones, or term by term.
+/// The rule for two grids: none in common, the rules for two Laplace distributions and for two equal Gaussian ones, or term by term.
 pub(super) fn direction<'a>(p: &'a Lattice, q: &'a Lattice) -> Box<dyn Direction + 'a> {
     // Two points coincide iff offset_p − offset_q = spacing_q·j − spacing_p·i for integers i, j. Such combinations
     // are exactly the multiples of gcd(spacing_p, spacing_q) = spacing_p / numerator(spacing_p/spacing_q).
@@ -188,7 +188,7 @@ pub(super) fn direction<'a>(p: &'a Lattice, q: &'a Lattice) -> Box<dyn Direction
     })
 }
 
-/// Two lattice laws, term by term inside a window.
+/// Two lattice distributions, term by term inside a window.
 struct LatticePair<'a> {
     p: &'a Lattice,
     q: &'a Lattice,
@@ -258,7 +258,7 @@ impl Direction for LatticePair<'_> {
             let theirs = self.partner(index).map(|other| self.q.mass(other, bits));
             match theirs {
                 Some(mass) if *mass.lo() > Integer::ZERO => {}
-                // Not told apart from zero: it may count or not.
+                // Not distinguished from zero: it may count or not.
                 Some(mass) if *mass.hi() > Integer::ZERO => {
                     sum = sum.add(&super::real::from_zero(&self.p.mass(index, bits)));
                 }

@@ -24,7 +24,7 @@ pub struct Piece {
 
 impl Piece {
     /// ∫ over [from, to] inside the piece: (e^(αv+β) − e^(αu+β))·c/α, or c·e^β·(v−u) when α = 0. An infinite end
-    /// contributes 0, because an infinite piece falls off (checked when the law is made).
+    /// contributes 0, because an infinite piece falls off (checked when the distribution is made).
     fn integral(
         &self,
         extra: &Rational,
@@ -181,7 +181,7 @@ fn adds_up_to_one(pieces: &[Piece]) -> bool {
         .is_some_and(|total| total.contains(&Rational::ONE))
 }
 
-/// A cell between neighbouring break points of either law, where P has density.
+/// A cell between neighbouring break points of either distribution, where P has density.
 struct Cell<'a> {
     left: Option<Rational>,
     right: Option<Rational>,

@@ -1,7 +1,7 @@
 //! The two questions, and the precision they need.
 
-use super::law::direction;
-use super::{Direction, Gap, Law, Supremum};
+use super::distribution::direction;
+use super::{Direction, Distribution, Gap, Supremum};
 use crate::Error;
 use exact::{Interval, Rational, power_of_two};
 use std::cell::OnceCell;
@@ -34,7 +34,7 @@ pub enum Answer {
 ///
 /// The interval is narrower than 1e-12, and than a millionth of δ when δ is above 1e-77, unless 2048 bits do not
 /// suffice for that.
-pub fn smallest_delta(p: &Law, q: &Law, epsilon: &Rational) -> Result<Interval, Error> {
+pub fn smallest_delta(p: &Distribution, q: &Distribution, epsilon: &Rational) -> Result<Interval, Error> {
     let mut bits = START;
     loop {
         let delta = smallest_delta_at(p, q, epsilon, bits)?;
@@ -52,7 +52,12 @@ fn sharp(delta: &Interval) -> bool {
 }
 
 /// The same, computed once with about `bits` bits whatever the width.
-pub fn smallest_delta_at(p: &Law, q: &Law, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
+pub fn smallest_delta_at(
+    p: &Distribution,
+    q: &Distribution,
+    epsilon: &Rational,
+    bits: u32,
+) -> Result<Interval, Error> {
     if *epsilon < Rational::ZERO {
         return Err(Error::NegativeEpsilon);
     }
@@ -106,7 +111,7 @@ impl<'a> Asked<'a> {
 }
 
 /// The smallest ε for which (ε, δ) holds in both directions, or that there is none.
-pub fn smallest_epsilon(p: &Law, q: &Law, delta: &Rational) -> Result<Answer, Error> {
+pub fn smallest_epsilon(p: &Distribution, q: &Distribution, delta: &Rational) -> Result<Answer, Error> {
     if *delta < Rational::ZERO || *delta > Rational::ONE {
         return Err(Error::DeltaOutOfRange);
     }
@@ -127,7 +132,12 @@ pub fn smallest_epsilon(p: &Law, q: &Law, delta: &Rational) -> Result<Answer, Er
 }
 
 /// Whether (ε, δ) holds in both directions: a theorem either way, or [`Error::Undecided`].
-pub fn satisfies(p: &Law, q: &Law, epsilon: &Rational, delta: &Rational) -> Result<bool, Error> {
+pub fn satisfies(
+    p: &Distribution,
+    q: &Distribution,
+    epsilon: &Rational,
+    delta: &Rational,
+) -> Result<bool, Error> {
     let needed = smallest_delta(p, q, epsilon)?;
     if needed.certainly_at_most(delta) {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! Masses and tails of the two built-in laws on the integers.
+//! Masses and tails of the two built-in distributions on the integers.
 
 use super::Window;
 use super::real::{from_zero, times};
@@ -72,7 +72,7 @@ pub(super) fn gaussian_normalizer(variance: &Rational, bits: u32) -> Interval {
 /// e^(−k²/2v)/Z for consecutive k, by t_{k+1} = t_k·r_k and r_{k+1} = r_k·e^(−1/v): one product a step. All factors are
 /// at most 1, so after n steps r is off by n units and t by n² at most: 2·log₂ n guard bits.
 pub(super) fn gaussian_masses(variance: &Rational, first: i64, last: i64, bits: u32) -> Vec<Interval> {
-    // Magnitudes from the nearest to zero to the farthest; the law is symmetric.
+    // Magnitudes from the nearest to zero to the farthest; the distribution is symmetric.
     let reach = first.unsigned_abs().max(last.unsigned_abs());
     let near = if first <= 0 && last >= 0 {
         0

@@ -3,7 +3,7 @@
 use super::real::{from_zero, positive_part};
 use exact::{Interval, Rational};
 
-/// Masses of both laws on the outcomes looked at, and a bound on P outside of them.
+/// Masses of both distributions on the outcomes looked at, and a bound on P outside of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) pairs: Vec<(Interval, Interval)>,

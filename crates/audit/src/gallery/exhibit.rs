@@ -33,9 +33,9 @@ pub struct Exhibit {
 enum Neighbours {
     /// Exactly one pair.
     One(&'static [i64], &'static [i64]),
-    /// So many entries, one of which moves by one.
+    /// This many entries, one of which moves by one.
     OneEntry(usize),
-    /// So many entries, each of which may move by one: the patterns of StatDP and DP-Sniper.
+    /// This many entries, each of which may move by one: the patterns of StatDP and DP-Sniper.
     EveryEntry(usize),
     /// The same, and a pair in which one entry is far ahead of the others.
     EveryEntryOrLeader(usize),
@@ -166,7 +166,7 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::One(&[0], &[1]),
         truth: Truth::Eightieths(8),
     },
-    // One entry moves by one, the others have the same law on both sides.
+    // One entry moves by one, the others have the same distribution on both sides.
     Exhibit {
         name: "histogram",
         what: "five counts of disjoint groups, each with Laplace noise of scale 10",

@@ -48,7 +48,7 @@ pub(super) struct SparseVector {
     pub(super) threshold_rate: Rate,
     /// Of the noise of each query, if it has any.
     pub(super) query_rate: Option<Rate>,
-    /// Stops after so many queries above the threshold.
+    /// Stops after this many queries above the threshold.
     pub(super) cutoff: Option<usize>,
     /// Draws the threshold's noise anew after each.
     pub(super) refresh: bool,
@@ -328,7 +328,7 @@ mod tests {
 
     /// Each answer of a sparse vector has the probability that the integral says: the sampler takes another way there. A fixed seed.
     #[test]
-    fn sparse_vectors_are_drawn_from_their_law() {
+    fn sparse_vectors_are_drawn_from_their_distribution() {
         for (threshold_rate, query_rate) in [(4, 2), (2, 6), (4, 4), (3, 7)] {
             let variant = SparseVector {
                 threshold_rate,

@@ -52,9 +52,9 @@ pub struct Outcome {
 
 /// Draws that choose half of all, where all are few.
 const FEW: u64 = 1 << 20;
-/// Where they are many, a test has so many times more draws.
+/// Where they are many, a test has this many times more draws.
 const MANY_TIMES: u64 = 5;
-/// And so many times more are what events are chosen for: a draw of a test is cheaper than one that chooses, and an event that is a little too rare costs less than one
+/// And this many times more are what events are chosen for: a draw of a test is cheaper than one that chooses, and an event that is a little too rare costs less than one
 /// that is too common.
 const CHOSEN_FOR: u64 = 10;
 /// Draws of a first rehearsal, and the parts of an allowance for longer ones.
@@ -159,7 +159,7 @@ impl Plan {
     }
 }
 
-/// A rehearsal: so many draws took so long.
+/// A rehearsal: this many draws took so long.
 #[derive(Clone, Copy, Debug)]
 struct Rehearsal {
     draws: u64,
@@ -196,7 +196,7 @@ struct Cost {
     counted: f64,
 }
 
-/// A row to learn from costs about as much as so many draws that are counted: between eight and thirty in the gallery. To find it from rehearsals would take times that are more exact than those of
+/// A row to learn from costs about as much as this many draws that are counted: between eight and thirty in the gallery. To find it from rehearsals would take times that are more exact than those of
 /// a machine that others use as well; half or twice of it makes a plan wrong by a third.
 const LEARNED_TIMES: f64 = 15.0;
 
@@ -239,7 +239,7 @@ mod tests {
     /// Costs that are known are found again from two rehearsals, and foretell a run that is far longer than both, also where learning costs half or twice of what is assumed. The mutant, seconds by the
     /// draw of the longer rehearsal, plans two thirds of what there is time for, or less.
     #[test]
-    fn costs_of_learning_and_counting_are_told_apart() {
+    fn costs_of_learning_and_counting_are_reported_apart() {
         let rehearsals = |truth: Cost| {
             [REHEARSING, 1 << 20, 1 << 22].map(|draws: u64| Rehearsal {
                 draws,

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::goodness::frequency_test;
 
-    /// The law of the layers, at places inside of them and in the tail, and a mutant that is off by a hundredth.
+    /// The distribution of the layers, at places inside of them and in the tail, and a mutant that is off by a hundredth.
     #[test]
     fn layers_are_exponential() {
         let (mut words, times) = (Seeded::new(4, 0), 4_000_000);

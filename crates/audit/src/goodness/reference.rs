@@ -1,7 +1,7 @@
 //! Distribution functions to test samplers against, by arithmetic that no sampler uses.
 //!
 //! Each is a float within 1e-12 of the true value, from certified enclosures. They are fast enough to be asked for every
-//! value of a large sample, however wide the law.
+//! value of a large sample, however wide the distribution.
 
 use super::normal::normal;
 use crate::exact_audit::Lattice;
@@ -62,10 +62,10 @@ pub fn discrete_laplace_cdf(scale: &Rational) -> impl Fn(i64) -> f64 + use<> {
 /// # Panics
 /// If the variance is not positive.
 pub fn discrete_gaussian_cdf(variance: &Rational) -> impl Fn(i64) -> f64 + use<> {
-    let law = Lattice::discrete_gaussian(variance).expect("variance must be positive");
+    let distribution = Lattice::discrete_gaussian(variance).expect("variance must be positive");
     let sigma = Interval::sqrt_of(variance, 96).to_f64_nearest();
     let table = if sigma < 1024.0 {
-        cumulative(&law)
+        cumulative(&distribution)
     } else {
         (0, Vec::new())
     };
@@ -84,10 +84,10 @@ pub fn discrete_gaussian_cdf(variance: &Rational) -> impl Fn(i64) -> f64 + use<>
     }
 }
 
-/// Running sums of a law over the window outside of which it has less than 2⁻⁵⁰, each the float nearest to a certified sum.
-fn cumulative(law: &Lattice) -> (i64, Vec<f64>) {
-    let window = law.window(64).expect("a window of moderate width");
-    let masses = law.masses(window.first, window.last, 96);
+/// Running sums of a distribution over the window outside of which it has less than 2⁻⁵⁰, each the float nearest to a certified sum.
+fn cumulative(distribution: &Lattice) -> (i64, Vec<f64>) {
+    let window = distribution.window(64).expect("a window of moderate width");
+    let masses = distribution.masses(window.first, window.last, 96);
     let mut sum = Interval::from_integer(0, 96);
     let sums = masses.iter().map(|mass| {
         sum = sum.add(mass);
@@ -115,12 +115,12 @@ mod tests {
     #[test]
     fn laplace_adds_up() {
         for scale in [ratio(1, 20), ratio(1, 2), ratio(3, 1), ratio(40, 1)] {
-            let law = Lattice::discrete_laplace(&scale).unwrap();
+            let distribution = Lattice::discrete_laplace(&scale).unwrap();
             let cdf = discrete_laplace_cdf(&scale);
-            let window = law.window(64).unwrap();
+            let window = distribution.window(64).unwrap();
             let mut sum = 0.0;
             for k in window.first..=window.last {
-                sum += law.mass(k, 96).to_f64_nearest();
+                sum += distribution.mass(k, 96).to_f64_nearest();
                 assert!((cdf(k) - sum).abs() < 1e-12, "{scale} {k}");
             }
             assert_eq!((cdf(i64::MIN), cdf(i64::MAX)), (0.0, 1.0));

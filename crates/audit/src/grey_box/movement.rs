@@ -204,7 +204,7 @@ impl Limits {
         }
     }
 
-    /// At most so many numbers, as far as they like.
+    /// At most this many numbers, as far as they like.
     pub fn coordinates(limit: u64) -> Self {
         Self {
             coordinates: Some(limit),

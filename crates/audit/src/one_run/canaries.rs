@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// Fewer could show next to nothing, and could not be told from coins that somebody set.
+/// Fewer could show next to nothing, and could not be derived from coins that somebody set.
 pub const FEWEST: usize = 40;
 /// More are hardly wanted: a million show an ε of 12.
 pub const MOST: usize = 1_000_000;
-/// A canary is so many words of so many random letters: 75 bits, so no two are alike, and no text has one by chance.
+/// A canary is this many words of this many random letters: 75 bits, so no two are alike, and no text has one by chance.
 const WORDS: usize = 4;
 const LETTERS: usize = 4;
 /// Coins so uneven are tossed by fair hands less than once in a billion times.
@@ -49,7 +49,7 @@ pub struct Planted {
     pub secrets: Secrets,
 }
 
-/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` gives so many uniform random bits as it is asked for.
+/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` gives this many uniform random bits as it is asked for.
 ///
 /// ```
 /// use audit::one_run::plant;
@@ -124,7 +124,7 @@ fn line(bits: &mut impl FnMut(u32) -> u64) -> String {
     words.join(" ")
 }
 
-/// A uniform number below `count`: so many bits as it has, drawn again where they are too large.
+/// A uniform number below `count`: this many bits as it has, drawn again where they are too large.
 fn below(count: u64, bits: &mut impl FnMut(u32) -> u64) -> u64 {
     let needed = u64::BITS - (count - 1).leading_zeros();
     loop {
@@ -301,20 +301,20 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("secrets.json");
-        let told = |secrets: &Secrets| {
+        let reported = |secrets: &Secrets| {
             let text = serde_json::to_string(secrets).expect("text");
             std::fs::write(&path, text).expect("written");
             Secrets::read(&path).err().expect("refused").to_string()
         };
         let mut equal = planted(5, None).secrets;
         equal.canaries.iter_mut().for_each(|canary| canary.inside = true);
-        assert!(told(&equal).contains("not fair"));
+        assert!(reported(&equal).contains("not fair"));
         let mut twice = planted(5, None).secrets;
         twice.canaries[3].line = twice.canaries[4].line.clone();
-        assert!(told(&twice).contains("the same line"));
+        assert!(reported(&twice).contains("the same line"));
         let mut few = planted(5, None).secrets;
         few.canaries.truncate(10);
-        assert!(told(&few).contains("between 40"));
+        assert!(reported(&few).contains("between 40"));
         std::fs::write(&path, "{\"text\": \"my pin is 3456\"}").expect("written");
         let error = Secrets::read(&path).err().expect("refused").to_string();
         assert!(error.contains("hint:") && !error.contains("3456"), "{error}");

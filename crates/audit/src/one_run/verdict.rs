@@ -12,7 +12,7 @@ use exact::to_f64_up;
 #[derive(Clone, Debug)]
 pub struct Tries {
     canaries: usize,
-    /// On each side: so many are said to be in, and as many to be out.
+    /// On each side: this many are said to be in, and as many to be out.
     sides: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Tries {
             Some(_) => {
                 return fail(
                     format!("--guesses must lie between 1 and {}", canaries / 2),
-                    "it counts guesses on each side: so many in, and as many out",
+                    "it counts guesses on each side: this many in, and as many out",
                 );
             }
         };

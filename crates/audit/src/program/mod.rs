@@ -31,12 +31,12 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Hears of each so many outputs that were read.
+/// Hears of each this many outputs that were read.
 pub type Watch<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// A longer line is not an answer.
 const LONGEST_LINE: u64 = 64 * 1024;
-/// Who watches hears every so many lines.
+/// Who watches hears every this many lines.
 const STRIDE: u64 = 1024;
 
 /// What to run, and how.
@@ -194,7 +194,7 @@ impl Drop for Running {
     }
 }
 
-/// Writes the input on so many lines. A program that stops reading is no error here.
+/// Writes the input on this many lines. A program that stops reading is no error here.
 fn feed(stdin: ChildStdin, text: &str, lines: u64) {
     let mut writer = BufWriter::with_capacity(1 << 16, stdin);
     for _ in 0..lines {

@@ -32,7 +32,7 @@ const COMPARED: usize = 4096;
 const RARE: usize = 64;
 
 impl<'a> Runner<'a> {
-    /// A program on these inputs, of which so many outputs are asked for at each start. `bits` are uniform random bits, independent of
+    /// A program on these inputs, of which this many outputs are asked for at each start. `bits` are uniform random bits, independent of
     /// every output; `watch` hears how many outputs were read.
     pub fn new(
         program: Program,
@@ -107,7 +107,7 @@ impl Rows {
     }
 
     /// Whether what came since `before` begins as the first start did, where that cannot be chance: the beginning of a start has at least
-    /// so many outputs that are not its most common one.
+    /// this many outputs that are not its most common one.
     fn repeats(&mut self, before: usize) -> bool {
         let from = if before == 0 { 0 } else { self.ends[before - 1] };
         let new: Vec<f64> = self.entries[from..].iter().take(COMPARED).copied().collect();

@@ -59,7 +59,7 @@ pub struct OwnerJoin {
     pub filter: Option<Expr>,
     /// What becomes of them.
     pub meeting: Meeting,
-    /// Of one owner at most so many rows of the left side are joined.
+    /// Of one owner at most this many rows of the left side are joined.
     pub most_left: u64,
     /// Likewise of the right side.
     pub most_right: u64,

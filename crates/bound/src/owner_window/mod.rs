@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Which rows of the partition a function looks at, from a row's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Frame {
-    /// From so many rows before it (`None`: from the first) to so many after it (`None`: to the last); negative ones lie on the other side.
+    /// From this many rows before it (`None`: from the first) to this many after it (`None`: to the last); negative ones lie on the other side.
     Rows(Option<i64>, Option<i64>),
     /// From the first to the last that is its equal in the query's order.
     UpToPeers,
@@ -41,7 +41,7 @@ pub enum WindowValue {
     Rank,
     /// The same without gaps.
     DenseRank,
-    /// The column so many rows earlier; later, if negative. NULL where there is none.
+    /// The column this many rows earlier; later, if negative. NULL where there is none.
     Lag(Column, i64),
     /// The column in the first row of the frame.
     First(Column, Frame),
@@ -122,7 +122,7 @@ pub struct OwnerWindow {
     pub order: Vec<Ordered>,
     /// What is computed, and what it is called.
     pub values: Vec<(WindowValue, String)>,
-    /// Of one owner at most so many rows are looked at; the others are left out.
+    /// Of one owner at most this many rows are looked at; the others are left out.
     pub most: u64,
 }
 

@@ -28,7 +28,7 @@ fn batch() -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// The rows in so many files, each in many parts that can be read on their own.
+/// The rows in this many files, each in many parts that can be read on their own.
 fn write(directory: &Path, files: usize) {
     let batch = batch();
     let rows = batch.num_rows().div_ceil(files);

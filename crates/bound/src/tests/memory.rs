@@ -39,7 +39,7 @@ fn batches(sorted: bool) -> Vec<Vec<RecordBatch>> {
     parts.collect()
 }
 
-/// A plan over these rows, within so many bytes.
+/// A plan over these rows, within this many bytes.
 async fn plan_within(limit: Option<usize>, form: Form) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
     let runtime = match limit {
         Some(bytes) => RuntimeEnvBuilder::new().with_memory_limit(bytes, 1.0),

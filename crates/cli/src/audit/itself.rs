@@ -9,8 +9,8 @@ use std::time::Instant;
 
 /// Audit every mechanism that Deniable ships, and show that the audit can fail
 ///
-/// Each mechanism is judged exactly, from its output law on neighbouring inputs; by drawing through a real account; and where programs are made of it, by
-/// recording what such a program asks and replaying it on a neighbour. Draws are also held against the law that was proved, so that the proof is about the code. Beside
+/// Each mechanism is judged exactly, from its output distribution on neighbouring inputs; by drawing through a real account; and where programs are made of it, by
+/// recording what such a program asks and replaying it on a neighbour. Draws are also held against the distribution that was proved, so that the proof is about the code. Beside
 /// each stands a mutant, with less noise than it claims or with a mistake, which must be refuted: a gate that cannot fail proves nothing.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

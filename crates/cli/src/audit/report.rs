@@ -320,13 +320,18 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use audit::report::{Claim, Laws, Verdict};
+    use audit::report::{Claim, Distributions, Verdict};
     use exact::{Rational, ratio};
 
     fn judged(scale: i64) -> Judgement {
-        let law = audit::exact_audit::Lattice::discrete_laplace(&ratio(scale, 2)).expect("a law");
-        let moved = law.clone().shifted(&Rational::ONE);
-        Judgement::exact(Claim::pure(Rational::ONE), &[Laws::new(["0", "1"], [law, moved])]).expect("judged")
+        let distribution =
+            audit::exact_audit::Lattice::discrete_laplace(&ratio(scale, 2)).expect("a distribution");
+        let moved = distribution.clone().shifted(&Rational::ONE);
+        Judgement::exact(
+            Claim::pure(Rational::ONE),
+            &[Distributions::new(["0", "1"], [distribution, moved])],
+        )
+        .expect("judged")
     }
 
     fn row(mistake: Option<&str>, judgement: Result<Judgement, Error>, is_right: bool) -> Row {

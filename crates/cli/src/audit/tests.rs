@@ -5,7 +5,7 @@ use super::parameters::{Kind, Parameters};
 use super::verify::{Question, answer, interval_words};
 use crate::terminal::CliError;
 use audit::document::{Claim, Format, Number, parse};
-use audit::exact_audit::Law;
+use audit::exact_audit::Distribution;
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 use exact::{Interval, Rational, ratio};
 use proptest::prelude::*;
@@ -130,8 +130,8 @@ fn the_same_mechanism_in_both_kinds_of_file() {
 #[test]
 fn rows_of_probabilities_and_densities_in_pieces() {
     let rows = "first = [\"1/2\", \"1/2\"]\nsecond = [\"1/4\", \"3/4\"]\n";
-    let pair = parse(rows, Format::Toml).expect("two laws");
-    assert!(matches!(pair.first, Law::Finite(_)));
+    let pair = parse(rows, Format::Toml).expect("two distributions");
+    assert!(matches!(pair.first, Distribution::Finite(_)));
     // ln 2 against ln 1.5.
     let text = answer(pair, Question::default()).expect("an answer").to_text();
     assert!(text.contains("between 0.69314718055"), "{text}");
@@ -141,7 +141,7 @@ fn rows_of_probabilities_and_densities_in_pieces() {
         "first": [{"right": 0, "coefficient": "1/2", "slope": 1}, {"left": 0, "coefficient": "1/2", "slope": -1}],
         "second": [{"right": 1, "coefficient": "1/2", "slope": 1, "intercept": -1},
                    {"left": 1, "coefficient": "1/2", "slope": -1, "intercept": 1}]}"#;
-    let pair = parse(pieces, Format::Json).expect("two laws");
+    let pair = parse(pieces, Format::Json).expect("two distributions");
     let text = answer(pair, Question::default()).expect("an answer").to_text();
     assert!(text.contains("δ = 0: 1\n"), "{text}");
 }

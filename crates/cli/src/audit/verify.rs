@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// Prove or refute a claim about output distributions that can be written down
 ///
-/// Two neighbouring inputs give two output laws. The answer is the smallest ε for a δ, and the smallest δ for an ε, as an
-/// interval that certainly contains it: a theorem about the two laws, not an estimate. Numbers are read exactly: 0.1 is one
+/// Two neighbouring inputs give two output distributions. The answer is the smallest ε for a δ, and the smallest δ for an ε, as an
+/// interval that certainly contains it: a theorem about the two distributions, not an estimate. Numbers are read exactly: 0.1 is one
 /// tenth, and 1/3 a third.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES.as_str())]

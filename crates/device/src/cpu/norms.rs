@@ -1,7 +1,7 @@
 //! Norms of examples' gradients from inner products, each with a bound on its error: see [`crate::rounding`] for the proof that none is too small. The number `unit` that kernels take is
 //! the largest relative error of one operation; a test plants 0 there.
 
-// Tiles are told by their place.
+// Tiles are reported by their place.
 #![allow(clippy::needless_range_loop)]
 
 use super::lanes::{LANES, sum, sum_pairs, vectorised};

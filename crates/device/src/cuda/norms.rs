@@ -31,7 +31,7 @@ fn depth_of_products<'a>(widths: impl Iterator<Item = usize> + Clone + 'a) -> us
     most + widths.map(|width| width.div_ceil(AT_ONCE)).sum::<usize>() + 20
 }
 
-/// What kernels are told of examples and steps.
+/// What kernels are reported of examples and steps.
 macro_rules! steps {
     ($sequences:expr, $($value:expr),* $(,)?) => {
         arguments![

@@ -44,7 +44,7 @@ fn one_person() -> Result<Sensitivity, Fault> {
     Ok(Sensitivity::vector(5, 1)?)
 }
 
-fn exact_law(scores: [i64; 5], epsilon: &Rational) -> Result<Finite, Fault> {
+fn exact_distribution(scores: [i64; 5], epsilon: &Rational) -> Result<Finite, Fault> {
     let exponents: Vec<Rational> = scores
         .iter()
         .map(|score| Rational::from(*score) * epsilon * ratio(1, 2))
@@ -54,7 +54,10 @@ fn exact_law(scores: [i64; 5], epsilon: &Rational) -> Result<Finite, Fault> {
 
 fn meeting() -> Result<Outcome, Fault> {
     let epsilon = Rational::ONE;
-    let (here, there) = (exact_law(FREE, &epsilon)?, exact_law(FREE_WITHOUT_ONE, &epsilon)?);
+    let (here, there) = (
+        exact_distribution(FREE, &epsilon)?,
+        exact_distribution(FREE_WITHOUT_ONE, &epsilon)?,
+    );
     let probabilities: Vec<f64> = here
         .enclose(96)
         .iter()
@@ -124,7 +127,7 @@ fn winners() -> Result<Outcome, Fault> {
     };
     let finding = auditor(100_000).audit(draw, &Feature::<i64>::standard())?;
     let private = finding.verdict(1.0, 0.0) == Verdict::Consistent;
-    // Drawn: the mechanism's own tests compare the two laws exactly.
+    // Drawn: the mechanism's own tests compare the two distributions exactly.
     let runs = 40_000;
     let (flipped, weighed) = (shortfall(&flip, runs)?, shortfall(&exponential, runs)?);
     // Shortfalls lie in [0, 7]: by Hoeffding each mean is within 0.12 of its expectation but for 1e-9.

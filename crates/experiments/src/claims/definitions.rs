@@ -4,7 +4,7 @@ use super::local::{FALSE_ALARM, auditor, count, person, plenty};
 use super::{Claim, Fault, Outcome};
 use accounting::{Delta, Epsilon, Neighbors, distance, what_it_means_for_one_person};
 use audit::black_box::{Feature, Side, Verdict};
-use audit::exact_audit::{Finite, Law, Piecewise, smallest_delta};
+use audit::exact_audit::{Distribution, Finite, Piecewise, smallest_delta};
 use exact::{Interval, Rational, parse_decimal, ratio};
 use mechanism::{Laplace, Sensitivity};
 use noise::Grid;
@@ -70,8 +70,8 @@ fn by_definition(p: &[Rational], q: &[Rational], epsilon: &Rational) -> Interval
     let worst = |p: &[Rational], q: &[Rational]| {
         (0u32..1 << p.len())
             .map(|event| {
-                let mass = |law: &[Rational]| {
-                    let inside = law
+                let mass = |distribution: &[Rational]| {
+                    let inside = distribution
                         .iter()
                         .enumerate()
                         .filter(|(index, _)| event >> index & 1 == 1);
@@ -88,7 +88,7 @@ fn by_definition(p: &[Rational], q: &[Rational], epsilon: &Rational) -> Interval
 fn smallest_delta_is_the_definition() -> Result<Outcome, Fault> {
     let p: Vec<Rational> = [10, 25, 5, 30, 20, 8, 2].map(|part| ratio(part, 100)).into();
     let q: Vec<Rational> = [20, 15, 5, 10, 35, 5, 10].map(|part| ratio(part, 100)).into();
-    let (here, there): (Law, Law) = (
+    let (here, there): (Distribution, Distribution) = (
         Finite::from_rationals(p.clone())?.into(),
         Finite::from_rationals(q.clone())?.into(),
     );

@@ -30,7 +30,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 fn widths() -> Result<Outcome, Fault> {
-    // On a grid of 1/1000 the discrete law is the continuous one up to 1e-7.
+    // On a grid of 1/1000 the discrete distribution is the continuous one up to 1e-7.
     let (scale, draws) = (1000.0, 2_000_000);
     let mut noise = vec![0i64; draws];
     DiscreteLaplace::new(&ratio(1000, 1))?.fill(&mut noise, &mut OsEntropy::new()?);
@@ -53,7 +53,7 @@ fn widths() -> Result<Outcome, Fault> {
 
 fn private() -> Result<Outcome, Fault> {
     let epsilon = Epsilon::parse("1")?;
-    // Scalar, exactly: the law keeps ε and not a twentieth less.
+    // Scalar, exactly: the distribution keeps ε and not a twentieth less.
     let here = Lattice::discrete_laplace(&ratio(1, 1))?;
     let there = here.clone().shifted(&ratio(1, 1));
     let (here, there) = (here.into(), there.into());

@@ -1,7 +1,7 @@
 //! V1 to V3: mechanisms of the section notes, answered by the exact verifier.
 
 use super::{Claim, Fault, Outcome};
-use audit::exact_audit::{Answer, Lattice, Law, Piecewise, smallest_epsilon};
+use audit::exact_audit::{Answer, Distribution, Lattice, Piecewise, smallest_epsilon};
 use exact::{Interval, Rational, ratio};
 
 pub(super) const CLAIMS: &[Claim] = &[
@@ -36,7 +36,11 @@ fn geometric_on_reals() -> Result<Outcome, Fault> {
     no_finite_epsilon(&here.into(), &there.into(), &Rational::ONE)
 }
 
-fn no_finite_epsilon(here: &Law, there: &Law, expected: &Rational) -> Result<Outcome, Fault> {
+fn no_finite_epsilon(
+    here: &Distribution,
+    there: &Distribution,
+    expected: &Rational,
+) -> Result<Outcome, Fault> {
     let wanted = format!("no finite ε; δ = {expected}");
     Ok(match smallest_epsilon(here, there, &Rational::ZERO)? {
         Answer::NoFinite { smallest_delta } => {

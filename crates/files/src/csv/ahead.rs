@@ -41,13 +41,13 @@ impl<'a> Ahead<'a> {
         self.input.fill_buf()
     }
 
-    /// So many of the bytes that `fill` gave were read.
+    /// This many of the bytes that `fill` gave were read.
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.input.consume(bytes);
     }
 
-    /// Whether what comes next, from inside of quotes, is the rest of a well-formed record that has so many fields from here on, where that is known.
+    /// Whether what comes next, from inside of quotes, is the rest of a well-formed record that has this many fields from here on, where that is known.
     ///
     /// No byte is scanned by more searches than a record has fields. Take two lines at whose ends a quote is open, and a search that passes through both. In
     /// the second line the quotes that the search sees stand in pairs, unless it leaves the field there. If they all stood in pairs, then a field that begins with

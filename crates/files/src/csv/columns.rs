@@ -6,7 +6,7 @@ use arrow_array::builder::StringViewBuilder;
 use std::borrow::Cow;
 use std::io::Result;
 
-/// A batch ends when its fields have so many bytes, so that one person's long fields take no more memory than other people's short ones.
+/// A batch ends when its fields have this many bytes, so that one person's long fields take no more memory than other people's short ones.
 const MOST_BYTES: usize = 16 << 20;
 
 /// What the values of a column are made of.
@@ -54,7 +54,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The next rows, at most so many and of not much more than 16 MiB, and how many they are; `None` at the end. A field that is missing is NULL.
+    /// The next rows, at most this many and of not much more than 16 MiB, and how many they are; `None` at the end. A field that is missing is NULL.
     pub fn batch(&mut self, most: usize) -> Result<Option<(Vec<StringViewArray>, usize)>> {
         let mut builders: Vec<_> = self
             .columns

@@ -44,7 +44,7 @@ impl Format {
     }
 }
 
-/// What bytes of 128 and above mean. Below, each encoding is ASCII: that is what records and fields are told apart by.
+/// What bytes of 128 and above mean. Below, each encoding is ASCII: that is what records and fields are distinguished by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8. A field that is not is absent.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_cannot_be_told_apart_are_none() {
+    fn formats_that_cannot_be_reported_apart_are_none() {
         let with = |delimiter, quote| Format {
             delimiter,
             quote,

@@ -62,7 +62,7 @@ enum State {
 pub struct Records<'a> {
     input: Ahead<'a>,
     format: Format,
-    /// Fields beyond this many are dropped, and a record that spans lines has so many.
+    /// Fields beyond this many are dropped, and a record that spans lines has this many.
     most: Option<usize>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// From now on, fields beyond this many, which is how many the header has, are dropped, and only records that have so many span lines.
+    /// From now on, fields beyond this many, which is how many the header has, are dropped, and only records that have this many span lines.
     pub fn limit(&mut self, fields: usize) {
         self.most = Some(fields);
     }

@@ -90,7 +90,7 @@ impl Mistake {
     /// What is wrong, after its line and whatever it is within.
     pub fn message(&self) -> String {
         let line = self.place.as_ref().map(|place| format!("line {}", place.line));
-        self.told(line)
+        self.reported(line)
     }
 
     /// The same with the keys that lead there.
@@ -102,17 +102,17 @@ impl Mistake {
                 format!("line {}, {}", place.line, place.path)
             }
         });
-        self.told(place)
+        self.reported(place)
     }
 
-    fn told(&self, place: Option<String>) -> String {
+    fn reported(&self, place: Option<String>) -> String {
         let before = self.within.iter().rev().map(String::as_str);
         let parts = before.chain(place.as_deref()).chain([self.what.as_str()]);
-        let told = parts.collect::<Vec<_>>().join(": ");
+        let reported = parts.collect::<Vec<_>>().join(": ");
         match (&self.file, self.place.is_some() && self.within.is_empty()) {
-            (None, _) => told,
-            (Some(file), true) => format!("`{file}`, {told}"),
-            (Some(file), false) => format!("`{file}`: {told}"),
+            (None, _) => reported,
+            (Some(file), true) => format!("`{file}`, {reported}"),
+            (Some(file), false) => format!("`{file}`: {reported}"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Documents that people write by hand: a plan, a published table, a catalog. TOML in which every value knows its line, and JSON.
 //!
-//! A mistake is told by its place and never by what is written there: the file may be the wrong one, and full of data.
+//! A mistake is reported by its place and never by what is written there: the file may be the wrong one, and full of data.
 //!
 //! ```
 //! use files::document::{Document, Mistake};
@@ -43,7 +43,7 @@ pub struct Advice<'a> {
     pub too_large: &'a str,
 }
 
-/// The text of a file of at most so many bytes.
+/// The text of a file of at most this many bytes.
 ///
 /// ```
 /// let advice = files::document::Advice { unreadable: "name a text file", too_large: "describe less" };

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_told_with_the_nearest_one() {
+    fn an_unknown_key_is_reported_with_the_nearest_one() {
         let document = Document::parse("sise = 3\n").unwrap();
         let mut root = document.root();
         let missing = root.need("size", "write size = 3").unwrap_err();
@@ -343,7 +343,7 @@ mod tests {
             "SECRET = 1",
             "\"ada, 36, secret\" = 1",
         ] {
-            let told = match Document::parse(text) {
+            let reported = match Document::parse(text) {
                 Err(mistake) => mistake.to_string(),
                 Ok(document) => {
                     let mut root = document.root();
@@ -351,10 +351,10 @@ mod tests {
                     root.finish().unwrap_err().to_string()
                 }
             };
-            assert!(!told.to_lowercase().contains("secret"), "{told}");
+            assert!(!reported.to_lowercase().contains("secret"), "{reported}");
             assert!(
-                told.starts_with("line 1: ") && told.contains("\nhint: "),
-                "{told}"
+                reported.starts_with("line 1: ") && reported.contains("\nhint: "),
+                "{reported}"
             );
         }
     }

@@ -30,9 +30,9 @@ pub fn from_json<T: DeserializeOwned>(text: &str, hint: &str) -> Result<T, Mista
     serde_json::from_str(text).map_err(|error| {
         let what = match error.classify() {
             Category::Data => {
-                let told = error.to_string();
+                let reported = error.to_string();
                 let place = format!(" at line {} column {}", error.line(), error.column());
-                expected(told.strip_suffix(&place).unwrap_or(&told))
+                expected(reported.strip_suffix(&place).unwrap_or(&reported))
             }
             Category::Eof => "this is not JSON: it ends too early".to_owned(),
             Category::Syntax | Category::Io => "this is not JSON".to_owned(),

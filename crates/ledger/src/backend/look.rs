@@ -1,4 +1,4 @@
-//! What a file is, told without changing it.
+//! What a file is, reported without changing it.
 //!
 //! Merely opening a SQLite file may write to it: a ledger has a write-ahead log, and a file is switched to one when it is opened for good. A file that is
 //! somebody else's must stay as it is, to the byte, and without a log beside it. So a file is looked at first, as one that nobody writes to

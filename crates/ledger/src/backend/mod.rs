@@ -111,7 +111,7 @@ mod statement {
 
 /// A number as databases keep it.
 fn stored(number: u64) -> Result<i64, Error> {
-    i64::try_from(number).map_err(|_| Error::broken(number, "no ledger has so many entries"))
+    i64::try_from(number).map_err(|_| Error::broken(number, "no ledger has this many entries"))
 }
 
 /// A number as it was kept; one that was never kept is that of no entry.

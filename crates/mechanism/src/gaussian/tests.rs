@@ -4,7 +4,7 @@ use crate::trial::person;
 use crate::{Account, MemoryLedger, Sensitive};
 use accounting::{Budget, Neighbors, epsilon_of_discrete_gaussian};
 use audit::black_box::Verdict;
-use audit::exact_audit::{self, Finite, Lattice, Law, satisfies};
+use audit::exact_audit::{self, Distribution, Finite, Lattice, satisfies};
 use exact::{Integer, parse_decimal};
 
 fn epsilon(text: &str) -> Epsilon {
@@ -19,16 +19,16 @@ fn scalar(step: i64) -> Sensitivity {
     Sensitivity::scalar(step).unwrap()
 }
 
-fn continuous(mean: i64, variance: &Rational) -> Law {
+fn continuous(mean: i64, variance: &Rational) -> Distribution {
     exact_audit::Gaussian::new(&Rational::from(mean), variance)
         .unwrap()
         .into()
 }
 
 /// The continuous noise around `mean`, rounded; all beyond ±`end` as one outcome each.
-fn rounded(mean: i64, deviation: &Rational, end: i64) -> Law {
+fn rounded(mean: i64, deviation: &Rational, end: i64) -> Distribution {
     let deviation = deviation.clone();
-    let law = Finite::from_recipe((2 * end + 1) as usize, move |bits| {
+    let distribution = Finite::from_recipe((2 * end + 1) as usize, move |bits| {
         // P[round(mean + Z) ≤ k] = Φ((k + ½ − mean)/σ).
         let work = bits + 8;
         let below = |k: i64| {
@@ -43,7 +43,7 @@ fn rounded(mean: i64, deviation: &Rational, end: i64) -> Law {
             .map(|pair| pair[1].sub(&pair[0]).max(&none).with_bits(bits))
             .collect()
     });
-    law.unwrap().into()
+    distribution.unwrap().into()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn audit_gaussian() {
         assert!(holds(classic.variance()) && holds(analytic.variance()));
         assert!(!holds(&(analytic.variance() * ratio(95 * 95, 10_000))));
     }
-    // The law that is drawn from, which is the continuous one rounded.
+    // The distribution that is drawn from, which is the continuous one rounded.
     let (e, d) = (ratio(1, 2), ratio(1, 100));
     let analytic = Gaussian::analytic(epsilon("0.5"), delta("0.01"), scalar(step), Grid::new(0)).unwrap();
     let deviation = smallest_multiplier(&epsilon("0.5"), &delta("0.01")).unwrap() * Rational::from(step);
@@ -94,8 +94,8 @@ fn audit_gaussian_on_integers() {
     assert_eq!(*discrete.variance(), ratio(9, 1));
     // Σ P[k]^α·Q[k]^(1−α) = e^((α−1)·D), where D is the Rényi divergence; it is exactly e^(α(α−1)ρ) where αΔ is an integer. What
     // is left out beyond ±40 is a Gaussian tail more than ten deviations out.
-    let law = Lattice::discrete_gaussian(discrete.variance()).unwrap();
-    let masses: Vec<Interval> = (-40 - step..=40).map(|k| law.mass(k, 400)).collect();
+    let distribution = Lattice::discrete_gaussian(discrete.variance()).unwrap();
+    let masses: Vec<Interval> = (-40 - step..=40).map(|k| distribution.mass(k, 400)).collect();
     for alpha in [2u32, 3] {
         let pairs = masses.iter().skip(step as usize).zip(&masses);
         let terms =
@@ -212,12 +212,12 @@ fn discrete_tails_are_no_heavier() {
         ratio(3, 1),
         ratio(100, 1),
     ] {
-        let law = Lattice::discrete_gaussian(&variance).unwrap();
+        let distribution = Lattice::discrete_gaussian(&variance).unwrap();
         let deviation = Interval::sqrt_of(&variance, 200);
         let mut tail = Interval::from_integer(1, 200);
         for m in 1..40i64 {
             // P[|X| ≥ m] against P[|Z| ≥ m − ½] = 2Φ(−(m−½)/σ).
-            let inner = law.mass(m - 1, 200);
+            let inner = distribution.mass(m - 1, 200);
             tail = tail.sub(&if m == 1 {
                 inner
             } else {

@@ -15,11 +15,11 @@ fn hash(hashing: &LocalHashing, seed: u128, answer: u32) -> u32 {
     sum % hashing.buckets()
 }
 
-/// The law of one report for each answer, over all seeds and buckets.
-fn laws(hashing: &LocalHashing) -> Vec<Vec<Rational>> {
+/// The distribution of one report for each answer, over all seeds and buckets.
+fn distributions(hashing: &LocalHashing) -> Vec<Vec<Rational>> {
     let response = hashing.response.frequencies();
     let seeds = Rational::from(hashing.seeds());
-    let law = |answer| {
+    let distribution = |answer| {
         let outcomes =
             (0..hashing.seeds()).flat_map(|seed| (0..hashing.buckets()).map(move |bucket| (seed, bucket)));
         let mass = |(seed, bucket)| match hash(hashing, seed, answer) == bucket {
@@ -28,7 +28,7 @@ fn laws(hashing: &LocalHashing) -> Vec<Vec<Rational>> {
         };
         outcomes.map(mass).collect()
     };
-    (0..hashing.answers()).map(law).collect()
+    (0..hashing.answers()).map(distribution).collect()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn audit_local_hashing() {
         let hashing = LocalHashing::new(epsilon(text), answers).unwrap();
         let claim = hashing.epsilon().as_rational();
         assert!(
-            judge(&laws(&hashing), claim, true),
+            judge(&distributions(&hashing), claim, true),
             "ε = {text}, {answers} answers"
         );
         let mutant = LocalHashing::new(
@@ -46,7 +46,10 @@ fn audit_local_hashing() {
             answers,
         )
         .unwrap();
-        assert!(!judge(&laws(&mutant), claim, false), "1.05 ε must be noticed");
+        assert!(
+            !judge(&distributions(&mutant), claim, false),
+            "1.05 ε must be noticed"
+        );
     }
 }
 
@@ -89,10 +92,13 @@ fn local_hashing_fits() {
         for report in &reports {
             counts[report.seed as usize * 4 + report.bucket as usize] += 1;
         }
-        let law = |of: &LocalHashing| -> Vec<f64> {
-            laws(of)[answer as usize].iter().map(to_f64_nearest).collect()
+        let distribution = |of: &LocalHashing| -> Vec<f64> {
+            distributions(of)[answer as usize]
+                .iter()
+                .map(to_f64_nearest)
+                .collect()
         };
-        categorical_test(&counts, &law(&hashing), SHARE).assert_consistent();
+        categorical_test(&counts, &distribution(&hashing), SHARE).assert_consistent();
         // What the estimate and its variance rest on: how often each answer is supported.
         let frequencies = hashing.frequencies();
         for (other, support) in hashing.supports(&reports).into_iter().enumerate() {

@@ -3,7 +3,7 @@ use crate::Sensitive;
 use crate::threshold::laplace_tail;
 use crate::trial::{account, person, sample};
 use audit::black_box::{Feature, Side, Verdict};
-use audit::exact_audit::{Finite, Law, satisfies};
+use audit::exact_audit::{Distribution, Finite, satisfies};
 use exact::{Integer, Interval, ratio};
 use noise::Grid;
 
@@ -30,7 +30,7 @@ fn tail(rate: &Rational, reach: i64, bits: u32) -> Interval {
 }
 
 /// No answer, answers below −8, each from there to 8 above the range, and beyond.
-fn law(mechanism: &ProposeTestRelease, threshold: i64, data: &[i64]) -> Law {
+fn distribution(mechanism: &ProposeTestRelease, threshold: i64, data: &[i64]) -> Distribution {
     let ordered = Ordered::new(Column::new(data.to_vec()), mechanism.bounds);
     let (distance, median) = (mechanism.distance(&ordered), ordered.median());
     let (first, last) = (-8, mechanism.bounds.upper() + 8);
@@ -50,7 +50,7 @@ fn law(mechanism: &ProposeTestRelease, threshold: i64, data: &[i64]) -> Law {
             .map(|mass| mass.with_bits(bits))
             .collect()
     };
-    Law::from(Finite::from_recipe((last - first + 4) as usize, recipe).unwrap())
+    Distribution::from(Finite::from_recipe((last - first + 4) as usize, recipe).unwrap())
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn propose_test_release_verified_exactly() {
         .collect();
     let holds = |threshold: i64, first: &[i64], second: &[i64]| {
         let (first, second) = (
-            law(&mechanism, threshold, first),
-            law(&mechanism, threshold, second),
+            distribution(&mechanism, threshold, first),
+            distribution(&mechanism, threshold, second),
         );
         satisfies(&first, &second, &Rational::ONE, &ratio(1, 100)).unwrap()
     };
@@ -79,10 +79,10 @@ fn propose_test_release_verified_exactly() {
     // when the medians are far apart, on a wide range.
     let wide = propose(400, 1, "0.01");
     let far = |threshold: i64| {
-        let law = |data: &[i64]| law(&wide, threshold, data);
+        let distribution = |data: &[i64]| distribution(&wide, threshold, data);
         satisfies(
-            &law(&[0, 0, 400]),
-            &law(&[0, 400, 400]),
+            &distribution(&[0, 0, 400]),
+            &distribution(&[0, 400, 400]),
             &Rational::ONE,
             &ratio(1, 100),
         )

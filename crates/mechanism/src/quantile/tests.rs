@@ -2,7 +2,7 @@ use super::*;
 use crate::trial::{account, person, sample};
 use crate::{Sensitive, column};
 use audit::black_box::{Feature, Side, Verdict};
-use audit::exact_audit::{Answer, Finite, Law as OutputLaw, smallest_epsilon};
+use audit::exact_audit::{Answer, Distribution as OutputDistribution, Finite, smallest_epsilon};
 use exact::power_of_two;
 use noise::Grid;
 
@@ -36,8 +36,9 @@ fn exponents(selector: &Selector, sorted: &[i64]) -> Vec<Rational> {
 }
 
 fn loss(selector: &Selector, first: &[i64], second: &[i64]) -> Interval {
-    let law = |data: &[i64]| OutputLaw::from(Finite::from_exponents(&exponents(selector, data)).unwrap());
-    match smallest_epsilon(&law(first), &law(second), &Rational::ZERO).unwrap() {
+    let distribution =
+        |data: &[i64]| OutputDistribution::from(Finite::from_exponents(&exponents(selector, data)).unwrap());
+    match smallest_epsilon(&distribution(first), &distribution(second), &Rational::ZERO).unwrap() {
         Answer::Finite(epsilon) => epsilon,
         Answer::NoFinite { .. } => unreachable!("every point is possible"),
     }
@@ -126,7 +127,7 @@ fn quantile_verified_exactly() {
     );
 }
 
-/// The cells are the law of the definition, taken together where the score is the same.
+/// The cells are the distribution of the definition, taken together where the score is the same.
 #[test]
 fn cells_follow_the_definition() {
     let fractions = [ratio(1, 2), ratio(1, 7), ratio(99, 100)];

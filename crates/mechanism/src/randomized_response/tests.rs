@@ -8,8 +8,8 @@ use exact::{parse_decimal, to_f64_nearest};
 use noise::Tape;
 use proptest::prelude::*;
 
-/// The law of one report for each answer, by the definition.
-fn laws(response: &RandomizedResponse) -> Vec<Vec<Rational>> {
+/// The distribution of one report for each answer, by the definition.
+fn distributions(response: &RandomizedResponse) -> Vec<Vec<Rational>> {
     let frequencies = response.frequencies();
     let mass = |answer, report| match answer == report {
         true => frequencies.true_support().clone(),
@@ -34,7 +34,7 @@ fn audit_randomized_response() {
     for text in ["0.25", "1/3", "0.001", "0.4999", "1e-6"] {
         let response = gamma(text);
         let claim = response.epsilon().as_rational();
-        assert!(judge(&laws(&response), claim, true), "γ = {text}");
+        assert!(judge(&distributions(&response), claim, true), "γ = {text}");
     }
     for (text, answers) in [
         ("1", 2),
@@ -47,12 +47,15 @@ fn audit_randomized_response() {
         let response = RandomizedResponse::new(epsilon(text), answers).unwrap();
         let claim = response.epsilon().as_rational();
         assert!(
-            judge(&laws(&response), claim, true),
+            judge(&distributions(&response), claim, true),
             "ε = {text}, {answers} answers"
         );
         let spent_more = Epsilon::exactly_or_up(&(claim * ratio(105, 100))).unwrap();
         let mutant = RandomizedResponse::new(spent_more, answers).unwrap();
-        assert!(!judge(&laws(&mutant), claim, false), "1.05 ε must be noticed");
+        assert!(
+            !judge(&distributions(&mutant), claim, false),
+            "1.05 ε must be noticed"
+        );
     }
 }
 
@@ -107,28 +110,31 @@ fn randomized_response_fits() {
     let mutant = RandomizedResponse::new(epsilon("1.05"), 4).unwrap();
     for answer in 0..4 {
         let counts = response.supports(&release(&response, vec![answer; 300_000]));
-        let law = |of: &RandomizedResponse| -> Vec<f64> {
-            laws(of)[answer as usize].iter().map(to_f64_nearest).collect()
+        let distribution = |of: &RandomizedResponse| -> Vec<f64> {
+            distributions(of)[answer as usize]
+                .iter()
+                .map(to_f64_nearest)
+                .collect()
         };
-        categorical_test(&counts, &law(&response), SHARE).assert_consistent();
-        categorical_test(&counts, &law(&mutant), SHARE).assert_rejected();
+        categorical_test(&counts, &distribution(&response), SHARE).assert_consistent();
+        categorical_test(&counts, &distribution(&mutant), SHARE).assert_rejected();
     }
 }
 
-/// The law of how many of the reports say "yes", by convolution.
-fn count_law(response: &RandomizedResponse, yes: u32, no: u32) -> Vec<Rational> {
-    let mut law = vec![Rational::ONE];
+/// The distribution of how many of the reports say "yes", by convolution.
+fn count_distribution(response: &RandomizedResponse, yes: u32, no: u32) -> Vec<Rational> {
+    let mut distribution = vec![Rational::ONE];
     let frequencies = response.frequencies();
     let coins = std::iter::repeat_n(frequencies.true_support(), yes as usize);
     for bias in coins.chain(std::iter::repeat_n(frequencies.false_support(), no as usize)) {
-        let mut next = vec![Rational::ZERO; law.len() + 1];
-        for (count, mass) in law.iter().enumerate() {
+        let mut next = vec![Rational::ZERO; distribution.len() + 1];
+        for (count, mass) in distribution.iter().enumerate() {
             next[count] += mass * (Rational::ONE - bias);
             next[count + 1] += mass * bias;
         }
-        law = next;
+        distribution = next;
     }
-    law
+    distribution
 }
 
 #[test]
@@ -136,7 +142,7 @@ fn estimates_have_the_stated_mean_and_variance() {
     let (yes, no, runs) = (10u32, 40u32, 20_000);
     let response = gamma("0.25");
     let frequencies = response.frequencies();
-    let law = count_law(&response, yes, no);
+    let distribution = count_distribution(&response, yes, no);
     // Exactly: the mean is the fraction, and the variance the formula's.
     let people = Rational::from(yes + no);
     let estimate = |count: usize| {
@@ -144,7 +150,8 @@ fn estimates_have_the_stated_mean_and_variance() {
             / (frequencies.true_support() - frequencies.false_support())
     };
     let mean = |value: &dyn Fn(usize) -> Rational| {
-        law.iter()
+        distribution
+            .iter()
             .enumerate()
             .fold(Rational::ZERO, |sum, (count, mass)| sum + mass * value(count))
     };
@@ -153,7 +160,7 @@ fn estimates_have_the_stated_mean_and_variance() {
     let spread = mean(&|count| (estimate(count) - &fraction) * (estimate(count) - &fraction));
     assert_eq!(spread, frequencies.variance(&fraction, 50).unwrap());
     assert!(spread <= frequencies.variance_at_most(50).unwrap());
-    // Statistically: the surveys that run have that law, and not that of a γ of 1.05 times as much.
+    // Statistically: the surveys that run have that distribution, and not that of a γ of 1.05 times as much.
     let answers: Vec<u32> = (0..runs)
         .flat_map(|_| (0..yes + no).map(|person| u32::from(person < yes)))
         .collect();
@@ -162,9 +169,9 @@ fn estimates_have_the_stated_mean_and_variance() {
         .chunks(50)
         .map(|survey| i64::from(survey.iter().sum::<u32>()))
         .collect();
-    let cdf = |law: &[Rational]| {
+    let cdf = |distribution: &[Rational]| {
         let mut sum = 0.0;
-        let sums: Vec<f64> = law
+        let sums: Vec<f64> = distribution
             .iter()
             .map(|mass| {
                 sum += to_f64_nearest(mass);
@@ -179,8 +186,13 @@ fn estimates_have_the_stated_mean_and_variance() {
             }
         }
     };
-    cdf_test(&counts, cdf(&law), SHARE).assert_consistent();
-    cdf_test(&counts, cdf(&count_law(&gamma("0.2625"), yes, no)), SHARE).assert_rejected();
+    cdf_test(&counts, cdf(&distribution), SHARE).assert_consistent();
+    cdf_test(
+        &counts,
+        cdf(&count_distribution(&gamma("0.2625"), yes, no)),
+        SHARE,
+    )
+    .assert_rejected();
 }
 
 #[test]

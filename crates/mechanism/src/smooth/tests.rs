@@ -2,7 +2,7 @@ use super::*;
 use crate::Sensitive;
 use crate::trial::{account, person, sample};
 use audit::black_box::{Feature, Side, Verdict};
-use audit::exact_audit::{Answer, Finite, Law, smallest_epsilon};
+use audit::exact_audit::{Answer, Distribution, Finite, smallest_epsilon};
 use noise::Grid;
 
 fn bounds(upper: i64) -> Bounds {
@@ -27,7 +27,7 @@ fn local(mechanism: &SmoothMedian) -> SmoothMedian {
 }
 
 /// P[answer ≤ v] = ½ + arctan((v + ½ − f)/s)/π, but for the ends, where answers are cut.
-fn law(mechanism: &SmoothMedian, data: &[i64]) -> Finite {
+fn distribution(mechanism: &SmoothMedian, data: &[i64]) -> Finite {
     let ordered = Ordered::new(Column::new(data.to_vec()), mechanism.bounds);
     let (scale, median, upper) = (
         mechanism.scale(&ordered),
@@ -57,7 +57,7 @@ fn law(mechanism: &SmoothMedian, data: &[i64]) -> Finite {
 }
 
 fn loss(mechanism: &SmoothMedian, first: &[i64], second: &[i64]) -> Interval {
-    let [first, second] = [first, second].map(|data| Law::from(law(mechanism, data)));
+    let [first, second] = [first, second].map(|data| Distribution::from(distribution(mechanism, data)));
     match smallest_epsilon(&first, &second, &Rational::ZERO).unwrap() {
         Answer::Finite(epsilon) => epsilon.with_bits(128),
         Answer::NoFinite { .. } => unreachable!("every answer is possible"),
@@ -171,7 +171,7 @@ fn audit_smooth_median() {
     };
     let found = find(&sixteenth, &first, &second, 1_200);
     assert_eq!(found.verdict(1.0, 0.0), Verdict::Refuted, "{found:?}");
-    // And the draws follow the law that was verified.
+    // And the draws follow the distribution that was verified.
     let mut account = account(Neighbors::ChangeOne);
     let draws: Vec<i64> = (0..1_200)
         .map(|_| {
@@ -182,7 +182,7 @@ fn audit_smooth_median() {
         })
         .collect();
     let cumulative = |mechanism: &SmoothMedian| {
-        let masses: Vec<f64> = law(mechanism, &first)
+        let masses: Vec<f64> = distribution(mechanism, &first)
             .enclose(64)
             .iter()
             .map(Interval::to_f64_nearest)

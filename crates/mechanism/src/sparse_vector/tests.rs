@@ -41,7 +41,7 @@ fn transcripts(queries: usize, positives: u32) -> Vec<Vec<bool>> {
 }
 
 /// Σ_z P[ρ=z]·Π P[answerᵢ | z], for every sequence of answers.
-fn law(mechanism: &AboveThreshold, queries: &[i64]) -> Finite {
+fn distribution(mechanism: &AboveThreshold, queries: &[i64]) -> Finite {
     let answers = transcripts(queries.len(), mechanism.positives);
     let (first, second) = mechanism.scales();
     let (first, second) = (first.clone(), second.clone());
@@ -88,20 +88,32 @@ fn audit_above_threshold() {
     let (queries, neighbour) = (vec![0, 1, 0, 1, 0, 1], vec![1, 0, 1, 0, 1, 0]);
     for positives in [1, 3] {
         let right = mechanism("1", positives, 1);
-        assert!(keeps(&law(&right, &queries), &law(&right, &neighbour), &one));
+        assert!(keeps(
+            &distribution(&right, &queries),
+            &distribution(&right, &neighbour),
+            &one
+        ));
         let right = right.monotone();
         let above: Vec<i64> = queries.iter().map(|query| query + 1).collect();
-        assert!(keeps(&law(&right, &queries), &law(&right, &above), &one));
-        assert!(keeps(&law(&right, &queries), &law(&right, &[1; 6]), &one));
+        assert!(keeps(
+            &distribution(&right, &queries),
+            &distribution(&right, &above),
+            &one
+        ));
+        assert!(keeps(
+            &distribution(&right, &queries),
+            &distribution(&right, &[1; 6]),
+            &one
+        ));
     }
     let wrong = ignoring_c("1", 3);
-    assert!(loss(&law(&wrong, &queries), &law(&wrong, &neighbour)).lower() > ratio(13, 10));
+    assert!(loss(&distribution(&wrong, &queries), &distribution(&wrong, &neighbour)).lower() > ratio(13, 10));
     // No noise on the threshold: each negative answer costs as well, without end.
     let wrong = AboveThreshold {
         threshold_noise: WideLaplace::new(ratio(1, 100)).unwrap(),
         ..mechanism("1", 1, 1)
     };
-    assert!(loss(&law(&wrong, &[0; 6]), &law(&wrong, &[1; 6])).lower() > ratio(13, 10));
+    assert!(loss(&distribution(&wrong, &[0; 6]), &distribution(&wrong, &[1; 6])).lower() > ratio(13, 10));
 
     let (queries, neighbour) = ([0, 1].repeat(20), [1, 0].repeat(20));
     let find = |mechanism: &AboveThreshold| {
@@ -129,19 +141,19 @@ proptest! {
         let together: Vec<i64> =
             pairs.iter().map(|(query, by)| query + if rises { by.abs() } else { -by.abs() }).collect();
         let plain = mechanism("3", positives, 2);
-        prop_assert!(keeps(&law(&plain, &queries), &law(&plain, &anyhow), &ratio(3, 1)));
+        prop_assert!(keeps(&distribution(&plain, &queries), &distribution(&plain, &anyhow), &ratio(3, 1)));
         let monotone = plain.monotone();
-        prop_assert!(keeps(&law(&monotone, &queries), &law(&monotone, &together), &ratio(3, 1)));
+        prop_assert!(keeps(&distribution(&monotone, &queries), &distribution(&monotone, &together), &ratio(3, 1)));
     }
 }
 
 /// What is drawn is what the exact audit judged.
 #[test]
-fn draws_follow_the_law() {
+fn draws_follow_the_distribution() {
     let watch = mechanism("4", 2, 1);
     let queries = vec![0, 1, -1, 2];
     let answers = transcripts(4, 2);
-    let masses = law(&watch, &queries).enclose(128);
+    let masses = distribution(&watch, &queries).enclose(128);
     let trials = 60_000;
     let mut account = account(Neighbors::AddRemove);
     let mut seen = vec![0u64; answers.len()];

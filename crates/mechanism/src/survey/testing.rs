@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Account, Mechanism, MemoryLedger};
 use accounting::{Budget, Neighbors};
-use audit::exact_audit::{Answer, Finite, Law, smallest_epsilon};
+use audit::exact_audit::{Answer, Distribution, Finite, smallest_epsilon};
 
 pub(crate) const FALSE_ALARM: f64 = 1e-9;
 
@@ -29,19 +29,25 @@ pub(crate) fn release<M: Mechanism<Vec<u32>>>(mechanism: &M, answers: Vec<u32>) 
         .into_value()
 }
 
-/// Holds the laws of one report, one law for each answer, to a claim: ε is as claimed within 1e-12, and never above.
+/// Holds the distributions of one report, one distribution for each answer, to a claim: ε is as claimed within 1e-12, and never above.
 ///
 /// Returns whether every likelihood ratio is certainly at most e^claim.
-pub(crate) fn judge(laws: &[Vec<Rational>], claim: &Rational, tight: bool) -> bool {
-    let laws: Vec<(&Vec<Rational>, Law)> = laws
+pub(crate) fn judge(distributions: &[Vec<Rational>], claim: &Rational, tight: bool) -> bool {
+    let distributions: Vec<(&Vec<Rational>, Distribution)> = distributions
         .iter()
-        .map(|law| (law, Finite::from_rationals(law.clone()).unwrap().into()))
+        .map(|distribution| {
+            (
+                distribution,
+                Finite::from_rationals(distribution.clone()).unwrap().into(),
+            )
+        })
         .collect();
     let limit = Interval::exp_of(claim, 600);
     let (mut largest, mut within) = (Rational::ZERO, true);
-    for (first, first_law) in &laws {
-        for (second, second_law) in &laws {
-            let Answer::Finite(needed) = smallest_epsilon(first_law, second_law, &Rational::ZERO).unwrap()
+    for (first, first_distribution) in &distributions {
+        for (second, second_distribution) in &distributions {
+            let Answer::Finite(needed) =
+                smallest_epsilon(first_distribution, second_distribution, &Rational::ZERO).unwrap()
             else {
                 panic!("an outcome that only one answer can have");
             };

@@ -16,7 +16,7 @@ use noise::RoundedGaussian;
 /// A₀ comes out with probability q = 1−(1−p)^j ≤ δ₂ by the choice of τ, where p = P[1+round(Z) ≥ τ] = 1 − Φ((τ−3/2)/σ).
 /// With y and w as there, w ≤ min(1, e^ε·y + δ₁) and y ≤ e^ε·w + δ₁: P[M(x') ∈ S] ≤ (1−q)·y + q ≤ e^ε·P[M(x) ∈ S] + δ₁ + q. The other way,
 /// e^ε·P[M(x') ∈ S] + δ₁ + q ≥ (1−q)·(e^ε·y + δ₁) + q ≥ (1−q)·w + q ≥ w = P[M(x) ∈ S].
-/// Source: Balle and Wang 2018, Theorem 8, for the noise; Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo and Gipson 2020 for the threshold. Assumes: exact sampler; multiplier and τ from certified intervals.
+/// Source: Balle and Wang 2018, for the noise; Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo and Gipson 2020 for the threshold. Assumes: exact sampler; multiplier and τ from certified intervals.
 /// Audited by: `audit_gaussian_threshold` (false alarm 1e-9, rejects τ lowered by 3 and half the noise).
 #[derive(Clone, Debug)]
 pub struct GaussianThreshold {

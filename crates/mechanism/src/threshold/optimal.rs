@@ -4,7 +4,7 @@ use accounting::{Delta, Epsilon, Event, Promise};
 use exact::{Integer, Interval, Rational, floor_log2};
 use noise::{Entropy, UniformReal};
 
-/// A group of so many units is always kept; where it takes more, ε is too small for a table.
+/// A group of this many units is always kept; where it takes more, ε is too small for a table.
 const LONGEST: usize = 1 << 18;
 /// Precision of the table: the 64 bits of a first comparison, with room.
 const TABLE_BITS: u32 = 80;
@@ -25,14 +25,14 @@ const LARGEST_RATE: u32 = 1024;
 /// 1−π_n ≤ e·(1−π_{n+1}) + d, which is π_{n+1} ≤ 1 − (1−π_n−d)/e, hold by definition. π_n ≤ π_{n+1} (each of the three terms is at least π_n: the second
 /// because 1−(1−π_n−d)/e ≥ 1−(1−π_n)) gives π_n ≤ e·π_{n+1} + d and 1−π_{n+1} ≤ e·(1−π_n) + d. An absent group has n = 0 and is never kept, as π₀ = 0
 /// says, so absent and present need no other case. Groups are decided independently, at most ℓ₀ of them differ between neighbours, and ℓ₀ times
-/// (ε/ℓ₀, δ/ℓ₀) is (ε, δ) (basic composition: Dwork and Roth 2014, Theorem B.1).
+/// (ε/ℓ₀, δ/ℓ₀) is (ε, δ) (basic composition: Dwork and Roth 2014).
 /// A group is kept when a uniform real, drawn bit by bit, is below π_n, a real number that is enclosed as closely as the comparison needs.
 /// Source: Desfontaines, Voss, Gipson and Mandayam 2022. Assumes: exact comparison of a uniform real.
 /// Audited by: `audit_optimal_threshold`, `optimal_threshold_verified_exactly` (false alarm 1e-9, rejects π of 4 δ, exactly any larger π).
 #[derive(Clone, Debug)]
 pub struct OptimalThreshold {
     pub(super) terms: Terms,
-    pub(super) law: KeepLaw,
+    pub(super) distribution: KeepDistribution,
     /// π₁, π₂, … up to the last that may be below 1.
     pub(super) table: Vec<Interval>,
 }
@@ -42,17 +42,17 @@ impl OptimalThreshold {
     pub fn new(epsilon: Epsilon, delta: Delta, sensitivity: Sensitivity) -> Result<Self, Error> {
         check(&epsilon, &delta, &sensitivity)?;
         let groups = Rational::from(sensitivity.coordinates());
-        let law = KeepLaw {
+        let distribution = KeepDistribution {
             rate: epsilon.as_rational() / &groups,
             delta: delta.as_rational() / &groups,
         };
-        if law.rate > Rational::from(LARGEST_RATE) {
+        if distribution.rate > Rational::from(LARGEST_RATE) {
             return Err(Error::OutOfRange {
                 what: "ε for each group",
                 range: "at most 1024",
             });
         }
-        let table: Vec<Interval> = law.probabilities(TABLE_BITS).take(LONGEST + 1).collect();
+        let table: Vec<Interval> = distribution.probabilities(TABLE_BITS).take(LONGEST + 1).collect();
         if table.len() > LONGEST {
             let range = "large enough that groups of 2^18 units are kept for certain";
             return Err(Error::OutOfRange {
@@ -67,17 +67,17 @@ impl OptimalThreshold {
         let promise = Promise::Approximate(epsilon, delta);
         Ok(Self {
             terms: terms(event, promise, sensitivity),
-            law,
+            distribution,
             table,
         })
     }
 
-    /// Encloses the probability with which a group of so many units is kept.
+    /// Encloses the probability with which a group of this many units is kept.
     pub fn keep_probability(&self, count: u64, bits: u32) -> Interval {
         match count.checked_sub(1) {
             None => Interval::from_integer(0, bits),
             Some(place) if place >= self.table.len() as u64 => Interval::from_integer(1, bits),
-            Some(place) => self.law.probability(place as usize, bits),
+            Some(place) => self.distribution.probability(place as usize, bits),
         }
     }
 
@@ -92,7 +92,7 @@ impl OptimalThreshold {
             if bits <= TABLE_BITS {
                 coarse.clone()
             } else {
-                self.law.probability(place, bits)
+                self.distribution.probability(place, bits)
             }
         };
         !uniform.at_least(bound, entropy)
@@ -101,12 +101,12 @@ impl OptimalThreshold {
 
 /// ε and δ of one group.
 #[derive(Clone, Debug)]
-pub(super) struct KeepLaw {
+pub(super) struct KeepDistribution {
     pub(super) rate: Rational,
     pub(super) delta: Rational,
 }
 
-impl KeepLaw {
+impl KeepDistribution {
     /// Encloses π₁, π₂, … until one is certainly 1.
     pub(super) fn probabilities(&self, bits: u32) -> impl Iterator<Item = Interval> + use<> {
         // Until π reaches about ½ its error grows as it does, by 1/δ in all; after that it shrinks. Each step adds a few units, and a

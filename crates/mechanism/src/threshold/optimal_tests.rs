@@ -1,9 +1,9 @@
-use super::optimal::{KeepLaw, probabilities};
+use super::optimal::{KeepDistribution, probabilities};
 use super::tests::{aggregate, delta, epsilon, grown, in_groups};
 use super::*;
 use crate::trial::sample;
 use audit::black_box::{Feature, Verdict};
-use audit::exact_audit::{Finite, Law, smallest_delta_at};
+use audit::exact_audit::{Distribution, Finite, smallest_delta_at};
 use exact::{power_of_two, ratio};
 
 /// With the rational 3 in the place of e^ε all of it is rational, and equality can be seen.
@@ -42,17 +42,18 @@ fn optimal_threshold_verified_exactly() {
     // The same at ε = ½, in both directions, by the definition of δ(ε).
     let mechanism = OptimalThreshold::new(epsilon("1"), delta("0.01"), in_groups(2)).unwrap();
     let bits = 256;
-    let law = |count: u64| {
+    let distribution = |count: u64| {
         let mechanism = mechanism.clone();
         let recipe = move |bits: u32| {
             let kept = mechanism.keep_probability(count, bits);
             let dropped = Interval::from_integer(1, bits).sub(&kept);
             vec![kept, dropped]
         };
-        Law::from(Finite::from_recipe(2, recipe).unwrap())
+        Distribution::from(Finite::from_recipe(2, recipe).unwrap())
     };
     for count in 0..=mechanism.table.len() as u64 + 1 {
-        let needed = smallest_delta_at(&law(count), &law(count + 1), &ratio(1, 2), bits).unwrap();
+        let needed =
+            smallest_delta_at(&distribution(count), &distribution(count + 1), &ratio(1, 2), bits).unwrap();
         let (least, most) = (
             needed.lower() + power_of_two(-200),
             needed.upper() - power_of_two(-200),
@@ -108,15 +109,15 @@ fn audit_optimal_threshold() {
     for count in [1, 4, 8] {
         assert_eq!(find(&mechanism, count).verdict(1.0, 0.02), Verdict::Consistent);
     }
-    let law = KeepLaw {
-        delta: &mechanism.law.delta * ratio(4, 1),
-        ..mechanism.law.clone()
+    let distribution = KeepDistribution {
+        delta: &mechanism.distribution.delta * ratio(4, 1),
+        ..mechanism.distribution.clone()
     };
-    let table = law.probabilities(80).collect();
+    let table = distribution.probabilities(80).collect();
     assert_eq!(
         find(
             &OptimalThreshold {
-                law,
+                distribution,
                 table,
                 ..mechanism
             },

@@ -2,7 +2,7 @@ use super::gaussian::tail as gaussian_tail;
 use super::*;
 use crate::trial::{account, person, sample};
 use audit::black_box::{Feature, Side, Verdict};
-use audit::exact_audit::{Finite, Law, satisfies};
+use audit::exact_audit::{Distribution, Finite, satisfies};
 use exact::{Integer, ratio, to_f64_nearest};
 use noise::{DiscreteLaplace, RoundedGaussian};
 use proptest::prelude::*;
@@ -64,8 +64,8 @@ fn whole_tail(rate: &Rational, reach: i64, bits: u32) -> Interval {
     Interval::from_integer(1, bits).sub(&laplace_tail(rate, 1 - reach, bits))
 }
 
-/// The law of one group of `count` units: not released, the first noisy counts from the threshold on, and all beyond.
-fn law_of_group(scale: &Rational, threshold: i64, count: i64) -> Finite {
+/// The distribution of one group of `count` units: not released, the first noisy counts from the threshold on, and all beyond.
+fn distribution_of_group(scale: &Rational, threshold: i64, count: i64) -> Finite {
     let span = 12;
     let (scale, rate) = (scale.clone(), Rational::ONE / scale);
     let recipe = move |bits: u32| {
@@ -87,11 +87,17 @@ fn law_of_group(scale: &Rational, threshold: i64, count: i64) -> Finite {
 fn laplace_threshold_verified_exactly() {
     let mechanism = LaplaceThreshold::new(epsilon("1"), delta("0.01"), in_groups(2)).unwrap();
     let holds = |threshold: i64, before: [i64; 2], after: [i64; 2]| {
-        let law = |counts: [i64; 2]| {
-            let [a, b] = counts.map(|count| law_of_group(&mechanism.scale, threshold, count));
-            Law::from(a.product(&b))
+        let distribution = |counts: [i64; 2]| {
+            let [a, b] = counts.map(|count| distribution_of_group(&mechanism.scale, threshold, count));
+            Distribution::from(a.product(&b))
         };
-        satisfies(&law(before), &law(after), &Rational::ONE, &ratio(1, 100)).unwrap()
+        satisfies(
+            &distribution(before),
+            &distribution(after),
+            &Rational::ONE,
+            &ratio(1, 100),
+        )
+        .unwrap()
     };
     let threshold = mechanism.threshold();
     let counts = [0, 1, 2, threshold - 1, threshold + 3];

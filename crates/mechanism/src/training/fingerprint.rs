@@ -31,7 +31,7 @@ impl std::fmt::Debug for Fingerprint {
 }
 
 impl Fingerprint {
-    /// A sum has a fingerprint for each so many of its numbers.
+    /// A sum has a fingerprint for each this many of its numbers.
     pub const CHUNK: usize = CHUNK;
 
     pub(super) fn new(key: &[u8; 32]) -> Self {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_differ_anywhere_are_told_apart() {
+    fn lists_that_differ_anywhere_are_reported_apart() {
         let points = Fingerprint::new(&[0xa7; 32]);
         let list: Vec<i64> = (0..101).collect();
         let print = points.of(&list);

@@ -100,12 +100,12 @@ impl Training {
         self.drawn
     }
 
-    /// Makes noise on up to so many threads; it is the same noise.
+    /// Makes noise on up to this many threads; it is the same noise.
     pub fn on_threads(&mut self, threads: usize) {
         self.threads = threads.max(1);
     }
 
-    /// The next step on so many units: draws which of them are in. A step that is dropped without being released is the next one again, with the same units.
+    /// The next step on this many units: draws which of them are in. A step that is dropped without being released is the next one again, with the same units.
     ///
     /// # Errors
     /// When all planned steps were drawn, or the process forked since.

@@ -120,7 +120,7 @@ pub(super) enum Parts {
 }
 
 impl Parts {
-    /// The units of step `number`, of so many; where their number is public, it is the stated one.
+    /// The units of step `number`, of this many; where their number is public, it is the stated one.
     pub(super) fn members(&self, units: u64, number: u64, key: &[u8; 32]) -> Vec<u64> {
         let stream = |number: u64| Keyed::new(key_for("sample", key, number, &[]), 0);
         match self {

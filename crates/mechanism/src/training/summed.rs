@@ -14,7 +14,7 @@ pub trait Summed {
     /// [`Fingerprint::of`] each [`Fingerprint::CHUNK`] of the numbers, in order.
     fn fingerprints(&mut self, fingerprint: &Fingerprint, threads: usize) -> Vec<[u8; 32]>;
 
-    /// Adds to each number the noise of its place, on up to so many threads.
+    /// Adds to each number the noise of its place, on up to this many threads.
     fn add(&mut self, noise: &PlacedGaussian<'_>, threads: usize);
 }
 
@@ -60,7 +60,7 @@ impl Summed for Vec<i64> {
     }
 }
 
-/// How many of `chunks` each of so many threads takes.
+/// How many of `chunks` each of this many threads takes.
 fn share(chunks: usize, threads: usize) -> usize {
     chunks.div_ceil(threads.clamp(1, chunks.max(1))).max(1)
 }

@@ -4,7 +4,7 @@ use crate::trial::black_box;
 use crate::{Account, MemoryLedger, Sensitive};
 use accounting::{Budget, Epsilon};
 use audit::black_box::Verdict;
-use audit::exact_audit::{Finite, Law, satisfies};
+use audit::exact_audit::{Distribution, Finite, satisfies};
 
 const STEP: i64 = 4;
 
@@ -41,9 +41,9 @@ fn claimed(mechanism: &SampledGaussian) -> f64 {
 }
 
 /// With probability `rate` around `mean`, otherwise around 0; all beyond ±40 as one outcome each.
-fn mixture(rate: Rational, mean: i64, deviation: Rational) -> Law {
+fn mixture(rate: Rational, mean: i64, deviation: Rational) -> Distribution {
     const END: i64 = 40;
-    let law = Finite::from_recipe((2 * END + 1) as usize, move |bits| {
+    let distribution = Finite::from_recipe((2 * END + 1) as usize, move |bits| {
         let work = bits + 8;
         let below = |k: i64, mean: i64| {
             let place = (Rational::from(k - mean) + ratio(1, 2)) / &deviation;
@@ -59,12 +59,12 @@ fn mixture(rate: Rational, mean: i64, deviation: Rational) -> Law {
             .map(|pair| pair[1].sub(&pair[0]).max(&none).with_bits(bits))
             .collect()
     });
-    law.unwrap().into()
+    distribution.unwrap().into()
 }
 
 #[test]
 fn audit_sampled_gaussian() {
-    // The law of one step on nobody and on one unit, in both directions.
+    // The distribution of one step on nobody and on one unit, in both directions.
     let one = scalar(poisson("1/2"), "1", 1);
     let (epsilon, delta) = (exact::from_f64(claimed(&one)).unwrap(), ratio(1, 100));
     let holds = |rate: Rational, deviation: Rational, moved: i64| {

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 type Constructor = fn(Epsilon, u32) -> Result<UnaryEncoding, Error>;
 
-/// The law of one report for each answer, over all 2^k reports, bit by bit from the definition.
-fn laws(encoding: &UnaryEncoding) -> Vec<Vec<Rational>> {
+/// The distribution of one report for each answer, over all 2^k reports, bit by bit from the definition.
+fn distributions(encoding: &UnaryEncoding) -> Vec<Vec<Rational>> {
     let answers = encoding.answers();
     let bit = |answer: u32, index: u32, report: u32| {
         let frequencies = encoding.frequencies();
@@ -41,7 +41,7 @@ fn audit_unary_encoding() {
             let encoding = build(epsilon(text), answers).unwrap();
             let claim = encoding.epsilon().as_rational();
             assert!(
-                judge(&laws(&encoding), claim, true),
+                judge(&distributions(&encoding), claim, true),
                 "ε = {text}, {answers} answers"
             );
             let mutant = build(
@@ -49,7 +49,10 @@ fn audit_unary_encoding() {
                 answers,
             )
             .unwrap();
-            assert!(!judge(&laws(&mutant), claim, false), "1.05 ε must be noticed");
+            assert!(
+                !judge(&distributions(&mutant), claim, false),
+                "1.05 ε must be noticed"
+            );
         }
     }
 }
@@ -70,11 +73,14 @@ fn unary_encoding_fits() {
                     .map(|(index, bit)| usize::from(bit) << index)
                     .sum::<usize>()] += 1;
             }
-            let law = |of: &UnaryEncoding| -> Vec<f64> {
-                laws(of)[answer as usize].iter().map(to_f64_nearest).collect()
+            let distribution = |of: &UnaryEncoding| -> Vec<f64> {
+                distributions(of)[answer as usize]
+                    .iter()
+                    .map(to_f64_nearest)
+                    .collect()
             };
-            categorical_test(&counts, &law(&encoding), SHARE).assert_consistent();
-            categorical_test(&counts, &law(&mutant), SHARE).assert_rejected();
+            categorical_test(&counts, &distribution(&encoding), SHARE).assert_consistent();
+            categorical_test(&counts, &distribution(&mutant), SHARE).assert_rejected();
             // What the estimate and its variance rest on: how often each answer is supported.
             let frequencies = encoding.frequencies();
             for (other, support) in encoding.supports(&reports).into_iter().enumerate() {

@@ -100,7 +100,7 @@ fn verdicts(placed: &PlacedGaussian<'_>, entropy: &mut OsEntropy) -> ([u32; 3], 
     for _ in 0..5_000 {
         let (word, place) = (entropy.bits(32) as u32, entropy.bits(32) as u32);
         let (cell, open) = placed.blocks.table.search(word >> 1);
-        if open || cell + 1 == placed.blocks.law.cells {
+        if open || cell + 1 == placed.blocks.distribution.cells {
             continue;
         }
         let position = ratio(place.into(), 1 << 32);
@@ -174,11 +174,11 @@ fn entries_tell_what_a_search_finds() {
                 last,
             ] {
                 let key = key.clamp(first, last);
-                let (cell, told) = told(*entry, key << 1);
-                if cell < OPEN && told {
+                let (cell, reported) = reported(*entry, key << 1);
+                if cell < OPEN && reported {
                     known += 1;
                     assert_eq!((cell, false), blocks.table.search(key), "{scale} {key}");
-                    assert!(cell + 1 < blocks.law.cells);
+                    assert!(cell + 1 < blocks.distribution.cells);
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use crate::exponential::{self, exp_neg};
 use crate::real::UniformReal;
-use crate::{BernoulliExp, Entropy, Inversion, Law};
+use crate::{BernoulliExp, Distribution, Entropy, Inversion};
 use exact::{Integer, Interval, Rational, floor_log2, power_of_two};
 
-/// A block law has its deviation between 2^4 and 2^5 cells.
+/// A block distribution has its deviation between 2^4 and 2^5 cells.
 const BLOCK_LOG: i32 = 4;
 
 /// Many draws look their cell up by this many bits of the key, which almost always tell.
@@ -54,7 +54,7 @@ impl HalfGaussian {
     }
 }
 
-impl Law for HalfGaussian {
+impl Distribution for HalfGaussian {
     fn cumulative(&self, bits: u32) -> Vec<Interval> {
         // Weights by two products a step: their intervals widen by about m² units, under 2^34 at m = 2^17.
         let work = bits + 48;
@@ -100,7 +100,7 @@ impl Law for HalfGaussian {
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     pub(crate) table: Inversion<HalfGaussian>,
-    pub(crate) law: HalfGaussian,
+    pub(crate) distribution: HalfGaussian,
     /// b, which is negative when the deviation is under 16.
     pub(crate) log_width: i32,
     /// K, at most 2^-9.
@@ -122,19 +122,19 @@ impl Blocks {
     pub(super) fn with_log(variance: &Rational, log: i32) -> Self {
         // log₂ σ is half of log₂ σ².
         let log_width = floor_log2(variance).div_euclid(2) - log;
-        let law = HalfGaussian::new(variance / power_of_two(2 * log_width), false);
-        let steepness = Rational::ONE / (Rational::from(2u8) * &law.variance);
+        let distribution = HalfGaussian::new(variance / power_of_two(2 * log_width), false);
+        let steepness = Rational::ONE / (Rational::from(2u8) * &distribution.variance);
         let steepness_fixed =
             u64::try_from((&steepness * power_of_two(72)).floor()).expect("K is at most 2^-9");
         // γ < K·(2q+1) in the whole block, and e^−γ ≥ 1 − γ. The last cell stands for many blocks, so nothing is certain there.
-        let certain = (0..law.cells).map(|block| {
+        let certain = (0..distribution.cells).map(|block| {
             let most = &steepness * Rational::from(2 * u64::from(block) + 1);
             let kept = (Rational::ONE - most).max(Rational::ZERO) * power_of_two(8);
-            let last = block + 1 == law.cells;
+            let last = block + 1 == distribution.cells;
             u8::try_from(kept.floor()).ok().filter(|_| !last).unwrap_or(0)
         });
         let certain = certain.collect();
-        let table = Inversion::new(law.clone());
+        let table = Inversion::new(distribution.clone());
         let quick = (0..1 << QUICK_BITS).map(|beginning| {
             let cell = table.cell_of_all(beginning, QUICK_BITS);
             cell.and_then(|cell| u8::try_from(cell).ok()).unwrap_or(OPEN)
@@ -143,7 +143,7 @@ impl Blocks {
             quick: quick.collect(),
             certain,
             table,
-            law,
+            distribution,
             log_width,
             steepness,
             steepness_fixed,
@@ -227,8 +227,8 @@ impl Blocks {
     }
 
     pub(crate) fn block(&self, cell: u32, entropy: &mut (impl Entropy + ?Sized)) -> u64 {
-        if cell == self.law.cells - 1 {
-            self.law.beyond(entropy)
+        if cell == self.distribution.cells - 1 {
+            self.distribution.beyond(entropy)
         } else {
             u64::from(cell)
         }

@@ -1,4 +1,4 @@
-//! Both kinds of noise against their laws, and the shortcuts of blocks against exact arithmetic.
+//! Both kinds of noise against their distributions, and the shortcuts of blocks against exact arithmetic.
 
 use super::blocks::OPEN;
 use super::*;
@@ -11,10 +11,10 @@ use exact::{parse_decimal, ratio};
 #[test]
 fn discrete_enumerated() {
     for (variance, key_bits) in [(ratio(1, 4), 3), (ratio(1, 1), 4), (ratio(7, 2), 6)] {
-        let law = HalfGaussian::new(variance.clone(), true);
-        let coarse = Inversion::with_bounds(law.clone(), key_bits, key_bits + 1);
+        let distribution = HalfGaussian::new(variance.clone(), true);
+        let coarse = Inversion::with_bounds(distribution.clone(), key_bits, key_bits + 1);
         let mut sampler = DiscreteGaussian::new(&variance).unwrap();
-        sampler.direct = OnceLock::from((law, coarse));
+        sampler.direct = OnceLock::from((distribution, coarse));
         let probability = |k: i64| DiscreteGaussian::probability(&variance, &Integer::from(k), 80);
         assert_exact(2, probability, |tape| sampler.sample(tape)).unwrap();
         let mutant = &variance * ratio(11, 10);
@@ -122,8 +122,8 @@ fn what_is_certainly_kept_is_kept() {
         let blocks = Blocks::new(&(&scale * &scale));
         let end = blocks.certain.len() - 1;
         assert_eq!(blocks.certain[end], 0, "nothing is certain beyond the table");
-        let told = blocks.quick.iter().filter(|cell| **cell != OPEN).count();
-        assert!(told > blocks.quick.len() * 9 / 10, "{told}");
+        let reported = blocks.quick.iter().filter(|cell| **cell != OPEN).count();
+        assert!(reported > blocks.quick.len() * 9 / 10, "{reported}");
         for (block, certain) in blocks.certain[..end]
             .iter()
             .enumerate()
@@ -139,18 +139,18 @@ fn what_is_certainly_kept_is_kept() {
     }
 }
 
-/// What lies beyond a table's end has the right law, too: a table cut short sends most draws there.
+/// What lies beyond a table's end has the right distribution, too: a table cut short sends most draws there.
 #[test]
 fn the_far_end_is_drawn_exactly() {
     let mut entropy = OsEntropy::new().unwrap();
     let variance = ratio(100, 1);
-    let law = HalfGaussian {
+    let distribution = HalfGaussian {
         variance: variance.clone(),
         cells: 6,
         folded: true,
     };
     let mut sampler = DiscreteGaussian::new(&variance).unwrap();
-    sampler.direct = OnceLock::from((law.clone(), Inversion::new(law)));
+    sampler.direct = OnceLock::from((distribution.clone(), Inversion::new(distribution)));
     let mut samples = vec![0i64; 60_000];
     sampler.fill(&mut samples, &mut entropy);
     goodness::cdf_test(&samples, goodness::discrete_gaussian_cdf(&variance), 1e-9).assert_consistent();

@@ -32,7 +32,7 @@ pub(super) fn linear(at: f64, exponent: i32, largest: f64) -> String {
     )
 }
 
-/// `value` with so many decimals, thousands apart, and a minus sign as wide as a digit.
+/// `value` with this many decimals, thousands apart, and a minus sign as wide as a digit.
 fn plain(value: f64, decimals: usize) -> String {
     let written = format!("{:.decimals$}", value.abs());
     let (whole, rest) = written.split_at(written.find('.').unwrap_or(written.len()));

@@ -1,4 +1,4 @@
-//! A TOML document in which every value knows its place, so that a mistake is told by line and key and never by what is written there: the file
+//! A TOML document in which every value knows its place, so that a mistake is reported by line and key and never by what is written there: the file
 //! may be the wrong one, and full of data.
 
 use super::keys::{self, Key};

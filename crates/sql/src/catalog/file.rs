@@ -13,7 +13,7 @@ impl Catalog {
     /// Reads a catalog. Relative paths in it start at the directory it is in.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no catalog: told by line and key, never by what else is written there.
+    /// When the file cannot be read, or is no catalog: reported by line and key, never by what else is written there.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|error| Error::File {

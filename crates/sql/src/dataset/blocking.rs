@@ -343,7 +343,7 @@ impl Dataset {
             // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
             let before = store.head()?.number;
             if let Some(answer) = self.saved_answer(question, &digest, store)? {
-                return self.told(answer, Origin::Saved, ask, store);
+                return self.reported(answer, Origin::Saved, ask, store);
             }
             let outcome = {
                 let session = store.resumable_session(&ask.analyst, &digest, before)?;
@@ -360,7 +360,7 @@ impl Dataset {
                     | Error::Mechanism(mechanism::Error::Refused(Refusal::Elsewhere(_)))),
                 ) => {
                     if let Some(answer) = self.answer_of_another(question, &digest, store) {
-                        return self.told(answer, Origin::Saved, ask, store);
+                        return self.reported(answer, Origin::Saved, ask, store);
                     }
                     // Who drew has died, or cannot be read.
                     attempts += 1;
@@ -389,7 +389,7 @@ impl Dataset {
             self.save(&saved, &digest, ask, store)?;
             answer
         };
-        self.told(answer, origin, ask, store)
+        self.reported(answer, origin, ask, store)
     }
 
     fn save(&self, saved: &Saved, digest: &str, ask: &Ask, store: &mut Store) -> Result<(), Error> {
@@ -397,7 +397,13 @@ impl Dataset {
         Ok(store.record_answer(saved.cost.charge, digest, &ask.analyst, &text)?)
     }
 
-    fn told(&self, answer: Answer, origin: Origin, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
+    fn reported(
+        &self,
+        answer: Answer,
+        origin: Origin,
+        ask: &Ask,
+        store: &mut Store,
+    ) -> Result<Answered, Error> {
         Ok(Answered {
             answer,
             repeated: origin == Origin::Saved,
@@ -492,7 +498,7 @@ impl Dataset {
         let whose = &self.shared.catalog.unit.whose;
         let cut = (0..question.visible)
             .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
-            .map(|read| read.told(whose))
+            .map(|read| read.reported(whose))
             .collect();
         let saved = Saved::new(question.as_written()?, cost, cut, &pieces, &releases);
         Ok((releases, saved))
@@ -518,7 +524,7 @@ impl Dataset {
                     .map(|read| read.included.clone())
                     .unwrap_or_default(),
             );
-            cuts.extend(read.map(|read| read.told(&self.shared.catalog.unit.whose)));
+            cuts.extend(read.map(|read| read.reported(&self.shared.catalog.unit.whose)));
         }
         let mut notes = question.notes(&self.shared.catalog);
         let finishing = post::finish(

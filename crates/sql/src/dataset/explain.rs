@@ -30,7 +30,7 @@ pub struct Explanation {
     /// What everything costs together.
     #[serde(serialize_with = "in_words")]
     pub guarantee: Guarantee,
-    /// The number of rows in a group for which errors are told.
+    /// The number of rows in a group for which errors are reported.
     pub group_size: u64,
 }
 
@@ -113,17 +113,17 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         .zip(&question.prices)
         .enumerate()
         .map(|(place, (aggregation, price))| {
-            let mut told = part(aggregation, price, catalog, group_size.max(1))?;
+            let mut reported = part(aggregation, price, catalog, group_size.max(1))?;
             if let Some(cut) = question.cuts.iter().find(|cut| cut.question == place) {
                 let wide = (&question.split.aggregations[cut.wide], &question.prices[cut.wide]);
-                if_cut(&mut told.outputs, aggregation, wide, group_size.max(1) as f64);
+                if_cut(&mut reported.outputs, aggregation, wide, group_size.max(1) as f64);
             }
             if place >= question.visible {
-                told.estimates_cut = true;
+                reported.estimates_cut = true;
                 // Nobody waits for these columns.
-                told.outputs = Vec::new();
+                reported.outputs = Vec::new();
             }
-            Ok(told)
+            Ok(reported)
         })
         .collect::<Result<Vec<Part>, Error>>()?;
     Ok(Explanation {
@@ -302,7 +302,7 @@ fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {
     }
 }
 
-/// Expected errors for a group of so many rows.
+/// Expected errors for a group of this many rows.
 fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price, rows: f64) -> OutputLine {
     let size = |statistic: usize| aggregation.statistics[statistic].steps.size();
     let expected = |statistic: usize| {

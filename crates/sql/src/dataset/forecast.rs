@@ -1,4 +1,4 @@
-//! What a question costs against what is left, in people's words: told from parameters and earlier charges, never from data.
+//! What a question costs against what is left, in people's words: derived from parameters and earlier charges, never from data.
 
 use crate::dataset::blocking::Dataset;
 use crate::error::{Error, OverBudget};
@@ -20,7 +20,7 @@ pub struct Forecast {
     pub free: bool,
     /// How many more questions like this one fit, if nobody asks anything else.
     pub more: u64,
-    /// Whether more than that may fit: only so many were counted.
+    /// Whether more than that may fit: only this many were counted.
     pub at_least: bool,
     /// The largest ε of one further release of any kind.
     pub left: Epsilon,
@@ -39,7 +39,7 @@ pub struct AnsweredFor {
     pub charge: u64,
 }
 
-/// So many prices of earlier questions are tried.
+/// This many prices of earlier questions are tried.
 const MOST_PRICES: usize = 30;
 /// Significant digits of an ε that people ask with. A charge is a little below: it is split in parts, and none is rounded up.
 const DIGITS: u32 = 6;
@@ -84,7 +84,7 @@ impl Dataset {
         })
     }
 
-    /// Earlier answers to the same question for another ε: told from the ledger alone, so it is public.
+    /// Earlier answers to the same question for another ε: derived from the ledger alone, so it is public.
     fn answered_for(
         &self,
         ask: &Ask,
@@ -147,7 +147,7 @@ impl Dataset {
         store: &mut Store,
         refusal: accounting::Error,
     ) -> Error {
-        // What is no matter of how much, such as another unit, is told as it is.
+        // What is no matter of how much, such as another unit, is reported as it is.
         if !matches!(refusal, accounting::Error::OverBudget { .. }) {
             return mechanism::Error::Refused(mechanism::Refusal::Budget(refusal)).into();
         }

@@ -53,7 +53,7 @@ impl fmt::Display for WantedError {
 }
 
 impl Dataset {
-    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of so many rows. Spends nothing, reads no data.
+    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of this many rows. Spends nothing, reads no data.
     ///
     /// # Errors
     /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
@@ -69,7 +69,7 @@ impl Dataset {
 }
 
 impl dataset::Dataset {
-    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of so many rows. Spends nothing, reads no data.
+    /// The smallest ε, to three digits, for which every output's expected error is at most `wanted`, with groups of this many rows. Spends nothing, reads no data.
     ///
     /// # Errors
     /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.

@@ -141,7 +141,7 @@ delta = 1e-9
 # alice = 0.25  # of the budget; where some are listed, others may spend nothing
 
 [limits]
-# Of one unit, at most so many groups of a query count, and in each at most so many rows. More keeps more data; fewer needs less noise.
+# Of one unit, at most this many groups of a query count, and in each at most this many rows. More keeps more data; fewer needs less noise.
 # These are placeholders: `deniable limits TABLE --epsilon 0.1` finds limits for a table privately, and writes them here.
 groups = 4
 rows_per_group = 4

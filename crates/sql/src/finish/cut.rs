@@ -7,7 +7,7 @@ use crate::price::question::Question;
 use crate::understand::aggregation::{Aggregation, Output, Selection};
 use serde::{Deserialize, Serialize};
 
-/// A part of which no more is known than that it lies in an interval so wide is not told in words.
+/// A part of which no more is known than that it lies in an interval so wide is not reported in words.
 const UNTOLD: f64 = 0.9;
 
 /// How much was cut, about.
@@ -104,13 +104,13 @@ pub(crate) fn read(
 /// What was read of an estimate.
 pub(crate) struct Read {
     pub(crate) estimate: CutEstimate,
-    /// For each output whose intervals include what was cut: of units with at most so many times what counts.
+    /// For each output whose intervals include what was cut: of units with at most this many times what counts.
     pub(crate) included: Vec<Option<u64>>,
 }
 
 impl Read {
     /// In words.
-    pub(crate) fn told(mut self, whose: &str) -> CutEstimate {
+    pub(crate) fn reported(mut self, whose: &str) -> CutEstimate {
         let estimate = &self.estimate;
         let times = self.included.iter().copied().flatten().min();
         let intervals = match times {
@@ -194,9 +194,9 @@ mod tests {
 
     /// An estimate that says next to nothing is not put into numbers, and what the intervals rely on is said.
     #[test]
-    fn estimates_are_told_in_words() {
+    fn estimates_are_reported_in_words() {
         let share = |low: f64, estimate: f64, high: f64| Share { estimate, low, high };
-        let told = |units_over: Share, cut: Share, of: &str, included: &[Option<u64>]| {
+        let reported = |units_over: Share, cut: Share, of: &str, included: &[Option<u64>]| {
             let read = Read {
                 estimate: CutEstimate {
                     about: String::new(),
@@ -208,17 +208,19 @@ mod tests {
                 },
                 included: included.to_vec(),
             };
-            read.told("person").words
+            read.reported("person").words
         };
         let (half, nothing) = (share(0.4, 0.5, 0.625), share(0.0, 0.013, 1.0));
         assert_eq!(
-            told(half, share(0.0, 0.031, 0.07), "rows", &[Some(16), Some(4)]),
+            reported(half, share(0.0, 0.031, 0.07), "rows", &[Some(16), Some(4)]),
             "about 50 % (40 to 62 %) of the persons are over a limit; about 3.1 % (0.0 to 7.0 %) of the rows are cut; the intervals include what is cut, as long as no person has more than 4 times what counts"
         );
         assert_eq!(
-            told(nothing, nothing, "sum of x", &[None]),
+            reported(nothing, nothing, "sum of x", &[None]),
             "the ε is too small to tell how many persons are over a limit; the ε is too small to tell how much of the sum of x is cut; the intervals do not include what is cut"
         );
-        assert!(told(half, half, "rows", &[Some(16), None]).contains("; some columns' intervals include"));
+        assert!(
+            reported(half, half, "rows", &[Some(16), None]).contains("; some columns' intervals include")
+        );
     }
 }

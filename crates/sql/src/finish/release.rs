@@ -93,7 +93,7 @@ pub(crate) fn release<L: Ledger>(
         let each = names.len().saturating_mul(nodes.unwrap_or(1));
         if nodes.is_some() && each > MOST_NUMBERS {
             return Err(Error::refused(
-                "quantiles or modes of so many groups would take too much memory",
+                "quantiles or modes of this many groups would take too much memory",
                 "group by fewer values, or filter",
             ));
         }

@@ -35,7 +35,7 @@ pub struct ColumnBounds {
     pub unit_sums: Vec<Clamp>,
     /// What the intervals of this column are about.
     pub interval_of: IntervalOf,
-    /// The intervals rely on this: no unit has more than so many times what the limits let count. Absent where they rely on nothing of the kind.
+    /// The intervals rely on this: no unit has more than this many times what the limits let count. Absent where they rely on nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_within_times: Option<u64>,
     /// All of this in words.
@@ -67,7 +67,7 @@ pub enum IntervalOf {
 
 /// The bounds of each column that a query shows and that comes from private statistics.
 ///
-/// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums: of units with so many times what counts.
+/// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums: of units with this many times what counts.
 pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u64>>]) -> Vec<ColumnBounds> {
     let post = &question.split.post;
     let names = post.schema().fields().iter().map(|field| field.name().clone());
@@ -77,7 +77,7 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
     shown
         .filter_map(|(place, name)| {
             let sources = sources(post, place);
-            let mut told = ColumnBounds {
+            let mut reported = ColumnBounds {
                 column: name,
                 unit: whose.to_owned(),
                 rows_per_unit: None,
@@ -104,32 +104,32 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
                 let within = within.copied().flatten();
                 all_rows &= within.is_some();
                 times = times.into_iter().chain(within).min();
-                add(aggregation, output, &mut told);
+                add(aggregation, output, &mut reported);
             }
-            let no_limits = told.rows_per_unit.is_none()
-                && told.groups_per_unit.is_none()
-                && told.distinct_per_unit.is_none()
-                && told.unit_sums.is_empty();
-            told.interval_of = match told.clamps.is_empty() {
+            let no_limits = reported.rows_per_unit.is_none()
+                && reported.groups_per_unit.is_none()
+                && reported.distinct_per_unit.is_none()
+                && reported.unit_sums.is_empty();
+            reported.interval_of = match reported.clamps.is_empty() {
                 true if no_limits || all_rows => IntervalOf::WholeData,
                 false if no_limits || all_rows => IntervalOf::AllRows,
                 _ => IntervalOf::BoundedData,
             };
-            if !no_limits && told.interval_of != IntervalOf::BoundedData {
-                told.interval_within_times = times;
+            if !no_limits && reported.interval_of != IntervalOf::BoundedData {
+                reported.interval_within_times = times;
             }
-            told.words = words(&told);
-            private.then_some(told)
+            reported.words = words(&reported);
+            private.then_some(reported)
         })
         .collect()
 }
 
 /// Adds what bounds one output of an aggregation.
-fn add(aggregation: &Aggregation, output: usize, told: &mut ColumnBounds) {
+fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
     let least = |one: Option<u64>, other: u64| Some(one.map_or(other, |one| one.min(other)));
     let groups = &aggregation.groups;
     if groups.sampled {
-        told.groups_per_unit = least(told.groups_per_unit, groups.per_unit);
+        reported.groups_per_unit = least(reported.groups_per_unit, groups.per_unit);
     }
     // A unit with one row has no other that could be cut.
     let many = aggregation.rows.rows_per_unit != Some(1);
@@ -144,34 +144,34 @@ fn add(aggregation: &Aggregation, output: usize, told: &mut ColumnBounds) {
         };
         match &statistic.measure {
             Measure::Rows { most } | Measure::Present { most, .. } if many => {
-                told.rows_per_unit = least(told.rows_per_unit, *most);
+                reported.rows_per_unit = least(reported.rows_per_unit, *most);
             }
             Measure::Sum { argument, low, high } => {
                 if argument.low > -UNLIMITED || argument.high < UNLIMITED {
                     once(
-                        &mut told.clamps,
+                        &mut reported.clamps,
                         clamp(argument.low, argument.high, argument.steps.size()),
                     );
                 }
                 if many {
-                    once(&mut told.unit_sums, clamp(*low, *high, size));
+                    once(&mut reported.unit_sums, clamp(*low, *high, size));
                 }
             }
             // Squares are an inner matter of variances.
             Measure::Mean { argument, most } => {
                 if !statistic.name.contains("squares of") {
                     once(
-                        &mut told.clamps,
+                        &mut reported.clamps,
                         clamp(argument.low, argument.high, argument.steps.size()),
                     );
                 }
                 if many {
-                    told.rows_per_unit = least(told.rows_per_unit, *most);
+                    reported.rows_per_unit = least(reported.rows_per_unit, *most);
                 }
             }
             Measure::Tree { range, most, .. } => {
                 once(
-                    &mut told.clamps,
+                    &mut reported.clamps,
                     Clamp {
                         of: subject(statistic).to_owned(),
                         low: range.low,
@@ -179,11 +179,11 @@ fn add(aggregation: &Aggregation, output: usize, told: &mut ColumnBounds) {
                     },
                 );
                 if many {
-                    told.rows_per_unit = least(told.rows_per_unit, *most);
+                    reported.rows_per_unit = least(reported.rows_per_unit, *most);
                 }
             }
             Measure::Distinct { most, .. } if many => {
-                told.distinct_per_unit = least(told.distinct_per_unit, *most);
+                reported.distinct_per_unit = least(reported.distinct_per_unit, *most);
             }
             _ => {}
         }
@@ -211,29 +211,29 @@ fn subject(statistic: &Statistic) -> &str {
 }
 
 /// One sentence.
-fn words(told: &ColumnBounds) -> String {
-    let unit = &told.unit;
+fn words(reported: &ColumnBounds) -> String {
+    let unit = &reported.unit;
     let mut counts = Vec::new();
-    if let Some(rows) = told.rows_per_unit {
+    if let Some(rows) = reported.rows_per_unit {
         counts.push(format!("with at most {rows} row{}", plural(rows)));
     }
-    if let Some(values) = told.distinct_per_unit {
+    if let Some(values) = reported.distinct_per_unit {
         counts.push(format!("with at most {values} different value{}", plural(values)));
     }
-    if let Some(groups) = told.groups_per_unit {
+    if let Some(groups) = reported.groups_per_unit {
         counts.push(format!("in at most {groups} group{}", plural(groups)));
     }
     let mut parts = Vec::new();
     if !counts.is_empty() {
         parts.push(format!("each {unit} counts {}", counts.join(" and ")));
     }
-    for clamp in &told.clamps {
+    for clamp in &reported.clamps {
         parts.push(format!(
             "{} is clamped to {}..{}",
             clamp.of, clamp.low, clamp.high
         ));
     }
-    for clamp in &told.unit_sums {
+    for clamp in &reported.unit_sums {
         parts.push(format!(
             "a {unit}'s sum of {} to {}..{}",
             clamp.of, clamp.low, clamp.high

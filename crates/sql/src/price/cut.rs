@@ -32,7 +32,7 @@ use exact::{Rational, parse_decimal, ratio};
 
 /// What an estimate takes of a question's ε, unless the question says otherwise.
 const SHARE: (i64, u64) = (1, 10);
-/// Rows and sums under wide limits may be so many times as large; where groups are limited too, four times, and groups four times.
+/// Rows and sums under wide limits may be this many times as large; where groups are limited too, four times, and groups four times.
 const WIDE: u64 = 16;
 const WIDE_WITH_GROUPS: u64 = 4;
 

@@ -32,7 +32,7 @@ impl Noise {
         }
     }
 
-    /// The law of the noise on each number, in steps. For groups that were selected by it, this is how the noise was before the selection.
+    /// The distribution of the noise on each number, in steps. For groups that were selected by it, this is how the noise was before the selection.
     pub(crate) fn accuracy(&self) -> Accuracy {
         match self {
             Self::Laplace(mechanism) => mechanism.terms().accuracy().clone(),

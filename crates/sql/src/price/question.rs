@@ -253,7 +253,7 @@ impl Question {
         same::as_written(&self.written).map_err(unplannable)
     }
 
-    /// Which groups appear, for people. What bounds the numbers in them is told column by column: see `bounds`.
+    /// Which groups appear, for people. What bounds the numbers in them is reported column by column: see `bounds`.
     pub(crate) fn notes(&self, catalog: &Catalog) -> Vec<String> {
         let whose = &catalog.unit.whose;
         let mut notes = Vec::new();

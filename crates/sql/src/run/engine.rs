@@ -349,7 +349,7 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
     })
 }
 
-/// A plan over data that the engine, or the closed list of operators, does not take. Of what is said about it the first line alone is told: the rest may print the plan,
+/// A plan over data that the engine, or the closed list of operators, does not take. Of what is said about it the first line alone is reported: the rest may print the plan,
 /// in which are the places of the curator's files.
 fn unexecutable(error: DataFusionError) -> Error {
     let said = error.strip_backtrace();
@@ -362,7 +362,7 @@ fn unexecutable(error: DataFusionError) -> Error {
     )
 }
 
-/// A step of a query has so many texts at once at most.
+/// A step of a query has this many texts at once at most.
 const MOST_TEXTS: usize = 1024;
 
 /// The most texts that any step of a plan has of one row: those that it gives, and those that it computes on the way. What the texts of a batch take is bounded by how many rows it has.

@@ -92,7 +92,7 @@ impl People {
         }
     }
 
-    /// The next so many people, of whom `visitors` learns; `None` when there are no more.
+    /// The next this many people, of whom `visitors` learns; `None` when there are no more.
     pub(super) fn batch(&mut self, most: usize, visitors: &mut Vec<Visitor>) -> Option<RecordBatch> {
         let last = (self.next + most as i64 - 1).min(PEOPLE as i64);
         if self.next > last {

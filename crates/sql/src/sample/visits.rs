@@ -55,7 +55,7 @@ impl<'v> Visits<'v> {
         }
     }
 
-    /// The next so many visits; `None` when there are no more.
+    /// The next this many visits; `None` when there are no more.
     pub(super) fn batch(&mut self, most: usize) -> Option<RecordBatch> {
         let mut person = Int64Builder::with_capacity(most);
         let mut day = Date32Builder::with_capacity(most);

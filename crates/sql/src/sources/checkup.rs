@@ -1,6 +1,6 @@
 //! What of a catalog is not so in the data, for `deniable check`.
 //!
-//! **Nothing here is private.** It is for the curator, who may see the data: exact counts, without noise and without a charge. No value of the data is told all the same, but for values that the catalog lists.
+//! **Nothing here is private.** It is for the curator, who may see the data: exact counts, without noise and without a charge. No value of the data is reported all the same, but for values that the catalog lists.
 
 use super::incident::incident;
 use super::{converted, provider};
@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 pub struct TableCheck {
     /// The table.
     pub table: String,
-    /// Its state, as questions about it are told apart.
+    /// Its state, as questions about it are distinguished.
     pub version: String,
     /// How many rows it has.
     pub rows: u64,
@@ -98,7 +98,7 @@ pub struct ColumnCheck {
     pub other: Option<String>,
 }
 
-/// So many different values that are not listed are told apart.
+/// This many different values that are not listed are distinguished.
 const MOST_DIFFERENT: usize = 1000;
 
 /// Compares one table of a catalog with its data. Reads all of it.

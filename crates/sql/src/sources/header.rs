@@ -1,7 +1,7 @@
 //! The first line of a CSV file: the names of its columns, and how the file is written.
 //!
-//! The line is public: the catalog repeats the names in it. So delimiter and quote may be told from its bytes, and from no others. In a file without such a line
-//! nothing is told from bytes: what the catalog does not say is as in most files.
+//! The line is public: the catalog repeats the names in it. So delimiter and quote may be derived from its bytes, and from no others. In a file without such a line
+//! nothing is derived from bytes: what the catalog does not say is as in most files.
 
 use crate::Error;
 use crate::catalog::{CsvFormat, Header, Table, UTF_16_HINT};
@@ -68,7 +68,7 @@ pub(super) fn header(what: &str, file: &Path, table: &Table) -> Result<Vec<Strin
             "the first line of a CSV file names its columns",
         ));
     }
-    // The first line may be data, so no name is told before the catalog has named it.
+    // The first line may be data, so no name is reported before the catalog has named it.
     let names = open(file, table).map_err(wrong)?.names.ok_or_else(|| {
         Error::catalog(
             format!("{what}: a name in the first line is empty or is no text"),

@@ -1,4 +1,4 @@
-//! What an engine says when it fails may quote data. It is kept for the curator under a random name, and only the name is told.
+//! What an engine says when it fails may quote data. It is kept for the curator under a random name, and only the name is reported.
 
 use crate::Error;
 use noise::{Entropy, OsEntropy};
@@ -19,7 +19,7 @@ fn incident_in(directory: Option<&Path>, what: impl Into<String>, error: impl Di
     let what = what.into();
     let id = name();
     if let Some(directory) = directory.filter(|directory| !directory.as_os_str().is_empty()) {
-        // If it cannot be kept, the failure itself is still told: there is nobody else to tell.
+        // If it cannot be kept, the failure itself is still reported: there is nobody else to tell.
         let _ = keep(directory, &id, &what, &error);
     }
     Error::Engine { what, id }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_kept_and_not_told() {
+    fn words_are_kept_and_not_reported() {
         let directory = tempfile::tempdir().unwrap();
         let error = incident_in(
             Some(directory.path()),

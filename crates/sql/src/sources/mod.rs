@@ -1,7 +1,7 @@
 //! Where rows come from: files of CSV or Parquet, and PostgreSQL; all of them as plain relations whose columns are of six kinds.
 //!
 //! Nothing here decides about privacy. What it owes to privacy is that no value can raise an error, and that what an engine says about a failure, which may
-//! quote data, is not told.
+//! quote data, is not reported.
 
 mod checkup;
 mod cluster;

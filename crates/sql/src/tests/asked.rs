@@ -506,7 +506,7 @@ fn intervals_of_pairs_hold_the_truth() {
     let dataset = Dataset::new(Catalog::parse(catalog, directory.path()).unwrap()).unwrap();
     let mut missed = [0; 6];
     let mut missed_if_narrower = [0; 6];
-    let mut told = [0; 6];
+    let mut reported = [0; 6];
     for round in 0..TRIALS / 100 {
         let sql = format!(
             "SELECT k, CORR(y, x), COVAR_SAMP(y, x), REGR_SLOPE(y, x), REGR_INTERCEPT(y, x), REGR_SXX(y, x), REGR_AVGY(y, x), COUNT(*) + {round} FROM p GROUP BY k"
@@ -522,7 +522,7 @@ fn intervals_of_pairs_hold_the_truth() {
                 let (Some(low), Some(high), Some(value)) = (cell.low, cell.high, cell.value.as_f64()) else {
                     continue;
                 };
-                told[place] += 1;
+                reported[place] += 1;
                 missed[place] += usize::from(truth < low || truth > high);
                 let half = (high - low) / 40.0;
                 missed_if_narrower[place] += usize::from((truth - value).abs() > half);
@@ -530,8 +530,8 @@ fn intervals_of_pairs_hold_the_truth() {
         }
     }
     for place in 0..6 {
-        assert!(missed[place] <= MISSES, "{missed:?} of {told:?}");
-        assert!(told[place] > TRIALS / 2, "intervals are there: {told:?}");
+        assert!(missed[place] <= MISSES, "{missed:?} of {reported:?}");
+        assert!(reported[place] > TRIALS / 2, "intervals are there: {reported:?}");
         assert!(
             missed_if_narrower[place] > MISSES,
             "narrower ones would be caught: {missed_if_narrower:?}"

@@ -167,7 +167,7 @@ fn names_with_capitals_are_found() {
 fn what_is_left_out_is_named_with_its_reason() {
     let directory = tempfile::tempdir().unwrap();
     let dataset = dataset(directory.path());
-    let told = |features: &[&str]| -> Vec<(String, &'static str)> {
+    let reported = |features: &[&str]| -> Vec<(String, &'static str)> {
         let features: Vec<String> = features.iter().map(|name| (*name).to_owned()).collect();
         let encoding = encoding(dataset.catalog(), "visits", "fever", &features).unwrap();
         let left = left_out(dataset.catalog(), "visits", &encoding).unwrap();
@@ -175,12 +175,12 @@ fn what_is_left_out_is_named_with_its_reason() {
     };
     let owner = ("id".to_owned(), "it says whose row it is");
     let text = ("notes".to_owned(), "the catalog does not declare its `values`");
-    assert_eq!(told(&[]), [owner.clone(), text.clone()]);
+    assert_eq!(reported(&[]), [owner.clone(), text.clone()]);
     let age = (
         "age".to_owned(),
         "it is not among the features that were asked for",
     );
-    assert_eq!(told(&["ward"]), [owner, age, text]);
+    assert_eq!(reported(&["ward"]), [owner, age, text]);
 }
 
 /// A model is measured on public rows, coded as its own were; a private table is refused.

@@ -519,7 +519,7 @@ fn a_public_side_that_fails() {
     assert!(dataset.ledger().unwrap().charges().unwrap().is_empty());
 }
 
-/// One row must not become so many that what they take tells that it was there.
+/// One row must not become this many that what they take tells that it was there.
 #[test]
 fn one_row_does_not_become_millions() {
     let here = tempfile::tempdir().unwrap();

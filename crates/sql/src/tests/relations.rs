@@ -116,14 +116,14 @@ fn asked(dataset: &Dataset, sql: &str) -> Result<Vec<Option<f64>>, String> {
 
 /// The same by the engine, without privacy.
 async fn plainly(session: &SessionContext, sql: &str) -> Result<Vec<Option<f64>>, String> {
-    let told = |error: datafusion::error::DataFusionError| format!("the engine: {error}");
+    let reported = |error: datafusion::error::DataFusionError| format!("the engine: {error}");
     let batches = session
         .sql(sql)
         .await
-        .map_err(told)?
+        .map_err(reported)?
         .collect()
         .await
-        .map_err(told)?;
+        .map_err(reported)?;
     let batch = batches.iter().find(|batch| batch.num_rows() > 0).unwrap();
     let numbers = batch
         .columns()

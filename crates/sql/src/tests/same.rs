@@ -177,7 +177,7 @@ fn the_same_under_other_names_and_in_another_order_and_nothing_else() {
 
 /// No two of the questions that the other tests ask are taken for the same.
 #[test]
-fn questions_that_differ_are_told_apart() {
+fn questions_that_differ_are_reported_apart() {
     let here = tempfile::tempdir().unwrap();
     let catalog = catalog(here.path(), "add_remove");
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();

@@ -2,7 +2,7 @@
 //!
 //! The best limit is where what it cuts and the noise that it needs are together least. With the noise of a usual question that is where a handful of units are over it,
 //! and a histogram for a tenth of that ε does not see a handful. So the tail is looked at where it is seen, and continued by curves that agree with it: power laws, parabolas in
-//! logarithms (as of lognormal laws) and stretched exponentials. Each counts with its likelihood, and the limit is that of the least error in the mean over them, because a
+//! logarithms (as of lognormal distributions) and stretched exponentials. Each counts with its likelihood, and the limit is that of the least error in the mean over them, because a
 //! limit that is too low costs far more than one that is too high.
 
 /// Noisy numbers of units by bucket: bucket j holds those over `edges[j − 1]` and not over `edges[j]`; the last, those over all edges.
@@ -22,7 +22,7 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    /// Where a unit moves so many numbers, each by at most `step`.
+    /// Where a unit moves this many numbers, each by at most `step`.
     pub(super) fn of(&self, numbers: f64, step: f64) -> f64 {
         let laplace = self.laplace * numbers * step;
         let gaussian = self
@@ -32,14 +32,14 @@ impl Noise {
     }
 }
 
-/// A bucket is seen when it, or it and the ones before it together, are so many deviations above nothing. Of some thousand looks, one is deceived in eight histograms
+/// A bucket is seen when it, or it and the ones before it together, are this many deviations above nothing. Of some thousand looks, one is deceived in eight histograms
 /// or fewer; then a limit is larger than it need be.
 const SEEN: f64 = 6.0;
-/// So many buckets at most are looked at together.
+/// This many buckets at most are looked at together.
 const TOGETHER: usize = 8;
 /// Curves begin where this part of the units is over.
 const BEGIN: f64 = 0.3;
-/// They are compared with the next so many buckets: six octaves.
+/// They are compared with the next this many buckets: six octaves.
 const COMPARED: usize = 48;
 /// Curves that are less likely than the best by e to this power say nothing.
 const UNLIKELY: f64 = 12.0;
@@ -281,7 +281,7 @@ impl Tail {
 pub(super) const CONFIDENCE: f64 = 0.95;
 
 impl Histogram {
-    /// How many units are over a limit: an interval of this confidence, whatever the units have. It follows from the law of the noise alone.
+    /// How many units are over a limit: an interval of this confidence, whatever the units have. It follows from the distribution of the noise alone.
     pub(super) fn over(&self, limit: f64, confidence: f64) -> (f64, f64) {
         // Who is over the first edge that is not below the limit surely is; who is over the last that is not above it may be.
         let surely = self.edges.partition_point(|edge| *edge < limit);
@@ -297,7 +297,7 @@ impl Histogram {
     }
 }
 
-/// How far the sum of the noise of so many buckets is from zero at most, with this probability.
+/// How far the sum of the noise of this many buckets is from zero at most, with this probability.
 ///
 /// Chernoff's bound: with the scale b of Laplace noise, E exp(λ·noise) ≤ 1/(1 − λ²b²), so that t is reached on either side with probability at most
 /// 2·exp(−λt)/(1 − λ²b²)ⁿ for each λ below 1/b. Noise on whole numbers of the same ε = 1/b has E exp(λ·noise) = (cosh ε − 1)/(cosh ε − cosh λ), which is no more, because

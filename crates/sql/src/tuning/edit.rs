@@ -22,7 +22,7 @@ pub fn without_found_bounds(text: &str, table: &str) -> String {
 /// The catalog's text with these limits in it. `directory` is where the catalog is.
 ///
 /// # Errors
-/// When the text declares the table in a way in which a section of limits cannot be added: then the lines are told, to be added by hand.
+/// When the text declares the table in a way in which a section of limits cannot be added: then the lines are reported, to be added by hand.
 pub fn with_limits(text: &str, found: &FoundLimits, directory: &Path) -> Result<String, Error> {
     let section = section(found);
     let mut lines = without_limits(text, &found.table);

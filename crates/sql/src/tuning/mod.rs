@@ -1,6 +1,6 @@
 //! Finding limits privately: how many rows, groups and how large sums of one unit should count, and which bounds values have.
 //!
-//! Everything is read from histograms of units: how many units have so many rows, so many groups, so large a sum. Buckets grow geometrically, so few of them reach
+//! Everything is read from histograms of units: how many units have this many rows, this many groups, so large a sum. Buckets grow geometrically, so few of them reach
 //! far, and each histogram says at once, for every limit, how much it would cut.
 //!
 //! # Privacy
@@ -65,7 +65,7 @@ pub struct Profile {
     pub of: String,
     /// The limit that was chosen.
     pub limit: f64,
-    /// So many units are over it: an interval of 95 % that follows from the law of the noise.
+    /// This many units are over it: an interval of 95 % that follows from the distribution of the noise.
     pub units_over: Between,
     /// This part of everything is cut by it; absent of bounds. What 95 % of the curves say that agree with what was seen, by their likelihood: no proof.
     pub cut: Option<Between>,
@@ -539,7 +539,7 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
             }
         }
     }
-    // A group's sum follows from its rows. Where at most so many count, half a row more is between this number and the next.
+    // A group's sum follows from its rows. Where at most this many count, half a row more is between this number and the next.
     for column in limits.sums.keys() {
         let Some(a_row) = a_row.get(column) else {
             continue;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const FIRST: [f64; 8] = [0.0, 0.06, 0.12, 0.2, 0.32, 0.48, 0.7, 0.9];
 /// How far the number of groups does not depend on the number of rows.
 const APART: [f64; 3] = [0.0, 0.5, 1.0];
-/// The tails of rows are looked at by so many curves.
+/// The tails of rows are looked at by this many curves.
 const CURVES: usize = 12;
 /// Histograms are compared where this part of the units is over, and beyond.
 const COMPARED_FROM: f64 = 0.5;
@@ -20,7 +20,7 @@ const COMPARED_FROM: f64 = 0.5;
 const SLACK: f64 = 0.05;
 /// Models that are less likely than the best by this factor say nothing.
 const UNLIKELY: f64 = 0.02;
-/// So many different numbers of groups are told apart.
+/// This many different numbers of groups are distinguished.
 const GROUPS: usize = 16;
 
 /// Units of which all have about as many rows and groups.
@@ -54,12 +54,12 @@ pub(super) fn best_pair(
         .iter()
         .flat_map(|first| APART.map(|apart| Model { first: *first, apart }))
         .collect();
-    let mut laws = Laws::default();
+    let mut distributions = Distributions::default();
     let misfits: Vec<f64> = models
         .iter()
         .map(|model| {
             let units = alike(rows, &mean, &in_groups, model);
-            misfit(&units, model, &mut laws, in_group.histogram())
+            misfit(&units, model, &mut distributions, in_group.histogram())
         })
         .collect();
     let best = misfits.iter().copied().fold(f64::INFINITY, f64::min);
@@ -92,9 +92,9 @@ pub(super) fn best_pair(
                         kept.len() - 1
                     }
                 };
-                let law = laws.of(one, model.first);
+                let distribution = distributions.of(one, model.first);
                 for (sum, m) in kept[place].1.iter_mut().zip(&most_rows) {
-                    *sum += one.units * law.kept(*m);
+                    *sum += one.units * distribution.kept(*m);
                 }
             }
             for m_place in 0..most_rows.len() {
@@ -196,13 +196,13 @@ fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], model: &Model) -> 
 }
 
 /// How the rows of units that are alike spread over their groups: one row in each, and every other row in one of them by chance.
-struct Law {
+struct Distribution {
     groups: f64,
     first: Binomial,
     others: Binomial,
 }
 
-impl Law {
+impl Distribution {
     fn new(one: &Alike, first: f64) -> Self {
         let groups = one.groups.round().max(1.0);
         let more = (one.rows.round() - groups).max(0.0);
@@ -219,26 +219,26 @@ impl Law {
         }
     }
 
-    /// What is kept in all groups together where at most so many rows count in each.
+    /// What is kept in all groups together where at most this many rows count in each.
     fn kept(&self, most: f64) -> f64 {
         self.first.kept(most) + (self.groups - 1.0) * self.others.kept(most)
     }
 
-    /// How likely no group has more than so many rows.
+    /// How likely no group has more than this many rows.
     fn none_over(&self, rows: f64) -> f64 {
         self.first.up_to(rows) * self.others.up_to(rows).powf(self.groups - 1.0)
     }
 }
 
-/// One more than the number of successes of so many trials.
+/// One more than the number of successes of this many trials.
 struct Binomial {
     trials: f64,
     chance: f64,
-    /// How likely it is at most 1, 2 and so on, and the sum of all that it is more, up to each; empty where the normal law stands for it.
+    /// How likely it is at most 1, 2 and so on, and the sum of all that it is more, up to each; empty where the normal distribution stands for it.
     table: Vec<(f64, f64)>,
 }
 
-/// From this mean on the normal law stands for the binomial.
+/// From this mean on the normal distribution stands for the binomial.
 const NORMAL_FROM: f64 = 60.0;
 
 impl Binomial {
@@ -306,26 +306,26 @@ impl Binomial {
     }
 }
 
-/// Laws by rows, groups and the share of the first group: the same for all curves.
+/// Distributions by rows, groups and the share of the first group: the same for all curves.
 #[derive(Default)]
-struct Laws(BTreeMap<(u64, u64, u64), Law>);
+struct Distributions(BTreeMap<(u64, u64, u64), Distribution>);
 
-impl Laws {
-    fn of(&mut self, one: &Alike, first: f64) -> &Law {
+impl Distributions {
+    fn of(&mut self, one: &Alike, first: f64) -> &Distribution {
         self.0
             .entry((one.rows.to_bits(), one.groups.to_bits(), first.to_bits()))
-            .or_insert_with(|| Law::new(one, first))
+            .or_insert_with(|| Distribution::new(one, first))
     }
 }
 
 /// How badly a model agrees with the histogram of rows in one group.
-fn misfit(units: &[Alike], model: &Model, laws: &mut Laws, seen: &Histogram) -> f64 {
+fn misfit(units: &[Alike], model: &Model, distributions: &mut Distributions, seen: &Histogram) -> f64 {
     let mut expected = vec![0.0; seen.counts.len()];
     for one in units {
-        let law = laws.of(one, model.first);
+        let distribution = distributions.of(one, model.first);
         let mut before = 0.0;
         for (bucket, edge) in seen.edges.iter().enumerate() {
-            let up_to = law.none_over(*edge);
+            let up_to = distribution.none_over(*edge);
             expected[bucket] += one.units * (up_to - before);
             before = up_to;
             if up_to > 1.0 - 1e-9 {
@@ -413,7 +413,7 @@ pub(super) fn in_proportion(rows: &Tail, sums: &Tail) -> (Tail, f64) {
     (sums.with_curves(edges, curves), (logarithms / weights).exp())
 }
 
-/// The standard normal law, to a few ten-thousandths.
+/// The standard normal distribution, to a few ten-thousandths.
 fn normal(number: f64) -> f64 {
     1.0 / (1.0 + (-1.5976 * number - 0.070_56 * number.powi(3)).exp())
 }

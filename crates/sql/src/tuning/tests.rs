@@ -39,8 +39,8 @@ fn error(values: &[f64], limit: f64, noise: f64) -> f64 {
     (bias.powi(2) + (noise * limit).powi(2)).sqrt()
 }
 
-/// Quantiles of laws with light and heavy tails: 20,000 units.
-fn laws() -> Vec<(&'static str, Vec<f64>)> {
+/// Quantiles of distributions with light and heavy tails: 20,000 units.
+fn distributions() -> Vec<(&'static str, Vec<f64>)> {
     let uniform = |place: usize| (place as f64 + 0.5) / 20_000.0;
     let exponential = |place: usize| (-10.0 * uniform(place).ln()).ceil();
     let power = |place: usize| (5.0 * uniform(place).powf(-1.0 / 3.0)).ceil();
@@ -54,7 +54,7 @@ fn laws() -> Vec<(&'static str, Vec<f64>)> {
 
 #[test]
 fn limits_err_less_than_twice_as_much_as_the_best() {
-    for (name, values) in laws() {
+    for (name, values) in distributions() {
         // Noise of ε = 0.05: half of 0.1, as rows get it.
         let seen = histogram(values.iter().copied(), count_edges(), 28.0);
         let found = Tail::of(&seen).unwrap().best_limit(true, &NOISE);
@@ -138,7 +138,7 @@ fn limits_of_groups_err_hardly_more_than_the_best() {
 
 #[test]
 fn sums_in_proportion_to_rows_are_seen_as_such() {
-    let rows: Vec<f64> = laws().swap_remove(1).1;
+    let rows: Vec<f64> = distributions().swap_remove(1).1;
     let seen = histogram(rows.iter().copied(), count_edges(), 28.0);
     let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
     let edges = Asked::Sum("unused".to_owned()).edges(&table);
@@ -259,7 +259,7 @@ fn the_rest_of_a_catalog_stays_as_it_is() {
     assert_eq!(without_found_bounds(&own, "visits"), own);
 }
 
-/// Intervals of units over a limit hold as often as they say: on noise of the law that is drawn, from a fixed source.
+/// Intervals of units over a limit hold as often as they say: on noise of the distribution that is drawn, from a fixed source.
 #[test]
 fn intervals_of_units_over_a_limit_hold() {
     let mut state = 20_261u64;
@@ -310,7 +310,7 @@ fn no_more_groups_are_looked_for_than_there_can_be() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_told() {
+fn what_cannot_be_edited_is_reported() {
     let inline = CATALOG
         .replace("[tables.visits.limits]\n# an old limit\ngroups = 1\n", "")
         .replace(

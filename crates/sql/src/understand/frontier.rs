@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Released tables are called this and a number.
 pub(crate) const RELEASED: &str = "__deniable_release_";
 
-/// A query mentions private tables so many times at most: each mention may repeat all rows of a unit.
+/// A query mentions private tables this many times at most: each mention may repeat all rows of a unit.
 const MOST_SCANS: usize = 256;
 
 /// A query in two parts.

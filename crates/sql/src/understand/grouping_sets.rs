@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 use exact::Rational;
 use std::sync::Arc;
 
-/// So many sets of keys at most: each reads all rows again.
+/// This many sets of keys at most: each reads all rows again.
 const MOST_SETS: usize = 64;
 
 /// An aggregate with several sets of keys.

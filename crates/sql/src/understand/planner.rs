@@ -104,7 +104,7 @@ fn as_called(
         let engines = mistakes::names_a_constant(&column.name).then(|| mistakes::readable(&column.name));
         heading.or_else(|| spelled.cloned()).or(engines)
     });
-    let names = dialect::told_apart(names.collect(), &columns);
+    let names = dialect::distinguished(names.collect(), &columns);
     if names.iter().all(Option::is_none) {
         return Ok(plan);
     }

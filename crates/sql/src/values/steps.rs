@@ -8,7 +8,7 @@ use noise::Grid;
 const MOST_STEPS: f64 = MOST_STEPS_WHOLE as f64;
 const MOST_STEPS_WHOLE: i128 = 1 << 30;
 
-/// Floats are cut into so many steps: finer than any noise that protects them.
+/// Floats are cut into this many steps: finer than any noise that protects them.
 const FLOAT_STEPS: f64 = (1u64 << 24) as f64;
 
 /// A power-of-two grid on which a bounded number becomes an integer of modest size.
@@ -42,7 +42,7 @@ impl Steps {
         Ok(Self { exponent })
     }
 
-    /// By how many bits a grid has to be coarser for a contribution of so many of its steps to be of modest size.
+    /// By how many bits a grid has to be coarser for a contribution of this many of its steps to be of modest size.
     pub(crate) fn bits_over(contribution: i128) -> u32 {
         (0..i128::BITS)
             .find(|bits| contribution.abs() >> bits < MOST_STEPS_WHOLE)

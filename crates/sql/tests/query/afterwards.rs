@@ -57,18 +57,18 @@ fn what_was_paid_for_survives_a_failing_outer_query() {
     let answer = bench
         .ask("SELECT 1000 / (COUNT(*) - 400) AS broken FROM people")
         .unwrap();
-    let told = answer
+    let reported = answer
         .notes
         .iter()
         .any(|note| note.contains("released values themselves"));
     let value = answer.rows[0][0].value.as_f64();
-    assert!(told == (value == Some(400.0)), "{answer:?}");
+    assert!(reported == (value == Some(400.0)), "{answer:?}");
 }
 
 /// Which columns are noisy, and which of them have intervals in all rows.
 fn certainties(bench: &Bench, sql: &str) -> Vec<(bool, bool)> {
     let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let told = answer.columns.iter().enumerate().map(|(place, column)| {
+    let reported = answer.columns.iter().enumerate().map(|(place, column)| {
         let cells = || answer.rows.iter().map(|row| &row[place]);
         let all = cells().all(|cell| cell.low.is_some() && cell.high.is_some());
         let none = cells().all(|cell| cell.low.is_none() && cell.high.is_none());
@@ -80,7 +80,7 @@ fn certainties(bench: &Bench, sql: &str) -> Vec<(bool, bool)> {
         assert!(column.has_intervals() || none, "{sql}: {column:?}");
         (column.noisy, column.has_intervals() && all)
     });
-    told.collect()
+    reported.collect()
 }
 
 const EXACT: (bool, bool) = (false, false);

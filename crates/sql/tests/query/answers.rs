@@ -172,8 +172,8 @@ fn the_smallest_epsilon_for_an_error_is_found() {
             epsilon: Some(accounting::Epsilon::parse(epsilon).unwrap()),
             ..Ask::new(sql, "tester")
         };
-        let told = bench.dataset.explain(&ask, 1000).unwrap();
-        told.parts[0].outputs[0].expected_error.unwrap()
+        let reported = bench.dataset.explain(&ask, 1000).unwrap();
+        reported.parts[0].outputs[0].expected_error.unwrap()
     };
     let count = "SELECT COUNT(*) AS n FROM people";
     // The mean distance of discrete Laplace noise is 1/sinh ε.

@@ -30,7 +30,7 @@ fn a_repeated_question_is_free_for_everybody() {
     assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 1);
 }
 
-/// That it costs nothing for another ε is told from the ledger alone.
+/// That it costs nothing for another ε is derived from the ledger alone.
 #[test]
 fn an_answer_for_another_price_is_pointed_at() {
     let bench = Bench::new("0.4");
@@ -52,9 +52,9 @@ fn an_answer_for_another_price_is_pointed_at() {
         .dataset
         .query(&asked("SELECT COUNT(*) FROM visits", "0.7"))
         .unwrap();
-    let told = bench.dataset.forecast(&asked(sql, "0.3")).unwrap();
-    assert!(!told.free);
-    let found: Vec<(String, u64)> = told
+    let reported = bench.dataset.forecast(&asked(sql, "0.3")).unwrap();
+    assert!(!reported.free);
+    let found: Vec<(String, u64)> = reported
         .answered_for
         .iter()
         .map(|before| (before.epsilon.to_string(), before.charge))
@@ -83,13 +83,13 @@ fn an_answer_for_another_price_is_pointed_at() {
 fn the_charge_comes_before_the_data() {
     let bench = tight("");
     let charges = || bench.dataset.ledger().unwrap().charges().unwrap().len();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..2 {
         let asked = Ask::new(
             "SELECT education, COUNT(*) AS n FROM people GROUP BY education ORDER BY n",
             "alice",
         );
-        let mut watch = |stage| told.push((stage, charges()));
+        let mut watch = |stage| reported.push((stage, charges()));
         bench.dataset.query_watched(&asked, &mut watch).unwrap();
     }
     use Stage::{Charged, Drawn, Measured, Understood};
@@ -100,7 +100,7 @@ fn the_charge_comes_before_the_data() {
         (Drawn, 1),
         (Understood, 1),
     ];
-    assert_eq!(told, once);
+    assert_eq!(reported, once);
 }
 
 #[test]

@@ -64,8 +64,8 @@ fn everything_that_can_be_asked_can_be_awaited() {
         assert!(dataset.describe("SHOW TABLES").unwrap().is_some());
         assert!(dataset.explain(&ask, 1000).await.is_ok());
         assert!(!dataset.forecast(&ask).await.unwrap().free);
-        let (told, heard) = std::sync::mpsc::channel();
-        let watched = dataset.query_watched(&ask, move |stage| told.send(stage).unwrap());
+        let (reported, heard) = std::sync::mpsc::channel();
+        let watched = dataset.query_watched(&ask, move |stage| reported.send(stage).unwrap());
         assert!(!watched.await.unwrap().repeated);
         assert_eq!(heard.iter().count(), 4, "understood, charged, measured, drawn");
         assert!(dataset.forecast(&ask).await.unwrap().free);

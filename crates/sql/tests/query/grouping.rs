@@ -6,7 +6,7 @@ use sql::CellValue;
 /// Rows as text, numbers rounded.
 fn rows(bench: &Bench, sql: &str) -> Vec<String> {
     let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let told = answer.rows.iter().map(|row| {
+    let reported = answer.rows.iter().map(|row| {
         let cells = row.iter().map(|cell| match &cell.value {
             CellValue::Null => "∅".to_owned(),
             CellValue::Int(_) | CellValue::Float(_) => cell.value.as_f64().unwrap().round().to_string(),
@@ -14,7 +14,7 @@ fn rows(bench: &Bench, sql: &str) -> Vec<String> {
         });
         cells.collect::<Vec<_>>().join(" ")
     });
-    told.collect()
+    reported.collect()
 }
 
 #[test]
@@ -24,13 +24,13 @@ fn a_rollup_has_a_row_for_each_group_and_for_all() {
     assert_eq!(rows(&bench, sql), ["false 266 0", "true 134 0", "∅ 400 1"]);
     let nested = "SELECT department, smoker, COUNT(*) AS n FROM visits JOIN people USING (person) GROUP BY ROLLUP (department, smoker) \
                   HAVING GROUPING(smoker) = 1 ORDER BY department NULLS LAST";
-    let told = rows(&bench, nested);
+    let reported = rows(&bench, nested);
     assert_eq!(
-        told.len(),
+        reported.len(),
         5,
-        "three departments, NULL among their values, and all: {told:?}"
+        "three departments, NULL among their values, and all: {reported:?}"
     );
-    assert_eq!(told.last().unwrap(), "∅ ∅ 800");
+    assert_eq!(reported.last().unwrap(), "∅ ∅ 800");
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn a_cube_has_all_subsets_and_sets_are_those_that_are_named() {
                 GROUP BY g ORDER BY g";
     assert_eq!(rows(&bench, cube), ["0 12 400", "1 2 400", "2 6 400", "3 1 400"]);
     let sets = "SELECT smoker, AVG(age) AS age, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((smoker), ()) ORDER BY smoker NULLS LAST";
-    let told = rows(&bench, sets);
-    assert_eq!(told.len(), 3);
-    assert!(told[2].ends_with(" 400"), "{told:?}");
+    let reported = rows(&bench, sets);
+    assert_eq!(reported.len(), 3);
+    assert!(reported[2].ends_with(" 400"), "{reported:?}");
     let mixed = "SELECT smoker, education, COUNT(*) AS n FROM people GROUP BY smoker, ROLLUP (education)";
     assert_eq!(rows(&bench, mixed).len(), 12 + 2);
 }

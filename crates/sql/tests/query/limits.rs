@@ -34,7 +34,7 @@ fn every_column_says_what_bounds_it() {
     let words: Vec<(&str, &str)> = answer
         .bounds
         .iter()
-        .map(|told| (told.column.as_str(), told.words.as_str()))
+        .map(|reported| (reported.column.as_str(), reported.words.as_str()))
         .collect();
     let counts = "each person counts with at most 3 rows and in at most 2 groups";
     assert_eq!(
@@ -49,15 +49,19 @@ fn every_column_says_what_bounds_it() {
             ("twice", counts),
         ]
     );
-    let told = serde_json::to_value(&answer.bounds[1]).unwrap();
-    assert_eq!(told["groups_per_unit"], 2);
+    let reported = serde_json::to_value(&answer.bounds[1]).unwrap();
+    assert_eq!(reported["groups_per_unit"], 2);
     assert_eq!(
-        told["clamps"][0],
+        reported["clamps"][0],
         serde_json::json!({ "of": "minutes", "low": 0.0, "high": 60.0 })
     );
-    assert_eq!(told["unit_sums"][0]["high"], 180.0);
+    assert_eq!(reported["unit_sums"][0]["high"], 180.0);
     let one_row = ask(&bench, "SELECT COUNT(*), AVG(age) FROM people");
-    let kinds: Vec<IntervalOf> = one_row.bounds.iter().map(|told| told.interval_of).collect();
+    let kinds: Vec<IntervalOf> = one_row
+        .bounds
+        .iter()
+        .map(|reported| reported.interval_of)
+        .collect();
     assert_eq!(kinds, [IntervalOf::WholeData, IntervalOf::AllRows]);
     assert!(one_row.cut.is_empty(), "nothing can be cut of one row");
 }
@@ -115,8 +119,8 @@ fn the_estimate_is_part_of_the_price() {
     let price = answer.cost.as_ref().unwrap().epsilon().unwrap().to_f64_up();
     assert!(price <= 0.5 && price > 0.499_999, "{price}");
     let ask = Ask::new("SELECT COUNT(*) AS n FROM visits", "tester");
-    let told = bench.dataset.explain(&ask, 1000).unwrap();
-    let parts: Vec<(String, bool)> = told
+    let reported = bench.dataset.explain(&ask, 1000).unwrap();
+    let parts: Vec<(String, bool)> = reported
         .parts
         .iter()
         .map(|part| (part.epsilon.to_string(), part.estimates_cut))
@@ -126,12 +130,15 @@ fn the_estimate_is_part_of_the_price() {
         [("0.45", false), ("0.025", true), ("0.025", true)].map(|(epsilon, cut)| (epsilon.to_owned(), cut))
     );
     assert!(
-        told.hints[0].contains("deniable limits visits"),
+        reported.hints[0].contains("deniable limits visits"),
         "{:?}",
-        told.hints
+        reported.hints
     );
     let before = bench.dataset.cut_before(&ask).unwrap();
-    assert_eq!(before, answer.cut, "what an earlier answer said is told again");
+    assert_eq!(
+        before, answer.cut,
+        "what an earlier answer said is reported again"
+    );
 }
 
 /// Of 60 runs that each succeed with probability 0.95 or more, fewer than 40 succeed with probability below 1e-11.
@@ -183,13 +190,13 @@ fn limits_are_found_and_used() {
     let again = bench.dataset.find_limits(&find, &mut |_| ()).unwrap();
     assert!(again.repeated && again.limits == found.limits);
     let tuned = Bench::with(&edited);
-    let told = tuned
+    let reported = tuned
         .dataset
         .explain(&Ask::new("SELECT SUM(minutes) FROM visits", "tester"), 1000)
         .unwrap();
-    assert!(told.hints.is_empty());
+    assert!(reported.hints.is_empty());
     let cap = found.limits.sums["minutes"].high;
-    assert_eq!(told.bounds[0].unit_sums[0].high, cap);
+    assert_eq!(reported.bounds[0].unit_sums[0].high, cap);
     let refused = |table: &str| {
         let find = FindLimits {
             table: table.to_owned(),

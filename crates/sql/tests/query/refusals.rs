@@ -80,7 +80,7 @@ fn private_names_need_add_or_remove() {
 }
 
 #[test]
-fn unknown_names_are_told() {
+fn unknown_names_are_reported() {
     let bench = Bench::new(NEARLY_EXACT);
     refused(&bench, "SELECT COUNT(*) FROM nobody", "nobody");
     refused(&bench, "SELECT AVG(weight) FROM people", "weight");

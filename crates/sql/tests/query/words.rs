@@ -1,4 +1,4 @@
-//! What people are told: about the catalog, and about their mistakes.
+//! What people are reported: about the catalog, and about their mistakes.
 
 use crate::harness::Bench;
 
@@ -82,7 +82,7 @@ fn bounds_of_days_and_moments_are_described() {
 
 /// A row of subtotals has NULL in its keys, and so may a group.
 #[test]
-fn subtotals_are_told_from_groups_that_are_null() {
+fn subtotals_are_reported_from_groups_that_are_null() {
     let bench = Bench::new("1");
     let notes = |sql: &str| bench.ask(sql).unwrap().notes.join("\n");
     let rolled = notes("SELECT smoker, education, COUNT(*) FROM people GROUP BY ROLLUP (smoker, education)");
@@ -153,7 +153,7 @@ fn columns_without_a_name_are_called_as_they_are_written() {
         let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         let found: Vec<&str> = answer.columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(found, *names, "{sql}");
-        // What bounds a column is told under the same name.
+        // What bounds a column is reported under the same name.
         for bounds in &answer.bounds {
             assert!(
                 names.contains(&bounds.column.as_str()),
@@ -165,7 +165,7 @@ fn columns_without_a_name_are_called_as_they_are_written() {
 }
 
 #[test]
-fn values_of_the_wrong_type_are_told_with_their_column_and_what_to_do() {
+fn values_of_the_wrong_type_are_reported_with_their_column_and_what_to_do() {
     let bench = Bench::new("1");
     let asked = [
         (
@@ -300,7 +300,7 @@ fn values_of_the_wrong_type_are_told_with_their_column_and_what_to_do() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_words_of_the_query() {
+fn mistakes_are_reported_in_the_words_of_the_query() {
     let bench = Bench::new("1");
     let asked = [
         (

@@ -26,7 +26,7 @@ pub enum Clip {
     ///
     /// Each unit adds to the sum (g, ±h): its gradient of length at most C, and h with the sign of whether it was short enough. That is one vector of length at most √(C² + h²), with
     /// one noise on all of it, so a step is one Gaussian of that sensitivity and nothing else has to be composed. With the noise multiplier z, gradients have z_Δ = z·√(C²+h²)/C, and
-    /// a count of ±½, which is h/2h, has σ_b = z·√(C²+h²)/2h; so z_Δ⁻² + (2σ_b)⁻² = (C² + h²)/(z²·(C²+h²)) = z⁻², which is the rule of Andrew et al., Theorem 1.
+    /// a count of ±½, which is h/2h, has σ_b = z·√(C²+h²)/2h; so z_Δ⁻² + (2σ_b)⁻² = (C² + h²)/(z²·(C²+h²)) = z⁻², which is the rule of Andrew et al..
     /// C itself follows from what was released, which is post-processing; lengths are counted in units of the C of their step.
     Adaptive {
         /// C of the first step.

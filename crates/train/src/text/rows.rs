@@ -208,7 +208,7 @@ mod tests {
         let split = rows.split(0.1, 4).unwrap();
         assert_eq!(split.training.len() + split.validation.len(), rows.len());
         let share = split.validation.len() as f64 / rows.len() as f64;
-        // 3,000 rows: more than 6 deviations either way (two-sided about 2e-9 by the normal law).
+        // 3,000 rows: more than 6 deviations either way (two-sided about 2e-9 by the normal distribution).
         assert!(
             (share - 0.1).abs() < 6.0 * (0.09 / rows.len() as f64).sqrt(),
             "{share}"

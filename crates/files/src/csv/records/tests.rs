@@ -210,7 +210,7 @@ fn ragged_long_and_broken_fields_raise_nothing() {
     let records = read_with(long.as_bytes(), 1000, Some(2));
     assert_eq!(records[0], [None, some("x")]);
     assert_eq!(records[1], [Some("b".repeat(LONGEST)), some("y")]);
-    // Fields of a long line after a quote that nothing closes are not told apart.
+    // Fields of a long line after a quote that nothing closes are not distinguished.
     let long = format!("\"{},x\nb,y\n", "a".repeat(LONGEST));
     assert_eq!(
         read_with(long.as_bytes(), 1000, Some(2)),

@@ -10,7 +10,7 @@ fn said(text: &str, old: &str, new: &str) -> String {
 }
 
 #[test]
-fn every_mistake_is_told_by_its_place() {
+fn every_mistake_is_reported_by_its_place() {
     #[rustfmt::skip]
     let mistakes = [
         ("name = \"clinic\"", "nome = \"clinic\"", "line 1: `name` is missing"),
@@ -182,7 +182,7 @@ fn circles_are_noticed() {
 }
 
 #[test]
-fn nothing_else_of_the_file_is_told() {
+fn nothing_else_of_the_file_is_reported() {
     // Somebody passes a file of data, or pastes some into the catalog.
     for text in [
         "name,age\nAda Lovelace,36\n",

@@ -1,7 +1,7 @@
 //! One order of rows, whatever order they were read in: that of what is in them.
 //!
 //! A run of training that goes on must find its data as it was, and a database gives its rows in any order. Sorting is no question of privacy: the loop chooses units by their numbers, all numbers alike, and adds
-//! up what they hold, so which number a unit has changes the law of nothing.
+//! up what they hold, so which number a unit has changes the distribution of nothing.
 
 use std::cmp::Ordering;
 

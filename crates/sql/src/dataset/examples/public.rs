@@ -26,7 +26,9 @@ pub(crate) async fn read_public_table(
     })?;
     if table.owner != Owner::Public {
         return Err(Error::refused(
-            format!("table `{name}` is private: what a model gets right on it would be told without noise"),
+            format!(
+                "table `{name}` is private: what a model gets right on it would be reported without noise"
+            ),
             "name a table that the catalog declares as public, or a public file with --public-file",
         ));
     }

@@ -224,7 +224,7 @@ fn requalified(known: Known, alias: &TableReference) -> Known {
     }
 }
 
-/// A released table holds its own ends already. Each mention of it is told apart: rows of two mentions meet in joins, and their noise differs.
+/// A released table holds its own ends already. Each mention of it is distinguished: rows of two mentions meet in joins, and their noise differs.
 fn scanned(plan: &LogicalPlan, scan: &TableScan, names: &mut Names) -> Extended {
     let fields = plan.schema().fields();
     let is_end = |name: &str| ENDS.iter().any(|end| name.strip_prefix(end).is_some());
@@ -280,7 +280,7 @@ fn projected(projection: &Projection, names: &mut Names) -> Result<Extended, Err
     })
 }
 
-/// A row of a union is a row of one of its sides, so its interval is that side's. Which side that is, and so which noise it depends on, is told by a name of its own.
+/// A row of a union is a row of one of its sides, so its interval is that side's. Which side that is, and so which noise it depends on, is reported by a name of its own.
 fn united(union: &Union, names: &mut Names) -> Result<Extended, Error> {
     let sides = union
         .inputs

@@ -1,6 +1,6 @@
 //! After the noise: HAVING, ORDER BY, arithmetic over results, outer queries. Free by post-processing; intervals come along where they can.
 //!
-//! - `certainty`: what is known of each column of a plan over released tables: exact, within an interval, or noisy and why no interval is told.
+//! - `certainty`: what is known of each column of a plan over released tables: exact, within an interval, or noisy and why no interval is reported.
 //! - `spans`: intervals through expressions.
 
 mod certainty;
@@ -186,7 +186,7 @@ pub(crate) enum Certainty {
     Exact,
     /// They are noisy, and the ends of their intervals are in these columns.
     Interval { low: usize, high: usize },
-    /// They are noisy, and this is why no interval is told.
+    /// They are noisy, and this is why no interval is reported.
     NoInterval(&'static str),
 }
 

@@ -41,7 +41,7 @@ pub(super) enum Part {
     Exact,
     /// It is noisy, within these ends.
     Span(Box<Span>),
-    /// It is noisy, and this is why no interval is told.
+    /// It is noisy, and this is why no interval is reported.
     Lost(&'static str),
 }
 
@@ -381,15 +381,15 @@ fn inner(subquery: &Subquery, names: &mut Names) -> Result<Part, Error> {
         [Known::Noisy(why)] => return Ok(Part::Lost(why)),
         _ => return Ok(Part::Lost(INNER)),
     };
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for column in &ends.columns {
         let plan = LogicalPlanBuilder::from(extended.plan.clone())
             .project([Expr::Column(column.clone())])
             .and_then(LogicalPlanBuilder::build)
             .map_err(unplannable)?;
-        told.push(Expr::ScalarSubquery(subquery.with_plan(Arc::new(plan))));
+        reported.push(Expr::ScalarSubquery(subquery.with_plan(Arc::new(plan))));
     }
-    let Ok(ends) = <[Expr; 4]>::try_from(told) else {
+    let Ok(ends) = <[Expr; 4]>::try_from(reported) else {
         return Ok(Part::Lost(INNER));
     };
     Ok(Part::within(Span {

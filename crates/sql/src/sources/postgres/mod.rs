@@ -172,7 +172,7 @@ fn sent(column: &str, of: &Type, kind: Option<Kind>) -> (String, DataType) {
 async fn connected(connection: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, task) = tokio_postgres::connect(connection, NoTls).await?;
     tokio::spawn(async move {
-        // What goes wrong with the connection is told to whoever waits for rows.
+        // What goes wrong with the connection is reported to whoever waits for rows.
         let _ = task.await;
     });
     Ok(client)

@@ -117,7 +117,7 @@ fn many_rows_come_in_order_of_the_file() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told_without_its_content() {
+fn what_is_wrong_with_a_file_is_reported_without_its_content() {
     let directory = tempfile::tempdir().unwrap();
     let asks = |path: PathBuf| {
         let error = rows(&table(Source::Csv(path), &[("age", Kind::Int)])).unwrap_err();

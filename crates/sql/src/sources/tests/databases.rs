@@ -139,7 +139,7 @@ fn a_scan_cannot_write() {
 }
 
 #[test]
-fn what_is_missing_is_told_without_secrets() {
+fn what_is_missing_is_reported_without_secrets() {
     let asks = |source: Source| {
         let error = rows(&table(source, &[("a", Kind::Int)])).unwrap_err();
         let said = format!("{error} {error:?}");

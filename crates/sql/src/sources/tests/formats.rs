@@ -174,7 +174,7 @@ fn utf_16_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told_by_its_place() {
+fn what_cannot_be_meant_is_reported_by_its_place() {
     let columns = "id = { kind = \"int\" }";
     for (format, expected) in [
         (

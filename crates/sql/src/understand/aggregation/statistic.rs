@@ -54,7 +54,7 @@ impl Argument {
         Self { centre, ..self }
     }
 
-    /// The same on a grid that is coarser by so many bits.
+    /// The same on a grid that is coarser by this many bits.
     pub(crate) fn coarser(&self, bits: u32) -> Self {
         let coarse = |steps: i64| halved(i128::from(steps), bits);
         Self {
@@ -86,7 +86,7 @@ impl Argument {
     }
 }
 
-/// So many steps on a grid that is coarser by so many bits: the nearest, upwards in the middle.
+/// This many steps on a grid that is coarser by this many bits: the nearest, upwards in the middle.
 pub(crate) fn halved(steps: i128, bits: u32) -> i64 {
     let middle = (1i128 << bits) >> 1;
     ((steps + middle) >> bits) as i64
@@ -97,9 +97,9 @@ pub(crate) fn halved(steps: i128, bits: u32) -> i64 {
 pub(crate) enum Measure {
     /// Units.
     Units,
-    /// Rows, of a unit at most so many.
+    /// Rows, of a unit at most this many.
     Rows { most: u64 },
-    /// Rows where the argument is there, of a unit at most so many.
+    /// Rows where the argument is there, of a unit at most this many.
     Present { argument: Argument, most: u64 },
     /// The sum of the argument, of a unit clamped as a whole.
     Sum { argument: Argument, low: i64, high: i64 },
@@ -112,9 +112,9 @@ pub(crate) enum Measure {
         range: Range,
         most: u64,
     },
-    /// Rows in each of so many bins; `place` is a row's bin, or NULL.
+    /// Rows in each of this many bins; `place` is a row's bin, or NULL.
     Histogram { place: Expr, bins: usize, most: u64 },
-    /// Distinct values, of a unit at most so many.
+    /// Distinct values, of a unit at most this many.
     Distinct { value: Expr, most: u64 },
 }
 

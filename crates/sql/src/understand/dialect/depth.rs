@@ -1,4 +1,4 @@
-//! How deeply a query nests, told from its tokens alone.
+//! How deeply a query nests, derived from its tokens alone.
 //!
 //! The parser bounds its own recursion, but it builds chains (`a + b + c`, `x UNION y UNION z`) in a loop, and whatever walks or drops the
 //! tree afterwards recurses once a link. So links are counted first.

@@ -34,7 +34,7 @@ mod tests;
 
 pub(crate) use markers::{MODE, PER_GROUP, PER_ROW, QUANTILE, SELECT, WIDTH_BUCKET, marker_functions};
 pub(crate) use options::{GroupSelection, SelectOptions};
-pub(crate) use spelling::{as_written, told_apart};
+pub(crate) use spelling::{as_written, distinguished};
 
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{Query, Statement};

@@ -143,7 +143,7 @@ fn members(expression: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// Two columns of a result may have the same name, and the engine's planner wants them to differ: the later one is told by the place of the first, until the
+/// Two columns of a result may have the same name, and the engine's planner wants them to differ: the later one is reported by the place of the first, until the
 /// answer is written ([`as_written`]).
 pub(super) fn tell_columns_apart(body: &mut SetExpr) {
     match body {
@@ -268,9 +268,9 @@ impl VisitorMut for Folding {
 }
 
 /// Names for the columns of a result, where they are to have others than they have: no two alike, and none where nothing changes.
-pub(crate) fn told_apart(names: Vec<Option<String>>, columns: &[Column]) -> Vec<Option<String>> {
+pub(crate) fn distinguished(names: Vec<Option<String>>, columns: &[Column]) -> Vec<Option<String>> {
     let mut taken: Vec<String> = Vec::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (place, (name, column)) in names.into_iter().zip(columns).enumerate() {
         let wanted = name.unwrap_or_else(|| column.name.clone());
         let first = taken.iter().position(|other| *other == wanted);
@@ -281,9 +281,9 @@ pub(crate) fn told_apart(names: Vec<Option<String>>, columns: &[Column]) -> Vec<
             None => (wanted != column.name).then(|| wanted.clone()),
         };
         taken.push(wanted);
-        told.push(renamed);
+        reported.push(renamed);
     }
-    told
+    reported
 }
 
 /// The names of a result's columns, as the query wrote them.

@@ -289,7 +289,7 @@ pub(super) fn as_moments(kind: Kind, bounds: Bounds) -> Bounds {
     }
 }
 
-/// Moments are tried on at most so many values, a hundred years of days.
+/// Moments are tried on at most this many values, a hundred years of days.
 const TRIED: i64 = 36_600;
 
 /// Public values of a column of days or moments on which an expression takes all the values that it takes between the column's bounds; `None` where they are too many.

@@ -45,7 +45,7 @@ pub(super) struct Draft {
     pub(super) weight: u64,
     /// Parts of it that have few public values, where its columns have not.
     pub(super) parts: Vec<Arc<Part>>,
-    /// It is the same for all values of a column of moments that lie in the same multiple of so many microseconds: 1 where nothing is known, and 0 where it has no such
+    /// It is the same for all values of a column of moments that lie in the same multiple of this many microseconds: 1 where nothing is known, and 0 where it has no such
     /// column.
     pub(super) granule: i64,
     /// The constant that it is.

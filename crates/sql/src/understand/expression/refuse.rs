@@ -9,11 +9,11 @@ use datafusion::logical_expr::{Expr, Operator};
 pub(super) fn expression(expr: &Expr) -> Error {
     let (what, hint) = match expr {
         Expr::ScalarSubquery(_) => (
-            "a subquery as a value stands where its rows cannot be told apart by their owners",
+            "a subquery as a value stands where its rows cannot be distinguished by their owners",
             "put it into WHERE or after SELECT, tied to the privacy unit; or ask the inner query first and use its answer as a constant",
         ),
         Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => (
-            "EXISTS, IN (SELECT …), ANY and ALL stand where their rows cannot be told apart by their owners",
+            "EXISTS, IN (SELECT …), ANY and ALL stand where their rows cannot be distinguished by their owners",
             "put it into WHERE, tied to the privacy unit; or list the values: IN ('a', 'b')",
         ),
         Expr::OuterReferenceColumn(..) => (
@@ -25,7 +25,7 @@ pub(super) fn expression(expr: &Expr) -> Error {
             "write the value into the query",
         ),
         Expr::WindowFunction(_) => (
-            "window functions stand where the rows of one person cannot be told",
+            "window functions stand where the rows of one person cannot be reported",
             "write the window in a subquery, with PARTITION BY the privacy unit; or use it on the results of a private query",
         ),
         Expr::AggregateFunction(_) => (

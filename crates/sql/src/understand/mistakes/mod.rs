@@ -18,31 +18,31 @@ use datafusion::sql::sqlparser::ast::Query;
 const MOST_NAMES: usize = 30;
 
 /// What is wrong, and what to do about it.
-type Told = (String, String);
+type Reported = (String, String);
 
 /// What the engine's planner did not understand of a query.
 pub(crate) fn explained(error: &DataFusionError, query: &Query, catalog: &Catalog) -> Error {
-    let (what, hint) = told(error, Some((query, catalog)));
+    let (what, hint) = reported(error, Some((query, catalog)));
     Error::refused(what, hint)
 }
 
 /// What the engine's planner does not do.
 pub(crate) fn unplannable(error: DataFusionError) -> Error {
-    let (what, hint) = told(&error, None);
+    let (what, hint) = reported(&error, None);
     Error::refused(format!("this cannot be planned: {what}"), hint)
 }
 
-fn told(error: &DataFusionError, asked: Option<(&Query, &Catalog)>) -> Told {
+fn reported(error: &DataFusionError, asked: Option<(&Query, &Catalog)>) -> Reported {
     match error {
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => told(inner, asked),
-        DataFusionError::Shared(inner) => told(inner, asked),
-        DataFusionError::Collection(errors) if !errors.is_empty() => told(&errors[0], asked),
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => reported(inner, asked),
+        DataFusionError::Shared(inner) => reported(inner, asked),
+        DataFusionError::Collection(errors) if !errors.is_empty() => reported(&errors[0], asked),
         DataFusionError::SchemaError(problem, _) => schema(problem),
         other => sentence(&other.strip_backtrace(), asked),
     }
 }
 
-fn schema(problem: &SchemaError) -> Told {
+fn schema(problem: &SchemaError) -> Reported {
     match problem {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let of = match &field.relation {
@@ -125,7 +125,7 @@ pub(crate) fn no_table(name: &str, catalog: &Catalog) -> Error {
     Error::refused(what, hint)
 }
 
-fn without_table(name: &str, catalog: Option<&Catalog>) -> Told {
+fn without_table(name: &str, catalog: Option<&Catalog>) -> Reported {
     let hint = match catalog {
         Some(catalog) => {
             let tables: Vec<&str> = catalog.tables.keys().map(String::as_str).collect();
@@ -148,7 +148,7 @@ fn last_part(name: &str) -> String {
     plain.rsplit('.').next().unwrap_or(&plain).to_owned()
 }
 
-fn sentence(said: &str, asked: Option<(&Query, &Catalog)>) -> Told {
+fn sentence(said: &str, asked: Option<(&Query, &Catalog)>) -> Reported {
     let catalog = asked.map(|(_, catalog)| catalog);
     if said.contains("table '")
         && said.contains("not found")
@@ -188,8 +188,8 @@ fn sentence(said: &str, asked: Option<(&Query, &Catalog)>) -> Told {
     for (theirs, ours) in TYPES {
         text = text.replace(theirs, ours);
     }
-    if let Some(told) = types::told(&text, asked.map(|(query, _)| query)) {
-        return told;
+    if let Some(reported) = types::reported(&text, asked.map(|(query, _)| query)) {
+        return reported;
     }
     for prefix in [
         "Error during planning: ",
@@ -226,7 +226,7 @@ pub(crate) fn readable(name: &str) -> String {
         if CONSTANTS.contains(&word)
             && let Some(inside) = after.strip_prefix('(')
         {
-            // A text is told in double quotes, which it may hold itself: the last before a closing parenthesis ends it.
+            // A text is reported in double quotes, which it may hold itself: the last before a closing parenthesis ends it.
             let (constant, left) = match inside.strip_prefix('"') {
                 Some(quoted) => match quoted.split_once("\")") {
                     Some((constant, left)) => (format!("'{constant}'"), left),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_as_a_query_writes_them() {
+    fn names_are_reported_as_a_query_writes_them() {
         for (theirs, ours) in [
             ("count(Int64(1))", "count(*)"),
             ("avg(people.age)", "avg(age)"),

@@ -1,6 +1,6 @@
-//! Values of the wrong type, told with the call and the column that the query itself writes.
+//! Values of the wrong type, reported with the call and the column that the query itself writes.
 
-use super::{Told, between, last_part, readable};
+use super::{Reported, between, last_part, readable};
 use crate::understand::aggregates::aggregate_named;
 use crate::understand::dialect::RESERVED;
 use crate::values::facts::Kind;
@@ -10,9 +10,9 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// What the engine says about types, which it calls as people do by now; `None` where it is about something else.
-pub(super) fn told(said: &str, query: Option<&Query>) -> Option<Told> {
-    if let Some(told) = of_a_condition(said).or_else(|| of_an_operator(said)) {
-        return Some(told);
+pub(super) fn reported(said: &str, query: Option<&Query>) -> Option<Reported> {
+    if let Some(reported) = of_a_condition(said).or_else(|| of_an_operator(said)) {
+        return Some(reported);
     }
     if said.contains("Aggregate functions are not allowed in the WHERE clause") {
         return Some((
@@ -30,7 +30,7 @@ pub(super) fn told(said: &str, query: Option<&Query>) -> Option<Told> {
 }
 
 /// A number, text or date where a condition belongs.
-fn of_a_condition(said: &str) -> Option<Told> {
+fn of_a_condition(said: &str) -> Option<Reported> {
     let (what, kind) = if let Some(rest) = said.split_once("non-boolean predicate '") {
         let (predicate, kind) = rest.1.split_once("' returning ")?;
         (column(predicate), first_word(kind))
@@ -45,7 +45,7 @@ fn of_a_condition(said: &str) -> Option<Told> {
 }
 
 /// Operands that do not go together.
-fn of_an_operator(said: &str) -> Option<Told> {
+fn of_an_operator(said: &str) -> Option<Reported> {
     if let Some(operation) = between(said, "Cannot coerce arithmetic expression ", " to valid types") {
         return Some((
             format!("{operation} has no meaning"),
@@ -67,7 +67,7 @@ fn of_an_operator(said: &str) -> Option<Told> {
 }
 
 /// A call whose arguments the engine does not take.
-fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
+fn of_a_call(said: &str, query: Option<&Query>) -> Option<Reported> {
     let (name, types) = call(said)?;
     // The engine has a name of its own for it.
     let upper = match name.as_str() {
@@ -77,7 +77,7 @@ fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
     let arguments = query
         .and_then(|query| arguments_of(query, &name))
         .unwrap_or_default();
-    // Which argument it is about: the first that is no number, where all types are told.
+    // Which argument it is about: the first that is no number, where all types are reported.
     let is_number = |kind: &str| matches!(kind, "integer" | "float") || kind.starts_with("Decimal");
     let wrong = types.iter().position(|kind| !is_number(kind));
     let written = |place: usize| match arguments.get(place) {
@@ -107,7 +107,7 @@ fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
         _ => true,
     });
     let place = place.or(if types.is_empty() { None } else { Some(0) });
-    // Where one type alone is told, and not one argument alone is there, it may be that of any.
+    // Where one type alone is reported, and not one argument alone is there, it may be that of any.
     let place = place.filter(|_| types.len() > 1 || arguments.len() == 1);
     let Some(place) = place else {
         let shown = if name == "date_part" { "EXTRACT" } else { &name };
@@ -141,7 +141,7 @@ fn of_a_call(said: &str, query: Option<&Query>) -> Option<Told> {
     Some((format!("{name} does not take {}, which {of} is", a(kind)), hint))
 }
 
-/// The name of the call that an error is about, and the types of its arguments as far as they are told.
+/// The name of the call that an error is about, and the types of its arguments as far as they are reported.
 fn call(said: &str) -> Option<(String, Vec<String>)> {
     if let Some(call) = between(said, "argument types '", "'. You might") {
         let (name, types) = call.split_once('(')?;
@@ -196,7 +196,7 @@ fn written(call: &Function) -> Vec<String> {
 }
 
 /// An aggregate of numbers that was asked for something else.
-pub(crate) fn needs_number(what: &str, of: &str, kind: &str) -> Told {
+pub(crate) fn needs_number(what: &str, of: &str, kind: &str) -> Reported {
     let inner = if of.starts_with('`') {
         of.trim_matches('`')
     } else {

@@ -1,7 +1,7 @@
 //! Joins whose condition stands after WHERE: `FROM visits v, people p WHERE v.person = p.person`.
 //!
 //! For inner joins it makes no difference whether an equality stands after ON or after WHERE, nor in which order tables are joined. But whether a join is
-//! understood at all, and how often it repeats a row, is told from the join's own condition. So equalities are brought to the joins that they are about, before
+//! understood at all, and how often it repeats a row, is derived from the join's own condition. So equalities are brought to the joins that they are about, before
 //! anybody asks whose rows these are. It depends on the query and the catalog alone.
 
 use super::is_private;

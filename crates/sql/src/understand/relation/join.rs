@@ -16,9 +16,9 @@ use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Oper
 
 pub(super) type Columns = Vec<(Option<TableReference>, String, Facts)>;
 
-/// A join of private tables makes at most so many pairs of one owner's rows.
+/// A join of private tables makes at most this many pairs of one owner's rows.
 const MOST_PAIRS: u64 = 1_000_000;
-/// A left join of private tables looks at so many rows of one owner on its right side at most.
+/// A left join of private tables looks at this many rows of one owner on its right side at most.
 const MOST_HELD: u64 = 10_000;
 
 /// Reads a join that has a private side.

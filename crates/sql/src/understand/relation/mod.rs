@@ -41,7 +41,7 @@ pub(crate) struct Rows {
     pub(crate) unit_columns: Vec<Name>,
     /// Whether there is a hidden column; if not, each row is a unit.
     pub(crate) has_unit: bool,
-    /// One unit has at most so many rows. Derived, so it is enforced by the bounding step: a mistake costs accuracy.
+    /// One unit has at most this many rows. Derived, so it is enforced by the bounding step: a mistake costs accuracy.
     pub(crate) rows_per_unit: Option<u64>,
     /// The catalog itself promises what `rows_per_unit` says, and no step since could repeat a row: no bounding step is needed.
     pub(crate) promised: bool,
@@ -279,7 +279,7 @@ fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
 
 fn aliased(alias: &SubqueryAlias, catalog: &Catalog) -> Result<Rows, Error> {
     let mut rows = rows(&alias.input, catalog)?;
-    // Two columns of one name under one alias could not be told apart.
+    // Two columns of one name under one alias could not be distinguished.
     let names: std::collections::BTreeSet<&String> = rows.columns.iter().map(|(_, name, _)| name).collect();
     if names.len() != rows.columns.len() {
         return Err(Error::refused(

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
     when,
 };
 
-/// Of one unit so many rows are put in order at most.
+/// Of one unit this many rows are put in order at most.
 const MOST_ROWS: u64 = 10_000;
 /// How far a frame reaches to each side at most, where it does not reach to the end; and how far LAG and LEAD do.
 const MOST_STEPS: i64 = 1_000_000;

@@ -21,7 +21,7 @@ const PATTERN: usize = 1_000;
 const COMPILED: usize = 1 << 20;
 /// How long a replacement may be, in bytes.
 const REPLACEMENT: usize = 100;
-/// All matches are looked for in so many characters.
+/// All matches are looked for in this many characters.
 pub(crate) const SEARCHED: usize = 1_000;
 
 /// What is done with a pattern.

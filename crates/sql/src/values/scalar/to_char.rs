@@ -170,7 +170,7 @@ impl Pattern {
         Ok(Self { pieces })
     }
 
-    /// Moments of the same multiple of so many microseconds are written the same.
+    /// Moments of the same multiple of this many microseconds are written the same.
     pub(crate) fn granule(&self) -> i64 {
         let of = |piece: &Piece| match piece {
             Piece::Text(_) => DAY,

@@ -333,7 +333,7 @@ impl Attaching<'_> {
             .and_then(LogicalPlanBuilder::build)
             .map_err(unplannable)?;
         let (mut inner, _) = self.inner(&plan, Vec::new(), None)?;
-        // The key keeps its name, by which its rows are told to be too many.
+        // The key keeps its name, by which its rows are reported to be too many.
         inner.keep_name(1)?;
         inner.conditions = vec![lit(1i64).eq(Expr::Column(Column::from_name(ONE_ROW)))];
         self.beside(&inner, vec![ONE_ROW.to_owned()])?;

@@ -1,6 +1,6 @@
 //! Computations on synthetic data through a real account, watched by the grey box.
 //!
-//! The recorder must see what goes into a mechanism, and nothing takes a private value out of an [`Aggregate`] but a mechanism. So no back door is opened: what an aggregate holds is read
+//! The recorder must see what goes into a mechanism, and nothing takes a private value out of an [`Aggregate`] but a mechanism. So no back boundary is opened: what an aggregate holds is read
 //! through the front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the thousands, which no budget for data of people
 //! allows, and the data here is made up.
 
@@ -19,14 +19,14 @@ use std::cell::RefCell;
 const CERTAIN: u32 = 1000;
 
 /// A real account, and whom it protects.
-pub(crate) struct Door {
+pub(crate) struct Boundary {
     account: RefCell<Account<UnlimitedLedger>>,
     neighbors: Neighbors,
     /// Those who read, each for one sensitivity and grid: making one takes longer than using it.
     readers: RefCell<Vec<Laplace>>,
 }
 
-impl Door {
+impl Boundary {
     pub(crate) fn new(neighbors: Neighbors, seed: u64) -> Self {
         Self {
             account: RefCell::new(UnlimitedLedger::replayable(neighbors, seed)),

@@ -1,18 +1,18 @@
-//! The laws of privacy loss that a curve is composed of.
+//! The distributions of privacy loss that a curve is composed of.
 //!
 //! For outputs P on one database and Q on its neighbour, the loss is L = ln(dP/dQ) under P, and its moments are M(z) = E[e^(zL)].
-//! Each law below is a *dominating pair* of its event: at every ε its δ is at least that of the event for any neighbours. The loss
+//! Each distribution below is a *dominating pair* of its event: at every ε its δ is at least that of the event for any neighbours. The loss
 //! of a composition is dominated by the sum of independent losses of dominating pairs (Zhu, Dong and Wang 2022, "Optimal accounting
-//! of differential privacy via characteristic function", Theorem 10), so moments multiply.
+//! of differential privacy via characteristic function"), so moments multiply.
 
 use super::ball::{Ball, Complex};
 use super::fixed_size;
 use super::log_add;
 use super::sampled::{Decay, Direction, Line as SampledLine, Rough, Sampled};
 
-/// One law of loss.
+/// One distribution of loss.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Law {
+pub(super) enum LossDistribution {
     /// Gaussian noise, or several together: L is normal with variance μ² and mean μ²/2. M = e^(z(z+1)μ²/2).
     Gaussian {
         /// Δ²/σ², summed.
@@ -36,7 +36,7 @@ pub(super) enum Law {
     /// A mechanism whose losses lie in an interval of length ε has, for some t in [0, ε], no larger δ than the two losses t and t−ε
     /// (Dong, Durfee and Rogers 2020). At ε' that pair has δ = (e^ε − e^t)(1 − e^(ε'−t))/(e^ε − 1), largest for t = (ε+ε')/2:
     /// δ(ε') ≤ (e^(ε/2) − e^(ε'/2))²/(e^ε − 1). As a function of x = e^ε' this is convex, joins 1 − x at e^−ε and 0 at e^ε with
-    /// equal slopes, so it is the profile of a pair, whose law of loss is x·δ''(x)·x dl = the density above.
+    /// equal slopes, so it is the profile of a pair, whose distribution of loss is x·δ''(x)·x dl = the density above.
     BoundedRange {
         /// Its ε.
         epsilon: Ball,
@@ -54,38 +54,40 @@ pub(super) enum Law {
     },
 }
 
-/// A law prepared on the line Re z = c.
+/// A distribution prepared on the line Re z = c.
 pub(super) enum Line {
-    Closed(Law, f64),
+    Closed(LossDistribution, f64),
     Sampled(SampledLine),
 }
 
-impl Law {
+impl LossDistribution {
     /// Whether its moments can be had on a line at all.
     pub(super) fn has_lines(&self) -> bool {
-        !matches!(self, Law::DiscreteGaussian { .. })
+        !matches!(self, LossDistribution::DiscreteGaussian { .. })
     }
 
-    /// The law on the line Re z = c for |Im z| ≤ t, with M known to `tolerance` where it is an integral.
+    /// The distribution on the line Re z = c for |Im z| ≤ t, with M known to `tolerance` where it is an integral.
     pub(super) fn line(&self, c: f64, t: f64, tolerance: f64) -> Option<Line> {
         match self {
-            Law::Sampled(law) => law.line(c, t, tolerance).map(Line::Sampled),
-            Law::FixedSize(law) => fixed_size::line(law, c, t, tolerance).map(Line::Sampled),
-            Law::DiscreteGaussian { .. } => None,
+            LossDistribution::Sampled(distribution) => distribution.line(c, t, tolerance).map(Line::Sampled),
+            LossDistribution::FixedSize(distribution) => {
+                fixed_size::line(distribution, c, t, tolerance).map(Line::Sampled)
+            }
+            LossDistribution::DiscreteGaussian { .. } => None,
             other => Some(Line::Closed(*other, c)),
         }
     }
 
-    /// ln M(c), or more where the law has no closed form. `None` when it could not be had.
+    /// ln M(c), or more where the distribution has no closed form. `None` when it could not be had.
     pub(super) fn log_moment(&self, c: f64, tolerance: f64) -> Option<Ball> {
-        if let Law::DiscreteGaussian {
+        if let LossDistribution::DiscreteGaussian {
             variance,
             sensitivity,
         } = self
         {
-            // It has no larger moments than Gaussian noise (Canonne, Kamath and Steinke 2020, Theorem 4).
+            // It has no larger moments than Gaussian noise (Canonne, Kamath and Steinke 2020).
             let mu_squared = Ball::exact(*sensitivity).square().over(*variance);
-            return Law::Gaussian { mu_squared }.log_moment(c, tolerance);
+            return LossDistribution::Gaussian { mu_squared }.log_moment(c, tolerance);
         }
         let found = self.line(c, 0.0, tolerance).map(|line| match line {
             Line::Sampled(line) => line.real().ln_1p(),
@@ -100,9 +102,11 @@ impl Law {
     fn log_moment_bound(&self, c: f64) -> Option<Ball> {
         let bound = match (self, self.largest_loss()) {
             (_, Some(largest)) => (Ball::exact(c) * largest).upper(),
-            (Law::Sampled(law), _) => law.log_moment_bound(1.0 + c),
+            (LossDistribution::Sampled(distribution), _) => distribution.log_moment_bound(1.0 + c),
             // M − 1 is at most the integral of φX^(1+c) over all s.
-            (Law::FixedSize(law), _) => log_add(0.0, law.log_moment_bound(1.0 + c)) * (1.0 + 1e-15),
+            (LossDistribution::FixedSize(distribution), _) => {
+                log_add(0.0, distribution.log_moment_bound(1.0 + c)) * (1.0 + 1e-15)
+            }
             _ => return None,
         };
         bound.is_finite().then(|| Ball::exact(bound))
@@ -111,12 +115,17 @@ impl Law {
     /// The largest loss, where there is one.
     pub(super) fn largest_loss(&self) -> Option<Ball> {
         match self {
-            Law::Laplace { epsilon } | Law::Response { epsilon, .. } | Law::BoundedRange { epsilon } => {
-                Some(*epsilon)
-            }
+            LossDistribution::Laplace { epsilon }
+            | LossDistribution::Response { epsilon, .. }
+            | LossDistribution::BoundedRange { epsilon } => Some(*epsilon),
             // Whoever adds a unit loses at most what its absence could have shown: X ≥ 1 − q.
-            Law::Sampled(law) if law.direction == Direction::Add => Some(-(-law.rate).ln_1p()),
-            Law::Gaussian { .. } | Law::Sampled(_) | Law::FixedSize(_) | Law::DiscreteGaussian { .. } => None,
+            LossDistribution::Sampled(distribution) if distribution.direction == Direction::Add => {
+                Some(-(-distribution.rate).ln_1p())
+            }
+            LossDistribution::Gaussian { .. }
+            | LossDistribution::Sampled(_)
+            | LossDistribution::FixedSize(_)
+            | LossDistribution::DiscreteGaussian { .. } => None,
         }
     }
 
@@ -125,15 +134,17 @@ impl Law {
         let one = Complex::ONE;
         let real = |ball: Ball| Complex::new(ball, Ball::ZERO);
         match self {
-            Law::Gaussian { mu_squared } => (z * (z + one)).scale(*mu_squared * Ball::exact(0.5)),
+            LossDistribution::Gaussian { mu_squared } => {
+                (z * (z + one)).scale(*mu_squared * Ball::exact(0.5))
+            }
             // M − 1 = [(z+1)ψ(zε) + zψ(−(z+1)ε)]/(2z+1).
-            Law::Laplace { epsilon } => {
+            LossDistribution::Laplace { epsilon } => {
                 let up = (z + one) * z.scale(*epsilon).exp_m1_less();
                 let down = z * (-(z + one).scale(*epsilon)).exp_m1_less();
                 (up + down).over(z + z + one)
             }
             // M − 1 = [e^ε·ψ(zε) + ψ(−zε) + zε(e^ε − 1)]/(e^ε + k − 1).
-            Law::Response { epsilon, indifferent } => {
+            LossDistribution::Response { epsilon, indifferent } => {
                 let turned = z.scale(*epsilon);
                 let weight = epsilon.exp();
                 let sum = turned.exp_m1_less().scale(weight)
@@ -141,7 +152,7 @@ impl Law {
                     + turned.scale(epsilon.exp_m1());
                 sum.over(real(weight + Ball::ONE + *indifferent))
             }
-            Law::BoundedRange { epsilon } => {
+            LossDistribution::BoundedRange { epsilon } => {
                 // M = [e^((z+½)ε) − e^(−(z+½)ε)]/((2z+1)·2·sinh(ε/2)), and the bracket is e^(ε/2)·e^(zε) − e^(−ε/2)·e^(−zε)
                 // = e^(ε/2)ψ(zε) − e^(−ε/2)ψ(−zε) + 2·sinh(ε/2) + 2zε·cosh(ε/2). Taking 1 away leaves the first two terms and
                 // z·(2ε·cosh(ε/2) − 4·sinh(ε/2)).
@@ -157,18 +168,20 @@ impl Law {
                     + z.scale(linear);
                 sum.over((z + z + one).scale(double_sine))
             }
-            Law::Sampled(_) | Law::FixedSize(_) | Law::DiscreteGaussian { .. } => Complex::ZERO,
+            LossDistribution::Sampled(_)
+            | LossDistribution::FixedSize(_)
+            | LossDistribution::DiscreteGaussian { .. } => Complex::ZERO,
         }
     }
 
     /// At least ln|M(c + it')| for all t' ≥ t.
     pub(super) fn decay(&self, c: f64, log_moment: f64) -> Falling {
         match self {
-            Law::Gaussian { mu_squared } => Falling::Gaussian {
+            LossDistribution::Gaussian { mu_squared } => Falling::Gaussian {
                 log_moment,
                 mu_squared: mu_squared.lower().max(0.0),
             },
-            Law::Laplace { epsilon } => {
+            LossDistribution::Laplace { epsilon } => {
                 let epsilon = epsilon.middle;
                 let beta = c + 0.5;
                 let slack = 1e-9 + 1e-15 * beta * epsilon;
@@ -184,7 +197,7 @@ impl Law {
                         + slack,
                 }
             }
-            Law::BoundedRange { epsilon } => {
+            LossDistribution::BoundedRange { epsilon } => {
                 let epsilon = epsilon.middle;
                 let beta = c + 0.5;
                 // C = 1/(4·sinh(ε/2)) and ∫ C·e^((β+it)l) dl is at most 2C·cosh(βε)/|β+it|.
@@ -196,10 +209,18 @@ impl Law {
                     edges: cosh - libm::log(4.0 * libm::sinh(epsilon / 2.0)) + 1e-9 + 1e-15 * beta * epsilon,
                 }
             }
-            Law::Response { .. } | Law::DiscreteGaussian { .. } => Falling::Never { log_moment },
-            Law::Sampled(_) | Law::FixedSize(_) if log_moment > 600.0 => Falling::Never { log_moment },
-            Law::Sampled(law) => Falling::Sampled(law.decay(c, libm::exp(log_moment))),
-            Law::FixedSize(law) => Falling::Sampled(fixed_size::decay(law, c, libm::exp(log_moment))),
+            LossDistribution::Response { .. } | LossDistribution::DiscreteGaussian { .. } => {
+                Falling::Never { log_moment }
+            }
+            LossDistribution::Sampled(_) | LossDistribution::FixedSize(_) if log_moment > 600.0 => {
+                Falling::Never { log_moment }
+            }
+            LossDistribution::Sampled(distribution) => {
+                Falling::Sampled(distribution.decay(c, libm::exp(log_moment)))
+            }
+            LossDistribution::FixedSize(distribution) => {
+                Falling::Sampled(fixed_size::decay(distribution, c, libm::exp(log_moment)))
+            }
         }
     }
 }
@@ -207,7 +228,7 @@ impl Law {
 impl Line {
     fn less_one(&self, t: f64) -> Complex {
         match self {
-            Line::Closed(law, c) => law.closed(Complex::at(*c, t)),
+            Line::Closed(distribution, c) => distribution.closed(Complex::at(*c, t)),
             Line::Sampled(line) => line.less_one(t),
         }
     }
@@ -215,7 +236,9 @@ impl Line {
     /// ln M(c + it), up to full turns.
     pub(super) fn ln(&self, t: f64) -> Complex {
         match self {
-            Line::Closed(law @ Law::Gaussian { .. }, c) => law.closed(Complex::at(*c, t)),
+            Line::Closed(distribution @ LossDistribution::Gaussian { .. }, c) => {
+                distribution.closed(Complex::at(*c, t))
+            }
             other => other.less_one(t).ln_1p(),
         }
     }
@@ -274,20 +297,20 @@ impl Falling {
 }
 
 /// Plain-float moments for choosing a contour.
-pub(super) enum RoughLaw {
-    Closed(Law),
+pub(super) enum RoughLoss {
+    Closed(LossDistribution),
     Sampled(Rough),
 }
 
-impl RoughLaw {
-    pub(super) fn new(law: &Law) -> Self {
-        match law {
-            Law::Sampled(sampled) => Self::Sampled(Rough::new(sampled, false)),
-            Law::FixedSize(sampled) => Self::Sampled(Rough::new(sampled, true)),
-            Law::DiscreteGaussian {
+impl RoughLoss {
+    pub(super) fn new(distribution: &LossDistribution) -> Self {
+        match distribution {
+            LossDistribution::Sampled(sampled) => Self::Sampled(Rough::new(sampled, false)),
+            LossDistribution::FixedSize(sampled) => Self::Sampled(Rough::new(sampled, true)),
+            LossDistribution::DiscreteGaussian {
                 variance,
                 sensitivity,
-            } => Self::Closed(Law::Gaussian {
+            } => Self::Closed(LossDistribution::Gaussian {
                 mu_squared: Ball::exact(sensitivity * sensitivity / variance.middle),
             }),
             other => Self::Closed(*other),
@@ -298,11 +321,11 @@ impl RoughLaw {
     pub(super) fn at(&self, c: f64) -> (f64, f64, f64) {
         match self {
             Self::Sampled(rough) => rough.at(c),
-            Self::Closed(Law::Gaussian { mu_squared }) => {
+            Self::Closed(LossDistribution::Gaussian { mu_squared }) => {
                 let mu = mu_squared.middle;
                 (0.5 * mu * c * (c + 1.0), mu * (c + 0.5), mu)
             }
-            Self::Closed(Law::Laplace { epsilon }) => {
+            Self::Closed(LossDistribution::Laplace { epsilon }) => {
                 // In units of e^(cε): atoms 1/2 and E/2, and the density e^(β(l−ε))/4.
                 let (epsilon, beta) = (epsilon.middle, c + 0.5);
                 let back = libm::exp(-2.0 * beta * epsilon);
@@ -317,7 +340,7 @@ impl RoughLaw {
                     (square - mean * mean).max(0.0),
                 )
             }
-            Self::Closed(Law::Response { epsilon, indifferent }) => {
+            Self::Closed(LossDistribution::Response { epsilon, indifferent }) => {
                 // In units of e^((1+c)ε).
                 let epsilon = epsilon.middle;
                 let back = libm::exp(-(1.0 + 2.0 * c) * epsilon);
@@ -331,7 +354,7 @@ impl RoughLaw {
                     (square - mean * mean).max(0.0),
                 )
             }
-            Self::Closed(Law::BoundedRange { epsilon }) => {
+            Self::Closed(LossDistribution::BoundedRange { epsilon }) => {
                 let (epsilon, beta) = (epsilon.middle, c + 0.5);
                 let back = libm::exp(-2.0 * beta * epsilon);
                 let [all, first, second] = exponential_moments(epsilon, beta, back);
@@ -343,9 +366,11 @@ impl RoughLaw {
                     (second / all - mean * mean).max(0.0),
                 )
             }
-            Self::Closed(Law::Sampled(_) | Law::FixedSize(_) | Law::DiscreteGaussian { .. }) => {
-                (0.0, 0.0, 0.0)
-            }
+            Self::Closed(
+                LossDistribution::Sampled(_)
+                | LossDistribution::FixedSize(_)
+                | LossDistribution::DiscreteGaussian { .. },
+            ) => (0.0, 0.0, 0.0),
         }
     }
 }
