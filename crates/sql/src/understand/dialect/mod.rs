@@ -28,6 +28,7 @@ mod markers;
 mod options;
 mod rewrite;
 mod spelling;
+mod withs;
 
 #[cfg(test)]
 mod tests;
@@ -121,6 +122,7 @@ fn read_here(sql: &str) -> Result<Read, Error> {
     }
     match statements.pop() {
         Some(Statement::Query(mut query)) => {
+            withs::check(&query)?;
             let headings = spelling::headings(&query.body);
             let selects = rewrite::rewrite(&mut query, clauses)?;
             Ok(Read {
