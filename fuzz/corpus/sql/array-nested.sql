@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people WHERE age = ANY (ARRAY[ARRAY[1, NULL], ARRAY[]])

@@ -1,0 +1,1 @@
+SELECT SUM(cost, contribution_bounds_per_group => (500, 0)), AVG(cost, contribution_bounds_per_row => (-1e308, 1e308)) FROM visits

@@ -1,0 +1,1 @@
+SELECT department, SUM(cost) / COUNT(*) AS average FROM visits GROUP BY department

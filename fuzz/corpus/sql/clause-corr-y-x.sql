@@ -1,0 +1,1 @@
+SELECT CORR(income, hours) FROM people

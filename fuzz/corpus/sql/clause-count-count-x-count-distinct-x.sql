@@ -1,0 +1,1 @@
+SELECT COUNT(*), COUNT(income), APPROX_COUNT_DISTINCT(occupation), COUNTIF(age >= 18) FROM people

@@ -1,0 +1,1 @@
+SELECT COVAR_POP(income, hours) FROM people

@@ -1,0 +1,1 @@
+SELECT COVAR_SAMP(income, hours) FROM people

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FILTER (WHERE smoker), COUNT(*) FROM people

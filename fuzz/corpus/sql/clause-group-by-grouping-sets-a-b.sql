@@ -1,0 +1,1 @@
+SELECT sex, region, COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), (region), ())

@@ -1,0 +1,1 @@
+SELECT region, sex, COUNT(*) FROM people GROUP BY region, sex

@@ -1,0 +1,1 @@
+SELECT MAX(hours) FROM people

@@ -1,0 +1,1 @@
+SELECT MEDIAN(income) FROM people

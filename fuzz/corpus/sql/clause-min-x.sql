@@ -1,0 +1,1 @@
+SELECT MIN(age) FROM people

@@ -1,0 +1,1 @@
+SELECT REGR_AVGX(income, hours) FROM people

@@ -1,0 +1,1 @@
+SELECT REGR_AVGY(income, hours) FROM people

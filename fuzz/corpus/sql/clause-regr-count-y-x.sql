@@ -1,0 +1,1 @@
+SELECT REGR_COUNT(income, hours) FROM people

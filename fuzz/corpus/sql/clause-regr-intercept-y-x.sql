@@ -1,0 +1,1 @@
+SELECT REGR_INTERCEPT(cost, minutes) FROM visits

@@ -1,0 +1,1 @@
+SELECT REGR_R2(cost, minutes) FROM visits

@@ -1,0 +1,1 @@
+SELECT REGR_SXX(income, hours) FROM people

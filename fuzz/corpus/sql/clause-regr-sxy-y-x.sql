@@ -1,0 +1,1 @@
+SELECT REGR_SXY(income, hours) FROM people

@@ -1,0 +1,1 @@
+SELECT REGR_SYY(income, hours) FROM people

@@ -1,0 +1,1 @@
+SELECT STDDEV(hours) FROM people

@@ -1,0 +1,1 @@
+SELECT department, SUM(cost) FROM visits GROUP BY department

@@ -1,0 +1,1 @@
+SELECT VARIANCE(hours) FROM people

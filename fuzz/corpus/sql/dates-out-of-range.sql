@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM visits WHERE day > DATE '999999-12-31' OR day < DATE '-4713-01-01' OR date_trunc('millennium', day) IS NULL

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people WHERE region = $tag$its$tag$ OR region = U&'\0041'

@@ -1,0 +1,1 @@
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1e308, delta = 1e-308, max_groups_contributed = 18446744073709551615) region, COUNT(*) FROM people GROUP BY region

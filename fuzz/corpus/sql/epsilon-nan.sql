@@ -1,0 +1,1 @@
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 'nan', delta = -1) COUNT(*) FROM people

@@ -1,0 +1,1 @@
+SELECT COUNT(abs(age - 40)), COUNT(ceil(cost / 100)), COUNT(floor(cost / 100)), COUNT(round(cost, 1)), COUNT(trunc(cost)), COUNT(sign(hours - 40)), COUNT(sqrt(minutes)), COUNT(ln(income)), COUNT(log(2, income)), COUNT(log10(income)), COUNT(log2(income)), COUNT(exp(age / 100)) FROM people

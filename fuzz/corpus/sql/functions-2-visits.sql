@@ -1,0 +1,1 @@
+SELECT COUNT(greatest(cost, 10)), COUNT(least(cost, 500)) FROM visits

@@ -1,0 +1,1 @@
+SELECT COUNT(power(age, 2)), COUNT(width_bucket(age, 0, 100, 10)), COUNT(coalesce(income, 0)), COUNT(nvl(income, 0)), COUNT(nvl2(income, 'told', 'not told')), COUNT(nullif(hours, 0)), COUNT(greatest(cost, 10)), COUNT(least(cost, 500)), COUNT(lower(region)), COUNT(upper(region)), COUNT(reverse(region)), COUNT(trim(region)) FROM people

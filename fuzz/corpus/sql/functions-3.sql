@@ -1,0 +1,1 @@
+SELECT COUNT(ltrim(region, 'A')), COUNT(rtrim(region, 'd')), COUNT(length(region)), COUNT(strpos(region, 'r')), COUNT(starts_with(region, 'A')), COUNT(ends_with(region, 'd')), COUNT(contains(region, 'ford')), COUNT(substr(region, 1, 3)), COUNT(left(region, 1)), COUNT(right(region, 4)), COUNT(concat(sex, ' of ', region)), COUNT(replace(region, ' ', '-')) FROM people

@@ -1,0 +1,1 @@
+SELECT COUNT(split_part(region, ' ', 1)), COUNT(regexp_like(region, '^[a-f]', 'i')), COUNT(regexp_substr(region, '[a-z]+')), COUNT(regexp_count(region, '[aeiou]')), COUNT(regexp_replace(region, '[aeiou]', '', 'g')) FROM people

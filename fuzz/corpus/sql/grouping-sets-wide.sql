@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people GROUP BY CUBE (age, sex, region, education, occupation, hours, income, smoker, born)

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM visits WHERE day + INTERVAL '999999999999 years' > DATE '2024-01-01' AND date_bin(INTERVAL '0 days', day) > day

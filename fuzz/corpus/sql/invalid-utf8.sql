@@ -1,0 +1,1 @@
+SELECT ÿþ COUNT(*) FROM people WHERE region = 'Ã('

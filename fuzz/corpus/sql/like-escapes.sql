@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people WHERE region LIKE '%\' ESCAPE '\' OR region SIMILAR TO '(((' OR region ILIKE '𝄞%'

@@ -1,0 +1,1 @@
+SELECT SUM(power(age, 1e308)), SUM(power(1e308, age)), SUM(power(0, -age)) FROM people

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS "", COUNT(*) AS "a""b", COUNT(*) AS `c` FROM "people" AS "Ünïcödé"

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people WHERE region ~ '((a{1000}){1000}){1000}'

@@ -1,0 +1,1 @@
+SELECT __deniable_per_row(age, 0, 1), COUNT(*) FROM people

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM people WHERE substr(region, -9223372036854775808, 9223372036854775807) = left(region, -9223372036854775808) OR split_part(region, '', 0) = ''

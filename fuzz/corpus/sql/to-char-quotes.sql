@@ -1,0 +1,1 @@
+SELECT to_char(day, 'YYYY"'), COUNT(*) FROM visits GROUP BY 1

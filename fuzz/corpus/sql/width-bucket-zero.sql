@@ -1,0 +1,1 @@
+SELECT width_bucket(age, 0, 0, 0), width_bucket(age, 100, 0, -1), COUNT(*) FROM people GROUP BY 1, 2
