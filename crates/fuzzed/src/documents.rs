@@ -1,5 +1,6 @@
 //! Documents that commands read: plans of releases, mechanisms to audit, published tables.
 
+use crate::check_told;
 use std::fmt::Display;
 
 /// Reads the bytes as a plan of releases, in TOML and in JSON.
@@ -26,11 +27,8 @@ pub fn reconstruct(bytes: &[u8]) {
 }
 
 /// What was read is of no use; what is wrong is said in words.
-///
-/// # Panics
-/// When it is not.
 fn refused_in_words<T, E: Display>(outcome: Result<T, E>) {
     if let Err(mistake) = outcome {
-        assert!(!mistake.to_string().is_empty(), "a mistake without words");
+        check_told(&mistake);
     }
 }

@@ -10,4 +10,5 @@ mod harness;
 mod intervals;
 mod limits;
 mod refusals;
+mod slt;
 mod words;
