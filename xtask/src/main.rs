@@ -1,9 +1,10 @@
 //! What a compiler cannot check but this project promises: the crates' arrows point down, every mechanism has
-//! its claim, proof, source and audit beside its code, and the documents' links lead somewhere. `test` runs these
+//! its claim, proof, source and audit beside its code, the documents' links lead somewhere, and dependencies are such as deny.toml allows. `test` runs these
 //! with everything else that must hold before a change goes in.
 
 mod arrows;
 mod claims;
+mod deny;
 mod doc_section;
 mod features;
 mod finding;
@@ -19,11 +20,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test     everything that must hold: fmt, clippy, arrows, features, claims, links, tests, doc tests
+  test     everything that must hold: fmt, clippy, arrows, features, claims, links, deny, tests, doc tests
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist
-  links    every relative link in the documents at the root resolves";
+  links    every relative link in the documents at the root resolves
+  deny     licences, versions and sources of all dependencies are those that deny.toml allows";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         "features" => print_outcome(features::run(&root)),
         "claims" => print_outcome(claims::run(&root)),
         "links" => print_outcome(links::run(&root)),
+        "deny" => print_outcome(deny::run(&root)),
         "test" => match steps::run_all(&root) {
             Ok(()) => ExitCode::SUCCESS,
             Err(message) => failed(&message),

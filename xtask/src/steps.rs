@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change goes in, in the order in which it fails fastest.
 
 use crate::finding::Outcome;
-use crate::{arrows, claims, features, links};
+use crate::{arrows, claims, deny, features, links};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 8] {
+fn steps(have_nextest: bool) -> [Step; 9] {
     [
         Step::Cargo {
             name: "fmt",
@@ -69,6 +69,10 @@ fn steps(have_nextest: bool) -> [Step; 8] {
         Step::Check {
             name: "links",
             check: links::run,
+        },
+        Step::Check {
+            name: "deny",
+            check: deny::run,
         },
         if have_nextest { NEXTEST } else { PLAIN_TESTS },
         Step::Cargo {
