@@ -123,7 +123,7 @@ impl Visitor for Walk {
 
 #[cfg(test)]
 mod tests {
-    use crate::dialect::read;
+    use crate::understand::dialect::read;
 
     /// WITH a0 AS (…), a1 AS (… a0 …), … with this way to use the one before.
     fn chain(length: usize, step: &str) -> String {
