@@ -178,9 +178,9 @@ fn dataset() -> (tempfile::TempDir, Dataset) {
 
 fn rows_of(answer: &Answer, types: &[char]) -> Vec<String> {
     let value = |(cell, column): (&sql::Cell, &sql::AnswerColumn)| match &cell.value {
-        serde_json::Value::Null => None,
-        serde_json::Value::String(text) if column.kind == CellKind::Timestamp => Some(text.replace('T', " ")),
-        serde_json::Value::String(text) => Some(text.clone()),
+        sql::CellValue::Null => None,
+        sql::CellValue::Text(text) if column.kind == CellKind::Timestamp => Some(text.replace('T', " ")),
+        sql::CellValue::Text(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
     let values = |cells: &Vec<sql::Cell>| {
