@@ -7,6 +7,19 @@
 //! ```text
 //! Question ──► equal, or rewritten forms ──► Counter (without a ledger, or Deniable) ──► Course: the average after each answer
 //! ```
+//! ```
+//! use accounting::Epsilon;
+//! use attack::Seeded;
+//! use attack::averaging::{Forgetful, campaign};
+//!
+//! // Honest noise at ε = ½, drawn anew each time it is asked for: two thousand answers average it away.
+//! let mut counter = Forgetful::new(100, &Epsilon::parse("0.5")?, Seeded::new(1))?;
+//! let questions = (0..2000).map(|_| "how many?".to_owned());
+//! let course = campaign(&mut counter, 1, questions, || ())?;
+//! let average = course.averages.last().copied().flatten().unwrap();
+//! assert!((average - 100.0).abs() < 0.5, "{average}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use crate::{Error, Seeded};
 use accounting::Epsilon;

@@ -8,6 +8,14 @@
 ///
 /// With δ = 0 the number of right guesses among many independent bits is no larger, in distribution, than a binomial one with this p (Steinke,
 /// Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
+///
+/// ```
+/// use attack::bound::right_guesses;
+///
+/// assert_eq!(right_guesses(0.0, 0.0), 0.5);
+/// assert!((right_guesses(1.0, 0.0) - 0.731).abs() < 1e-3);
+/// assert_eq!(right_guesses(1000.0, 0.0), 1.0);
+/// ```
 pub fn right_guesses(epsilon: f64, delta: f64) -> f64 {
     // Written so that a large ε gives 1 and not ∞/∞.
     (1.0 - (1.0 - delta) / (1.0 + epsilon.exp())).min(1.0)

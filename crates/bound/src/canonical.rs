@@ -80,6 +80,13 @@ pub fn canonical_identifier(value: Expr, kind: Kind) -> Expr {
 }
 
 /// A text in canonical form.
+/// ```
+/// use bound::canonical_text;
+///
+/// // A letter with an accent, in one character and in two: one text.
+/// assert_eq!(canonical_text("e\u{301}"), canonical_text("é"));
+/// assert_eq!(canonical_text(&"x".repeat(5000)).len(), bound::MOST_TEXT);
+/// ```
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         return Cow::Borrowed(&text[..text.floor_char_boundary(MOST_TEXT)]);
@@ -91,6 +98,12 @@ pub fn canonical_text(text: &str) -> Cow<'_, str> {
 }
 
 /// A float in canonical form, where it has one.
+/// ```
+/// use bound::canonical_float;
+///
+/// assert_eq!(canonical_float(-0.0).map(f64::to_bits), Some(0.0_f64.to_bits()));
+/// assert_eq!((canonical_float(f64::NAN), canonical_float(f64::INFINITY)), (None, None));
+/// ```
 pub fn canonical_float(value: f64) -> Option<f64> {
     // Adding zero makes a zero of either sign positive, and changes nothing else.
     value.is_finite().then_some(value + 0.0)

@@ -21,6 +21,14 @@ const LONGEST_INTEGER: usize = 20;
 const MODULUS: i64 = 2_147_483_647;
 
 /// The key of a query's choices, in hexadecimal digits. Prints as `Secret(..)`.
+/// ```
+/// use bound::Secret;
+///
+/// let secret = Secret::new("00112233445566778899aabbccddeeff")?;
+/// assert_eq!(format!("{secret:?}"), "Secret(..)");
+/// assert!(Secret::new("not hexadecimal").is_err());
+/// # Ok::<(), datafusion::error::DataFusionError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     digits: Arc<str>,

@@ -164,6 +164,47 @@ pub enum Form {
 }
 
 /// What is summed, and how much of one unit counts.
+/// ```
+/// use bound::{Bounding, Form, Partial, Secret, session};
+/// use datafusion::arrow::array::{AsArray, RecordBatch, StringViewArray};
+/// use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+/// use datafusion::datasource::MemTable;
+/// use datafusion::prelude::SessionConfig;
+/// use std::sync::Arc;
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # runtime.block_on(async {
+/// // Ada came to the eye ward four times, Bob once.
+/// let field = |name| Field::new(name, DataType::Utf8View, true);
+/// let schema = Arc::new(Schema::new(vec![field("person"), field("ward")]));
+/// let people = StringViewArray::from(vec!["ada", "ada", "ada", "ada", "bob"]);
+/// let wards = StringViewArray::from(vec!["eyes"; 5]);
+/// let rows = RecordBatch::try_new(schema.clone(), vec![Arc::new(people), Arc::new(wards)])?;
+///
+/// let context = session(SessionConfig::new(), Arc::default());
+/// context.register_table("visits", Arc::new(MemTable::try_new(schema, vec![vec![rows]])?))?;
+/// let bounding = Bounding {
+///     input: context.table("visits").await?.into_unoptimized_plan(),
+///     unit: "visits.person".into(),
+///     keys: vec!["visits.ward".into()],
+///     arguments: Vec::new(),
+///     partials: vec![Partial::Units, Partial::Rows { most: 2 }],
+///     groups: Some(1),
+///     // Drawn for each query; whatever it is, nobody moves a number by more than its bound.
+///     secret: Secret::new("00112233445566778899aabbccddeeff")?,
+/// };
+/// let bounds: Vec<u64> = bounding.partials.iter().map(Partial::bound).collect();
+/// let plan = bounding.plan(Form::Partitioned)?;
+/// let batches = context.execute_logical_plan(plan).await?.collect().await?;
+/// let group = batches.iter().find(|batch| batch.num_rows() == 1).unwrap();
+/// let number = |place: usize| group.column(place).as_primitive::<Int64Type>().value(0);
+/// // Two people, and three visits: two of Ada's count, and one of Bob's.
+/// assert_eq!((number(1), number(2)), (2, 3));
+/// assert_eq!(bounds, [1, 2]);
+/// # Ok::<(), datafusion::error::DataFusionError>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bounding {
     /// The rows.

@@ -8,6 +8,16 @@ use std::cmp::Ordering;
 ///
 /// Every operation rounds its lower end down and its upper end up, so whatever the inputs enclose, the result
 /// encloses. Width is a matter of precision; soundness is not.
+/// ```
+/// use exact::{Interval, ratio};
+///
+/// // ln 3 with 64 bits after the point, certainly enclosed.
+/// let ln_three = Interval::from_integer(3, 64).ln().unwrap();
+/// assert!(ln_three.lower() < ln_three.upper());
+/// assert!(ln_three.certainly_at_least(&ratio(10_986, 10_000)) && ln_three.certainly_at_most(&ratio(10_987, 10_000)));
+/// // There is no logarithm of what may be zero.
+/// assert!(Interval::between(&ratio(0, 1), &ratio(1, 1), 64).ln().is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     lo: Integer,

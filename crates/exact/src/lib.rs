@@ -8,6 +8,21 @@
 //!
 //! Everything above draws bits and states bounds only from these. An `f64` appears only where a person or a
 //! program reads a result, and its rounding direction is in the name: [`to_f64_up`], [`to_f64_down`].
+//! ```
+//! use exact::{Interval, decide, from_f64, parse_decimal, ratio};
+//! use std::cmp::Ordering;
+//!
+//! // One tenth, and not the float next to it.
+//! let tenth = parse_decimal("0.1")?;
+//! assert_eq!(tenth, ratio(1, 10));
+//! assert_ne!(Some(tenth), from_f64(0.1));
+//!
+//! // Is e^½ below 1.6488? At a precision at which it can be told.
+//! let bound = parse_decimal("1.6488")?;
+//! let answer = decide(8, |bits| Interval::from_rational(&ratio(1, 2), bits).exp().compare(&bound));
+//! assert_eq!(answer, Some(Ordering::Less));
+//! # Ok::<(), exact::DecimalError>(())
+//! ```
 
 mod functions;
 mod interval;

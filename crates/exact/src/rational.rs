@@ -44,6 +44,14 @@ pub fn power_of_two(exponent: i32) -> Rational {
 }
 
 /// Reads `12`, `-0.5`, `1e-6` or `1/3`, exactly: `0.1` is one tenth, not the float nearest to it.
+/// ```
+/// use exact::{parse_decimal, ratio};
+///
+/// assert_eq!(parse_decimal("-0.5"), Ok(ratio(-1, 2)));
+/// assert_eq!(parse_decimal("1e-6"), Ok(ratio(1, 1_000_000)));
+/// assert_eq!(parse_decimal("1/3"), Ok(ratio(1, 3)));
+/// assert!(parse_decimal("1/0").is_err() && parse_decimal("NaN").is_err());
+/// ```
 pub fn parse_decimal(text: &str) -> Result<Rational, DecimalError> {
     let text = text.trim();
     if text.is_empty() {
@@ -143,6 +151,14 @@ pub fn to_f64_down(value: &Rational) -> f64 {
 }
 
 /// The smallest float that is not below `value` (+∞ above the range of floats).
+/// ```
+/// use exact::{from_f64, ratio, to_f64_down, to_f64_up};
+///
+/// // No float is a third; a bound that is stated as one has to be rounded to the safe side.
+/// let third = ratio(1, 3);
+/// assert!(from_f64(to_f64_down(&third)).unwrap() < third && third < from_f64(to_f64_up(&third)).unwrap());
+/// assert_eq!(to_f64_down(&ratio(1, 4)), to_f64_up(&ratio(1, 4)));
+/// ```
 pub fn to_f64_up(value: &Rational) -> f64 {
     let nearest = to_f64_nearest(value);
     match from_f64(nearest) {
@@ -159,6 +175,13 @@ pub fn to_f64_nearest(value: &Rational) -> f64 {
 }
 
 /// The decimal with `digits` significant digits that is closest to `value` from above (or equal to it).
+/// ```
+/// use exact::{decimal_at_least, decimal_at_most, format_decimal, ratio};
+///
+/// // An ε is told rounded up.
+/// assert_eq!(format_decimal(&decimal_at_least(&ratio(2, 3), 3)), "0.667");
+/// assert_eq!(format_decimal(&decimal_at_most(&ratio(2, 3), 3)), "0.666");
+/// ```
 pub fn decimal_at_least(value: &Rational, digits: u32) -> Rational {
     to_decimal(value, digits, Rational::ceil)
 }

@@ -2,6 +2,17 @@ use crate::{Distribution, Entropy, Error, Inversion};
 use exact::{Interval, Rational};
 
 /// A coin that shows `true` with a rational probability.
+/// ```
+/// use exact::ratio;
+/// use noise::{Bernoulli, Keyed};
+///
+/// let coin = Bernoulli::new(&ratio(1, 3))?;
+/// let mut entropy = Keyed::new([1; 32], 0);
+/// let heads = (0..3000).filter(|_| coin.sample(&mut entropy)).count();
+/// assert!((900..1100).contains(&heads), "the same key, the same {heads}");
+/// assert!(Bernoulli::new(&ratio(4, 3)).is_err());
+/// # Ok::<(), noise::Error>(())
+/// ```
 ///
 /// # Exactness
 /// Proof: an [`Inversion`] of the two-cell distribution with F(0) = p: the cell is 0 exactly when U < p.

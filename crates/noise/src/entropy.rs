@@ -8,7 +8,21 @@ use zeroize::Zeroize;
 /// A source of independent uniform bits.
 ///
 /// Samplers take one as a parameter; there is no ambient generator anywhere in the workspace (clippy.toml refuses the
-/// usual boundary by name).
+/// usual ways around it by name).
+///
+/// ```
+/// use exact::ratio;
+/// use noise::{Bernoulli, Entropy, OsEntropy};
+///
+/// /// Whoever draws takes its bits as an argument, so that a test can say which they are.
+/// fn randomized(answer: bool, entropy: &mut impl Entropy) -> Result<bool, noise::Error> {
+///     let honest = Bernoulli::new(&ratio(3, 4))?.sample(entropy);
+///     Ok(if honest { answer } else { !answer })
+/// }
+///
+/// randomized(true, &mut OsEntropy::new()?)?;
+/// # Ok::<(), noise::Error>(())
+/// ```
 pub trait Entropy {
     /// `count` fresh bits (1 to 64) as the low bits of the result.
     fn bits(&mut self, count: u32) -> u64;
@@ -30,6 +44,15 @@ pub trait Entropy {
 /// Bits replayed from bytes, most significant bit first: known answers and exhaustive tests.
 ///
 /// Past the end it yields zeros and remembers that it did.
+/// ```
+/// use noise::{Entropy, Tape};
+///
+/// let mut tape = Tape::new([0b1010_0000]);
+/// assert_eq!(tape.bits(3), 0b101);
+/// assert_eq!((tape.position(), tape.exhausted()), (3, false));
+/// assert_eq!(tape.bits(8), 0);
+/// assert!(tape.exhausted());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tape {
     bytes: Vec<u8>,
@@ -135,7 +158,7 @@ impl OsEntropy {
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "the one boundary to the operating system's entropy"
+    reason = "the one way to the operating system's entropy"
 )]
 fn system_bytes() -> Result<[u8; 32], Error> {
     let mut bytes = [0u8; 32];

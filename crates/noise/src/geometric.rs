@@ -380,6 +380,16 @@ pub(crate) fn saturate(value: i128) -> i64 {
 
 impl DiscreteLaplace {
     /// Encloses P[k].
+    /// ```
+    /// use exact::{Interval, ratio};
+    /// use noise::DiscreteLaplace;
+    ///
+    /// // With scale 1 neighbouring counts differ by e in probability, everywhere: that is ε = 1.
+    /// let at = |value: i32| DiscreteLaplace::probability(&ratio(1, 1), &value.into(), 128);
+    /// let quotient = at(5).div(&at(6)).unwrap();
+    /// let e = Interval::from_integer(1, 128).exp();
+    /// assert!(quotient.lower() < e.upper() && e.lower() < quotient.upper());
+    /// ```
     pub fn probability(scale: &Rational, value: &Integer, bits: u32) -> Interval {
         let work = bits + 16;
         let zero = Folded {

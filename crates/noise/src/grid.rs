@@ -4,6 +4,15 @@ use exact::{Integer, Natural, Rational, floor_log2, power_of_two};
 ///
 /// Floating-point sums depend on their order and their rounding on the data; integers on a grid do neither. A value is rounded
 /// to the grid once, summed and noised as an integer, and turned back into a float at the very end, which is post-processing.
+/// ```
+/// use exact::ratio;
+/// use noise::Grid;
+///
+/// // Quarters.
+/// let grid = Grid::new(-2);
+/// assert_eq!(grid.step(), ratio(1, 4));
+/// assert_eq!((grid.round(0.3), grid.value(1)), (1, 0.25));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     exponent: i32,

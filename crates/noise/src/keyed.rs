@@ -10,6 +10,14 @@ use zeroize::Zeroize;
 /// [`OsEntropy`](crate::OsEntropy) can be drawn from once. A long run that crashes has to go on with the noise it would have had: fresh noise for a step
 /// that was already noised would be a second look at the data. Whoever knows the key can take the noise off: it is as private as the data.
 /// It is wiped on drop and never printed.
+/// ```
+/// use noise::{Entropy, Keyed};
+///
+/// let key = [7; 32];
+/// let first = Keyed::new(key, 0).bits(64);
+/// assert_eq!(Keyed::new(key, 0).bits(64), first, "a run that goes on draws what it would have drawn");
+/// assert_ne!(Keyed::new(key, 1).bits(64), first, "another number, another stream");
+/// ```
 pub struct Keyed {
     stream: ChaCha12Rng,
 }

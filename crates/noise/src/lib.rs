@@ -13,6 +13,23 @@
 //! - Bits come from one place: a type that implements [`Entropy`]. [`OsEntropy`] is the real one, [`Keyed`] goes on where a crashed run was, [`Tape`] replays bytes.
 //! - Scales are [`exact::Rational`]s.
 //! - The number of instructions does not depend on the noise drawn; THREAT-MODEL.md says what that covers.
+//! ```
+//! use exact::ratio;
+//! use noise::{DiscreteLaplace, Keyed, OsEntropy};
+//!
+//! // A count at ε = ½: one person moves it by 1, so the scale is 2.
+//! let noise = DiscreteLaplace::new(&ratio(2, 1))?;
+//!
+//! // What is released draws from the operating system.
+//! let mut entropy = OsEntropy::new()?;
+//! let mut counts = [120, 0, 7];
+//! noise.add_to(&mut counts, &mut entropy);
+//!
+//! // A run that has to be repeated keeps a key, which is as secret as the data: the same key, the same noise.
+//! let key = [7; 32];
+//! assert_eq!(noise.sample(&mut Keyed::new(key, 0)), noise.sample(&mut Keyed::new(key, 0)));
+//! # Ok::<(), noise::Error>(())
+//! ```
 
 mod bernoulli;
 mod by_place;

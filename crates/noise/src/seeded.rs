@@ -6,6 +6,14 @@ use rand_core::{Rng, SeedableRng};
 
 /// A stream of bits that its seed determines. For synthetic data, public splits and simulated mechanisms alone: noise that protects somebody comes from
 /// [`OsEntropy`](crate::OsEntropy).
+/// ```
+/// use noise::Seeded;
+///
+/// // For experiments that everybody can repeat; never for a release.
+/// let mut seeded = Seeded::new(1);
+/// assert_eq!(seeded.below(1000), Seeded::new(1).below(1000));
+/// assert!((0.0..1.0).contains(&seeded.unit()));
+/// ```
 pub struct Seeded {
     stream: ChaCha12Rng,
 }

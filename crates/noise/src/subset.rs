@@ -4,6 +4,17 @@ use crate::{Entropy, Error, UniformInteger};
 use exact::{Rational, power_of_two};
 
 /// Each number is in with the same rational probability, independently of all others: a Poisson sample.
+/// ```
+/// use exact::ratio;
+/// use noise::{Keyed, RandomSubset};
+///
+/// // A batch of private training: each of a thousand people with probability 1/10.
+/// let sampler = RandomSubset::new(&ratio(1, 10))?;
+/// let batch = sampler.sample(1000, &mut Keyed::new([1; 32], 0));
+/// assert!((60..140).contains(&batch.len()), "{}", batch.len());
+/// assert!(batch.is_sorted() && batch.iter().all(|person| *person < 1000));
+/// # Ok::<(), noise::Error>(())
+/// ```
 ///
 /// # Exactness
 /// Proof: a number is in exactly when a uniform U, one to each number, is below p. U is read digit by digit to the base 256; the first digit that differs from
@@ -97,6 +108,13 @@ pub fn random_choice(
 }
 
 /// 0..count in a random order, each equally likely: the shuffle of Fisher and Yates, with exact uniform integers.
+/// ```
+/// use noise::{Keyed, random_order};
+///
+/// let mut order = random_order(5, &mut Keyed::new([1; 32], 0));
+/// order.sort();
+/// assert_eq!(order, [0, 1, 2, 3, 4]);
+/// ```
 pub fn random_order(count: u64, entropy: &mut (impl Entropy + ?Sized)) -> Vec<u64> {
     let mut order: Vec<u64> = (0..count).collect();
     for last in (1..count).rev() {

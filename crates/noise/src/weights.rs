@@ -2,6 +2,17 @@ use crate::{Distribution, Entropy, Error, Inversion};
 use exact::{Integer, Interval, Natural, Rational};
 
 /// Chooses candidate i with probability ∝ m_i·e^(−x_i), for rational x_i and natural multiplicities m_i.
+/// ```
+/// use exact::ratio;
+/// use noise::{ExponentialWeights, Keyed};
+///
+/// // The exponential mechanism: the first candidate is e⁵ times as likely as the second.
+/// let choice = ExponentialWeights::new(vec![ratio(0, 1), ratio(5, 1)])?;
+/// let mut entropy = Keyed::new([1; 32], 0);
+/// let first = (0..1000).filter(|_| choice.sample(&mut entropy) == 0).count();
+/// assert!(first > 970, "{first}");
+/// # Ok::<(), noise::Error>(())
+/// ```
 ///
 /// # Exactness
 /// Proof: an [`Inversion`] of the distribution F(k) = Σ_{i≤k} m_i·e^(−(x_i−min)) / Σ_i m_i·e^(−(x_i−min)), enclosed by interval arithmetic;

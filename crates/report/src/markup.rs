@@ -3,6 +3,11 @@
 /// `text` with everything that XML or HTML would read as markup escaped, in content and in quoted attributes alike.
 ///
 /// Control characters other than tab and newline are not legal XML even when escaped, so they become `U+FFFD`.
+/// ```
+/// use report::escape;
+///
+/// assert_eq!(escape("<b> & co"), "&lt;b&gt; &amp; co");
+/// ```
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -3,6 +3,14 @@
 /// `value` rounded to this many significant digits, all of them written: `significant(2.0, 3)` is `2.00`.
 ///
 /// Below 0.0001 and from a million up it is written as `1.23e-5`. A number for people to read, not to compute with.
+/// ```
+/// use report::significant;
+///
+/// assert_eq!(significant(1.0 / 3.0, 3), "0.333");
+/// assert_eq!(significant(123_456.0, 2), "120000");
+/// assert_eq!(significant(0.000_012_34, 3), "1.23e-5");
+/// assert_eq!(significant(f64::INFINITY, 3), "∞");
+/// ```
 pub fn significant(value: f64, digits: usize) -> String {
     let digits = digits.max(1);
     if !value.is_finite() {

@@ -73,6 +73,15 @@ impl Heading {
 }
 
 /// The same as [`Table`] where the columns are known only when it runs, as those of an answer are.
+/// ```
+/// use report::{DynamicTable, Heading};
+///
+/// let mut table = DynamicTable::new(vec![Heading::left("ward"), Heading::right("visits")]);
+/// table.row(vec!["eyes".to_owned(), "12".to_owned()]);
+/// table.row(vec!["heart\nand lungs".to_owned()]);
+/// let text = table.to_string();
+/// assert_eq!(text.lines().count(), 4, "a row is one line, whatever is in it");
+/// ```
 #[derive(Clone, Debug)]
 pub struct DynamicTable {
     headings: Vec<Heading>,
@@ -151,6 +160,13 @@ fn width(text: &str) -> usize {
 }
 
 /// `text` in at most this many columns, with `…` where something is left out.
+///
+/// ```
+/// use report::cut;
+///
+/// assert_eq!(cut("cardiology", 20), "cardiology");
+/// assert_eq!(cut("cardiology", 5), "card…");
+/// ```
 pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();

@@ -6,6 +6,18 @@
 //!
 //! [`TextbookLaplace`] is that mechanism and the decision whether an output can come from a value. [`GridTally`] is the same question asked of noise on
 //! a grid, where every point can come from everything: it looks for points that came from one side only.
+//! ```
+//! use attack::Seeded;
+//! use attack::bits::TextbookLaplace;
+//!
+//! let textbook = TextbookLaplace::new(1.0)?;
+//! let mut seeded = Seeded::new(1);
+//! let outputs: Vec<f64> = (0..100).map(|_| textbook.draw(10.0, &mut seeded)).collect();
+//! // Each of them may come from 10; many cannot come from 11, so a look at the low bits tells which it was.
+//! assert!(outputs.iter().all(|output| textbook.can_produce(*output, 10.0)));
+//! assert!(outputs.iter().any(|output| !textbook.can_produce(*output, 11.0)));
+//! # Ok::<(), attack::Error>(())
+//! ```
 
 mod grid;
 

@@ -8,6 +8,32 @@
 //! A bound comes from linear programming, where cells may be fractions. If the best point is whole, it is the answer, and the proof.
 //! Otherwise the program is split at a fraction, below and above, until whole points meet the bound; a range for which that takes too
 //! long is given as what was seen and what is proved, and says so.
+//! ```
+//! use attack::blocks::{Block, Category, Effort, Found, Margin, ranges};
+//!
+//! let category = |name: &str, values: [&str; 2]| Category {
+//!     name: name.to_owned(),
+//!     values: values.map(str::to_owned).to_vec(),
+//! };
+//! let margin = |by, counts: [i64; 2]| Margin {
+//!     by: vec![by],
+//!     counts: counts.map(|count| Some((count, count))).to_vec(),
+//! };
+//! let mut block = Block {
+//!     categories: vec![category("sex", ["F", "M"]), category("age", ["young", "old"])],
+//!     margins: vec![margin(0, [1, 3]), margin(1, [4, 0])],
+//! };
+//! // Nobody is old, so two harmless margins are the whole table.
+//! let Found::Consistent { ranges: known, .. } = ranges(&block, &Effort::default(), |_| ())? else {
+//!     unreachable!("there is such a block");
+//! };
+//! let cells: Vec<_> = known.iter().map(|range| range.only()).collect();
+//! assert_eq!(cells, [Some(1), Some(0), Some(3), Some(0)]);
+//! // Counts that no four people have contradict each other.
+//! block.margins[1] = margin(1, [5, 0]);
+//! assert!(matches!(ranges(&block, &Effort::default(), |_| ())?, Found::Contradiction(_)));
+//! # Ok::<(), attack::Error>(())
+//! ```
 
 pub mod document;
 mod example;

@@ -11,6 +11,27 @@
 //!
 //! With m answers that are off by σ each, least squares is off by about 2σ/√(m − n) for each person, so about Φ(√(m − n)/4σ) of the bits come
 //! out right ([`expected_of_least_squares`]): all of them for σ ≪ √n, half of them, which is nothing, for σ ≫ √n.
+//! ```
+//! use accounting::Epsilon;
+//! use attack::Seeded;
+//! use attack::linear::{Method, Model, Noise, Queries, estimate, interrogate, right, rounded, secrets};
+//!
+//! let (people, answers) = (64, 640);
+//! let mut seeded = Seeded::new(1);
+//! let secrets = secrets(people, &mut seeded);
+//! let queries = Queries::random(people, answers, &mut seeded)?;
+//! let mut recovered = |noise| -> Result<u64, Box<dyn std::error::Error>> {
+//!     let mut oracle = Model::new(&secrets, noise, Seeded::new(2));
+//!     let answers = interrogate(&mut oracle, &queries, || ())?;
+//!     let guesses = rounded(&estimate(&queries, &answers, Method::LeastSquares)?);
+//!     Ok(right(&guesses, &secrets))
+//! };
+//! // Each answer is off by up to two people, and everybody's bit is known.
+//! assert_eq!(recovered(Noise::uniform(0.25, people))?, 64);
+//! // The same answers under a budget of ε = 1 for all of them: about as good as guessing.
+//! assert!(recovered(Noise::laplace_for(&Epsilon::parse("1")?, answers as u64)?)? < 48);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cholesky;
 mod least_squares;

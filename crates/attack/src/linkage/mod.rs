@@ -10,6 +10,20 @@
 //!
 //! Columns are coded as integers once; after that a set of columns is a partition of the rows, and one column more refines it in time proportional to
 //! the rows that are not alone yet (stripped partitions, as in TANE: Huhtala, Kärkkäinen, Porkka and Toivonen 1999).
+//! ```
+//! use attack::linkage::{Partition, Table, link};
+//!
+//! // Three patients without names, then three voters with: ZIP code, birth year, sex.
+//! let table = Table::of_codes([
+//!     ("zip", vec![1, 1, 2, 1, 2, 2]),
+//!     ("born", vec![80, 81, 80, 80, 80, 80]),
+//!     ("sex", vec![0, 0, 1, 0, 1, 1]),
+//! ]);
+//! let links = link(&table, 3);
+//! assert_eq!(links.pairs, [(0, 0)], "the first patient is the first voter, and nobody else");
+//! assert_eq!((links.unmatched, links.several), (1, 1));
+//! assert_eq!(Partition::of(&table, &[0, 1, 2]).alone(), 1);
+//! ```
 
 mod join;
 mod made_up;

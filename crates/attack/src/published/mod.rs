@@ -21,6 +21,15 @@
 //!   [`Statistic::Count`] from 0 to 2.)
 //!
 //! People are exchangeable: a solution is a multiset of records, found once, as the list of records in order.
+//! ```
+//! use attack::published::{Effort, census, reconstruct};
+//!
+//! // Seven people, from their counts, medians and means. Two solutions are looked for, and one is all there is.
+//! let findings = reconstruct(&census(), &Effort::up_to(2))?;
+//! assert!(findings.complete);
+//! assert_eq!((findings.solutions.len(), findings.certain.len()), (1, 7));
+//! # Ok::<(), attack::Error>(())
+//! ```
 
 mod census;
 pub mod document;

@@ -1,6 +1,20 @@
 //! How a file of records is written.
 
 /// How a file of records is written. Each of it holds for the whole file, and is known before the first row is read.
+/// ```
+/// use files::csv::{Encoding, Format, Record, Records};
+/// use std::io::Cursor;
+///
+/// let semicolons = Format { delimiter: b';', encoding: Encoding::Windows1252, ..Format::COMMAS };
+/// assert!(semicolons.is_usable());
+/// let mut records = Records::new(Cursor::new(b"1,5;M\xfcnchen\n"), semicolons)?;
+/// let mut record = Record::default();
+/// records.next(&mut record)?;
+/// assert_eq!((record.field(0), record.field(1)), (Some("1,5"), Some("München")));
+/// // A line break cannot separate fields.
+/// assert!(!Format { delimiter: b'\n', ..Format::COMMAS }.is_usable());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// What stands between two fields.

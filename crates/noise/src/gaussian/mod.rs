@@ -27,6 +27,17 @@ const DIRECT_SCALE: u32 = 1200;
 const DIRECT_DRAWS: usize = 4096;
 
 /// The discrete Gaussian: P[k] ∝ e^(−k²/2σ²) over all integers.
+/// ```
+/// use exact::ratio;
+/// use noise::{DiscreteGaussian, Keyed};
+///
+/// let noise = DiscreteGaussian::new(&ratio(100, 1))?;
+/// let mut sums = [0; 1000];
+/// noise.add_to(&mut sums, &mut Keyed::new([1; 32], 0));
+/// let variance = sums.iter().map(|sum| (sum * sum) as f64).sum::<f64>() / 1000.0;
+/// assert!((80.0..120.0).contains(&variance), "{variance}");
+/// # Ok::<(), noise::Error>(())
+/// ```
 ///
 /// # Exactness
 /// Proof: for a small σ, or many draws, |k| is an exact [`Inversion`] of the weights 1, 2e^(−1/2σ²), 2e^(−4/2σ²), … with an even

@@ -6,6 +6,12 @@ use super::axis::plottable;
 ///
 /// Values that cannot be drawn are not counted. The bars span exactly the values; when all are equal there is one bar
 /// around them, and when there are none there is no bar.
+/// ```
+/// use report::histogram;
+///
+/// let bars = histogram(&[0.0, 1.0, 1.5, 4.0, f64::NAN], 2);
+/// assert_eq!(bars, [(0.0, 2.0, 3.0), (2.0, 4.0, 1.0)]);
+/// ```
 pub fn histogram(values: &[f64], bins: usize) -> Vec<(f64, f64, f64)> {
     let values: Vec<f64> = values.iter().copied().filter_map(plottable).collect();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
