@@ -23,7 +23,8 @@
 //! | know what a release costs, alone and together with others | [`accounting`] |
 //! | keep a budget that survives crashes and many analysts | [`ledger`] |
 //! | ask tables in SQL | [`sql`] |
-//! | train classifiers and language models | [`train`] |
+//! | train classifiers and language models, on examples of your own | [`train`], on a [`device`] |
+//! | train on a file or a declared table, with a ledger and checkpoints | [`training`] |
 //! | see what releases give away | [`attack`] |
 //! | check a claim: by proof, by replay, by experiment | [`audit`] |
 //! | draw figures and write pages of results | [`report`] |
@@ -31,7 +32,7 @@
 //!
 //! The programs in the folder `examples` of the repository show each in twenty lines.
 
-pub use {accounting, attack, audit, exact, ledger, mechanism, noise, report, sql, train};
+pub use {accounting, attack, audit, device, exact, ledger, mechanism, noise, report, sql, train, training};
 
 /// The names that most programs need.
 pub mod prelude {

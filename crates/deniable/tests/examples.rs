@@ -15,6 +15,7 @@ macro_rules! runs {
 
 runs! {
     count: "../../../examples/count.rs",
+    classifier: "../../../examples/classifier.rs",
     composition: "../../../examples/composition.rs",
     question: "../../../examples/question.rs",
     audit: "../../../examples/audit.rs",
@@ -30,5 +31,14 @@ fn every_example_is_run() {
         .filter(|name| name.ends_with(".rs"))
         .collect();
     found.sort();
-    assert_eq!(found, ["audit.rs", "composition.rs", "count.rs", "question.rs"]);
+    assert_eq!(
+        found,
+        [
+            "audit.rs",
+            "classifier.rs",
+            "composition.rs",
+            "count.rs",
+            "question.rs"
+        ]
+    );
 }

@@ -116,7 +116,7 @@ impl Gpu {
 
 /// Times of private steps, and their memory.
 fn private(gpu: &mut Gpu) -> Result<(Vec<f64>, usize), Box<dyn std::error::Error>> {
-    let data = Dataset::new("synthetic tokens", tokens(ROWS)?, "");
+    let data = Dataset::new("synthetic tokens", tokens(ROWS)?);
     let sampling = Sampling::FixedSize {
         batch: EXAMPLES as u64,
         of: ROWS as u64,

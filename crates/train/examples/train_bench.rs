@@ -165,7 +165,7 @@ fn whole<M: LanguageModel<Cpu<f32>>>(
     summation: Summation,
 ) {
     let rows = 2000 * batch;
-    let data = Dataset::new("synthetic tokens", tokens(vocabulary, rows, length), "");
+    let data = Dataset::new("synthetic tokens", tokens(vocabulary, rows, length));
     let recipe = Recipe::adam(1e-3);
     let mut plain =
         PlainTrainer::new(Cpu::new(), build(), &data, recipe.clone(), batch, 1000).expect("a run");
@@ -199,12 +199,12 @@ fn whole<M: LanguageModel<Cpu<f32>>>(
     let pairs = match summation {
         Summation::Float if name.starts_with("transformer") => 60,
         Summation::Float => 300,
-        Summation::Exact => 15,
+        Summation::Exact | Summation::Microbatches { .. } => 15,
     };
     quartiles(name, what, (0..pairs).map(|_| step()).collect());
 }
 
-/// Prints how many times as long the first of each pair took. Batches of a sample differ in size, so each side's median is told as well.
+/// Prints how many times as long the first of each pair took. Batches of a sample differ in size, so each side's median is reported as well.
 fn quartiles(name: &str, what: &str, pairs: Vec<(f64, f64)>) {
     let quantile = |mut numbers: Vec<f64>, share: f64| {
         numbers.sort_by(f64::total_cmp);

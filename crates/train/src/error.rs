@@ -2,7 +2,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The door to the ledger and the noise did not open.
+    /// The privacy boundary refuses: the ledger took no charge, or there is no noise.
     #[error(transparent)]
     Mechanism(#[from] mechanism::Error),
     /// A quantity of the accounting does not exist.
@@ -11,7 +11,7 @@ pub enum Error {
     /// A model that cannot be, or examples that do not fit it.
     #[error(transparent)]
     Model(#[from] crate::models::ModelError),
-    /// No noise keeps the target.
+    /// No noise reaches the target.
     #[error(
         "no noise multiplier keeps ε = {epsilon}: {source}\nhint: give δ > 0 and a larger ε, take fewer steps, or smaller batches"
     )]
@@ -62,7 +62,7 @@ pub enum Error {
     },
     /// A model was asked for between two steps at which the run may end.
     #[error(
-        "the run was interrupted, and there is no model of it: how far it came depends on how fast it was, and so on the data\nhint: go on with it, to its end or to a step that is named beforehand"
+        "the run was interrupted, and there is no model of it: how far it came depends on how fast it was, and so on the data\nhint: resume it, to its end or to a step that is named beforehand"
     )]
     Interrupted,
     /// A step at which a run cannot end.

@@ -1,9 +1,16 @@
-//! From a gradient to the next parameters. Private or not, the rules are the same; what a private gradient's noise is worth is a number that they are told.
+//! From a gradient to the next parameters. Private or not, the rules are the same; the variance of a private gradient's noise is a number that they are given.
 
 use device::{Adam, Device, Momentum};
 use serde::{Deserialize, Serialize};
 
 /// How parameters follow gradients.
+///
+/// ```
+/// use train::Rule;
+///
+/// assert_eq!(Rule::adam(), Rule::adamw(0.0));
+/// assert_ne!(Rule::adam(), Rule::noise_corrected_adam(1e-12));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rule {
@@ -175,6 +182,13 @@ impl<D: Device> Optimizer<D> {
 }
 
 /// How the learning rate changes.
+///
+/// ```
+/// use train::Schedule;
+///
+/// assert_eq!(Schedule::Linear.factor(5, 10), 0.5);
+/// assert_eq!(Schedule::WarmUpCosine { warm_up: 4 }.factor(0, 12), 0.25);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Schedule {

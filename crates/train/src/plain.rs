@@ -8,6 +8,23 @@ use device::Device;
 use noise::{Keyed, random_order};
 
 /// An ordinary run over shuffled batches, from a public seed.
+///
+/// ```
+/// use device::{Activation, Cpu};
+/// use train::PlainTrainer;
+/// use train::models::{Features, Mlp, MlpShape, Targets, Task};
+/// use train::private::{Dataset, Recipe};
+///
+/// let values: Vec<f32> = (0..100).map(|row| row as f32 / 50.0 - 1.0).collect();
+/// let doubled = values.iter().map(|value| 2.0 * value).collect();
+/// let data = Dataset::new("a line", Features::new(1, 1, values, Targets::Numbers(doubled))?);
+/// let shape = MlpShape { inputs: 1, hidden: vec![], activation: Activation::Relu, task: Task::Numbers(1), dropout: 0.0 };
+/// let model = Mlp::new(Cpu::<f32>::new(), shape)?;
+/// let mut trainer = PlainTrainer::new(Cpu::new(), model, &data, Recipe::adam(0.1), 10, 100)?;
+/// let losses: Vec<f64> = std::iter::from_fn(|| trainer.step()).collect();
+/// assert!(losses.len() == 100 && losses[99] < 0.1 * losses[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct PlainTrainer<'a, D: Device, M, E> {
     device: D,
     model: M,
@@ -71,7 +88,7 @@ impl<'a, D: Device, M: Model<D, Batch = E::Batch>, E: Examples> PlainTrainer<'a,
         })
     }
 
-    /// Takes one step and tells the mean loss of its batch; `None` when all were taken.
+    /// Takes one step and reports the mean loss of its batch; `None` when all were taken.
     pub fn step(&mut self) -> Option<f64> {
         if self.taken == self.steps {
             return None;

@@ -16,7 +16,7 @@ pub(crate) struct Tensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Vec<f64>,
-    /// Whether it is kept in 64 bits; in 32 otherwise.
+    /// Whether it is saved in 64 bits; in 32 otherwise.
     pub(crate) wide: bool,
 }
 

@@ -36,7 +36,7 @@ pub enum TextError {
         /// Tokens a row.
         length: usize,
     },
-    /// Not text. Where is not told: it would say something about the text.
+    /// Not text. Where is not reported: it would say something about the text.
     #[error("the text is not UTF-8\nhint: convert the file first, for example with `iconv -t UTF-8`")]
     NotUtf8,
     /// A file could not be read or written.

@@ -40,6 +40,7 @@ mod learned;
 mod lines;
 mod origin;
 mod outcome;
+mod over_budget;
 pub mod places;
 mod session;
 mod settings;

@@ -27,13 +27,13 @@ impl LineModel {
         read_language(path).map(Self)
     }
 
-    /// What it promises; `None` for one that was trained without privacy.
+    /// What it guarantees; `None` for one that was trained without privacy.
     pub fn receipt(&self) -> Option<&ModelReceipt> {
         self.0.receipt.as_ref()
     }
 
-    /// ln P of each line, cut into rows as in training. Tells how many lines it is on with.
-    pub fn log_likelihoods(&mut self, lines: &[&str], mut told: impl FnMut(u64)) -> Vec<f64> {
+    /// ln P of each line, cut into rows as in training. Reports how many lines more it has asked about.
+    pub fn log_likelihoods(&mut self, lines: &[&str], mut report: impl FnMut(u64)) -> Vec<f64> {
         const AT_ONCE: usize = 50;
         let Language {
             model,
@@ -63,7 +63,7 @@ impl LineModel {
                 Err(_) => sums.fill(f64::NAN),
             }
             found.extend(sums);
-            told(some.len() as u64);
+            report(some.len() as u64);
         }
         found
     }
@@ -145,7 +145,7 @@ impl SmallModels {
     ) -> Result<bool, Error> {
         let parameters = Parameters::poisson("line", BATCH.min(size), size, 1.0, steps, delta.clone())?;
         let plan = parameters.for_target(epsilon)?;
-        // The text is made up: there is nobody whose budget a ledger would have to remember.
+        // The text is synthetic: there is nobody whose budget a ledger would have to remember.
         let ledger = MemoryLedger::new(Budget::new(plan.guarantee().promise().clone(), plan.unit()));
         let mut account = Account::open(ledger)?;
         let task = Task {

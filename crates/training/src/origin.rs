@@ -131,7 +131,7 @@ impl Source {
         match (dataset, self) {
             (Some(dataset), _) => dataset.catalog().unit.clone(),
             (None, Self::Text { each_line: true, .. }) => PrivacyUnit::new("line", Neighbors::AddRemove),
-            // Rows of another length are other units, and their promises do not add up.
+            // Rows of another length are other units, and their guarantees do not add up.
             (None, Self::Text { length, .. }) => {
                 PrivacyUnit::new(format!("row of {length} tokens"), Neighbors::AddRemove)
             }
@@ -152,7 +152,7 @@ pub fn files_of(rows: &Rows) -> Vec<PathBuf> {
     }
 }
 
-/// The same place wherever the run goes on from.
+/// The same place wherever the run is resumed from.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

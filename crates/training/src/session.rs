@@ -4,11 +4,11 @@ use crate::description::{self, Description};
 use crate::learned::{Learned, LearnedTable, LearnedText};
 use crate::origin::{self, DeviceName, Origin, Source, absolute};
 use crate::outcome::{Columns, Finished, Interrupted, Measurement, Measurements, Observer, Outcome, Step};
+use crate::over_budget::{is_over_budget, over_budget};
 use crate::settings::{Learning, Privacy};
-use crate::{Error, OverBudget, places};
-use accounting::{Epsilon, Event};
+use crate::{Error, places};
+use accounting::Epsilon;
 use device::{Cpu, Cuda, Device};
-use ledger::Store;
 use mechanism::Account;
 use sql::blocking::Dataset;
 use std::cell::RefCell;
@@ -54,7 +54,7 @@ impl Default for Names {
 #[derive(Debug)]
 enum Begun {
     New {
-        privacy: Privacy,
+        privacy: Box<Privacy>,
         learning: Learning,
         /// Whether a model that is there already may be written over.
         overwrite: bool,
@@ -94,7 +94,7 @@ impl Session {
     ) -> Self {
         Self {
             begun: Begun::New {
-                privacy,
+                privacy: Box::new(privacy),
                 learning,
                 overwrite: false,
             },
@@ -419,7 +419,8 @@ impl Session {
             |trainer, progress: &Progress| {
                 let plan = trainer.plan();
                 observer.borrow_mut().step(&Step { progress, plan });
-                if progress.step % (steps / MEASUREMENTS).max(1) == 0 || progress.step == end {
+                let due = progress.step.is_multiple_of((steps / MEASUREMENTS).max(1));
+                if due || progress.step == end {
                     measure_at(trainer, progress.step)?;
                 }
                 Ok::<(), Error>(())
@@ -478,34 +479,4 @@ impl Session {
             measurements: measurements.0,
         })
     }
-}
-
-fn is_over_budget(error: &train::Error) -> bool {
-    use mechanism::{Error::Refused, Refusal::Budget};
-    matches!(
-        error,
-        train::Error::Mechanism(Refused(Budget(accounting::Error::OverBudget { .. })))
-    )
-}
-
-/// A run that costs more than is left. `event` is what a run for another ε is counted as.
-fn over_budget(
-    store: &mut Store,
-    analyst: &str,
-    cost: String,
-    event: impl Fn(&Epsilon) -> Option<Event>,
-) -> Error {
-    let left = match store.left(analyst) {
-        Ok(left) => left,
-        Err(error) => return error.into(),
-    };
-    let fits = sql::largest_fitting(|epsilon| {
-        event(epsilon).is_some_and(|event| store.fits(analyst, &event).unwrap_or(false))
-    });
-    Error::OverBudget(Box::new(OverBudget {
-        cost,
-        of_share: left.share.as_ref().is_some_and(|share| *share < left.dataset),
-        left: left.epsilon,
-        fits,
-    }))
 }

@@ -1,4 +1,4 @@
-//! How a model of the study is trained, and what that promises.
+//! How a model of the study is trained, and what that guarantees.
 
 use crate::private::{Parameters, Plan, Summation};
 use accounting::{
@@ -73,10 +73,10 @@ impl Recipe {
         }
     }
 
-    /// Records clipped one by one, with the least noise that keeps (ε, δ).
+    /// Records clipped one by one, with the least noise that reaches (ε, δ).
     ///
     /// # Errors
-    /// When no noise keeps it.
+    /// When no noise reaches it.
     pub fn private(
         rows: usize,
         batch: usize,

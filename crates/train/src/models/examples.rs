@@ -25,6 +25,15 @@ pub trait Part: Sized {
 }
 
 /// Rows of tokens, each as long as its length says and then padded. Every token after the first is predicted from those before it.
+///
+/// ```
+/// use train::models::{Part, Tokens};
+///
+/// let rows = Tokens::ragged(10, &[vec![0, 3, 4], vec![0, 7]])?;
+/// assert_eq!((rows.len(), rows.row(1)), (2, &[0, 7][..]));
+/// assert!(Tokens::ragged(5, &[vec![0, 7]]).is_err());
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tokens {
     vocabulary: usize,

@@ -48,7 +48,7 @@ pub enum Network {
 }
 
 impl Network {
-    /// The model, for so many tokens.
+    /// The model, for a vocabulary of `vocabulary` tokens.
     ///
     /// # Errors
     /// When a size makes no sense.

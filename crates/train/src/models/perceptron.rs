@@ -9,9 +9,9 @@ use device::{Activation, Device, Rows, Scalar, Sequences, Span};
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// One of so many classes; the loss is the cross-entropy.
+    /// One of n classes; the loss is the cross-entropy.
     Classes(usize),
-    /// So many numbers; the loss is the mean squared error.
+    /// n numbers; the loss is the mean squared error.
     Numbers(usize),
 }
 
@@ -28,7 +28,7 @@ impl Task {
 pub struct MlpShape {
     /// Numbers in a row.
     pub inputs: usize,
-    /// The widths of the layers between, none for logistic or linear regression.
+    /// The hidden layer sizes, none for logistic or linear regression.
     pub hidden: Vec<usize>,
     /// What comes after each of them.
     pub activation: Activation,
@@ -46,6 +46,20 @@ struct Layer<D: Device> {
 }
 
 /// A multi-layer perceptron.
+///
+/// ```
+/// use device::{Activation, Cpu};
+/// use train::model::Model;
+/// use train::models::{Features, Mlp, MlpShape, Targets, Task};
+///
+/// let shape = MlpShape { inputs: 2, hidden: vec![8], activation: Activation::Relu, task: Task::Classes(3), dropout: 0.0 };
+/// let mut model = Mlp::new(Cpu::<f32>::new(), shape)?;
+/// let parameters = model.initial(1);
+/// assert_eq!(parameters.len(), (2 * 8 + 8) + (8 * 3 + 3));
+/// let row = Features::new(2, 3, vec![0.5, -0.5], Targets::Classes(vec![2]))?;
+/// assert_eq!(model.predict(&parameters, &row)[0].len(), 3);
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 pub struct Mlp<D: Device> {
     device: D,
     shape: MlpShape,

@@ -1,7 +1,7 @@
 //! One model on several threads.
 //!
 //! A batch is cut into parts that depend on the batch and the model alone, each part has a copy of the model to itself, and sums are made in the order of the parts. So a result is the same to the last bit on
-//! any number of threads, and a run may go on with another number of them than it began with.
+//! any number of threads, and a run may be resumed with another number of them than it began with.
 //!
 //! Whoever trains does not wait for a thread to start: parts are taken one by one from a shared list, by the calling thread as by its helpers. On a busy machine a helper may come late; then the
 //! calling thread has done its work already. Helpers sleep while there is nothing to take, and what is too small to be worth waking anybody is done on the spot.
@@ -21,7 +21,7 @@ const MOST_PARTS: usize = 16;
 /// Rows times parameters that a part has at least: some hundred microseconds of work, where waking a thread takes tens.
 const WORK: u64 = 1 << 22;
 
-/// Examples that a part has at least: layers that go step by step multiply matrices with so many rows, and adding up the parts' gradients is to be little beside making them.
+/// Examples that a part has at least: layers that go step by step multiply matrices with this many rows, and adding up the parts' gradients is to be little beside making them.
 const EXAMPLES: usize = 32;
 
 /// Splits each batch among copies of a model.
@@ -178,7 +178,7 @@ where
     M: Model<D> + Send + 'static,
     M::Batch: Part + Send,
 {
-    /// A model that `make` makes as often as there can be parts, on up to so many threads.
+    /// A model that `make` makes as often as there can be parts, on up to `threads` threads.
     ///
     /// # Errors
     ///

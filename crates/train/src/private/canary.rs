@@ -1,4 +1,4 @@
-//! Does the loop keep its promise? A canary that is in the data or not, and everything that a run publishes (Nasr et al. 2023, "Tight auditing of differentially private machine learning").
+//! Does the trainer keep its guarantee? A canary that is in the data or not, and everything that a run publishes (Nasr et al. 2023, "Tight auditing of differentially private machine learning").
 
 use super::plan::{Clip, GRID_BITS, Plan};
 use super::summation::Work;
@@ -41,6 +41,18 @@ pub struct CanaryView {
 
 /// The real step of a plan, on synthetic gradients: those of the others are longer than C and have no part in the canary's direction, the canary's is along it alone and longer than C.
 ///
+/// ```
+/// use accounting::{Delta, Ratio};
+/// use train::private::{CanaryAudit, Parameters};
+///
+/// let parameters = Parameters::poisson("row", 1, 1, 1.0, 1, Delta::parse("1e-5")?)?;
+/// let plan = parameters.with_multiplier(Ratio::parse("0.01")?)?;
+/// let mut audit = CanaryAudit::new(&plan, 3, 9, None)?;
+/// // With hardly any noise one sees whether the canary is in the data.
+/// assert!(audit.observe(true)?.sum > 0.5 && audit.observe(false)?.sum < 0.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Whoever calls this has the statistics: see the crate `audit`. What they find at a stated confidence is at most the plan's ε, unless something is wrong.
 pub struct CanaryAudit {
     plan: Plan,
@@ -58,7 +70,7 @@ impl std::fmt::Debug for CanaryAudit {
 }
 
 impl CanaryAudit {
-    /// Of runs of this plan with so many other units, on vectors of `coordinates` numbers.
+    /// Of runs of this plan with `others` other units, on vectors of `coordinates` numbers.
     ///
     /// # Errors
     /// When there are fewer than two coordinates, or the plan has no noise.

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::receipt::{flat, made_by, tensors};
-use super::trainer::Recipe;
+use super::task::Recipe;
 use crate::Error;
 use crate::model::Parameter;
 use crate::safetensors::Contents;
@@ -13,12 +13,12 @@ use std::path::Path;
 /// The name under which the state is in the file.
 const STATE: &str = "deniable.checkpoint";
 
-/// Everything that a run needs to go on as if nothing had happened.
+/// Everything that a run needs to be resumed as if nothing had happened: see [`Trainer`](super::Trainer).
 #[derive(Debug)]
 pub struct Checkpoint {
     pub(crate) state: State,
     pub(crate) run: SavedTraining,
-    /// Whether numbers are kept in 64 bits.
+    /// Whether numbers are saved in 64 bits.
     pub(crate) wide: bool,
     pub(crate) parameters: Vec<f64>,
     pub(crate) moments: Vec<Vec<f64>>,
@@ -48,7 +48,7 @@ impl Checkpoint {
         &self.state.recipe
     }
 
-    /// Goes on with so many threads; the run stays the same.
+    /// Resumes with this many threads; the run stays the same.
     pub fn set_threads(&mut self, threads: usize) {
         self.state.recipe.threads = threads;
     }

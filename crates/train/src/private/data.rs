@@ -7,12 +7,26 @@ use mechanism::Sensitive;
 ///
 /// It is as closed as the [`Sensitive`] that it comes from. No program reads the examples back; only a [`Trainer`](super::Trainer) computes on them, and what it computes leaves through the noise of a charged run.
 ///
+/// ```
+/// use mechanism::Sensitive;
+/// use train::models::{Features, Targets};
+/// use train::private::{Dataset, PrivateData, Units};
+///
+/// let read = Sensitive::new(vec![0.5f32, -0.5]);
+/// let data: PrivateData<_> = read
+///     .map(|values| {
+///         let rows = Features::new(1, 2, values, Targets::Classes(vec![0, 1])).expect("two rows");
+///         (Dataset::new("rows", rows), Units::each_example(2))
+///     })
+///     .into();
+/// assert_eq!(format!("{data:?}"), "PrivateData(..)");
+/// ```
 /// ```compile_fail,E0616
 /// use train::models::{Features, Targets};
 /// use train::private::{Dataset, PrivateData, Units};
 ///
 /// let rows = Features::new(1, 2, vec![0.5, -0.5], Targets::Classes(vec![0, 1])).unwrap();
-/// let data = PrivateData::new(Dataset::new("rows", rows, "digest"), Units::each_example(2));
+/// let data = PrivateData::new(Dataset::new("rows", rows), Units::each_example(2));
 /// println!("{:?}", data.examples);
 /// ```
 pub struct PrivateData<E> {

@@ -1,4 +1,4 @@
-//! Training that keeps a promise.
+//! Private training: planned, charged, clipped and noised.
 //!
 //! ```text
 //! Parameters ─ certified ε ─► Plan ─ mechanism ─► Account::begin_training ─ durable charge ─► Training
@@ -17,6 +17,7 @@ mod grid_sum;
 mod plan;
 mod receipt;
 mod summation;
+mod task;
 #[cfg(test)]
 mod tests;
 mod trainer;
@@ -27,5 +28,6 @@ pub use checkpoint::Checkpoint;
 pub use data::PrivateData;
 pub use plan::{Clip, Parameters, Plan, Summation};
 pub use receipt::{ModelReceipt, SavedModel};
-pub use trainer::{Ended, Progress, Recipe, Saving, Task, Trainer};
+pub use task::{Recipe, Saving, Task};
+pub use trainer::{Ended, Progress, Trainer};
 pub use units::{Dataset, Examples, PerUnit, Units};

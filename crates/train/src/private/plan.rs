@@ -1,4 +1,4 @@
-//! What a private run promises, decided before it begins.
+//! What a private run guarantees, decided before it begins.
 
 use crate::Error;
 use accounting::{
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// A clipped gradient of length C is 2^this steps long. Sums of 2^33 of them fit an `i64`, and one coordinate fits an `i32`.
 pub(crate) const GRID_BITS: u32 = 30;
 
-/// How long one unit's gradient may be.
+/// The per-unit clipping norm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Clip {
@@ -78,6 +78,19 @@ pub enum Summation {
 }
 
 /// Everything that decides about privacy, in one place, so that no two parts of it can disagree.
+///
+/// ```
+/// use accounting::{Delta, Epsilon, Ratio};
+/// use train::private::Parameters;
+///
+/// let parameters = Parameters::poisson("person", 100, 10_000, 1.0, 1000, Delta::parse("1e-5")?)?;
+/// let plan = parameters.clone().for_target(&Epsilon::parse("2")?)?;
+/// assert!(*plan.epsilon() <= Epsilon::parse("2")?);
+/// // Or the noise is chosen, and ε follows.
+/// let noisy = parameters.with_multiplier(Ratio::parse("3")?)?;
+/// assert!(noisy.epsilon() < plan.epsilon());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -87,7 +100,7 @@ pub struct Parameters {
     pub sampling: Sampling,
     /// The public number by which sums are divided: the batch that is expected, never the real one.
     pub normaliser: f64,
-    /// How long a unit's gradient may be.
+    /// The per-unit clipping norm.
     pub clip: Clip,
     /// How gradients are added.
     pub summation: Summation,
@@ -95,7 +108,7 @@ pub struct Parameters {
     pub multiplier: Ratio,
     /// How many steps.
     pub steps: u64,
-    /// δ of the promise.
+    /// δ of the guarantee.
     pub delta: Delta,
     /// The most examples of one unit that are learned from, where a unit may have several; `None` for all. What one unit does to a sum is bounded by the clip anyway; this bounds how long it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -234,7 +247,7 @@ impl Parameters {
     /// With this noise multiplier; ε follows.
     ///
     /// # Errors
-    /// When nothing is promised with so little noise, or a parameter is out of range.
+    /// When so little noise guarantees nothing, or a parameter is out of range.
     pub fn with_multiplier(mut self, multiplier: Ratio) -> Result<Plan, Error> {
         self.multiplier = multiplier;
         Plan::try_from(self)
@@ -272,7 +285,7 @@ impl Plan {
         &self.epsilon
     }
 
-    /// What the run promises, to whom.
+    /// What the run guarantees, to whom.
     pub fn guarantee(&self) -> Guarantee {
         let promise = Promise::Approximate(self.epsilon.clone(), self.parameters.delta.clone());
         Guarantee::new(promise, self.parameters.unit())

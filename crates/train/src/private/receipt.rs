@@ -11,7 +11,7 @@ use std::path::Path;
 /// The name under which a receipt is in a model's file.
 const RECEIPT: &str = "deniable.receipt";
 
-/// What a model was promised to keep. Public, all of it.
+/// What a model guarantees, and how it was made. Public, all of it.
 ///
 /// # Privacy
 ///
@@ -36,6 +36,23 @@ pub struct ModelReceipt {
 }
 
 /// A model as a file holds it.
+///
+/// ```
+/// use train::model::Parameter;
+/// use train::private::SavedModel;
+///
+/// let layout = [Parameter { name: "weight".into(), shape: vec![2], start: 0 }];
+/// let model = SavedModel {
+///     parameters: vec![0.5, -1.0],
+///     receipt: None, // trained without privacy
+///     notes: [("made for".to_owned(), "an example".to_owned())].into(),
+/// };
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.safetensors");
+/// model.write(&layout, &path)?;
+/// assert_eq!(SavedModel::read(&layout, &path)?, model);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedModel {
     /// In the order of the layout.

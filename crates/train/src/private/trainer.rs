@@ -1,68 +1,17 @@
 //! The private loop: sample, differentiate, clip, add, noise, update.
 
 use super::checkpoint::{Checkpoint, State};
-use super::data::PrivateData;
 use super::plan::{Clip, GRID_BITS, Plan};
 use super::receipt::{ModelReceipt, SavedModel, made_by};
-use super::summation::{Work, coordinates};
+use super::summation::Work;
+use super::task::{Recipe, Saving, Task};
 use super::units::Examples;
 use crate::Error;
 use crate::model::Model;
-use crate::optimizer::{Optimizer, Rule, Schedule};
-use crate::safetensors::write_whole;
+use crate::optimizer::Optimizer;
 use device::{Device, Scalar};
-use mechanism::{Account, Aggregate, Ledger, Sampling, Sensitive, Stated, Training};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use mechanism::{Account, Aggregate, Ledger, Sensitive, Stated, Training};
 use std::time::Instant;
-
-/// How a model is trained: everything that is not about privacy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Recipe {
-    /// How parameters follow gradients.
-    pub rule: Rule,
-    /// The learning rate.
-    pub rate: f64,
-    /// How it changes.
-    pub schedule: Schedule,
-    /// Examples that are taken through the model at a time. A larger batch is split; one that was split is noised once.
-    pub at_once: usize,
-    /// Where parameters start.
-    pub seed: u64,
-    /// Threads that make noise; how many there are changes nothing, so a run may go on with others.
-    pub threads: usize,
-    /// Tells the mean loss of each batch, which is *not private*: it is computed from the data and carries no noise.
-    pub show_private_loss: bool,
-}
-
-impl Recipe {
-    /// Adam at this rate, with the usual choices.
-    pub fn adam(rate: f64) -> Self {
-        Self {
-            rule: Rule::adam(),
-            rate,
-            schedule: Schedule::Constant,
-            at_once: 256,
-            seed: 0,
-            threads: 1,
-            show_private_loss: false,
-        }
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        self.rule.check()?;
-        if !(self.rate.is_finite() && self.rate >= 0.0) || self.at_once == 0 {
-            return Err(Error::OutOfRange {
-                what: "the learning rate, and the number of examples at a time",
-                range: "positive",
-            });
-        }
-        Ok(())
-    }
-}
 
 /// How far a run is. Nothing in it depends on the data, but for a loss that was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,22 +35,11 @@ pub struct Progress {
 pub enum Ended {
     /// All planned steps were taken.
     Finished,
-    /// It was asked to stop. What was charged stays charged, and there is no model: the run can go on.
+    /// It was asked to stop. What was charged stays charged, and there is no model: the run can be resumed.
     Stopped,
 }
 
-/// Where a run is saved, and how often.
-#[derive(Clone, Debug)]
-pub struct Saving {
-    /// The file.
-    pub path: PathBuf,
-    /// Steps between two checkpoints.
-    pub every: u64,
-    /// Words for who goes on with the run, such as where its data is. They stay in checkpoints; [`Trainer::note`] is for what the model may say.
-    pub notes: std::collections::BTreeMap<String, String>,
-}
-
-/// One step through the door: its units, their clipped sum, its noise. Leaves the noised sum in `work.sum`, and gives the mean loss, which is private.
+/// One step through the privacy boundary: its units, their clipped sum, its noise. Leaves the noised sum in `work.sum`, and gives the mean loss, which is private.
 pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>(
     run: &mut Training,
     work: &mut Work<D, M, E>,
@@ -118,7 +56,42 @@ pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>
     Ok((count > 0).then(|| total / count as f64))
 }
 
-/// A private run.
+/// A private run: charged, sampled, clipped, noised. The example of [the crate](crate) trains with it.
+///
+/// A run that was stopped is resumed from its checkpoint, with the same batches and the same noise and without a second charge:
+///
+/// ```
+/// # use accounting::{Budget, Delta, Ratio};
+/// # use device::{Activation, Cpu};
+/// # use mechanism::{Account, MemoryLedger};
+/// # use train::models::{Features, Mlp, MlpShape, Targets, Task as Predicted};
+/// # use train::private::{Dataset, Parameters, PrivateData, Recipe, Task, Trainer, Units};
+/// # let task = || {
+/// #     let rows = Features::new(1, 1, vec![0.5; 100], Targets::Numbers(vec![1.0; 100])).unwrap();
+/// #     let shape = MlpShape { inputs: 1, hidden: vec![], activation: Activation::Relu, task: Predicted::Numbers(1), dropout: 0.0 };
+/// #     Task {
+/// #         device: Cpu::<f32>::new(),
+/// #         model: Mlp::new(Cpu::new(), shape).unwrap(),
+/// #         data: PrivateData::new(Dataset::new("rows", rows), Units::each_example(100)),
+/// #     }
+/// # };
+/// # let parameters = Parameters::poisson("row", 10, 100, 1.0, 4, Delta::parse("1e-5")?)?;
+/// # let plan = parameters.with_multiplier(Ratio::parse("2")?)?;
+/// # let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
+/// # let mut account = Account::open(MemoryLedger::new(budget))?;
+/// # let recipe = Recipe::adam(0.1);
+/// let mut trainer = Trainer::begin(&mut account, task(), plan, recipe, None, "an example")?;
+/// trainer.step()?;
+/// let checkpoint = trainer.checkpoint();
+/// trainer.step()?;
+///
+/// let mut resumed = Trainer::resume(&mut account, task(), checkpoint, None)?;
+/// assert_eq!(resumed.steps_taken(), 1);
+/// resumed.step()?;
+/// assert_eq!(resumed.parameters(), trainer.parameters());
+/// assert_eq!(account.ledger().charges().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Trainer<D: Device, M, E> {
     work: Work<D, M, E>,
     plan: Plan,
@@ -137,86 +110,6 @@ pub struct Trainer<D: Device, M, E> {
 impl<D: Device, M, E> std::fmt::Debug for Trainer<D, M, E> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Trainer({:?})", self.run)
-    }
-}
-
-/// What a run is about: a model on a device, and private examples with their owners.
-#[derive(Debug)]
-pub struct Task<D, M, E> {
-    /// Where to compute.
-    pub device: D,
-    /// What is trained.
-    pub model: M,
-    /// What from, and whose it is.
-    pub data: PrivateData<E>,
-}
-
-impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
-    fn check(&self, plan: &Plan, recipe: &Recipe) -> Result<usize, Error> {
-        recipe.check()?;
-        // How many units there are is private where they come and go: then nothing depends on it, and a run without any is noise.
-        let counted = !matches!(plan.parameters().sampling, Sampling::Poisson { .. });
-        self.data.units().check(self.data.examples().count(), counted)?;
-        match plan.parameters().sampling {
-            // Public where units are replaced, so it may be told that it is wrong.
-            Sampling::FixedSize { of, .. } | Sampling::Shuffled { of, .. }
-                if of != self.data.units().count() as u64 =>
-            {
-                return Err(Error::OtherNumberOfUnits);
-            }
-            _ => {}
-        }
-        Ok(coordinates(self.model.layout()))
-    }
-
-    /// Whether a run could begin: what [`Trainer::begin`] refuses before it asks for a charge.
-    ///
-    /// # Errors
-    /// When something is wrong with the input, or a checkpoint has no room.
-    pub fn check_start(&self, plan: &Plan, recipe: &Recipe, saving: Option<&Saving>) -> Result<(), Error> {
-        let coordinates = self.check(plan, recipe)?;
-        plan.mechanism(coordinates)?;
-        let Some(saving) = saving else { return Ok(()) };
-        let numbers = coordinates * (1 + recipe.rule.moments().len());
-        try_room(&saving.path, numbers * size_of::<D::Scalar>() + (1 << 16))
-    }
-
-    /// Everything that the sums depend on, but for what was released: a charge is for this.
-    fn subject(&self, plan: &Plan, recipe: &Recipe) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |part: &str| {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
-        };
-        add(&serde_json::to_string(plan).unwrap_or_default());
-        // On any number of threads the sums are the same, to the last bit. They were not where parts of a batch were as many as threads, and a run that was begun so would be another.
-        let recipe = Recipe {
-            threads: 1,
-            ..recipe.clone()
-        };
-        add("parts that do not depend on threads");
-        add(&serde_json::to_string(&recipe).unwrap_or_default());
-        add(&self.data.examples().digest());
-        add(&self.data.units().digest());
-        for parameter in self.model.layout() {
-            add(&format!(
-                "{} {:?} {}",
-                parameter.name, parameter.shape, parameter.start
-            ));
-        }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// The plan says how many examples of a unit count, and the seed of the recipe which: both are in the subject of the charge, so a run that goes on has the same.
-    fn work(self, plan: &Plan, recipe: &Recipe) -> Work<D, M, E> {
-        let (examples, units) = self.data.into_parts();
-        let most = plan.parameters().examples_per_unit;
-        let capped = match most.map(|most| units.at_most(most, recipe.seed, &examples)) {
-            Some(Cow::Owned(capped)) => Some(capped),
-            Some(Cow::Borrowed(_)) | None => None,
-        };
-        let units = capped.unwrap_or(units);
-        Work::new(self.device, self.model, examples, units, recipe.at_once)
     }
 }
 
@@ -265,7 +158,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
         Ok(trainer)
     }
 
-    /// Goes on with a run, without charging again.
+    /// Resumes a run, without charging again.
     ///
     /// # Errors
     /// When the checkpoint is about other data or another model, or the account's ledger holds no charge for it.
@@ -437,7 +330,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
                 .saving
                 .as_ref()
                 .map_or(u64::MAX, |saving| saving.every.max(1));
-            if progress.step % every == 0 && progress.step < self.end {
+            if progress.step.is_multiple_of(every) && progress.step < self.end {
                 self.save()?;
             }
         }
@@ -467,7 +360,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
         }
     }
 
-    /// Everything that is needed to go on.
+    /// Everything that is needed to resume the run.
     pub fn checkpoint(&self) -> Checkpoint {
         let device = &self.work.device;
         let numbers = |buffer: &D::Buffer| device.download(buffer).into_iter().map(Scalar::to_f64).collect();
@@ -539,17 +432,4 @@ fn public_notes(
 
 fn is_wide<D: Device>() -> bool {
     size_of::<D::Scalar>() > 4
-}
-
-/// Whether a file of so many bytes can be written there, before anything is charged.
-fn try_room(path: &Path, bytes: usize) -> Result<(), Error> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".room");
-    let beside = path.with_file_name(name);
-    let written = write_whole(&beside, false, |file| {
-        let zeros = [0u8; 4096];
-        (0..bytes.div_ceil(zeros.len())).try_for_each(|_| file.write_all(&zeros))
-    });
-    let _ = std::fs::remove_file(&beside);
-    written
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What a model learns from, as the loop sees it.
+/// What a model learns from, as a trainer sees it.
 pub trait Examples {
     /// Some of them, as the model takes them.
     type Batch;
@@ -25,7 +25,7 @@ pub trait Examples {
     /// A public name for what it is: `catalog.notes`. It goes onto the model's receipt.
     fn name(&self) -> String;
 
-    /// A digest of everything in it. It stays in checkpoints, which are as private as the data, and tells whether a run goes on with the data it began with.
+    /// A digest of everything in it. It stays in checkpoints, which are as private as the data, and says whether a run is resumed with the data it began with.
     fn digest(&self) -> String;
 }
 
@@ -54,6 +54,17 @@ impl<E: Examples> Examples for &E {
 }
 
 /// Rows in memory, under a public name.
+///
+/// ```
+/// use train::models::{Features, Targets};
+/// use train::private::{Dataset, Examples};
+///
+/// let rows = |last: f32| Features::new(1, 1, vec![0.5, last], Targets::Numbers(vec![1.0, 2.0]));
+/// let data = Dataset::new("heights", rows(-0.5)?);
+/// assert_eq!((data.name(), data.count()), ("heights".to_owned(), 2));
+/// assert_ne!(data.digest(), Dataset::new("heights", rows(0.5)?).digest());
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 #[derive(Debug)]
 pub struct Dataset<B> {
     name: String,
@@ -62,12 +73,18 @@ pub struct Dataset<B> {
 }
 
 impl<B: Part> Dataset<B> {
-    /// `digest` is of everything in the rows: see [`Examples::digest`].
-    pub fn new(name: &str, rows: B, digest: &str) -> Self {
+    /// Rows under a public name.
+    pub fn new(name: &str, rows: B) -> Self {
+        let mut hash = Sha256::new();
+        for row in 0..rows.len() {
+            let bytes = rows.bytes(row);
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        }
         Self {
             name: name.to_owned(),
             rows,
-            digest: digest.to_owned(),
+            digest: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
 
@@ -108,11 +125,20 @@ pub enum PerUnit {
     /// The sum of its examples' gradients.
     #[default]
     Sum,
-    /// The sum of the first so many, divided by that public number.
+    /// The sum of the first n, divided by the public number n.
     MeanOver(usize),
 }
 
 /// Which examples belong to which unit.
+///
+/// ```
+/// use train::private::{PerUnit, Units};
+///
+/// // Three notes of two people: each person is clipped as one.
+/// let units = Units::by_key(["ann", "bob", "ann"], PerUnit::Sum);
+/// assert_eq!(units.count(), 2);
+/// assert_eq!(Units::each_example(3).count(), 3);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Units {
     /// `None` when each example is a unit.
@@ -171,10 +197,10 @@ impl Units {
         }
     }
 
-    /// The same units with at most so many examples each: those whose keyed hash is smallest, in that order. Equal examples are interchangeable, so neither their places nor the order of rows matters.
+    /// The same units with at most `most` examples each: those whose keyed hash is smallest, in that order. Equal examples are interchangeable, so neither their places nor the order of rows matters.
     ///
     /// # Privacy
-    /// Which examples of a unit are kept depends on that unit's examples, the public number and the public seed, and on nothing else. So neighbouring data, which differ in one unit, are cut to
+    /// Which examples of a unit are used depends on that unit's examples, the public number and the public seed, and on nothing else. So neighbouring data, which differ in one unit, are cut to
     /// data that differ in that unit, and what follows is as private on these as it was on those. The argument needs nothing of the hash; that it has a key keeps who writes rows without knowing
     /// the seed from choosing which of them count.
     pub(crate) fn at_most(&self, most: u64, seed: u64, examples: &impl Examples) -> Cow<'_, Self> {
@@ -280,7 +306,7 @@ mod tests {
         let targets = Targets::Numbers(vec![0.0; owned.len()]);
         let owners: Vec<u32> = owned.iter().map(|(owner, _)| *owner).collect();
         (
-            Dataset::new("rows", Features::new(1, 1, values, targets).unwrap(), ""),
+            Dataset::new("rows", Features::new(1, 1, values, targets).unwrap()),
             Units::of_owners(4, &owners, PerUnit::Sum),
         )
     }
@@ -356,7 +382,7 @@ mod tests {
         assert!(Units::each_example(0).check(0, true).is_err());
         assert!(
             Units::each_example(0).check(0, false).is_ok(),
-            "a private number is not told"
+            "a private number is not reported"
         );
         // Units without examples are units.
         let some = Units::of_owners(4, &[2, 0, 2], PerUnit::Sum);

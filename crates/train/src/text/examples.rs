@@ -14,7 +14,7 @@ pub struct TextExamples<'rows> {
 }
 
 impl<'rows> TextExamples<'rows> {
-    /// Rows under a vocabulary of so many tokens, with a public name.
+    /// Rows under a vocabulary of `vocabulary` tokens, with a public name.
     ///
     /// # Errors
     /// When a token is not of this vocabulary.

@@ -1,8 +1,8 @@
-//! Secrets put into text on purpose, to see afterwards whether a model tells them.
+//! Secrets put into text on purpose, to see afterwards whether a model reveals them.
 
 use super::{Rows, Seeded, TextError};
 
-/// A phrase that is to be in so many rows.
+/// A phrase that is to be in a number of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phrase {
     /// Its tokens.

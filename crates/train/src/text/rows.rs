@@ -106,7 +106,7 @@ impl Rows {
         self.tokens.chunks_exact(self.length)
     }
 
-    /// The first rows, at most so many.
+    /// The first rows, at most `count`.
     pub fn first(mut self, count: usize) -> Self {
         self.tokens.truncate(count.saturating_mul(self.length));
         self

@@ -1,0 +1,36 @@
+//! What would fit, where a run costs more than is left.
+
+use crate::{Error, OverBudget};
+use accounting::{Epsilon, Event};
+use ledger::Store;
+
+/// Whether a run was refused because of how much it costs.
+pub(crate) fn is_over_budget(error: &train::Error) -> bool {
+    use mechanism::{Error::Refused, Refusal::Budget};
+    matches!(
+        error,
+        train::Error::Mechanism(Refused(Budget(accounting::Error::OverBudget { .. })))
+    )
+}
+
+/// A run that costs more than is left. `event` is what a run for another ε is counted as.
+pub(crate) fn over_budget(
+    store: &mut Store,
+    analyst: &str,
+    cost: String,
+    event: impl Fn(&Epsilon) -> Option<Event>,
+) -> Error {
+    let left = match store.left(analyst) {
+        Ok(left) => left,
+        Err(error) => return error.into(),
+    };
+    let fits = sql::largest_fitting(|epsilon| {
+        event(epsilon).is_some_and(|event| store.fits(analyst, &event).unwrap_or(false))
+    });
+    Error::OverBudget(Box::new(OverBudget {
+        cost,
+        of_share: left.share.as_ref().is_some_and(|share| *share < left.dataset),
+        left: left.epsilon,
+        fits,
+    }))
+}
