@@ -32,6 +32,12 @@ use exact::{Rational, parse_decimal, ratio};
 
 /// What an estimate takes of a question's ε, unless the question says otherwise.
 const SHARE: (i64, u64) = (1, 10);
+
+/// The part of a question's ε that is left for its own answer, where something may be cut and nothing else is said.
+pub(crate) fn left_for_the_answer() -> Rational {
+    Rational::ONE - ratio(SHARE.0, SHARE.1)
+}
+
 /// Rows and sums under wide limits may be this many times as large; where groups are limited too, four times, and groups four times.
 const WIDE: u64 = 16;
 const WIDE_WITH_GROUPS: u64 = 4;

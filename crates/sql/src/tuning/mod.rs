@@ -16,6 +16,7 @@ pub use edit::{with_limits, without_found_bounds};
 
 use crate::catalog::{Catalog, Limits, Owner, Table};
 use crate::dataset::blocking::{Dataset, Stage};
+use crate::price::cut::left_for_the_answer;
 use crate::price::question::Ask;
 use crate::values::facts::{Facts, Kind, Range};
 use crate::{Answer, Error};
@@ -377,13 +378,14 @@ impl Dataset {
         })
     }
 
-    /// The noise of a question that takes the catalog's defaults.
+    /// The noise of a question that takes the catalog's defaults. Part of its ε goes to the estimate of what the limits cut.
     fn noise(&self) -> Result<Noise, Error> {
         let budget = &self.catalog().budget;
         let epsilon = match &budget.query_epsilon {
             Some(epsilon) => epsilon.clone(),
             None => Epsilon::parse("1")?,
         };
+        let epsilon = Epsilon::rounded_down(&(epsilon.as_rational() * left_for_the_answer()))?;
         let gaussian = if budget.delta > Delta::ZERO && budget.query_delta > Delta::ZERO {
             Some(to_f64_nearest(&smallest_multiplier(
                 &epsilon,
