@@ -3,11 +3,9 @@
 use crate::terminal::{CliError, explained};
 use clap::ValueEnum;
 use device::Cuda;
-use serde::{Deserialize, Serialize};
 
 /// Where to compute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceName {
     /// This machine's processor
     #[default]

@@ -3,6 +3,11 @@
 use device::Device;
 
 /// A part of the flat vector of parameters, with a name that files use.
+///
+/// ```
+/// let weight = train::model::Parameter { name: "output.weight".into(), shape: vec![3, 2], start: 0 };
+/// assert_eq!(weight.len(), 6);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// As in the file of weights: `lstm.input`, `output.bias`.

@@ -33,7 +33,20 @@ pub enum Privacy {
     },
 }
 
-/// One arm of the study. Adam throughout; with privacy each record is in each step with probability batch/rows, without it batches are shuffled.
+/// One arm of the study.
+///
+/// ```
+/// use accounting::Delta;
+/// use train::case_study::Recipe;
+///
+/// // What the published noise guarantees to one row in 50 steps, microbatches counted as they are.
+/// let guarantee = Recipe::of_the_paper().guarantee(202_000, 50, &Delta::parse("1e-6")?)?;
+/// println!("{}", guarantee.expect("there is noise"));
+/// assert_eq!(Recipe::ordinary().guarantee(202_000, 50, &Delta::parse("1e-6")?)?, None);
+/// # Ok::<(), accounting::Error>(())
+/// ```
+///
+/// Adam throughout; with privacy each record is in each step with probability batch/rows, without it batches are shuffled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     /// For people.

@@ -98,6 +98,23 @@ const AT_ONCE: usize = 200;
 ///
 /// # Errors
 /// When the plan cannot be made, a batch is larger than the data, or a token is not of the model's vocabulary.
+///
+/// ```
+/// use accounting::Delta;
+/// use device::Cpu;
+/// use train::case_study::{Recipe, Study, train};
+/// use train::models::Network;
+///
+/// let mut study = Study::smaller(1, 1000);
+/// study.others.clear();
+/// let data = study.made_up()?;
+/// let network = Network::Lstm { embedding: 4, hidden: 4, dropout: 0.0 };
+/// let model = network.build(Cpu::<f32>::new(), data.vocabulary.len())?;
+/// let recipe = Recipe { steps: 2, batch: 10, ..Recipe::ordinary() };
+/// let trained = train(Cpu::new(), model, &data, &recipe, &Delta::parse("1e-6")?, 1, &mut |_| true)?;
+/// assert_eq!(trained.result().map(|model| model.step), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn train<D: Device<Scalar = f32>, M: LanguageModel<D>>(
     device: D,
     model: M,

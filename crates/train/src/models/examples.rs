@@ -176,6 +176,16 @@ pub enum Targets {
 }
 
 /// Rows of numbers with what they are to predict.
+///
+/// ```
+/// use train::models::{Features, Part, Targets};
+///
+/// // Two rows of three features, each of one of two classes.
+/// let rows = Features::new(3, 2, vec![0.0; 6], Targets::Classes(vec![1, 0]))?;
+/// assert_eq!((rows.len(), rows.inputs(), rows.outputs()), (2, 3, 2));
+/// assert!(Features::new(3, 2, vec![0.0; 6], Targets::Classes(vec![2, 0])).is_err());
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Features {
     inputs: usize,

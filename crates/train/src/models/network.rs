@@ -9,40 +9,54 @@ use device::Device;
 use serde::{Deserialize, Serialize};
 
 /// Which network, and how large; the vocabulary aside.
+///
+/// ```
+/// use device::Cpu;
+/// use train::model::Model;
+/// use train::models::{LanguageModel, Network};
+///
+/// let network = Network::Gru { embedding: 8, hidden: 16, dropout: 0.0 };
+/// let mut model = network.build(Cpu::<f32>::new(), 30)?;
+/// let parameters = model.initial(1);
+/// let likely = model.next(&parameters, &[0, 7])?;
+/// let all: f64 = likely.iter().map(|log| log.exp()).sum();
+/// assert!(likely.len() == 30 && (all - 1.0).abs() < 1e-6);
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "network", deny_unknown_fields)]
 pub enum Network {
     /// Embedding, one LSTM, a linear layer.
     Lstm {
-        /// Numbers that a token becomes.
+        /// The embedding dimension.
         embedding: usize,
-        /// Numbers that are remembered.
+        /// The hidden size.
         hidden: usize,
-        /// The share that is dropped while training.
+        /// The dropout probability while training.
         dropout: f64,
     },
     /// Embedding, one GRU, a linear layer.
     Gru {
-        /// Numbers that a token becomes.
+        /// The embedding dimension.
         embedding: usize,
-        /// Numbers that are remembered.
+        /// The hidden size.
         hidden: usize,
-        /// The share that is dropped while training.
+        /// The dropout probability while training.
         dropout: f64,
     },
     /// Blocks of attention and perceptron.
     Transformer {
-        /// The most tokens that it looks back at.
+        /// The context length, in tokens.
         context: usize,
-        /// Numbers that a token becomes.
+        /// The hidden size, which is the embedding dimension too.
         width: usize,
-        /// Heads of each attention.
+        /// The number of attention heads.
         heads: usize,
-        /// How many blocks.
+        /// The number of blocks.
         blocks: usize,
         /// Whether the embedding is the output layer as well.
         tied: bool,
-        /// The share that is dropped while training.
+        /// The dropout probability while training.
         dropout: f64,
     },
 }

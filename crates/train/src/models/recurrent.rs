@@ -10,17 +10,27 @@ use device::{Device, Order, Rows, Sequences, Span, SpanMut};
 /// The sizes of a recurrent language model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecurrentShape {
-    /// How many tokens there are.
+    /// The vocabulary size.
     pub vocabulary: usize,
-    /// Numbers that a token becomes.
+    /// The embedding dimension.
     pub embedding: usize,
-    /// Numbers that are remembered.
+    /// The hidden size.
     pub hidden: usize,
     /// The share of the embedding and of the state that is dropped while training; 0 for none.
     pub dropout: f64,
 }
 
 /// Embedding, one recurrent layer, and a linear layer to the vocabulary.
+///
+/// ```
+/// use device::Cpu;
+/// use train::models::{LanguageModel, LstmLanguageModel, RecurrentShape};
+///
+/// let shape = RecurrentShape { vocabulary: 30, embedding: 8, hidden: 16, dropout: 0.0 };
+/// let model = LstmLanguageModel::new(Cpu::<f32>::new(), shape)?;
+/// assert_eq!((model.vocabulary(), model.longest_context()), (30, None));
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 pub struct RecurrentLanguageModel<D: Device, C> {
     device: D,
     shape: RecurrentShape,

@@ -13,11 +13,11 @@ use device::{Device, Order, Rows, Sequences, Span};
 /// The sizes of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransformerShape {
-    /// How many tokens there are.
+    /// The vocabulary size.
     pub vocabulary: usize,
-    /// The most tokens that it looks back at.
+    /// The context length, in tokens.
     pub context: usize,
-    /// Numbers that a token becomes.
+    /// The hidden size, which is the embedding dimension too.
     pub width: usize,
     /// Heads of each attention; they divide the width.
     pub heads: usize,
@@ -38,6 +38,16 @@ enum Output {
 }
 
 /// A transformer that predicts the next token.
+///
+/// ```
+/// use device::Cpu;
+/// use train::models::{LanguageModel, TransformerLanguageModel, TransformerShape};
+///
+/// let shape = TransformerShape { vocabulary: 30, context: 20, width: 16, heads: 4, blocks: 2, tied: true, dropout: 0.0 };
+/// let model = TransformerLanguageModel::new(Cpu::<f32>::new(), shape)?;
+/// assert_eq!(model.longest_context(), Some(20));
+/// # Ok::<(), train::models::ModelError>(())
+/// ```
 pub struct TransformerLanguageModel<D: Device> {
     device: D,
     shape: TransformerShape,

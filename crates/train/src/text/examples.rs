@@ -6,6 +6,16 @@ use crate::private::Examples;
 use sha2::{Digest, Sha256};
 
 /// Rows of a text, each with the start in front, so that its first token is learned too.
+///
+/// ```
+/// use train::private::Examples;
+/// use train::text::{Rows, TextExamples};
+///
+/// let rows = Rows::of_tokens(vec![1, 2, 3, 4], 2)?;
+/// assert_eq!(TextExamples::new(&rows, 5, "notes")?.count(), 2);
+/// assert!(TextExamples::new(&rows, 4, "notes").is_err());
+/// # Ok::<(), train::text::TextError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TextExamples<'rows> {
     rows: &'rows Rows,

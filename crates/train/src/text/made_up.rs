@@ -11,7 +11,12 @@ mod words;
 use author::Author;
 use lexicon::Lexicon;
 
-/// So many bytes of text or a little more, always the same for one seed. Lower case; documents end with a line feed.
+/// Synthetic text of `bytes` bytes or a little more, always the same for one seed. Lower case; documents end with a line feed.
+///
+/// ```
+/// let text = train::text::made_up_text(1000, 7);
+/// assert!(text.len() >= 1000 && text == train::text::made_up_text(1000, 7));
+/// ```
 pub fn made_up_text(bytes: usize, seed: u64) -> String {
     let lexicon = Lexicon::new();
     Author::new(&lexicon, seed).write(bytes)

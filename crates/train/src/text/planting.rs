@@ -16,6 +16,16 @@ pub struct Phrase {
 ///
 /// # Errors
 /// When a phrase is longer than a row, or there are more copies than rows.
+///
+/// ```
+/// use train::text::{Phrase, Rows, plant};
+///
+/// let mut rows = Rows::of_tokens(vec![1; 40], 4)?;
+/// let places = plant(&mut rows, &[Phrase { tokens: vec![7, 8], copies: 3 }], 1)?;
+/// assert_eq!(places[0].len(), 3);
+/// assert_eq!(rows.row(places[0][0]), [7, 8, 1, 1]);
+/// # Ok::<(), train::text::TextError>(())
+/// ```
 pub fn plant(rows: &mut Rows, phrases: &[Phrase], seed: u64) -> Result<Vec<Vec<usize>>, TextError> {
     if phrases.iter().any(|phrase| phrase.tokens.len() > rows.length()) {
         return Err(TextError::bad_setting(
@@ -59,7 +69,7 @@ pub struct Secret {
     pub copies: usize,
 }
 
-/// Random PINs of different owners: for each entry of `copies` one secret that is planted so often.
+/// Random PINs of different owners: for each entry of `copies` one secret that is planted as often.
 ///
 /// No two have the same owner; PINs are uniform and independent, as the theory of exposure assumes of secrets.
 ///

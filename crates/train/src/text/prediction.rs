@@ -47,6 +47,15 @@ impl Prediction {
 }
 
 /// Predicts every token by how frequent it was in training, whatever came before. A model that does no better has learned no language.
+///
+/// ```
+/// use train::text::{Rows, Unigram};
+///
+/// let rows = Rows::of_tokens(vec![1, 1, 1, 2], 2)?;
+/// let prediction = Unigram::of(&rows, 3)?.predict(&rows)?;
+/// assert!(prediction.perplexity() < 3.0);
+/// # Ok::<(), train::text::TextError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unigram {
     log_probabilities: Vec<f64>,

@@ -4,6 +4,16 @@ use super::{Seeded, TextError, Vocabulary};
 use std::path::Path;
 
 /// Rows of tokens, one record each. As private as the text that they came from; prints as its shape.
+///
+/// ```
+/// use train::text::{Rows, Vocabulary};
+///
+/// let rows = Rows::of_text("some words of a text", &Vocabulary::bytes(), 5)?;
+/// assert_eq!((rows.len(), rows.length()), (4, 5));
+/// let split = rows.split(0.25, 1)?;
+/// assert_eq!(split.training.len() + split.validation.len(), 4);
+/// # Ok::<(), train::text::TextError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Rows {
     length: usize,
