@@ -15,10 +15,9 @@ pub struct Place {
 impl Place {
     /// The mistake at this place, and what to do about it.
     pub fn wrong(&self, what: impl Into<String>, hint: impl Into<String>) -> Mistake {
-        Mistake {
-            place: Some(self.clone()),
-            ..Mistake::new(what, hint)
-        }
+        let mut mistake = Mistake::new(what, hint);
+        mistake.0.place = Some(self.clone());
+        mistake
     }
 
     /// The place of an entry of the table here.
@@ -43,7 +42,10 @@ impl Place {
 /// assert_eq!(mistake.to_string(), "`plan.toml`: it describes no releases\nhint: add one");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
+pub struct Mistake(Box<Parts>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parts {
     file: Option<String>,
     within: Vec<String>,
     place: Option<Place>,
@@ -54,13 +56,13 @@ pub struct Mistake {
 impl Mistake {
     /// A mistake that has no line of its own.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Parts {
             file: None,
             within: Vec::new(),
             place: None,
             what: what.into(),
             hint: hint.into(),
-        }
+        }))
     }
 
     /// An error of another crate of ours as a mistake: its text ends with a line `hint: …`.
@@ -74,28 +76,28 @@ impl Mistake {
 
     /// Where it is, if it has a line of its own.
     pub fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
+        self.0.place.as_ref()
     }
 
     /// What is wrong, without its place.
     pub fn what(&self) -> &str {
-        &self.what
+        &self.0.what
     }
 
     /// What to do about it.
     pub fn hint(&self) -> &str {
-        &self.hint
+        &self.0.hint
     }
 
     /// What is wrong, after its line and whatever it is within.
     pub fn message(&self) -> String {
-        let line = self.place.as_ref().map(|place| format!("line {}", place.line));
+        let line = self.0.place.as_ref().map(|place| format!("line {}", place.line));
         self.reported(line)
     }
 
     /// The same with the keys that lead there.
     pub fn message_with_path(&self) -> String {
-        let place = self.place.as_ref().map(|place| {
+        let place = self.0.place.as_ref().map(|place| {
             if place.path.is_empty() {
                 format!("line {}", place.line)
             } else {
@@ -106,10 +108,10 @@ impl Mistake {
     }
 
     fn reported(&self, place: Option<String>) -> String {
-        let before = self.within.iter().rev().map(String::as_str);
-        let parts = before.chain(place.as_deref()).chain([self.what.as_str()]);
+        let before = self.0.within.iter().rev().map(String::as_str);
+        let parts = before.chain(place.as_deref()).chain([self.0.what.as_str()]);
         let reported = parts.collect::<Vec<_>>().join(": ");
-        match (&self.file, self.place.is_some() && self.within.is_empty()) {
+        match (&self.0.file, self.0.place.is_some() && self.0.within.is_empty()) {
             (None, _) => reported,
             (Some(file), true) => format!("`{file}`, {reported}"),
             (Some(file), false) => format!("`{file}`: {reported}"),
@@ -118,42 +120,36 @@ impl Mistake {
 
     /// The same mistake, in this file.
     #[must_use]
-    pub fn in_file(self, path: &Path) -> Self {
-        Self {
-            file: Some(path.display().to_string()),
-            ..self
-        }
+    pub fn in_file(mut self, path: &Path) -> Self {
+        self.0.file = Some(path.display().to_string());
+        self
     }
 
     /// The same mistake, in a part of the document that has this name.
     #[must_use]
     pub fn within(mut self, name: impl Into<String>) -> Self {
-        self.within.push(name.into());
+        self.0.within.push(name.into());
         self
     }
 
     /// The same mistake with other words.
     #[must_use]
-    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
-        Self {
-            what: words(&self.what),
-            ..self
-        }
+    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
+        self.0.what = words(&self.0.what);
+        self
     }
 
     /// The same mistake with other advice.
     #[must_use]
-    pub fn with_hint(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: hint.into(),
-            ..self
-        }
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = hint.into();
+        self
     }
 }
 
 impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}\nhint: {}", self.message(), self.hint)
+        write!(formatter, "{}\nhint: {}", self.message(), self.0.hint)
     }
 }
 

@@ -8,7 +8,6 @@ use report::{Column, Figure, Scale, Table, significant};
 use serde_json::{Value, json};
 
 /// A run that was judged, to be shown.
-#[derive(Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub(super) judged: &'a Judged,
 }
