@@ -19,13 +19,15 @@
 //! ```
 
 mod figure;
+mod findings;
 mod markup;
 mod number;
 mod page;
 mod table;
 
 pub use figure::{Figure, Scale, histogram};
+pub use findings::Findings;
 pub use markup::escape;
-pub use number::significant;
+pub use number::{grouped, percent, percent_interval, significant};
 pub use page::{Page, Row};
 pub use table::{Column, DynamicTable, Heading, Table, cut};

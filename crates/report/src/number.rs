@@ -42,9 +42,42 @@ pub fn significant(value: f64, digits: usize) -> String {
     format!("{rounded:.0}")
 }
 
+/// `12.3 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share, 3))
+}
+
+/// `66.8 to 67.0 %`.
+pub fn percent_interval(ends: (f64, f64)) -> String {
+    format!("{} to {}", significant(100.0 * ends.0, 3), percent(ends.1))
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::significant;
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(percent(0.66912), "66.9 %");
+        assert_eq!(percent_interval((0.668, 0.67)), "66.8 to 67.0 %");
+    }
 
     #[test]
     fn significant_digits() {

@@ -36,12 +36,12 @@
 //! ```
 
 pub mod document;
-mod example;
 mod search;
 mod simplex;
+mod synthetic;
 
-pub use example::{made_up, privately};
 pub use search::{around, ranges};
+pub use synthetic::{privately, synthetic};
 
 use crate::{Error, Patience};
 

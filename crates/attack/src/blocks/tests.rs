@@ -141,7 +141,7 @@ fn fractions_are_split() {
 
 #[test]
 fn without_time_nothing_is_claimed() {
-    let (block, truth) = made_up(200, 1);
+    let (block, truth) = synthetic(200, 1);
     let effort = Effort {
         patience: Patience::lasting(Duration::ZERO),
         ..Effort::default()
@@ -219,7 +219,7 @@ fn counts_that_contradict_each_other_are_named() {
 #[test]
 fn another_solver_agrees() {
     use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOutcome};
-    let (block, truth) = made_up(60, 7);
+    let (block, truth) = synthetic(60, 7);
     let Found::Consistent { ranges, .. } = ranges(&block, &Effort::default(), |_| {}).unwrap() else {
         panic!("made from a block, so there is one");
     };

@@ -26,17 +26,17 @@
 //! ```
 
 mod join;
-mod made_up;
 mod partition;
 mod ratings;
 mod released;
 mod search;
+mod synthetic;
 mod table;
 
 pub use join::{Judged, Links, judge, link};
-pub use made_up::{Census, Reviews, census, reviews};
 pub use partition::{Partition, Profile};
 pub use ratings::{Candidate, Matching, Rating, Ratings};
 pub use released::{Shown, shown_groups, shown_probability};
 pub use search::{Identifying, identifying_sets};
+pub use synthetic::{Census, Reviews, census, reviews};
 pub use table::Table;

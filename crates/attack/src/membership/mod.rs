@@ -15,9 +15,11 @@
 
 mod population;
 mod roc;
+mod suspect;
 
 pub use population::Population;
 pub use roc::{Accusations, GaussianLimit, Limit, Scores, upper_tail};
+pub use suspect::{Suspect, Tracing};
 
 use crate::parallel::share;
 use crate::{Error, Seeded, Watch};

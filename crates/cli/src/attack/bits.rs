@@ -1,7 +1,8 @@
 //! `deniable attack bits`: outputs that the neighbour cannot have made.
 
-use super::told::{Outputs, Told, count, grouped, interval, percent, watched};
+use super::outputs::{Outputs, count, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
+use ::report::{Findings, grouped, percent, percent_interval};
 use accounting::Epsilon;
 use attack::bits::{Exposure, GridExposure, TextbookLaplace, grid_noise};
 use audit::binomial::clopper_pearson;
@@ -52,8 +53,8 @@ const BAR: f64 = 0.25;
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.outputs.check()?;
-    let (told, sound) = told(arguments)?;
-    arguments.outputs.give(told)?;
+    let (findings, sound) = findings(arguments)?;
+    arguments.outputs.give(&findings)?;
     if sound {
         Ok(())
     } else {
@@ -64,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// What was found, and whether nothing was found of ours.
-fn told(arguments: &Arguments) -> Result<(Told, bool), CliError> {
+fn findings(arguments: &Arguments) -> Result<(Findings, bool), CliError> {
     if !(1..=MOST_DRAWS).contains(&arguments.draws) {
         return fail(
             "--draws must lie between 1 and 2e9",
@@ -102,7 +103,7 @@ fn told(arguments: &Arguments) -> Result<(Told, bool), CliError> {
         grid,
         stopped: interrupt.was_pressed(),
     };
-    Ok((found.told(&textbook), grid.given_away() == 0))
+    Ok((found.findings(&textbook), grid.given_away() == 0))
 }
 
 struct Found {
@@ -125,17 +126,17 @@ fn share(given_away: u64, draws: u64) -> (f64, (f64, f64)) {
 }
 
 impl Found {
-    fn told(&self, textbook: &TextbookLaplace) -> Told {
+    fn findings(&self, textbook: &TextbookLaplace) -> Findings {
         let ours = self.grid.draws.iter().sum();
         let measured = |given_away, draws| {
             let (share, ends) = share(given_away, draws);
-            format!("{} ({})", percent(share), interval(ends))
+            format!("{} ({})", percent(share), percent_interval(ends))
         };
         let row = |id: &str, claim: &str, given_away: u64, draws: u64| {
             let claim = format!("{claim}: answers that exclude the other count");
             Row::new(id, claim, "none", measured(given_away, draws), given_away == 0)
         };
-        Told {
+        Findings {
             text: self.text(),
             json: self.json(),
             title: "Deniable: what low bits give away",
@@ -186,7 +187,7 @@ impl Found {
                 &grouped(draws),
                 &grouped(given_away),
                 &percent(part),
-                &interval(ends),
+                &percent_interval(ends),
                 "none",
             ]);
         };
@@ -289,41 +290,42 @@ fn figure(textbook: &TextbookLaplace, claimed: f64, seed: u64) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attack::told::parsed;
+    use crate::attack::outputs::parsed;
 
-    fn ask(words: &str) -> Result<(Told, bool), CliError> {
-        told(&parsed::<Arguments>(words)?)
+    fn ask(words: &str) -> Result<(Findings, bool), CliError> {
+        findings(&parsed::<Arguments>(words)?)
     }
 
     #[test]
     fn floats_give_two_thirds_away_and_the_grid_nothing() {
-        let (told, sound) = ask("--draws 20000 --seed 1").expect("an answer");
+        let (findings, sound) = ask("--draws 20000 --seed 1").expect("an answer");
         assert!(sound);
-        let share = |name: &str| told.json[name]["share"].as_f64().expect("a number");
-        assert!((0.6..0.72).contains(&share("textbook_on_0")), "{}", told.json);
-        assert!((0.5..0.7).contains(&share("textbook_on_1")), "{}", told.json);
-        assert_eq!(told.json["grid"]["give_away"], 0);
-        assert_eq!(told.json["grid"]["answers"], 40_000);
+        let share = |name: &str| findings.json[name]["share"].as_f64().expect("a number");
+        assert!((0.6..0.72).contains(&share("textbook_on_0")), "{}", findings.json);
+        assert!((0.5..0.7).contains(&share("textbook_on_1")), "{}", findings.json);
+        assert_eq!(findings.json["grid"]["give_away"], 0);
+        assert_eq!(findings.json["grid"]["answers"], 40_000);
         // 0 of 40,000 at 95 %, both sides: 1 − 0.025^(1/40000).
-        let upper = told.json["grid"]["share_upper"].as_f64().expect("a number");
+        let upper = findings.json["grid"]["share_upper"].as_f64().expect("a number");
         assert!((upper - 9.22e-5).abs() < 1e-7, "{upper}");
         // The example is one.
-        let example = told.json["textbook_example"]["answer"]
+        let example = findings.json["textbook_example"]["answer"]
             .as_f64()
             .expect("a number");
         let laplace = TextbookLaplace::new(1.0).expect("a scale");
         assert!(laplace.can_produce(example, 0.0) && !laplace.can_produce(example, 1.0));
         assert!(
-            told.text
+            findings
+                .text
                 .contains("it comes from 0, and from 1 by no random bits"),
             "{}",
-            told.text
+            findings.text
         );
-        assert_eq!(told.rows.len(), 3);
-        assert!(told.figures[0].to_svg().contains("truth is 1"));
+        assert_eq!(findings.rows.len(), 3);
+        assert!(findings.figures[0].to_svg().contains("truth is 1"));
         // The same seed tells the same.
         let (again, _) = ask("--draws 20000 --seed 1").expect("an answer");
-        assert_eq!(again.json["textbook_on_0"], told.json["textbook_on_0"]);
+        assert_eq!(again.json["textbook_on_0"], findings.json["textbook_on_0"]);
     }
 
     #[test]
@@ -337,7 +339,7 @@ mod tests {
             ("--epsilon 1e-9", "--epsilon must lie between"),
             ("--epsilon 500", "--epsilon must lie between"),
         ] {
-            let error = ask(words).err().expect(words);
+            let error = ask(words).expect_err(words);
             assert_eq!(error.code, 2);
             assert!(error.to_string().contains(expected), "{words}: {error}");
         }

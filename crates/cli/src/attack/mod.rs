@@ -5,9 +5,9 @@ mod bits;
 mod linkage;
 mod membership;
 mod memorization;
+mod outputs;
 mod reconstruct;
 mod table;
-mod told;
 
 use crate::terminal::CliError;
 use clap::{Args, Subcommand};

@@ -1,8 +1,8 @@
 //! Links as a file and as a table.
 
 use super::Beside;
-use crate::attack::told::{grouped, percent};
 use crate::terminal::{CliError, explained, write_file_atomically};
+use ::report::{grouped, percent};
 use attack::linkage::Judged;
 use exact::to_f64_nearest;
 use report::Row;

@@ -1,13 +1,14 @@
 //! `deniable attack linkage`: whom do rows without names belong to?
 
-mod made_up;
 mod matches;
 mod pair;
 mod reviews;
+mod synthetic;
 mod uniqueness;
 
-use super::told::{Outputs, Told, count};
+use super::outputs::{Outputs, count};
 use crate::terminal::{CliError, Interrupt, explained, fail};
+use ::report::Findings;
 use accounting::{Delta, Epsilon};
 use std::path::PathBuf;
 
@@ -94,10 +95,10 @@ struct Beside {
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.outputs.check()?;
-    arguments.outputs.give(told(arguments)?)
+    arguments.outputs.give(&findings(arguments)?)
 }
 
-fn told(arguments: &Arguments) -> Result<Told, CliError> {
+fn findings(arguments: &Arguments) -> Result<Findings, CliError> {
     let beside = Beside {
         epsilon: Epsilon::parse(&arguments.epsilon).map_err(explained)?,
         delta: Delta::parse(&arguments.delta).map_err(explained)?,
@@ -125,7 +126,7 @@ fn told(arguments: &Arguments) -> Result<Told, CliError> {
     }
     let interrupt = Interrupt::listen();
     match (&arguments.file, &arguments.with) {
-        (None, _) => made_up::run(arguments, &beside, &interrupt),
+        (None, _) => synthetic::run(arguments, &beside, &interrupt),
         (Some(file), None) => uniqueness::run(arguments, file, &beside, &interrupt),
         (Some(file), Some(other)) if arguments.ratings.is_empty() => {
             pair::run(arguments, [file, other], &beside)

@@ -4,8 +4,8 @@ use super::matches::{judged_json, judged_words, write};
 use super::uniqueness::distinct;
 use super::{Arguments, Beside};
 use crate::attack::table::Source;
-use crate::attack::told::{Told, grouped, percent};
 use crate::terminal::{CliError, explained, fail};
+use ::report::{Findings, grouped, percent};
 use attack::linkage::{self, Judged, Links, judge, link};
 use report::{Column, Table};
 use serde_json::json;
@@ -15,7 +15,7 @@ pub(super) fn run(
     arguments: &Arguments,
     [file, other]: [&Path; 2],
     beside: &Beside,
-) -> Result<Told, CliError> {
+) -> Result<Findings, CliError> {
     let sources = [Source::open(file)?, Source::open(other)?];
     let columns = shared(arguments, &sources)?;
     let names = arguments
@@ -62,7 +62,7 @@ pub(super) fn run(
             }),
         )?;
     }
-    Ok(told(&links, rows, &columns, judged.as_ref(), beside))
+    Ok(findings(&links, rows, &columns, judged.as_ref(), beside))
 }
 
 /// The columns to link on.
@@ -105,13 +105,13 @@ fn places(source: &Source, columns: &[String]) -> Result<Vec<usize>, CliError> {
 }
 
 /// What was linked, for everybody.
-pub(super) fn told(
+pub(super) fn findings(
     links: &Links,
     rows: [usize; 2],
     columns: &[String],
     judged: Option<&Judged>,
     beside: &Beside,
-) -> Told {
+) -> Findings {
     let mut table = Table::new([
         Column::Left("rows of the first table"),
         Column::Right("rows"),
@@ -136,7 +136,7 @@ pub(super) fn told(
         grouped(rows[1] as u64),
         columns.join(", ")
     );
-    Told {
+    Findings {
         text: format!(
             "{introduction}\n\n{table}\n{}\n{}\n",
             judged_words(judged),

@@ -2,9 +2,10 @@
 
 use super::matches::{judged_json, judged_words, write};
 use super::{Arguments, Beside};
+use crate::attack::outputs::Outputs;
 use crate::attack::table::Source;
-use crate::attack::told::{Outputs, Told, grouped};
 use crate::terminal::{CliError, Interrupt, explained, fail};
+use ::report::{Findings, grouped};
 use attack::linkage::{self, Candidate, Judged, Matching, Rating, Ratings};
 use report::{Figure, Scale, significant};
 use serde_json::json;
@@ -84,7 +85,7 @@ pub(super) fn run(
     [file, other]: [&Path; 2],
     beside: &Beside,
     interrupt: &Interrupt,
-) -> Result<Told, CliError> {
+) -> Result<Findings, CliError> {
     let columns: Vec<&str> = arguments.ratings.iter().map(|name| name.trim()).collect();
     let (who, what, value, day) = match columns[..] {
         [who, what, value] => (who, what, value, None),
@@ -176,7 +177,7 @@ pub(super) fn run(
             }),
         )?;
     }
-    Ok(told(
+    Ok(findings(
         &found,
         ratings.records(),
         judged.as_ref(),
@@ -251,13 +252,13 @@ fn days(text: &str) -> Option<f32> {
 }
 
 /// What was matched, for everybody.
-pub(super) fn told(
+pub(super) fn findings(
     found: &Matched,
     records: u32,
     judged: Option<&Judged>,
     matching: &Matching,
     beside: &Beside,
-) -> Told {
+) -> Findings {
     let accepted = found.accepted().count();
     let introduction = format!(
         "{} people with public reviews, {} records of ratings without names; a record is accepted when it is {} standard deviations ahead of the second best.",
@@ -282,7 +283,7 @@ pub(super) fn told(
         .zip(&ahead)
         .map(|(below, eccentricity)| (*eccentricity, 1.0 - f64::from(below) / all))
         .collect();
-    Told {
+    Findings {
         text: format!(
             "{introduction}\n\n{} of them got a record. {}\n{}{stopped}\n",
             grouped(accepted as u64),

@@ -1,9 +1,9 @@
 use super::*;
-use crate::attack::told::parsed;
+use crate::attack::outputs::parsed;
 use std::path::Path;
 
-fn ask(words: &str) -> Result<Told, CliError> {
-    told(&parsed::<Arguments>(words)?)
+fn ask(words: &str) -> Result<Findings, CliError> {
+    findings(&parsed::<Arguments>(words)?)
 }
 
 fn file(folder: &Path, name: &str, text: &str) -> String {
@@ -27,8 +27,8 @@ zip,sex,age
 fn a_table_is_told_in_groups_and_sets() {
     let folder = tempfile::tempdir().expect("a folder");
     let people = file(folder.path(), "people.csv", PEOPLE);
-    let told = ask(&format!("{people} --delta 1e-12")).expect("an answer");
-    insta::assert_snapshot!(told.text, @r"
+    let findings = ask(&format!("{people} --delta 1e-12")).expect("an answer");
+    insta::assert_snapshot!(findings.text, @r"
     6 rows, by zip, sex, age: 66.7 % are singled out; the smallest group is 1 (k-anonymity).
 
     rows that agree  groups  rows  share of rows  a private release shows a group  shown in one
@@ -45,26 +45,27 @@ fn a_table_is_told_in_groups_and_sets() {
     zip, sex                                            4  66.7 %
     sex, age                                            4  66.7 %
     ");
-    assert_eq!(told.json["smallest_group"], 1);
+    assert_eq!(findings.json["smallest_group"], 1);
     assert_eq!(
-        told.json["identifying_sets"],
+        findings.json["identifying_sets"],
         serde_json::json!([
             { "columns": ["zip", "sex"], "rows_singled_out": 4 },
             { "columns": ["sex", "age"], "rows_singled_out": 4 },
         ])
     );
     // One column alone singles out the last row; asked for less, it is enough.
-    let told = ask(&format!("{people} --columns age --identifying 0.1")).expect("an answer");
+    let findings = ask(&format!("{people} --columns age --identifying 0.1")).expect("an answer");
     assert_eq!(
-        told.json["identifying_sets"][0]["columns"],
+        findings.json["identifying_sets"][0]["columns"],
         serde_json::json!(["age"])
     );
-    let told = ask(&format!("{people} --identifying 1")).expect("an answer");
+    let findings = ask(&format!("{people} --identifying 1")).expect("an answer");
     assert!(
-        told.text
+        findings
+            .text
             .contains("No set of at most 3 columns singles out 100 %"),
         "{}",
-        told.text
+        findings.text
     );
 }
 
@@ -82,11 +83,11 @@ fn two_tables_are_linked_and_judged() {
         "name,sex,zip,who\nAnn,f,1,a\nBen,m,1,x\nCid,f,2,c\nDan,m,7,y\n",
     );
     let matches = folder.path().join("found.csv").display().to_string();
-    let told = ask(&format!(
+    let findings = ask(&format!(
         "{hospital} --with {voters} --names name --truth who --matches {matches}"
     ))
     .expect("an answer");
-    insta::assert_snapshot!(told.text, @r"
+    insta::assert_snapshot!(findings.text, @r"
     5 rows linked to 4 rows with names on zip, sex.
 
     rows of the first table        rows   share
@@ -99,13 +100,13 @@ fn two_tables_are_linked_and_judged() {
     Of these 1 are right and 1 are wrong: precision 50.0 %, recall 50.0 % of the 2 who could be found.
     A release with (1, 1e-9) differential privacy has no rows to link, and whoever guesses between two equally likely facts about a person from it is right with probability at most 73.1 %.
     ");
-    assert_eq!(told.json["judged"]["precision"], 0.5);
+    assert_eq!(findings.json["judged"]["precision"], 0.5);
     let written = std::fs::read_to_string(&matches).expect("the matches");
     assert_eq!(written, "row,row_with_name,name\n1,1,Ann\n2,2,Ben\n");
     // Without the truth nothing is claimed.
-    let told = ask(&format!("{hospital} --with {voters} --columns zip")).expect("an answer");
-    assert!(told.json["judged"].is_null());
-    assert_eq!(told.json["linked"], 0);
+    let findings = ask(&format!("{hospital} --with {voters} --columns zip")).expect("an answer");
+    assert!(findings.json["judged"].is_null());
+    assert_eq!(findings.json["linked"], 0);
 }
 
 #[test]
@@ -130,47 +131,47 @@ fn ratings_are_matched_and_judged() {
     }
     let reviews = file(folder.path(), "reviews.csv", &reviews);
     let matches = folder.path().join("found.csv").display().to_string();
-    let told = ask(&format!(
+    let findings = ask(&format!(
         "{ratings} --with {reviews} --ratings user,film,stars,day --truth user --matches {matches}"
     ))
     .expect("an answer");
-    assert_eq!(told.json["accepted"], 1, "{}", told.json);
-    assert_eq!(told.json["judged"]["right"], 1);
+    assert_eq!(findings.json["accepted"], 1, "{}", findings.json);
+    assert_eq!(findings.json["judged"]["right"], 1);
     let written = std::fs::read_to_string(&matches).expect("the matches");
     assert!(written.starts_with("who,name,eccentricity\nu9,u9,"), "{written}");
     // So far ahead is nobody.
-    let told = ask(&format!(
+    let findings = ask(&format!(
         "{ratings} --with {reviews} --ratings user,film,stars --eccentricity 50"
     ))
     .expect("an answer");
-    assert_eq!(told.json["accepted"], 0);
-    assert!(told.json["judged"].is_null());
+    assert_eq!(findings.json["accepted"], 0);
+    assert!(findings.json["judged"].is_null());
 }
 
 #[test]
 fn made_up_people_are_found() {
-    let told = ask("--people 40000 --identifying 0.7").expect("an answer");
-    assert!(told.json["census"]["singled_out"].as_f64().expect("a number") > 0.5);
+    let findings = ask("--people 40000 --identifying 0.7").expect("an answer");
+    assert!(findings.json["census"]["singled_out"].as_f64().expect("a number") > 0.5);
     assert!(
-        told.json["hospital"]["judged"]["precision"]
+        findings.json["hospital"]["judged"]["precision"]
             .as_f64()
             .expect("a number")
             > 0.8
     );
     assert!(
-        told.json["ratings"]["judged"]["recall"]
+        findings.json["ratings"]["judged"]["recall"]
             .as_f64()
             .expect("a number")
             > 0.8
     );
     assert_eq!(
-        told.json["census"]["identifying_sets"][0]["columns"],
+        findings.json["census"]["identifying_sets"][0]["columns"],
         serde_json::json!(["zip", "sex", "birth_date"])
     );
-    assert_eq!((told.rows.len(), told.figures.len()), (3, 2));
+    assert_eq!((findings.rows.len(), findings.figures.len()), (3, 2));
     // The same people again.
     let again = ask("--people 40000 --identifying 0.7").expect("an answer");
-    assert_eq!(again.json["hospital"], told.json["hospital"]);
+    assert_eq!(again.json["hospital"], findings.json["hospital"]);
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn nonsense_is_refused_without_quoting_values() {
             "no column `points`",
         ),
     ] {
-        let error = ask(&words).err().expect(&words);
+        let error = ask(&words).expect_err(&words);
         assert_eq!(error.code, 2);
         let said = error.to_string();
         assert!(

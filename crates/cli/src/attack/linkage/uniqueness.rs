@@ -1,9 +1,10 @@
 //! How many rows some columns single out, and which columns suffice.
 
 use super::{Arguments, Beside};
+use crate::attack::outputs::{Outputs, watched};
 use crate::attack::table::Source;
-use crate::attack::told::{Outputs, Told, grouped, percent, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
+use ::report::{Findings, grouped, percent};
 use attack::linkage::{
     self, Identifying, Partition, Profile, Shown, identifying_sets, shown_groups, shown_probability,
 };
@@ -48,7 +49,7 @@ pub(super) fn run(
     file: &Path,
     beside: &Beside,
     interrupt: &Interrupt,
-) -> Result<Told, CliError> {
+) -> Result<Findings, CliError> {
     let table = read(arguments, file)?;
     let search = Search {
         identifying: arguments.identifying,
@@ -58,7 +59,7 @@ pub(super) fn run(
         interrupt,
     };
     let found = Uniqueness::of(&table, &search)?;
-    Ok(Told {
+    Ok(Findings {
         text: found.text(),
         json: found.json("attack linkage"),
         title: "Deniable: whom do these columns single out?",

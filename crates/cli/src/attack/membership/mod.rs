@@ -3,8 +3,9 @@
 mod report;
 mod study;
 
-use super::told::{Outputs, Told, count, watched};
+use super::outputs::{Outputs, count, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
+use ::report::Findings;
 use accounting::{Delta, Epsilon};
 use attack::membership::{Experiment, Noise, Population};
 use report::Report;
@@ -73,8 +74,8 @@ const TRIALS: std::ops::RangeInclusive<u64> = 20..=100_000_000;
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.outputs.check()?;
-    let (told, within) = told(arguments)?;
-    arguments.outputs.give(told)?;
+    let (findings, within) = findings(arguments)?;
+    arguments.outputs.give(&findings)?;
     if within {
         Ok(())
     } else {
@@ -85,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// What was found, and whether it is within what is allowed.
-fn told(arguments: &Arguments) -> Result<(Told, bool), CliError> {
+fn findings(arguments: &Arguments) -> Result<(Findings, bool), CliError> {
     if arguments.people == 0 || arguments.attributes == 0 {
         return fail(
             "a study needs people and attributes",
@@ -94,7 +95,7 @@ fn told(arguments: &Arguments) -> Result<(Told, bool), CliError> {
     }
     let noises = arguments.noises()?;
     if let (Some(means), Some(targets)) = (&arguments.means, &arguments.targets) {
-        return Ok((study::told(arguments, means, targets, noises)?, true));
+        return Ok((study::findings(arguments, means, targets, noises)?, true));
     }
     if !TRIALS.contains(&arguments.trials) {
         return fail(
@@ -131,7 +132,7 @@ fn told(arguments: &Arguments) -> Result<(Told, bool), CliError> {
         found: &found,
         stopped: interrupt.was_pressed(),
     };
-    report.told()
+    report.findings()
 }
 
 impl Arguments {

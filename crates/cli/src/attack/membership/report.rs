@@ -1,7 +1,7 @@
 //! How well members were told from strangers, beside the most that is allowed.
 
-use crate::attack::told::{Told, grouped, interval, percent};
 use crate::terminal::{CliError, explained};
+use ::report::{Findings, grouped, percent, percent_interval};
 use attack::membership::{Accusations, GaussianLimit, Limit, Noise, Scores};
 use audit::binomial::clopper_pearson;
 use report::{Column, Figure, Row, Scale, Table, significant};
@@ -51,11 +51,11 @@ struct Accused {
 
 impl Report<'_> {
     /// Everything, and whether all of it is within what is allowed.
-    pub(super) fn told(&self) -> Result<(Told, bool), CliError> {
+    pub(super) fn findings(&self) -> Result<(Findings, bool), CliError> {
         let lines = self.lines()?;
         let accused: Vec<Vec<Accused>> = lines.iter().map(Line::accused).collect();
         let within = accused.iter().flatten().all(|accused| accused.within);
-        let told = Told {
+        let findings = Findings {
             text: self.text(&lines, &accused),
             json: self.json(&lines, &accused),
             title: "Deniable: tracing people from published means",
@@ -74,7 +74,7 @@ impl Report<'_> {
                 .collect(),
             figures: vec![self.figure(&lines)],
         };
-        Ok((told, within))
+        Ok((findings, within))
     }
 
     fn trials(&self) -> u64 {
@@ -145,7 +145,7 @@ impl Report<'_> {
                     percent(accused.rate),
                     percent(accused.counts.false_positives as f64 / accused.counts.trials as f64),
                     percent(accused.counts.true_positives as f64 / accused.counts.trials as f64),
-                    interval(accused.true_positives),
+                    percent_interval(accused.true_positives),
                     accused.allowed.map_or("100 %".to_owned(), percent),
                     most(accused.allowed_gaussian),
                 ]);
@@ -312,7 +312,7 @@ impl Line<'_> {
                     accused.counts.trials,
                     accused.counts.false_positives,
                     accused.counts.true_positives,
-                    interval(accused.true_positives),
+                    percent_interval(accused.true_positives),
                     percent(accused.allowed.unwrap_or(1.0)),
                 ))
             },

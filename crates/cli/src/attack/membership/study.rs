@@ -2,9 +2,9 @@
 
 use super::Arguments;
 use crate::attack::table::Source;
-use crate::attack::told::{Told, grouped, percent};
 use crate::terminal::{CliError, Progress, explained, fail};
-use attack::membership::{Noise, Published, Score};
+use ::report::{Findings, grouped, percent};
+use attack::membership::{Noise, Published, Suspect, Tracing};
 use csv::ByteRecord;
 use report::{Column, Row, Table, significant};
 use serde_json::{Value, json};
@@ -20,24 +20,13 @@ struct Means {
     frequencies: Vec<f64>,
 }
 
-/// One person's standing.
-struct Suspect {
-    name: String,
-    /// Standard deviations above a stranger.
-    above: f64,
-    /// How often a stranger scores as high, by the normal approximation.
-    chance: f64,
-    /// The likelihood ratio, as a power of ten.
-    ratio: f64,
-}
-
 /// Traces everybody in a file.
-pub(super) fn told(
+pub(super) fn findings(
     arguments: &Arguments,
     means: &Path,
     targets: &Path,
     noises: Vec<Noise>,
-) -> Result<Told, CliError> {
+) -> Result<Findings, CliError> {
     let noise = match &noises[..] {
         [only] | [Noise::None, only] => only.clone(),
         _ => {
@@ -142,9 +131,7 @@ fn suspects(
         .map(|attribute| source.column(attribute))
         .collect::<Result<Vec<usize>, CliError>>()?;
     let named = names.map(|name| source.column(name)).transpose()?;
-    let inner = study.weights(Score::InnerProduct);
-    let ratio = study.weights(Score::LikelihoodRatio);
-    let (mean, deviation) = inner.of_a_stranger(study.frequencies);
+    let tracing = Tracing::new(study);
     let mut suspects = Vec::new();
     let mut row = 0u64;
     source.each(progress, |line, record| {
@@ -154,20 +141,11 @@ fn suspects(
             .zip(attributes)
             .map(|(place, attribute)| bit(path, line, attribute, record, *place))
             .collect::<Result<Vec<bool>, CliError>>()?;
-        let above = if deviation > 0.0 {
-            (inner.score(bits.iter().copied()) - mean) / deviation
-        } else {
-            0.0
+        let name = match named {
+            Some(place) => String::from_utf8_lossy(record.get(place).unwrap_or_default()).into_owned(),
+            None => row.to_string(),
         };
-        suspects.push(Suspect {
-            name: match named {
-                Some(place) => String::from_utf8_lossy(record.get(place).unwrap_or_default()).into_owned(),
-                None => row.to_string(),
-            },
-            above,
-            chance: attack::membership::upper_tail(above),
-            ratio: ratio.score(bits.iter().copied()) / std::f64::consts::LN_10,
-        });
+        suspects.push(tracing.suspect(name, &bits));
         Ok(())
     })?;
     suspects.sort_by(|one, other| other.above.total_cmp(&one.above));
@@ -188,7 +166,7 @@ fn bit(path: &Path, line: u64, attribute: &str, record: &ByteRecord, place: usiz
     }
 }
 
-fn listed(suspects: &[Suspect], noise: &Noise, people: u32, attributes: usize) -> Told {
+fn listed(suspects: &[Suspect], noise: &Noise, people: u32, attributes: usize) -> Findings {
     let mut table = Table::new([
         Column::Left("who"),
         Column::Right("deviations above a stranger"),
@@ -237,7 +215,7 @@ fn listed(suspects: &[Suspect], noise: &Noise, people: u32, attributes: usize) -
             })
         })
         .collect();
-    Told {
+    Findings {
         text: format!("{introduction}\n\n{table}{left_out}\n{bound}\n"),
         json: json!({
             "command": "attack membership",

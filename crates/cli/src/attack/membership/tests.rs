@@ -1,9 +1,9 @@
 use super::*;
-use crate::attack::told::parsed;
+use crate::attack::outputs::parsed;
 use std::path::Path;
 
-fn ask(words: &str) -> Result<(Told, bool), CliError> {
-    told(&parsed::<Arguments>(words)?)
+fn ask(words: &str) -> Result<(Findings, bool), CliError> {
+    findings(&parsed::<Arguments>(words)?)
 }
 
 fn file(folder: &Path, name: &str, text: &str) -> String {
@@ -14,43 +14,44 @@ fn file(folder: &Path, name: &str, text: &str) -> String {
 
 #[test]
 fn members_are_traced_without_noise_and_not_with_it() {
-    let (told, within) = ask("--people 20 --attributes 400 --trials 300 --epsilon 1,0.1").expect("an answer");
+    let (findings, within) =
+        ask("--people 20 --attributes 400 --trials 300 --epsilon 1,0.1").expect("an answer");
     assert!(within);
     let area = |place: usize, score: &str| {
-        told.json["releases"][place][score]["area"]
+        findings.json["releases"][place][score]["area"]
             .as_f64()
             .expect("a number")
     };
     assert!(area(0, "inner_product") > 0.97 && area(0, "likelihood_ratio") > 0.97);
     assert!(area(1, "inner_product") < 0.65);
     // (1, 1e-5): the area under e·f + δ up to the knee and its mirror image.
-    let allowed = told.json["releases"][1]["area_allowed"]
+    let allowed = findings.json["releases"][1]["area_allowed"]
         .as_f64()
         .expect("a number");
     let knee = (1.0 - 1e-5) / (1.0 + std::f64::consts::E);
     assert!((allowed - (1.0 - knee)).abs() < 1e-4, "{allowed} {knee}");
-    assert_eq!(told.json["releases"][0]["promise"], serde_json::Value::Null);
+    assert_eq!(findings.json["releases"][0]["promise"], serde_json::Value::Null);
     for expected in [
         "300 studies of 20 people and 400 attributes",
         "Gaussian, ε = 0.1",
         "Nobody is traced more often than (ε, δ) allows.",
         "Seed 1.",
     ] {
-        assert!(told.text.contains(expected), "{expected}: {}", told.text);
+        assert!(findings.text.contains(expected), "{expected}: {}", findings.text);
     }
-    assert_eq!(told.rows.len(), 3);
-    assert!(told.figures[0].to_svg().contains("a coin"));
+    assert_eq!(findings.rows.len(), 3);
+    assert!(findings.figures[0].to_svg().contains("a coin"));
 }
 
 #[test]
 fn laplace_noise_has_no_delta() {
-    let (told, within) =
+    let (findings, within) =
         ask("--people 10 --attributes 20 --trials 40 --epsilon 2 --laplace").expect("an answer");
     assert!(within);
-    assert_eq!(told.json["releases"][1]["promise"], "ε = 2");
+    assert_eq!(findings.json["releases"][1]["promise"], "ε = 2");
     // d/(n·ε).
-    assert_eq!(told.json["releases"][1]["size_on_a_mean"], 1.0);
-    assert!(told.json["releases"][1]["area_allowed_by_gaussian_noise"].is_null());
+    assert_eq!(findings.json["releases"][1]["size_on_a_mean"], 1.0);
+    assert!(findings.json["releases"][1]["area_allowed_by_gaussian_noise"].is_null());
 }
 
 #[test]
@@ -72,9 +73,9 @@ fn more_than_is_allowed_is_seen() {
         found: &found,
         stopped: false,
     };
-    let (told, within) = report.told().expect("a report");
+    let (findings, within) = report.findings().expect("a report");
     assert!(!within);
-    assert!(told.text.contains("MORE are traced"), "{}", told.text);
+    assert!(findings.text.contains("MORE are traced"), "{}", findings.text);
 }
 
 #[test]
@@ -98,11 +99,11 @@ fn named_people_are_traced_from_files() {
         "targets.csv",
         &format!("{header}\n{stranger}\n{member}\n"),
     );
-    let (told, _) = ask(&format!(
+    let (findings, _) = ask(&format!(
         "--means {means} --targets {targets} --names who --people 1"
     ))
     .expect("an answer");
-    let first = &told.json["targets"][0];
+    let first = &findings.json["targets"][0];
     assert_eq!(first["who"], "Ann");
     // She is the study, and it would be a coincidence of 0.4^14·0.6^26 otherwise.
     let expected = -(14.0 * 0.4f64.log10() + 26.0 * 0.6f64.log10());
@@ -110,19 +111,20 @@ fn named_people_are_traced_from_files() {
     assert!((found - expected).abs() < 1e-9, "{found} {expected}");
     assert!(first["stranger_probability"].as_f64().expect("a number") < 1e-4);
     // What a study of one excludes for certain has no ratio.
-    assert_eq!(told.json["targets"][1]["who"], "Bob");
-    assert!(told.json["targets"][1]["log10_likelihood_ratio"].is_null());
-    assert!(told.text.contains("10^11.3"), "{}", told.text);
+    assert_eq!(findings.json["targets"][1]["who"], "Bob");
+    assert!(findings.json["targets"][1]["log10_likelihood_ratio"].is_null());
+    assert!(findings.text.contains("10^11.3"), "{}", findings.text);
     // With noise the same file is worth what ε allows.
-    let (told, _) = ask(&format!(
+    let (findings, _) = ask(&format!(
         "--means {means} --targets {targets} --people 1 --epsilon 1"
     ))
     .expect("an answer");
     assert!(
-        told.text
+        findings
+            .text
             .contains("no test that accuses 1 % of strangers accuses more than 2.72 % of members"),
         "{}",
-        told.text
+        findings.text
     );
 }
 
@@ -183,7 +185,7 @@ fn nonsense_is_refused_without_quoting_values() {
             "cannot read `/nowhere.csv`",
         ),
     ] {
-        let error = ask(&words).err().expect(&words);
+        let error = ask(&words).expect_err(&words);
         assert_eq!(error.code, 2);
         let said = error.to_string();
         assert!(

@@ -1,6 +1,6 @@
 //! What several seeds found, in words and a figure.
 
-use super::super::told::percent;
+use ::report::percent;
 use ::report::{Column, Figure, Scale, Table, significant};
 use experiments::memorization::{Across, Spread};
 

@@ -3,7 +3,7 @@
 mod across;
 mod report;
 
-use super::told::Outputs;
+use super::outputs::Outputs;
 use crate::compute::{DeviceName, cuda, processors};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::{Delta, Epsilon};
@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         delta: arguments.delta.clone(),
         stopped: interrupt.was_pressed(),
     };
-    arguments.outputs.give(report.told())
+    arguments.outputs.give(&report.findings())
 }
 
 impl Arguments {

@@ -1,7 +1,7 @@
 //! What the study found, in words, numbers and a figure.
 
-use super::super::told::{Told, percent};
 use super::across;
+use ::report::{Findings, percent};
 use attack::memorization::{Rank, Summary};
 use experiments::memorization::{self, Measured, Run};
 use report::{Column, Figure, Row, Scale, Table, significant};
@@ -31,7 +31,7 @@ fn epsilon(asked: &Measured) -> String {
 }
 
 impl Report {
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn findings(&self) -> Findings {
         let mut text = String::new();
         let mut rows = Vec::new();
         for run in &self.runs {
@@ -85,7 +85,7 @@ impl Report {
         if self.stopped {
             text.push_str("Stopped: this is what was found so far.\n");
         }
-        Told {
+        Findings {
             text,
             json: json!({
                 "command": "attack memorization",

@@ -4,7 +4,7 @@ use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, writ
 use accounting::Epsilon;
 use attack::Patience;
 use attack::blocks::document::{self, TEMPLATE};
-use attack::blocks::{self, Block, Effort, Found, Range, around, made_up, privately};
+use attack::blocks::{self, Block, Effort, Found, Range, around, privately, synthetic};
 use noise::Seeded;
 use report::{Column, Figure, Scale, Table, significant};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let epsilon = Epsilon::parse(&arguments.epsilon).map_err(explained)?;
     let (name, block, truth) = match &arguments.file {
         None => {
-            let (block, truth) = made_up(arguments.people, arguments.seed);
+            let (block, truth) = synthetic(arguments.people, arguments.seed);
             (
                 format!("{} synthetic people", arguments.people),
                 block,

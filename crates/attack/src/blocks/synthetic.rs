@@ -10,7 +10,7 @@ use noise::{Entropy, Grid};
 ///
 /// The synthetic people are like real ones in what matters here: some races are rare, ages differ between races, this many cells are empty and
 /// many hold one person.
-pub fn made_up(people: u64, seed: u64) -> (Block, Vec<i64>) {
+pub fn synthetic(people: u64, seed: u64) -> (Block, Vec<i64>) {
     let category = |name: &str, values: Vec<String>| Category {
         name: name.to_owned(),
         values,

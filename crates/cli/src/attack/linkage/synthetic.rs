@@ -3,8 +3,8 @@
 use super::reviews::{Reviewer, matched};
 use super::uniqueness::{Search, Uniqueness};
 use super::{Arguments, Beside, pair, reviews};
-use crate::attack::told::Told;
 use crate::terminal::{CliError, Interrupt};
+use ::report::Findings;
 use attack::linkage::{Matching, census, judge, link};
 use serde_json::json;
 
@@ -20,8 +20,12 @@ A hospital's table without names (one in ten of these people) and a voter list w
 const REVIEWS: &str = "\
 Ratings of 2,000 films without names, and eight public reviews each of people of whom a quarter are not in the data; one film is wrong, one rating in four is a star off, days are up to 14 off:";
 
-pub(super) fn run(arguments: &Arguments, beside: &Beside, interrupt: &Interrupt) -> Result<Told, CliError> {
-    let made_up = census(arguments.people, arguments.seed);
+pub(super) fn run(
+    arguments: &Arguments,
+    beside: &Beside,
+    interrupt: &Interrupt,
+) -> Result<Findings, CliError> {
+    let data = census(arguments.people, arguments.seed);
     let search = Search {
         identifying: arguments.identifying,
         largest: arguments.largest,
@@ -29,11 +33,11 @@ pub(super) fn run(arguments: &Arguments, beside: &Beside, interrupt: &Interrupt)
         outputs: &arguments.outputs,
         interrupt,
     };
-    let unique = Uniqueness::of(&made_up.people, &search)?;
-    let links = link(&made_up.both, made_up.patients);
-    let judged = judge(&links.pairs, &made_up.who, made_up.patients);
-    let rows = [made_up.patients, made_up.who.len() - made_up.patients];
-    let linked = pair::told(&links, rows, &unique.columns, Some(&judged), beside);
+    let unique = Uniqueness::of(&data.people, &search)?;
+    let links = link(&data.both, data.patients);
+    let judged = judge(&links.pairs, &data.who, data.patients);
+    let rows = [data.patients, data.who.len() - data.patients];
+    let linked = pair::findings(&links, rows, &unique.columns, Some(&judged), beside);
 
     let records = (arguments.people / PEOPLE_A_RECORD).max(100) as u32;
     let count = (arguments.people / PEOPLE_A_REVIEWER).clamp(50, 5_000) as u32;
@@ -61,14 +65,14 @@ pub(super) fn run(arguments: &Arguments, beside: &Beside, interrupt: &Interrupt)
         interrupt,
     );
     let judged = found.judged(&reviewers, |reviewer, record| truth[reviewer] == Some(record));
-    let rated = reviews::told(
+    let rated = reviews::findings(
         &found,
         films.ratings.records(),
         judged.as_ref(),
         &matching,
         beside,
     );
-    Ok(Told {
+    Ok(Findings {
         text: format!(
             "{CENSUS}\n\n{}\n{HOSPITAL}\n{}\n{REVIEWS}\n{}\nSeed {}.\n",
             unique.text(),

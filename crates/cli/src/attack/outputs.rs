@@ -1,9 +1,8 @@
-//! How the results of an attack are told: text or JSON, a figure, a page.
+//! Where the findings of an attack go: text or JSON, a figure, a page.
 
 use crate::account::figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
-use report::{Figure, Page, Row};
-use serde_json::Value;
+use report::Findings;
 use std::path::PathBuf;
 
 /// Where results go.
@@ -21,21 +20,6 @@ pub(super) struct Outputs {
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// What was found.
-pub(super) struct Told {
-    /// For a person at a terminal.
-    pub(super) text: String,
-    /// For a program.
-    pub(super) json: Value,
-    /// The title of the page, and what it says first.
-    pub(super) title: &'static str,
-    pub(super) introduction: String,
-    /// What was found beside what is allowed, one row each.
-    pub(super) rows: Vec<Row>,
-    /// The first is the one that --plot draws.
-    pub(super) figures: Vec<Figure>,
 }
 
 impl Outputs {
@@ -59,13 +43,13 @@ impl Outputs {
     }
 
     /// Prints, draws and writes.
-    pub(super) fn give(&self, told: Told) -> Result<(), CliError> {
+    pub(super) fn give(&self, findings: &Findings) -> Result<(), CliError> {
         terminal::print(&if self.json {
-            format!("{}\n", told.json)
+            findings.to_line()
         } else {
-            told.text
+            findings.text.clone()
         })?;
-        match (&self.plot, told.figures.first()) {
+        match (&self.plot, findings.figures.first()) {
             (Some(path), Some(drawn)) => figure::save(path, drawn)?,
             (Some(_), None) => {
                 return fail(
@@ -76,16 +60,7 @@ impl Outputs {
             _ => {}
         }
         if let Some(path) = &self.html {
-            let mut report = Page::new(told.title, told.introduction);
-            let last = told.rows.len().saturating_sub(1);
-            for (place, mut row) in told.rows.into_iter().enumerate() {
-                // All figures are about all rows; they stand with the last.
-                if place == last {
-                    row = told.figures.iter().cloned().fold(row, Row::figure);
-                }
-                report.row(row);
-            }
-            terminal::write_file_atomically(path, report.to_html().as_bytes())?;
+            terminal::write_file_atomically(path, findings.to_html().as_bytes())?;
             eprintln!("wrote {}", path.display());
         }
         Ok(())
@@ -112,33 +87,6 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "it must be a whole number, such as 1000 or 1e6".to_owned())
 }
 
-/// `12.3 %`.
-pub(super) fn percent(share: f64) -> String {
-    format!("{} %", ::report::significant(100.0 * share, 3))
-}
-
-/// `66.8 to 67.0 %`.
-pub(super) fn interval(ends: (f64, f64)) -> String {
-    format!(
-        "{} to {}",
-        ::report::significant(100.0 * ends.0, 3),
-        percent(ends.1)
-    )
-}
-
-/// `1234567` as `1,234,567`.
-pub(super) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// The arguments of a command from a line of words without spaces in them.
 #[cfg(test)]
 pub(super) fn parsed<A: clap::Args>(words: &str) -> Result<A, CliError> {
@@ -152,6 +100,7 @@ pub(super) fn parsed<A: clap::Args>(words: &str) -> Result<A, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use report::{Figure, Row};
 
     #[test]
     fn counts_may_be_written_short() {
@@ -171,7 +120,7 @@ mod tests {
             json: true,
             quiet: true,
         };
-        let told = |figures| Told {
+        let findings = |figures| Findings {
             text: String::new(),
             json: serde_json::json!({}),
             title: "What was found",
@@ -184,7 +133,7 @@ mod tests {
         };
         let figure = Figure::new("Links").line("found", &[(0.0, 1.0), (1.0, 2.0)]);
         assert_eq!(outputs.check(), Ok(()));
-        assert_eq!(outputs.give(told(vec![figure])), Ok(()));
+        assert_eq!(outputs.give(&findings(vec![figure])), Ok(()));
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
         assert!(read("figure.svg").contains("Links"));
         let page = read("page.html");
@@ -192,7 +141,10 @@ mod tests {
             page.contains("1 of 2 claims hold") && page.contains("<svg"),
             "{page}"
         );
-        assert_eq!(outputs.give(told(Vec::new())).expect_err("no figure").code, 2);
+        assert_eq!(
+            outputs.give(&findings(Vec::new())).expect_err("no figure").code,
+            2
+        );
         let elsewhere = Outputs {
             plot: Some("figure.png".into()),
             ..outputs
@@ -207,15 +159,5 @@ mod tests {
         assert!(watch(1));
         interrupt.press();
         assert!(!watch(1));
-    }
-
-    #[test]
-    fn numbers_are_written_for_people() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(percent(0.66912), "66.9 %");
-        assert_eq!(interval((0.668, 0.67)), "66.8 to 67.0 %");
     }
 }

@@ -223,12 +223,12 @@ mod tests {
 
     #[test]
     fn eight_reviews_find_a_record() {
-        let made_up = reviews(1_000, 80, 4);
+        let synthetic = reviews(1_000, 80, 4);
         let (mut right, mut wrong, mut findable) = (0, 0, 0);
-        for (reviews, truth) in &made_up.reviewers {
+        for (reviews, truth) in &synthetic.reviewers {
             assert_eq!(reviews.len(), REVIEWS);
             findable += usize::from(truth.is_some());
-            let Some(found) = made_up.ratings.best(reviews, &Matching::default()) else {
+            let Some(found) = synthetic.ratings.best(reviews, &Matching::default()) else {
                 continue;
             };
             if found.accepted && *truth == Some(found.record) {
