@@ -47,7 +47,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let sql = "SELECT ward, COUNT(*) AS visits, AVG(minutes) AS average FROM visits GROUP BY ward";
-        let answered = dataset.query(&Ask::new(sql, "ann")).await?;
+        let answered = dataset.query(&QueryRequest::new(sql, "ann")).await?;
         for row in &answered.answer.rows {
             for cell in row {
                 match (cell.low, cell.high) {
@@ -69,7 +69,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
         // The same question again costs nothing, however it is written and whoever asks.
         let sql = "SELECT COUNT(1), AVG(v.minutes), v.ward FROM visits AS v GROUP BY v.ward";
-        assert!(dataset.query(&Ask::new(sql, "bob")).await?.repeated);
+        assert!(dataset.query(&QueryRequest::new(sql, "bob")).await?.repeated);
         Ok(())
     })
 }

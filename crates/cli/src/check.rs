@@ -118,7 +118,7 @@ impl Checked {
 
 /// How many of a whole there are, with their noun: 1 row (0.12 %), 3 rows (0.36 %).
 fn counted(part: u64, whole: u64, noun: &str) -> String {
-    let noun = format!("{noun}{}", told(part, "", "s"));
+    let noun = format!("{noun}{}", reported(part, "", "s"));
     match share(part, whole).split_once(' ') {
         Some((number, per_cent)) => format!("{number} {noun} {per_cent}"),
         None => format!("{part} {noun}"),
@@ -126,7 +126,7 @@ fn counted(part: u64, whole: u64, noun: &str) -> String {
 }
 
 /// The word for one, or that for another number.
-fn told<'w>(number: u64, one: &'w str, many: &'w str) -> &'w str {
+fn reported<'w>(number: u64, one: &'w str, many: &'w str) -> &'w str {
     if number == 1 { one } else { many }
 }
 
@@ -167,7 +167,7 @@ fn findings(check: &TableCheck) -> Vec<Finding> {
             format!(
                 "{} {} with another one in {}, which is said to be a key",
                 counted(key.repeated, check.rows, "row"),
-                told(key.repeated, "agrees", "agree"),
+                reported(key.repeated, "agrees", "agree"),
                 key.columns.join(", ")
             ),
             if key.leads_to_units {
@@ -201,8 +201,8 @@ fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static 
             format!(
                 "{} {} more than {promised} {}, which is what `rows_per_unit` promises",
                 counted(units.units_above_promise, units.units, "unit"),
-                told(units.units_above_promise, "has", "have"),
-                told(promised, "row", "rows")
+                reported(units.units_above_promise, "has", "have"),
+                reported(promised, "row", "rows")
             ),
             "their privacy is weaker than stated: raise `rows_per_unit`, or drop it, before anybody asks anything",
         );
@@ -222,8 +222,8 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
             format!(
                 "column `{name}`: {} {} not of the declared kind, and {} read as NULL",
                 counted(column.unreadable, rows, "value"),
-                told(column.unreadable, "is", "are"),
-                told(column.unreadable, "is", "are"),
+                reported(column.unreadable, "is", "are"),
+                reported(column.unreadable, "is", "are"),
             ),
             "declare another kind, what stands for NULL (`nulls`), or how numbers are written (`decimal`)",
         );
@@ -233,7 +233,7 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
             format!(
                 "column `{name}`: {} {} NULL, and `nullable = false` says that none is",
                 counted(column.nulls, rows, "value"),
-                told(column.nulls, "is", "are"),
+                reported(column.nulls, "is", "are"),
             ),
             "drop `nullable`",
         );
@@ -249,10 +249,10 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
                 format!(
                     "column `{name}`: {} {} {side} the bounds: {summed}a WHERE sees {} as {}, and where groups are listed, {} in none",
                     counted(number, rows, "value"),
-                    told(number, "lies", "lie"),
-                    told(number, "it", "them"),
-                    told(number, "it is", "they are"),
-                    told(number, "it is", "they are"),
+                    reported(number, "lies", "lie"),
+                    reported(number, "it", "them"),
+                    reported(number, "it is", "they are"),
+                    reported(number, "it is", "they are"),
                 ),
                 "widen `bounds` if you know them to be too narrow; sums under wider ones need more noise",
             );
@@ -264,10 +264,10 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
             format!(
                 "column `{name}`: {number} of {} listed values never {}: {}",
                 column.listed,
-                told(number, "occurs", "occur"),
+                reported(number, "occurs", "occur"),
                 column.never_seen.join(", ")
             ),
-            told(
+            reported(
                 number,
                 "is it spelled as in the data? If it is, there is nothing to do",
                 "are they spelled as in the data? If they are, there is nothing to do",
@@ -279,9 +279,9 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
             format!(
                 "{}: grouped by it, {} in no group; a WHERE sees {} as {}",
                 not_listed(column, rows),
-                told(column.not_listed, "its row is", "their rows are"),
-                told(column.not_listed, "it", "them"),
-                told(column.not_listed, "it is", "they are"),
+                reported(column.not_listed, "its row is", "their rows are"),
+                reported(column.not_listed, "it", "them"),
+                reported(column.not_listed, "it is", "they are"),
             ),
             "list what you know may occur, what stands for NULL (`nulls`), or a group for all other texts (`other`)",
         );
@@ -300,7 +300,7 @@ fn not_listed(column: &ColumnCheck, rows: u64) -> String {
         "column `{}`: {}{different} {} not listed",
         column.column,
         counted(column.not_listed, rows, "value"),
-        told(column.not_listed, "is", "are"),
+        reported(column.not_listed, "is", "are"),
     )
 }
 
@@ -311,7 +311,7 @@ fn remarks(check: &TableCheck) -> Vec<String> {
         Some(format!(
             "{}, and {} read as `{other}`, as the catalog says",
             not_listed(column, check.rows),
-            told(column.not_listed, "is", "are"),
+            reported(column.not_listed, "is", "are"),
         ))
     };
     check.columns.iter().filter_map(of_column).collect()
@@ -322,20 +322,20 @@ fn text(checked: &[Checked]) -> String {
     for table in checked {
         text += &format!("\n{}", table.name);
         if let Ok(check) = &table.outcome {
-            text += &format!(": {} {}", check.rows, told(check.rows, "row", "rows"));
+            text += &format!(": {} {}", check.rows, reported(check.rows, "row", "rows"));
             if let Some(units) = &check.units {
                 text += &format!(
                     " of {} {} by {}",
                     units.units,
-                    told(units.units, "unit", "units"),
+                    reported(units.units, "unit", "units"),
                     units.column
                 );
                 if let Some(limit) = units.limit {
                     text += &format!(
                         "; {} {} more than {limit} {}, of which a query without groups counts {limit}",
                         counted(units.units_above_limit, units.units, "unit"),
-                        told(units.units_above_limit, "has", "have"),
-                        told(limit, "row", "rows"),
+                        reported(units.units_above_limit, "has", "have"),
+                        reported(limit, "row", "rows"),
                     );
                 }
             }

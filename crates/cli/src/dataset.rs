@@ -6,7 +6,7 @@ use clap::Args;
 use exact::Rational;
 use ledger::Analyst;
 use sql::blocking::Dataset;
-use sql::{Ask, Catalog};
+use sql::{Catalog, QueryRequest};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ impl AskArguments {
     }
 
     /// The question, asked by `analyst`.
-    pub(crate) fn ask(&self, analyst: String) -> Result<Ask, CliError> {
+    pub(crate) fn ask(&self, analyst: String) -> Result<QueryRequest, CliError> {
         let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose();
         let delta = self.delta.as_deref().map(Delta::parse).transpose();
         let (epsilon, delta) = (epsilon.map_err(explained)?, delta.map_err(explained)?);
@@ -182,11 +182,11 @@ impl AskArguments {
             }
             (None, None) => String::new(),
         };
-        Ok(Ask {
+        Ok(QueryRequest {
             epsilon,
             delta,
             cut_estimate: !self.no_cut_estimate,
-            ..Ask::new(sql, analyst)
+            ..QueryRequest::new(sql, analyst)
         })
     }
 }
@@ -225,11 +225,11 @@ pub(crate) fn of_the_ledger(error: ledger::Error) -> CliError {
         error,
         Broken { .. } | NoShare { .. } | Rewound { .. } | Snapshot { .. } | Vanished { .. }
     );
-    let told = explained(error);
+    let reported = explained(error);
     if refuses {
-        told.with_code(exit_code::REFUSED)
+        reported.with_code(exit_code::REFUSED)
     } else {
-        told
+        reported
     }
 }
 

@@ -1,11 +1,11 @@
-//! What is told of a defect. A panic's own words may quote data, so they go where the engine's words go: to the curator's directory of incidents, and nowhere else.
+//! What is reported of a defect. A panic's own words may quote data, so they go where the engine's words go: to the curator's directory of incidents, and nowhere else.
 
 use std::panic::{Location, PanicHookInfo};
 
-/// From now on a panic is told by its place in the code alone.
+/// From now on a panic is reported by its place in the code alone.
 pub(crate) fn tell_places_only() {
     std::panic::set_hook(Box::new(|info| {
-        eprintln!("{}", told(info.location(), &words(info)))
+        eprintln!("{}", reported(info.location(), &words(info)))
     }));
 }
 
@@ -14,7 +14,7 @@ fn words(info: &PanicHookInfo<'_>) -> String {
 }
 
 /// Where it happened, without the folders of the machine on which this was built.
-fn told(place: Option<&Location<'_>>, words: &str) -> String {
+fn reported(place: Option<&Location<'_>>, words: &str) -> String {
     let place = place.map_or("an unknown place".to_owned(), |place| {
         let file = place.file().replace('\\', "/");
         let parts: Vec<&str> = file.rsplit('/').take(3).collect();
@@ -36,9 +36,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_told_without_its_words() {
-        let told = told(Some(Location::caller()), "index out of bounds: 'Ada Lovelace'");
-        assert!(told.contains("src/failure.rs:"), "{told}");
-        assert!(!told.contains("Lovelace"), "{told}");
+    fn a_panic_is_reported_without_its_words() {
+        let reported = reported(Some(Location::caller()), "index out of bounds: 'Ada Lovelace'");
+        assert!(reported.contains("src/failure.rs:"), "{reported}");
+        assert!(!reported.contains("Lovelace"), "{reported}");
     }
 }

@@ -20,7 +20,7 @@ Examples:
     deniable limits visits --epsilon 0.1 --dry-run
 
 Whatever is over a limit is cut: a low limit loses data, a high one needs more noise. This looks, privately, at how many persons
-have so many rows, are in so many groups and have so large sums, and chooses the limits for which a question that takes the
+have this many rows, are in this many groups and have so large sums, and chooses the limits for which a question that takes the
 catalog's default ε errs least. It costs ε like a question, once; then the limits are written into the catalog as
 [tables.TABLE.limits], everything else of it is left as it is, and queries use them from then on. Columns of numbers without
 `bounds` get bounds, which are marked as found. Looking again at the same version of the data is free, also after the catalog
@@ -212,8 +212,9 @@ fn object(found: &FoundLimits) -> serde_json::Value {
         .by
         .iter()
         .map(|(column, by)| {
-            let told = json!({ "groups": by.groups, "rows_per_group": by.rows_per_group, "sums": sums(by) });
-            (column.clone(), told)
+            let reported =
+                json!({ "groups": by.groups, "rows_per_group": by.rows_per_group, "sums": sums(by) });
+            (column.clone(), reported)
         })
         .collect();
     let bounds: serde_json::Map<String, serde_json::Value> = found

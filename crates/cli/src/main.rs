@@ -92,7 +92,7 @@ fn main() -> std::process::ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refused(&error, as_json),
     };
-    // The place of the panic was told on standard error.
+    // The place of the panic was reported on standard error.
     let outcome = std::panic::catch_unwind(|| run(arguments.command)).unwrap_or_else(|_| {
         Err(terminal::CliError::bad_input("this is a defect of Deniable")
             .with_hint("please report it with the place above")
@@ -122,7 +122,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
     }
 }
 
-/// A query may begin with a comment, and a comment with two dashes. No option has a blank after them, so such an argument is told apart by a line break before it.
+/// A query may begin with a comment, and a comment with two dashes. No option has a blank after them, so such an argument is distinguished by a line break before it.
 fn not_an_option(argument: OsString) -> OsString {
     let is_comment = argument.to_str().is_some_and(|text| {
         text.strip_prefix("--")
@@ -146,8 +146,8 @@ fn refused(error: &clap::Error, as_json: bool) -> std::process::ExitCode {
         let said = error.to_string();
         let what = said.lines().next().unwrap_or_default();
         let what = what.strip_prefix("error: ").unwrap_or(what);
-        let told = terminal::CliError::bad_input(what).with_hint(HINT);
-        return terminal::exit(Err(told), true);
+        let reported = terminal::CliError::bad_input(what).with_hint(HINT);
+        return terminal::exit(Err(reported), true);
     }
     // A closed pipe is all that can go wrong here, and then nobody reads.
     let _ = error.print();

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_is_told_every_command() {
+    fn every_shell_is_reported_every_command() {
         for shell in [
             Shell::Bash,
             Shell::Zsh,

@@ -79,16 +79,20 @@ fn bad_questions_are_refused() {
 
 #[test]
 fn a_program_reads_what_training_costs() {
-    let told = object("sgd --rate 256/60000 --sigma 1.1 --steps 14062 --delta 1e-5 --json");
-    let number = |name: &str| told[name].as_f64().unwrap_or_else(|| panic!("{name}: {told}"));
+    let reported = object("sgd --rate 256/60000 --sigma 1.1 --steps 14062 --delta 1e-5 --json");
+    let number = |name: &str| {
+        reported[name]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: {reported}"))
+    };
     let (lower, upper) = (number("epsilon_lower"), number("epsilon_upper"));
     // 2.381596921…, by a contour in other arithmetic.
     assert!(
         lower <= 2.381_597 && upper >= 2.381_596 && upper - lower < 1e-3,
         "{lower} to {upper}"
     );
-    assert_eq!((number("delta"), told["steps"].as_u64()), (1e-5, Some(14062)));
-    assert_eq!(told["sampler"], "poisson");
+    assert_eq!((number("delta"), reported["steps"].as_u64()), (1e-5, Some(14062)));
+    assert_eq!(reported["sampler"], "poisson");
 }
 
 #[test]

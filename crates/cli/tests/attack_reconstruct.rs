@@ -33,10 +33,10 @@ fn on_file(command: &str, text: &str) -> (Option<i32>, String) {
     let path = folder.path().join("table.toml");
     fs::write(&path, text).expect("written");
     let output = line(&format!("{command} {}", path.display()));
-    let told = stdout(&output) + &stderr(&output);
+    let reported = stdout(&output) + &stderr(&output);
     (
         output.status.code(),
-        told.replace(&path.display().to_string(), "FILE"),
+        reported.replace(&path.display().to_string(), "FILE"),
     )
 }
 
@@ -103,22 +103,22 @@ fn attack_table_tells_mistakes_by_their_line() {
         assert!(template.contains(from));
         on_file("table --no-cells", &template.replacen(from, to, 1))
     };
-    let (code, told) = table("where = { sex = \"F\" }", "where = { gender = \"F\" }");
+    let (code, reported) = table("where = { sex = \"F\" }", "where = { gender = \"F\" }");
     assert_eq!(code, Some(2));
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(reported, @"
     error: `FILE`, line 36: there is no attribute `gender`
     hint: [attributes] declares age, sex, race, status
     ");
-    let (code, told) = table("to = 125", "");
+    let (code, reported) = table("to = 125", "");
     assert_eq!(code, Some(2));
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(reported, @"
     error: `FILE`, line 13: the attribute `age` has no greatest value (`to`)
     hint: without both ends the solutions have no end: age = { from = 1, to = 125 }
     ");
     // Three women and three men are not seven people.
-    let (code, told) = table("count = 4", "count = 3");
+    let (code, reported) = table("count = 4", "count = 3");
     assert_eq!(code, Some(2));
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(reported, @"
     error: the table contradicts itself: 1A.count (line 29), 2A.count (line 37) and 2B.count (line 45) cannot all be true
     hint: any one of these numbers left out would do: check them, their conditions and the decimals of means
     ");
@@ -147,9 +147,9 @@ fn attack_table_writes_a_report() {
 #[test]
 fn attack_block_finds_ranges_and_contradictions() {
     let template = stdout(&line("block --template"));
-    let (code, told) = on_file("block", &template);
-    assert_eq!(code, Some(0), "{told}");
-    insta::assert_snapshot!(without_times(&told), @"
+    let (code, reported) = on_file("block", &template);
+    assert_eq!(code, Some(0), "{reported}");
+    insta::assert_snapshot!(without_times(&reported), @"
     FILE: 12 cells, 16 published counts in 3 margins
 
     The range of every cell, each end proved (… s):
@@ -175,9 +175,9 @@ fn attack_block_finds_ranges_and_contradictions() {
     After a release with ε = 1, whether one person is in a cell, if even odds before, is known with probability at most 73.1 %.
     ");
     // There are 17 women by age, and 18 by race.
-    let (code, told) = on_file("block", &template.replacen("[[5, 12]", "[[6, 12]", 1));
+    let (code, reported) = on_file("block", &template.replacen("[[5, 12]", "[[6, 12]", 1));
     assert_eq!(code, Some(2));
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(reported, @"
     error: the margins contradict each other: the counts of sex F, age 65+; sex M, age 0-17; sex M, age 18-64; sex F, race black; sex M, race white; age 18-64, race black cannot all be true
     hint: check these counts; rounded ones need `rounded_to`
     ");

@@ -43,10 +43,10 @@ fn refused_with(directory: &Path, words: &str, code: i32) -> String {
     let output = deniable(directory, words);
     // Where JSON was asked for, the error is an object on standard output.
     if words.contains("--json") {
-        let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
-        let error = &told["error"];
-        assert_eq!(output.status.code(), Some(code), "{words}: {told}");
-        assert!(error["hint"].is_string(), "{words}: {told}");
+        let reported: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        let error = &reported["error"];
+        assert_eq!(output.status.code(), Some(code), "{words}: {reported}");
+        assert!(error["hint"].is_string(), "{words}: {reported}");
         return error["message"].as_str().expect("what is wrong").to_owned();
     }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -63,10 +63,10 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     let here = directory.path();
     let words =
         format!("train lm --made-up 400 --steps 12 --target-epsilon 3 --budget 4 {SMALL} --plot p.svg");
-    let told = json(here, &words);
-    let receipt = &told["receipt"];
+    let reported = json(here, &words);
+    let receipt = &reported["receipt"];
     assert_eq!(
-        (&told["finished"], &told["steps_taken"]),
+        (&reported["finished"], &reported["steps_taken"]),
         (&true.into(), &12.into())
     );
     let epsilon: f64 = receipt["epsilon"].as_str().unwrap().parse().unwrap();
@@ -78,7 +78,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
         receipt["plan"]["examples_per_unit"].is_null(),
         "a row has one example"
     );
-    let looks = told["validation"].as_array().unwrap();
+    let looks = reported["validation"].as_array().unwrap();
     assert!(!looks.is_empty() && looks.iter().all(|look| look["value"].as_f64().unwrap() > 1.0));
     assert!(
         std::fs::read_to_string(here.join("p.svg"))
@@ -116,8 +116,8 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
     // A budget of 4 has room for one such run, and not for two, however well they compose.
     let output = deniable(here, &format!("{words} --force"));
-    let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
-    let error = &told["error"];
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let error = &reported["error"];
     assert_eq!(
         (output.status.code(), &error["kind"]),
         (Some(3), &"refused".into())
@@ -142,8 +142,8 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     assert_eq!(json(here, &format!("{again} --force"))["finished"], true);
     assert_ne!(std::fs::read(here.join("model.safetensors")).unwrap(), model);
     let budget = "budget --ledger model.safetensors.ledger";
-    let told = json(here, &format!("{budget} --json"));
-    for charge in told["charges"].as_array().unwrap() {
+    let reported = json(here, &format!("{budget} --json"));
+    for charge in reported["charges"].as_array().unwrap() {
         assert_eq!(
             (&charge["kind"], &charge["answered"]),
             (&"training".into(), &Value::Null)
@@ -182,7 +182,7 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
         "train lm --text notes.txt --each-line --size 100 --steps 5 --target-epsilon 3 --budget 4 --public-text public.txt {SMALL}"
     );
     let receipt = &json(here, &words.replace("--tokens 300", "--tokens 270"))["receipt"];
-    let told = succeeds(here, ledger);
+    let reported = succeeds(here, ledger);
     for word in [
         "notes.txt.ledger: at most ε = 4, δ = 0.00001 for each line",
         "the chain is whole: 2 entries, head 2 ",
@@ -190,7 +190,7 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
         "what 1 charges guarantee",
         "training on notes.txt",
     ] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(reported.contains(word), "{word}: {reported}");
     }
     let object = json(here, &format!("{ledger} --json"));
     assert_eq!(object["charges"][0]["number"], receipt["ledger_entry"]);
@@ -291,11 +291,11 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     );
     let output = resumed.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
-    assert_eq!(told["finished"], false);
-    assert!(told["receipt"].is_null() && told["model"].is_null());
-    assert!(told.get("steps_taken").is_none() && told.get("validation").is_none());
-    let taken = told["not_private"]["steps_taken"]
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
+    assert_eq!(reported["finished"], false);
+    assert!(reported["receipt"].is_null() && reported["model"].is_null());
+    assert!(reported.get("steps_taken").is_none() && reported.get("validation").is_none());
+    let taken = reported["not_private"]["steps_taken"]
         .as_u64()
         .expect("for the curator");
     assert!(checkpoint.exists() && !here.join("model.safetensors").exists());
@@ -303,15 +303,15 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     // A step that is named beforehand ends the run with a model. Its receipt is about the plan, whatever the step.
     let ended = |step: u64| {
         let words = format!("train resume model.safetensors.checkpoint --json --stop-at {step}");
-        let told = json(here, &words);
+        let reported = json(here, &words);
         assert_eq!(
-            (&told["finished"], &told["steps_taken"]),
+            (&reported["finished"], &reported["steps_taken"]),
             (&false.into(), &step.into())
         );
         assert!(checkpoint.exists(), "what is planned can go on");
         let model = std::fs::read(here.join("model.safetensors")).unwrap();
         let header = &model[8..8 + u64::from_le_bytes(model[..8].try_into().unwrap()) as usize];
-        (told["receipt"].clone(), header.to_vec(), model)
+        (reported["receipt"].clone(), header.to_vec(), model)
     };
     let (first, second) = (ended(taken + 2), ended(taken + 4));
     assert_eq!(first.0["ledger_entry"], 2);
@@ -360,18 +360,18 @@ fn a_run_that_is_asked_to_end_goes_on_with_other_threads() {
     assert!(sent.success());
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
-    assert_eq!(told["finished"], false);
-    let taken = told["not_private"]["steps_taken"].as_u64().unwrap();
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("what was reached");
+    assert_eq!(reported["finished"], false);
+    let taken = reported["not_private"]["steps_taken"].as_u64().unwrap();
     let kept = std::fs::read(&checkpoint).unwrap();
     let model = |threads: &str| {
         std::fs::write(&checkpoint, &kept).unwrap();
         let step = taken + 2;
-        let told = json(
+        let reported = json(
             here,
             &format!("train resume model.safetensors.checkpoint {threads} --stop-at {step} --json"),
         );
-        assert_eq!(told["steps_taken"], step);
+        assert_eq!(reported["steps_taken"], step);
         std::fs::read(here.join("model.safetensors")).unwrap()
     };
     let alone = model("--threads 1");
@@ -424,17 +424,17 @@ Ill = { kind = "bool" }
     let words = format!(
         "{wanted} --size 600 --batch 100 --steps 150 --rate 0.05 --target-epsilon 10 --delta 1e-5 --json"
     );
-    let told = json(here, &words);
-    assert_eq!(told["receipt"]["unit"]["whose"], "patient");
-    assert_eq!(told["receipt"]["data"], "people");
+    let reported = json(here, &words);
+    assert_eq!(reported["receipt"]["unit"]["whose"], "patient");
+    assert_eq!(reported["receipt"]["data"], "people");
     assert_eq!(
-        told["receipt"]["plan"]["examples_per_unit"], 100,
+        reported["receipt"]["plan"]["examples_per_unit"], 100,
         "public, and on the receipt"
     );
-    assert_eq!(told["label"], "Ill");
-    assert_eq!(told["features"], serde_json::json!(["age", "smokes"]));
+    assert_eq!(reported["label"], "Ill");
+    assert_eq!(reported["features"], serde_json::json!(["age", "smokes"]));
     assert_eq!(
-        told["left_out"],
+        reported["left_out"],
         serde_json::json!([
             { "column": "id", "why": "it says whose row it is" },
             { "column": "note", "why": "the catalog does not declare its `values`" },
@@ -583,7 +583,7 @@ fn any_private_text_is_trained_on() {
         b"a line\nwith \xff a byte\n\xfe\x00\n",
     ];
     for each in ["", "--each-line"] {
-        let told: Vec<Value> = (0..)
+        let reported: Vec<Value> = (0..)
             .zip(texts)
             .map(|(number, text)| {
                 std::fs::write(here.join("notes.txt"), text).unwrap();
@@ -594,7 +594,7 @@ fn any_private_text_is_trained_on() {
                 json(here, &words.replace("--tokens 300", "--tokens 270"))
             })
             .collect();
-        assert!(told.iter().all(|other| *other == told[0]), "{told:?}");
+        assert!(reported.iter().all(|other| *other == reported[0]), "{reported:?}");
     }
 }
 

@@ -45,5 +45,5 @@ pub mod prelude {
         NoisyMax, RandomizedResponse, Release, Request, Sensitive, Sensitivity, SquaredMultiplier,
     };
     pub use noise::Grid;
-    pub use sql::{Answer, Ask, Catalog, Dataset};
+    pub use sql::{Answer, Catalog, Dataset, QueryRequest};
 }

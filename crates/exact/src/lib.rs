@@ -17,7 +17,7 @@
 //! assert_eq!(tenth, ratio(1, 10));
 //! assert_ne!(Some(tenth), from_f64(0.1));
 //!
-//! // Is e^½ below 1.6488? At a precision at which it can be told.
+//! // Is e^½ below 1.6488? At a precision at which it can be reported.
 //! let bound = parse_decimal("1.6488")?;
 //! let answer = decide(8, |bits| Interval::from_rational(&ratio(1, 2), bits).exp().compare(&bound));
 //! assert_eq!(answer, Some(Ordering::Less));

@@ -178,7 +178,7 @@ pub fn to_f64_nearest(value: &Rational) -> f64 {
 /// ```
 /// use exact::{decimal_at_least, decimal_at_most, format_decimal, ratio};
 ///
-/// // An ε is told rounded up.
+/// // An ε is reported rounded up.
 /// assert_eq!(format_decimal(&decimal_at_least(&ratio(2, 3), 3)), "0.667");
 /// assert_eq!(format_decimal(&decimal_at_most(&ratio(2, 3), 3)), "0.666");
 /// ```

@@ -18,7 +18,7 @@ use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::Reply;
 use ledger::{Place, Store};
 use sql::blocking::Dataset;
-use sql::{Ask, Catalog};
+use sql::{Catalog, QueryRequest};
 use tempfile::TempDir;
 
 /// A table `people` of (id, age, secret), a row a person. Who has which id and age is known to everybody.
@@ -87,11 +87,11 @@ impl People {
         sql: &str,
         epsilon: &Epsilon,
     ) -> Result<Reply, Error> {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(epsilon.clone()),
             // A count needs none.
             delta: Some(Delta::ZERO),
-            ..Ask::new(sql, analyst)
+            ..QueryRequest::new(sql, analyst)
         };
         let answered = match self.dataset.query_with(&ask, store) {
             Ok(answered) => answered,

@@ -81,7 +81,7 @@ pub fn replay(target: &str, run: impl Fn(&[u8])) {
     }
 }
 
-/// Runs a target on so many copies of files of its corpus, each with a few changes. The same copies in every run.
+/// Runs a target on this many copies of files of its corpus, each with a few changes. The same copies in every run.
 ///
 /// # Panics
 /// When the target does, with the input.
@@ -186,20 +186,20 @@ mod tests {
 
     /// A planted defect is found, in a file and in a changed copy, and the message says which input it was.
     #[test]
-    fn a_target_that_panics_is_told() {
+    fn a_target_that_panics_is_reported() {
         let message = |outcome: std::thread::Result<()>| {
             let words = outcome.expect_err("the planted defect was not found");
             words.downcast_ref::<String>().expect("words").clone()
         };
-        let told = message(catch_unwind(|| {
+        let reported = message(catch_unwind(|| {
             replay("csv", |bytes| {
                 assert!(!bytes.starts_with(b"\xef\xbb\xbf"), "planted")
             });
         }));
-        assert!(told.contains("fuzz/corpus/csv/"), "{told}");
-        let told = message(catch_unwind(|| {
+        assert!(reported.contains("fuzz/corpus/csv/"), "{reported}");
+        let reported = message(catch_unwind(|| {
             replay_changed("csv", 300, |bytes| assert!(!bytes.ends_with(b"inf"), "planted"));
         }));
-        assert!(told.contains("changed copy"), "{told}");
+        assert!(reported.contains("changed copy"), "{reported}");
     }
 }

@@ -1,6 +1,6 @@
 //! Documents that commands read: plans of releases, mechanisms to audit, published tables.
 
-use crate::check_told;
+use crate::check_reported;
 use std::fmt::Display;
 
 /// Reads the bytes as a plan of releases, in TOML and in JSON.
@@ -29,6 +29,6 @@ pub fn reconstruct(bytes: &[u8]) {
 /// What was read is of no use; what is wrong is said in words.
 fn refused_in_words<T, E: Display>(outcome: Result<T, E>) {
     if let Err(mistake) = outcome {
-        check_told(&mistake);
+        check_reported(&mistake);
     }
 }

@@ -1,8 +1,8 @@
 //! Questions and catalogs.
 
-use crate::{check_told, file};
+use crate::{check_reported, file};
 use ::sql::blocking::Dataset;
-use ::sql::{Ask, Catalog};
+use ::sql::{Catalog, QueryRequest};
 use std::sync::LazyLock;
 
 /// The catalog of the sample. Its private files are not there: nothing that happens before a charge may need them.
@@ -24,13 +24,13 @@ pub fn sql(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (_, dataset) = &*DATASET;
     if let Err(error) = dataset.describe(&text) {
-        check_told(&error);
+        check_reported(&error);
     }
-    let ask = Ask::new(text, "fuzzer");
+    let ask = QueryRequest::new(text, "fuzzer");
     let said = || match dataset.explain(&ask, 1) {
         Ok(explanation) => format!("{explanation:?}"),
         Err(error) => {
-            check_told(&error);
+            check_reported(&error);
             error.to_string()
         }
     };
@@ -44,11 +44,11 @@ pub fn sql(bytes: &[u8]) {
 pub fn catalog(bytes: &[u8]) {
     let (_folder, path) = file("deniable.toml", bytes);
     match Catalog::read(&path) {
-        Err(error) => check_told(&error),
+        Err(error) => check_reported(&error),
         Ok(catalog) => {
             let dataset = Dataset::new(catalog).expect("threads");
             if let Err(error) = dataset.rules() {
-                check_told(&error);
+                check_reported(&error);
             }
             // Nothing is asked: a table of another database would be looked for.
             let _ = dataset.describe("SHOW TABLES").expect("the tables of a catalog");

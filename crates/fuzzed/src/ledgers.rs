@@ -1,6 +1,6 @@
 //! Ledgers.
 
-use crate::{check_told, file};
+use crate::{check_reported, file};
 use ledger::{Error, Place, Store};
 use std::path::Path;
 
@@ -31,29 +31,29 @@ pub fn ledger_head(bytes: &[u8]) {
 
 fn look(path: &Path) {
     let place = Place::File(path.to_owned());
-    let told = |outcome: Result<(), Error>| {
+    let reported = |outcome: Result<(), Error>| {
         if let Err(error) = outcome {
-            check_told(&error);
+            check_reported(&error);
         }
     };
     match Store::open_existing(&place) {
         // It was waited for whoever may be making it, which takes two seconds: once is enough.
-        Err(error) => return check_told(&error),
+        Err(error) => return check_reported(&error),
         Ok(None) => {}
         Ok(Some(mut store)) => {
             let rules = store.rules().clone();
-            told(store.charges().map(drop));
-            told(store.head().map(drop));
-            told(store.check_not_rewound());
-            told(store.left("ann").map(drop));
-            told(store.left_for_all().map(drop));
-            told(store.stored_answer("how many?").map(drop));
-            told(store.entry_hash(1).map(drop));
-            told(store.verify().map(drop));
+            reported(store.charges().map(drop));
+            reported(store.head().map(drop));
+            reported(store.check_not_rewound());
+            reported(store.left("ann").map(drop));
+            reported(store.left_for_all().map(drop));
+            reported(store.stored_answer("how many?").map(drop));
+            reported(store.entry_hash(1).map(drop));
+            reported(store.verify().map(drop));
             drop(store);
             // As a question opens it: checked from its head on, and written to only by a charge.
-            told(Store::open(&place, &rules).map(drop));
+            reported(Store::open(&place, &rules).map(drop));
         }
     }
-    told(Store::accept_restored(&place, false).map(drop));
+    reported(Store::accept_restored(&place, false).map(drop));
 }

@@ -35,11 +35,11 @@ fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What is wrong with an input is told with what to do about it.
+/// What is wrong with an input is reported with what to do about it.
 ///
 /// # Panics
 /// When it is not.
-fn check_told(error: &impl std::fmt::Display) {
-    let told = error.to_string();
-    assert!(told.contains("hint:"), "an error without a hint: {told}");
+fn check_reported(error: &impl std::fmt::Display) {
+    let reported = error.to_string();
+    assert!(reported.contains("hint:"), "an error without a hint: {reported}");
 }

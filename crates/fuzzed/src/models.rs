@@ -1,6 +1,6 @@
 //! Files of training runs.
 
-use crate::{check_told, file};
+use crate::{check_reported, file};
 use train::Error;
 use train::model::Parameter;
 use train::private::{Checkpoint, SavedModel};
@@ -17,16 +17,16 @@ pub fn checkpoint(bytes: &[u8]) {
         start,
     };
     let layout = [part("weight", vec![4], 0), part("bias", vec![1], 4)];
-    let told = |outcome: Result<(), Error>| {
+    let reported = |outcome: Result<(), Error>| {
         if let Err(error) = outcome {
-            check_told(&error);
+            check_reported(&error);
         }
     };
-    told(Checkpoint::notes(&path).map(drop));
-    told(SavedModel::notes(&path).map(drop));
-    told(SavedModel::read(&layout, &path).map(drop));
+    reported(Checkpoint::notes(&path).map(drop));
+    reported(SavedModel::notes(&path).map(drop));
+    reported(SavedModel::read(&layout, &path).map(drop));
     match Checkpoint::read(&layout, &path) {
-        Err(error) => check_told(&error),
+        Err(error) => check_reported(&error),
         Ok(checkpoint) => {
             let taken = checkpoint.steps_taken();
             let again = path.with_extension("again");

@@ -13,7 +13,7 @@ use accounting::Epsilon;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use serde_json::{Value, json};
 use sql::blocking::Dataset;
-use sql::{Ask, Catalog, Stage};
+use sql::{Catalog, QueryRequest, Stage};
 use std::time::Instant;
 
 type Failure = Box<dyn std::error::Error>;
@@ -90,8 +90,8 @@ impl Runs {
 }
 
 /// A repeated question is answered from the ledger, so that each repetition asks for a slightly different ε.
-fn ask(sql: &str, repetition: usize) -> Result<Ask, Failure> {
-    let mut ask = Ask::new(sql, "bench");
+fn ask(sql: &str, repetition: usize) -> Result<QueryRequest, Failure> {
+    let mut ask = QueryRequest::new(sql, "bench");
     ask.epsilon = Some(Epsilon::parse(&format!("1.{repetition:04}"))?);
     Ok(ask)
 }

@@ -46,7 +46,7 @@ pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 pub use finish::cell::CellValue;
 pub use finish::cut::{CutEstimate, Share};
 pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
-pub use price::question::Ask;
+pub use price::question::QueryRequest;
 pub use reference::reference;
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
 pub use understand::expression::allowed_functions;

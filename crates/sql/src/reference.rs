@@ -325,7 +325,7 @@ pub fn reference() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::price::question::{Ask, Question};
+    use crate::price::question::{QueryRequest, Question};
     use crate::understand::planner::Planner;
     use std::path::Path;
 
@@ -350,7 +350,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let mut refused = Vec::new();
         for sql in examples() {
-            let ask = Ask::new(&sql, "reader");
+            let ask = QueryRequest::new(&sql, "reader");
             if let Err(error) = runtime.block_on(Question::new(&ask, &catalog, &planner)) {
                 refused.push(format!("{sql}: {error}"));
             }

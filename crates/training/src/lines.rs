@@ -233,9 +233,9 @@ mod tests {
         let lines: Vec<&str> = (0..120)
             .map(|place| ["a few words", "", long.as_str()][place % 3])
             .collect();
-        let mut told = 0;
-        let found = model.log_likelihoods(&lines, |lines| told += lines);
-        assert_eq!((found.len(), told), (120, 120));
+        let mut reported = 0;
+        let found = model.log_likelihoods(&lines, |lines| reported += lines);
+        assert_eq!((found.len(), reported), (120, 120));
         let Language {
             model,
             parameters,

@@ -382,8 +382,11 @@ mod tests {
 
     #[test]
     fn second_versions_and_useless_exceptions_are_caught() {
-        let told = caught(package("old", "3.0.0"));
-        assert!(told.contains("old@2.0.0: is there as old@3.0.0 too"), "{told}");
+        let reported = caught(package("old", "3.0.0"));
+        assert!(
+            reported.contains("old@2.0.0: is there as old@3.0.0 too"),
+            "{reported}"
+        );
         let alone = check(&rules(RULES).unwrap(), &[package("old", "2.0.0")]).unwrap_err();
         assert!(alone.to_string().contains("skipped and not there twice"));
     }

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     events: Option<PathBuf>,
     #[command(flatten)]
     question: question::QuestionArguments,
-    /// What a group of so many is promised together, such as a family
+    /// What a group of this many is promised together, such as a family
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     group: Option<String>,
     /// What neighbouring databases differ in [default: what the releases demand, otherwise add-remove]
@@ -169,7 +169,7 @@ fn group_size(text: &str) -> Result<u32, CliError> {
         Ok(size) if size <= LARGEST_GROUP => Ok(size),
         _ => fail(
             format!("--group is larger than {LARGEST_GROUP}"),
-            "a promise to one person says nothing about so many at once",
+            "a promise to one person says nothing about this many at once",
         ),
     }
 }

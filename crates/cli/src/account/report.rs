@@ -1,4 +1,4 @@
-//! The answers, told to a person or to a program.
+//! The answers, reported to a person or to a program.
 
 use super::explained;
 use super::question::Asked;
@@ -16,7 +16,7 @@ const DIGITS: u32 = 7;
 /// From here on, ε says little.
 const WEAK: u32 = 10;
 
-/// What a plan costs, ready to be told.
+/// What a plan costs, ready to be reported.
 #[derive(Debug)]
 pub(super) struct Report {
     words: String,
@@ -51,7 +51,7 @@ impl Report {
         }
         if let Some(accountant) = answers.contradiction() {
             return Err(CliError::check_failed(format!(
-                "the accountant `{}` promises more than the certified answer allows: one of them is wrong, so neither is told",
+                "the accountant `{}` promises more than the certified answer allows: one of them is wrong, so neither is reported",
                 accountant.name()
             ))
             .with_hint("this is a fault of deniable; please report it with the command line"));

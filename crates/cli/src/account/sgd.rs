@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     figure::save(path, &drawing.draw(|times| answer.plan.first(times))?)
 }
 
-/// What is told about a training.
+/// What is reported about a training.
 pub(super) struct Answer {
     training: Training,
     /// The noise multiplier.

@@ -1,4 +1,4 @@
-//! Whatever is written is read or refused, every plan that is read has an answer, and the answers are told to people and programs.
+//! Whatever is written is read or refused, every plan that is read has an answer, and the answers are reported to people and programs.
 
 use super::{Arguments, Command, answered, explained, sgd};
 use crate::terminal::CliError;
@@ -244,7 +244,7 @@ fn a_program_finds_numbers_and_exact_decimals() {
 }
 
 #[test]
-fn training_is_told_with_its_sampler_and_its_neighbours() {
+fn training_is_reported_with_its_sampler_and_its_neighbours() {
     let (text, json) = line("sgd --rate 1/100 --sigma 0.8 --steps 100").expect("an answer");
     assert!(text.contains("for each example, added or removed\n"), "{text}");
     assert!(text.contains("one unit added or removed"), "{text}");
@@ -361,7 +361,7 @@ const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Whether the command line returns, with an answer that has content or with an error that has a hint.
 fn returns(words: Vec<String>) -> Result<(), TestCaseError> {
-    let told = format!("{words:?}");
+    let reported = format!("{words:?}");
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -380,9 +380,9 @@ fn returns(words: Vec<String>) -> Result<(), TestCaseError> {
         let _ = sender.send(sound);
     });
     match receiver.recv_timeout(PATIENCE) {
-        Ok(sound) => prop_assert!(sound, "{told}: neither an answer nor an error with a hint"),
-        Err(RecvTimeoutError::Timeout) => prop_assert!(false, "{told}: still at work after {PATIENCE:?}"),
-        Err(RecvTimeoutError::Disconnected) => prop_assert!(false, "{told}: it panicked"),
+        Ok(sound) => prop_assert!(sound, "{reported}: neither an answer nor an error with a hint"),
+        Err(RecvTimeoutError::Timeout) => prop_assert!(false, "{reported}: still at work after {PATIENCE:?}"),
+        Err(RecvTimeoutError::Disconnected) => prop_assert!(false, "{reported}: it panicked"),
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ const BITS: [u32; 2] = [128, 512];
 const FARTHEST: f64 = 4000.0;
 /// Where a curve that never reaches its end is followed to, unless a smaller δ is marked.
 const SMALL_DELTA: f64 = 1e-6;
-/// A mark so many times farther out than the curve would squeeze the curve into a corner.
+/// A mark this many times farther out than the curve would squeeze the curve into a corner.
 const FAR: f64 = 3.0;
 
 /// A point to mark.
@@ -175,7 +175,7 @@ mod tests {
                 .map(|path| path.split('"').next().unwrap_or("").matches('L').count());
             paths.max().unwrap_or(0)
         };
-        // The steps, the pure ε, and the claim; so many lines join one point more.
+        // The steps, the pure ε, and the claim; this many lines join one point more.
         assert_eq!((corners(&plain), corners(&marked)), (65, 66));
     }
 

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_in_full() {
+    fn what_is_wrong_is_reported_in_full() {
         let failed = Error::Failed("no sampler has so little noise".to_owned());
         let rows = vec![
             row(None, Ok(judged(1)), false),

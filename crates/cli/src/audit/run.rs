@@ -111,7 +111,7 @@ Examples:
 Exit code: 0 when nothing is refuted, 4 when the claim is refuted, 2 when the program cannot
 be audited.";
 
-/// So many draws are kept in memory.
+/// This many draws are kept in memory.
 const MOST_SAMPLES: u64 = 10_000_000;
 const FEWEST_SAMPLES: u64 = 64;
 /// A test that may stop at any moment is looked at this often.
@@ -145,7 +145,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let inputs = arguments.inputs()?;
     let hunt = arguments.hunt()?;
     let witness = arguments.audit(&hunt, &inputs)?;
-    let told = Told {
+    let reported = Reported {
         arguments,
         inputs: [witness.pair.first, witness.pair.second].map(|input| inputs[input].clone()),
         pairs: inputs.len() / 2,
@@ -160,18 +160,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         witness,
     };
     if let Some(path) = &arguments.plot {
-        terminal::write_file_atomically(path, told.figure().to_svg().as_bytes())?;
+        terminal::write_file_atomically(path, reported.figure().to_svg().as_bytes())?;
     }
     if let Some(path) = &arguments.html {
-        terminal::write_file_atomically(path, told.to_html().as_bytes())?;
+        terminal::write_file_atomically(path, reported.to_html().as_bytes())?;
     }
     let text = if arguments.json {
-        format!("{}\n", told.to_json())
+        format!("{}\n", reported.to_json())
     } else {
-        told.to_text()
+        reported.to_text()
     };
     terminal::print(&text)?;
-    match told.verdict {
+    match reported.verdict {
         Some(Verdict::Refuted) => Err(refuted(&arguments.claim.read())),
         _ => Ok(()),
     }
@@ -318,7 +318,7 @@ impl Arguments {
 }
 
 /// What was found, for whoever asked.
-struct Told<'a> {
+struct Reported<'a> {
     arguments: &'a Arguments,
     inputs: [String; 2],
     pairs: usize,
@@ -329,7 +329,7 @@ struct Told<'a> {
     samples: u64,
 }
 
-impl Told<'_> {
+impl Reported<'_> {
     /// The command that makes the same audit again on the same pair; its draws are the program's own, so they are new.
     fn replay(&self) -> String {
         let asked = self.arguments;
@@ -501,7 +501,7 @@ pub(super) fn event_lines(witness: &Witness) -> Vec<String> {
     }
 }
 
-/// Where the curve is told and drawn.
+/// Where the curve is reported and drawn.
 fn deltas() -> impl Iterator<Item = f64> {
     (-24..=0).map(|step| 10f64.powf(f64::from(step) / 4.0))
 }

@@ -171,7 +171,7 @@ fn a_claim_on_the_edge_gets_one_that_can_be_proved() {
 }
 
 #[test]
-fn intervals_are_told_without_losing_the_truth() {
+fn intervals_are_reported_without_losing_the_truth() {
     let half = Interval::from_rational(&ratio(1, 2), 64);
     assert_eq!(interval_words(&half), "0.5");
     let third = Interval::from_rational(&ratio(1, 3), 64);

@@ -237,11 +237,11 @@ fn broken(error: ledger::Error) -> CliError {
             | ledger::Error::Rewound { .. }
             | ledger::Error::Vanished { .. }
     );
-    let told = explained(error);
+    let reported = explained(error);
     if failed {
-        told.with_code(exit_code::CHECK_FAILED)
+        reported.with_code(exit_code::CHECK_FAILED)
     } else {
-        told
+        reported
     }
 }
 

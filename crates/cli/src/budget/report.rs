@@ -1,4 +1,4 @@
-//! What was spent, told to a person or to a program.
+//! What was spent, reported to a person or to a program.
 
 use crate::account::report::{first_line, full_name, short_promise};
 use crate::train::TRAINING;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Significant digits that people read; rounded up, so that the words stay true.
 const DIGITS: u32 = 5;
-/// Purposes are told in at least so many columns.
+/// Purposes are reported in at least this many columns.
 const LEAST_PURPOSE: usize = 20;
 
 /// Tables as wide as the terminal.

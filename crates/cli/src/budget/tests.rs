@@ -110,11 +110,11 @@ fn nothing_spent_and_other_rules_are_said() {
 
 #[test]
 fn a_program_gets_decimals() {
-    let told = report::json(&spent());
-    assert_eq!(told["sum"]["epsilon"], "1");
-    assert_eq!(told["accountants"][1]["epsilon"], serde_json::Value::Null);
-    assert!(told["accountants"][1]["why_no_epsilon"].is_string());
-    let analysts = told["analysts"].as_array().unwrap();
+    let reported = report::json(&spent());
+    assert_eq!(reported["sum"]["epsilon"], "1");
+    assert_eq!(reported["accountants"][1]["epsilon"], serde_json::Value::Null);
+    assert!(reported["accountants"][1]["why_no_epsilon"].is_string());
+    let analysts = reported["analysts"].as_array().unwrap();
     assert_eq!(
         (&analysts[0]["name"], &analysts[0]["sum"]["epsilon"]),
         (&"ann".into(), &"0.5".into())
@@ -124,12 +124,12 @@ fn a_program_gets_decimals() {
         (&2.into(), &"0.5".into())
     );
     assert_eq!(analysts[1]["share"], serde_json::Value::Null);
-    assert_eq!(told["charges"][1]["answered"], false);
-    assert_eq!(told["left"]["share"], "0.5");
-    assert_eq!(told["summary"]["releases"], 3);
-    assert_eq!(told["summary"]["epsilon_spent"], "1");
-    assert_eq!(told["summary"]["last"]["number"], 5);
-    assert_eq!(told["analysts"][1]["left"], "0");
+    assert_eq!(reported["charges"][1]["answered"], false);
+    assert_eq!(reported["left"]["share"], "0.5");
+    assert_eq!(reported["summary"]["releases"], 3);
+    assert_eq!(reported["summary"]["epsilon_spent"], "1");
+    assert_eq!(reported["summary"]["last"]["number"], 5);
+    assert_eq!(reported["analysts"][1]["left"], "0");
 }
 
 #[test]

@@ -21,9 +21,9 @@ Examples:
   What the engine will be asked to do
     deniable explain --verbose \"SELECT COUNT(*) FROM visits\"
 
-Nothing is spent and no data is read: everything told here follows from the query, the catalog and what was charged before.
+Nothing is spent and no data is read: everything reported here follows from the query, the catalog and what was charged before.
 The expected error is the mean distance between the answer and the truth of the data within its bounds. Where it depends on
-how many rows a group has, it is told for --group-size rows. An error in per cent is a part of the largest value that such a
+how many rows a group has, it is reported for --group-size rows. An error in per cent is a part of the largest value that such a
 group can have.
 
 Exit code: 0 done, 2 the question cannot be asked, 3 the ledger is not what it was, so that the question would be refused.";
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
-    // A ledger that cannot be read is no reason not to explain. One that no question is answered from is told as a question would be.
+    // A ledger that cannot be read is no reason not to explain. One that no question is answered from is reported as a question would be.
     let forecast = dataset.forecast(&ask).map_err(unanswered);
     let refused = forecast
         .as_ref()
@@ -76,16 +76,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let ended = |printed: Result<(), CliError>| printed.and(refused.map_or(Ok(()), Err));
     let before = dataset.cut_before(&ask).unwrap_or_default();
     if arguments.json {
-        let mut told = json!(explanation);
-        if let Some(told) = told.as_object_mut() {
-            told.insert("forecast".to_owned(), json!(forecast.as_ref().ok()));
-            told.insert("cut_before".to_owned(), json!(before));
+        let mut reported = json!(explanation);
+        if let Some(reported) = reported.as_object_mut() {
+            reported.insert("forecast".to_owned(), json!(forecast.as_ref().ok()));
+            reported.insert("cut_before".to_owned(), json!(before));
         }
-        if let (Some(found), Some(told)) = (&found, told.as_object_mut()) {
-            told.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
-            told.insert("epsilon".to_owned(), json!(found.epsilon));
+        if let (Some(found), Some(reported)) = (&found, reported.as_object_mut()) {
+            reported.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
+            reported.insert("epsilon".to_owned(), json!(found.epsilon));
         }
-        return ended(terminal::print(&format!("{told}\n")));
+        return ended(terminal::print(&format!("{reported}\n")));
     }
     let mut text = report::text(&explanation, &before, arguments.verbose);
     if let Some(found) = &found {
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &forecast {
         Ok(forecast) => text += &report::forecast(forecast),
         Err(error) if error.code == exit_code::REFUSED => {}
-        Err(error) => eprintln!("what is left cannot be told: {}", error.message),
+        Err(error) => eprintln!("what is left cannot be reported: {}", error.message),
     }
     ended(terminal::print(&text))
 }

@@ -1,4 +1,4 @@
-//! An explanation, told to a person.
+//! An explanation, reported to a person.
 
 use super::{Explanation, Found};
 use crate::dataset::readable;
@@ -38,15 +38,15 @@ pub(super) fn text(explanation: &Explanation, before: &[CutEstimate], verbose: b
             indented(&explanation.after)
         );
     }
-    let mut told = summary::bounds(&explanation.bounds);
+    let mut reported = summary::bounds(&explanation.bounds);
     for cut in before {
-        told += &format!("cut, as an earlier answer says: {}\n", cut.words);
+        reported += &format!("cut, as an earlier answer says: {}\n", cut.words);
     }
     for hint in &explanation.hints {
-        told += &format!("hint: {hint}\n");
+        reported += &format!("hint: {hint}\n");
     }
-    if !told.is_empty() {
-        text += &format!("\n{told}");
+    if !reported.is_empty() {
+        text += &format!("\n{reported}");
     }
     text += &format!("\ncost: {}\n", readable(&explanation.guarantee));
     text
@@ -119,7 +119,7 @@ fn outputs(part: &Part) -> String {
         Column::Left("in"),
         Column::Left("± holds"),
     ]);
-    let told = |number: Option<f64>| {
+    let reported = |number: Option<f64>| {
         number.map_or("depends on the data".to_owned(), |number| {
             significant(number, DIGITS)
         })
@@ -127,8 +127,8 @@ fn outputs(part: &Part) -> String {
     for line in &part.outputs {
         table.row([
             line.name.clone(),
-            told(line.expected_error),
-            told(line.half_width),
+            reported(line.expected_error),
+            reported(line.half_width),
             line.relative.map_or(String::new(), percent),
             line.error_in.to_owned(),
             match (line.half_width, line.interval_of) {

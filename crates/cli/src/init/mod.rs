@@ -19,7 +19,7 @@ Examples:
   deniable init postgres://ann@localhost/clinic    all tables of a database; …/clinic#visits for one
 
 Private data is not looked at: names and types of columns are read, and nothing else, because bounds taken from private data tell
-about it. How a CSV file is written (delimiter, quote, encoding) is told from its first line alone. What only you can know is marked FILL IN, and what was guessed from names CHECK.
+about it. How a CSV file is written (delimiter, quote, encoding) is derived from its first line alone. What only you can know is marked FILL IN, and what was guessed from names CHECK.
 A table name is the name of its file. Nothing is overwritten without --force.";
 
 /// Write the first draft of a catalog for these files
@@ -106,7 +106,7 @@ fn refuse_to_overwrite(path: &Path, force: bool) -> Result<(), CliError> {
 
 /// What is to be done next, with the lines where it is to be done.
 fn next(path: &Path, text: &str) -> String {
-    let mut told = String::new();
+    let mut reported = String::new();
     for (mark, what) in [("FILL IN", "only you can know"), ("CHECK", "guessed from names")] {
         let lines: Vec<(usize, &str)> = text
             .lines()
@@ -119,9 +119,9 @@ fn next(path: &Path, text: &str) -> String {
         if lines.is_empty() {
             continue;
         }
-        told += &format!("{mark} ({what}):\n");
+        reported += &format!("{mark} ({what}):\n");
         for (place, line) in lines {
-            told += &format!(
+            reported += &format!(
                 "  {}:{}: {}\n",
                 path.display(),
                 place + 1,
@@ -135,10 +135,11 @@ fn next(path: &Path, text: &str) -> String {
     } else {
         format!(" --catalog {}", path.display())
     };
-    told + &format!(
-        "then: deniable explain{catalog} \"SELECT COUNT(*) FROM {}\"\n",
-        first_table(text)
-    )
+    reported
+        + &format!(
+            "then: deniable explain{catalog} \"SELECT COUNT(*) FROM {}\"\n",
+            first_table(text)
+        )
 }
 
 /// The first table of a draft.

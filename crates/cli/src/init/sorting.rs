@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 struct Found {
     name: String,
     source: Source,
-    /// How the draft is told where it is.
+    /// How the draft is reported where it is.
     named: String,
     /// The column that names its unit; a table without one stays where it is.
     unit: Option<String>,

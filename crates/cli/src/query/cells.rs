@@ -5,9 +5,9 @@ use sql::{Answer, Cell, CellKind, CellValue};
 
 /// What a NULL looks like.
 const NOTHING: &str = "∅";
-/// Half of an interval's width is shown to so many digits; digits of the value beyond them are noise.
+/// Half of an interval's width is shown to this many digits; digits of the value beyond them are noise.
 const DIGITS: i32 = 2;
-/// Ends whose distances from the value differ from their mean by no more than this part of it are told as one number.
+/// Ends whose distances from the value differ from their mean by no more than this part of it are reported as one number.
 const NEARLY: f64 = 0.05;
 /// Floats from here on are shown with an exponent.
 const PLAIN: f64 = 1e15;
@@ -95,7 +95,7 @@ fn decimals(half: f64, kind: CellKind) -> i32 {
     (DIGITS - 1 - half.log10().floor() as i32).clamp(0, 15)
 }
 
-/// At least `half`, at so many places: the interval that is shown holds the one that was found.
+/// At least `half`, at this many places: the interval that is shown holds the one that was found.
 fn rounded_up(half: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     let rounded = (half * scale).ceil() / scale;

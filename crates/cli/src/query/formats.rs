@@ -51,18 +51,18 @@ pub(super) fn json(answer: &Answer, answered: Option<&Answered>) -> Value {
         .iter()
         .map(|row| {
             let cells = answer.columns.iter().zip(row).map(|(column, cell)| {
-                let mut told = Map::new();
-                told.insert("value".to_owned(), json!(cell.value));
+                let mut reported = Map::new();
+                reported.insert("value".to_owned(), json!(cell.value));
                 if column.has_intervals() {
                     let (low, high) = cell.interval(column.kind);
                     let end = |end: Option<f64>| match (end, column.kind) {
                         (Some(end), CellKind::Int) if end.abs() < 2f64.powi(63) => json!(end as i64),
                         (end, _) => json!(end),
                     };
-                    told.insert("low".to_owned(), end(low));
-                    told.insert("high".to_owned(), end(high));
+                    reported.insert("low".to_owned(), end(low));
+                    reported.insert("high".to_owned(), end(high));
                 }
-                Value::Object(told)
+                Value::Object(reported)
             });
             let names = names.iter().cloned();
             Value::Object(names.zip(cells).collect())

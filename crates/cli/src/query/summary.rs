@@ -62,36 +62,36 @@ fn interval(answer: &Answer) -> String {
         return String::new();
     }
     let percent = (answer.confidence * 1000.0).round() / 10.0;
-    let kind = |told: &ColumnBounds| {
-        let what = match told.interval_of {
+    let kind = |reported: &ColumnBounds| {
+        let what = match reported.interval_of {
             IntervalOf::WholeData => "the truth",
             IntervalOf::AllRows => "the truth of all rows, with values clamped",
             IntervalOf::BoundedData => "the truth of the bounded data",
         };
-        match told.interval_within_times {
+        match reported.interval_within_times {
             Some(times) => format!(
                 "{what}, as long as no {} has more than {times} times what counts",
-                told.unit
+                reported.unit
             ),
             None => what.to_owned(),
         }
     };
     // The most that is promised comes first.
     let mut sorted: Vec<&ColumnBounds> = answer.bounds.iter().collect();
-    sorted.sort_by_key(|told| match told.interval_of {
+    sorted.sort_by_key(|reported| match reported.interval_of {
         IntervalOf::WholeData => 0,
         IntervalOf::AllRows => 1,
         IntervalOf::BoundedData => 2,
     });
-    let mut told: Vec<(Vec<&str>, String)> = Vec::new();
+    let mut reported: Vec<(Vec<&str>, String)> = Vec::new();
     for column in sorted {
         let what = kind(column);
-        match told.iter_mut().find(|(_, other)| *other == what) {
+        match reported.iter_mut().find(|(_, other)| *other == what) {
             Some((columns, _)) => columns.push(&column.column),
-            None => told.push((vec![&column.column], what)),
+            None => reported.push((vec![&column.column], what)),
         }
     }
-    let what = match told.as_slice() {
+    let what = match reported.as_slice() {
         [] => "the truth of the bounded data".to_owned(),
         [(_, what)] => what.clone(),
         several => {
@@ -107,10 +107,10 @@ fn interval(answer: &Answer) -> String {
 /// What bounds the columns, each sentence once.
 pub(crate) fn bounds(all: &[ColumnBounds]) -> String {
     let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
-    for told in all {
-        match sentences.iter_mut().find(|(words, _)| *words == told.words) {
-            Some((_, columns)) => columns.push(&told.column),
-            None => sentences.push((&told.words, vec![&told.column])),
+    for reported in all {
+        match sentences.iter_mut().find(|(words, _)| *words == reported.words) {
+            Some((_, columns)) => columns.push(&reported.column),
+            None => sentences.push((&reported.words, vec![&reported.column])),
         }
     }
     sentences

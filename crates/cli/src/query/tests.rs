@@ -183,8 +183,8 @@ fn csv_is_quoted_and_otherwise_left_as_it_is() {
 #[test]
 fn a_program_gets_everything() {
     let answered = answered(false, Some("0.25"));
-    let told = formats::json(&answered.answer, Some(&answered));
-    let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
+    let reported = formats::json(&answered.answer, Some(&answered));
+    let keys: Vec<&String> = reported.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,
         [
@@ -200,21 +200,21 @@ fn a_program_gets_everything() {
             "notes"
         ]
     );
-    assert_eq!(told["rows"][0]["region"], json!({ "value": "Ashford" }));
+    assert_eq!(reported["rows"][0]["region"], json!({ "value": "Ashford" }));
     assert_eq!(
-        told["rows"][1]["people"],
+        reported["rows"][1]["people"],
         json!({ "value": -3, "low": -9, "high": 3 })
     );
     assert_eq!(
-        told["rows"][2]["average, age"],
+        reported["rows"][2]["average, age"],
         json!({ "value": null, "low": null, "high": null })
     );
     assert_eq!(
-        told["left"],
+        reported["left"],
         json!({ "epsilon": "0.25", "dataset": "9.5", "share": "0.25" })
     );
     assert_eq!(
-        told["columns"][1],
+        reported["columns"][1],
         json!({ "name": "people", "kind": "int", "noisy": true })
     );
 }

@@ -119,7 +119,7 @@ impl MethodArguments {
     }
 }
 
-/// So many answers are named in a sentence.
+/// This many answers are named in a sentence.
 const MOST_NAMED: usize = 12;
 
 /// What an answer counts as that is none of the possible ones, as a sentence. It is said in every run, whatever the answers are.

@@ -12,7 +12,7 @@ use super::sheet::{Row, Sheet};
 use crate::terminal::{CliError, explained, fail, print, print_bytes, write_file_atomically};
 use ::report::significant;
 
-/// The confidence of the accuracy that is told before anything is estimated.
+/// The confidence of the accuracy that is reported before anything is estimated.
 const CONFIDENCE: f64 = 0.95;
 
 const NOTES: &str = "\
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             "it would be published without noise",
         );
     }
-    // Decided by the first line alone. Right of an answer no field can be told from the answer's own text.
+    // Decided by the first line alone. Right of an answer no field can be distinguished from the answer's own text.
     if kept.iter().any(|place| *place > column) {
         return fail(
             "--keep names a column to the right of the answers",
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         numbers.get(answer).copied().unwrap_or(catch_all)
     };
     let answers = Sensitive::new(sheet.rows().map(number).collect::<Vec<u32>>());
-    // The number of rows is public, so it may be told.
+    // The number of rows is public, so it may be reported.
     let count = sheet.rows().count();
     if count == 0 {
         let name = arguments.file.display();

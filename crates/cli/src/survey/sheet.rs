@@ -117,7 +117,7 @@ fn ends_line(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// How long the well-formed row of so many fields is that these bytes begin with, if they do.
+/// How long the well-formed row of this many fields is that these bytes begin with, if they do.
 ///
 /// Of many lines whose quotes nothing closes, each is read by at most as many searches as there are fields, for the reason that `records` gives.
 fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
@@ -194,7 +194,7 @@ impl Row {
         self.fields.get(column).map_or(&[], Vec::as_slice)
     }
 
-    /// The fields left of a column; `None` where they cannot be told from what is in the column.
+    /// The fields left of a column; `None` where they cannot be derived from what is in the column.
     ///
     /// # Privacy
     ///
@@ -280,7 +280,7 @@ mod tests {
             first_fields("a\n5\" pipe\n\"q\"\"\nno\n"),
             ["5\" pipe", "q\"", "no"]
         );
-        // Two broken lines, of which the second closes what the first opened: it cannot be told that they are two.
+        // Two broken lines, of which the second closes what the first opened: it cannot be reported that they are two.
         assert_eq!(first_fields("a\n\"yes\nno\nno\"\n").len(), 1);
         assert_eq!(first_fields("\"a\nyes\nno\n"), ["yes", "no"]);
     }

@@ -12,7 +12,7 @@ use super::method::NoiseArguments;
 use crate::terminal::{CliError, Progress, explained, fail, print, write_file_atomically};
 use ::report::{Column, Figure, Scale, Table, significant};
 
-/// So many respondents are randomized at a time: the progress bar moves, and memory stays small.
+/// This many respondents are randomized at a time: the progress bar moves, and memory stays small.
 const AT_A_TIME: u64 = 1 << 17;
 /// Bars of a histogram in a picture, and in the terminal, at most.
 const BARS_DRAWN: u64 = 60;
@@ -56,7 +56,7 @@ struct Outcome {
     people: u64,
     yes: u64,
     runs: u64,
-    /// How many surveys had so many reports of yes.
+    /// How many surveys had this many reports of yes.
     tally: BTreeMap<u64, u64>,
 }
 
@@ -222,7 +222,7 @@ impl Outcome {
             .x_axis("estimated fraction of yes", Scale::Linear)
             .y_axis("surveys", Scale::Linear)
             .bars("estimates", &bars)
-            // The last is on top: the mean is often too close to the truth to be told from it.
+            // The last is on top: the mean is often too close to the truth to be derived from it.
             .vertical("mean of the estimates", self.mean())
             .vertical("truth", self.truth())
     }

@@ -8,16 +8,16 @@ use std::path::Path;
 /// Writes `bytes` to `path`, whole or not at all: an interruption or a full disk leaves the old file as it was.
 pub(crate) fn write_file_atomically(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let file = Whole::at(path, Readable::AsBefore);
-    told(path, file.write(|file| file.write_all(bytes)))
+    reported(path, file.write(|file| file.write_all(bytes)))
 }
 
 /// Makes a new file that nobody else can read (on Unix), whole or not at all. A file that is there stays: what is secret is not written over.
 pub(crate) fn write_new_secret_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let file = Whole::at(path, Readable::ByOwner).new_only();
-    told(path, file.write(|file| file.write_all(bytes)))
+    reported(path, file.write(|file| file.write_all(bytes)))
 }
 
-fn told(path: &Path, written: io::Result<()>) -> Result<(), CliError> {
+fn reported(path: &Path, written: io::Result<()>) -> Result<(), CliError> {
     written.map_err(|cause| {
         if cause.kind() == ErrorKind::AlreadyExists {
             return CliError::bad_input(format!("`{}` is there already", path.display()))

@@ -158,7 +158,7 @@ pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> ExitCode {
 /// Whether anything was written to standard output.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says it. A check that failed has printed its result before, and a
+/// Says what went wrong. Nobody is left to be reported when the output itself is closed; the exit code still says it. A check that failed has printed its result before, and a
 /// program reads one object: then the words go to standard error.
 pub(crate) fn tell(error: &CliError, as_json: bool) {
     let _ = if as_json && !PRINTED.load(Ordering::SeqCst) {
@@ -168,7 +168,7 @@ pub(crate) fn tell(error: &CliError, as_json: bool) {
     };
 }
 
-/// Whether the command line asks for JSON, told from its words, because an error must be told also when they are not understood.
+/// Whether the command line asks for JSON, derived from its words, because an error must be reported also when they are not understood.
 pub(crate) fn asks_for_json(words: &[String]) -> bool {
     let words: Vec<&str> = words
         .iter()
@@ -216,7 +216,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar of so many steps. `hidden` is for `--json` and `--quiet`.
+    /// A bar of this many steps. `hidden` is for `--json` and `--quiet`.
     pub(crate) fn new(label: impl Into<String>, steps: u64, hidden: bool) -> Self {
         let template = "{msg} {bar:30} {pos}/{len} {elapsed} (about {eta} left)";
         Self::shown(template, label.into(), Some(steps), hidden)

@@ -115,16 +115,16 @@ fn what_is_right_is_not_refuted_and_what_is_wrong_is() {
     let respond = |honest: f64| {
         let mut random = uniform(5);
         folder.score(|coin| {
-            let told = if random() < honest { coin } else { !coin };
-            f64::from(told) + 1e-3 * random()
+            let reported = if random() < honest { coin } else { !coin };
+            f64::from(reported) + 1e-3 * random()
         });
         folder.judge(judge)
     };
     let right = respond(1f64.exp() / (1.0 + 1f64.exp()));
     assert_eq!(right.status.code(), Some(0), "{}", stderr(&right));
-    let told = object(&right);
-    assert_eq!(told["claim"]["verdict"], "consistent");
-    let found = told["epsilon_at_least"].as_f64().expect("a number");
+    let reported = object(&right);
+    assert_eq!(reported["claim"]["verdict"], "consistent");
+    let found = reported["epsilon_at_least"].as_f64().expect("a number");
     assert!(found > 0.3 && found <= 1.0, "{found}");
     // Half of the noise, in the sense of ε = 2; and none.
     for honest in [2f64.exp() / (1.0 + 2f64.exp()), 1.0] {
@@ -159,11 +159,11 @@ fn a_model_of_ours_is_judged_by_its_own_claim() {
     train("--text planted.txt --each-line --out lines.safetensors");
     let output = folder.judge("--model lines.safetensors --text planted.txt --json");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = object(&output);
-    assert_eq!(told["claim"]["verdict"], "consistent");
-    assert_eq!(told["claim"]["epsilon"], "3");
-    assert_eq!(told["claim"]["delta"], "0.000001");
-    assert_eq!(told["canaries"], 100);
+    let reported = object(&output);
+    assert_eq!(reported["claim"]["verdict"], "consistent");
+    assert_eq!(reported["claim"]["epsilon"], "3");
+    assert_eq!(reported["claim"]["delta"], "0.000001");
+    assert_eq!(reported["canaries"], 100);
     // A promise to rows of tokens is no promise to lines.
     train("--text planted.txt --ledger other.ledger --out rows.safetensors");
     assert_refused(&folder.judge("--model rows.safetensors"), "each row of 20 tokens");
@@ -272,19 +272,19 @@ fn bad_questions_are_refused() {
 
 /// The whole, smaller: what was trained with privacy is refuted with a probability of at most 1e-9, what was trained without it is.
 #[test]
-fn two_models_are_told_apart() {
+fn two_models_are_reported_apart() {
     let folder = Folder::new(40);
     let output = folder.run(
         "audit one-run --canaries 400 --epsilon 1 --delta 1e-13 --confidence 0.999999999 --json --plot a.svg --html a.html",
     );
-    let told = object(&output);
-    assert_eq!(output.status.code(), Some(0), "{}: {told}", stderr(&output));
-    let verdict = |place: usize| &told["models"][place]["audit"]["claim"]["verdict"];
+    let reported = object(&output);
+    assert_eq!(output.status.code(), Some(0), "{}: {reported}", stderr(&output));
+    let verdict = |place: usize| &reported["models"][place]["audit"]["claim"]["verdict"];
     assert_eq!(
         (verdict(0), verdict(1)),
         (&"consistent".into(), &"refuted".into())
     );
-    let bound = told["models"][1]["audit"]["epsilon_at_least"]
+    let bound = reported["models"][1]["audit"]["epsilon_at_least"]
         .as_f64()
         .expect("a number");
     assert!(bound > 1.0, "{bound}");

@@ -92,7 +92,7 @@ fn programs_that_answer_late_or_read_late_block_nobody() {
 }
 
 #[test]
-fn programs_that_fail_are_told_from_mechanisms() {
+fn programs_that_fail_are_reported_from_mechanisms() {
     for (script, expected) in [
         (
             "cat; exit 3",

@@ -12,16 +12,16 @@ fn ask(folder: &Folder, analyst: &str, age: u32) -> Output {
 fn nothing_is_made_by_looking() {
     let folder = Folder::new();
     let before = folder.names();
-    let told = folder.stdout(&["budget"]);
+    let reported = folder.stdout(&["budget"]);
     assert!(
-        told.contains("at most ε = 2 for each person, added or removed"),
-        "{told}"
+        reported.contains("at most ε = 2 for each person, added or removed"),
+        "{reported}"
     );
     assert!(
-        told.contains("left: one further release by ann may cost ε = 2"),
-        "{told}"
+        reported.contains("left: one further release by ann may cost ε = 2"),
+        "{reported}"
     );
-    assert!(told.contains("nothing was charged yet"), "{told}");
+    assert!(reported.contains("nothing was charged yet"), "{reported}");
     let share = folder.object(&["budget", "--json", "--analyst", "bob"]);
     assert_eq!(share["left"]["epsilon"], "0.5");
     assert_eq!(folder.names(), before);
@@ -34,7 +34,7 @@ fn who_spent_what() {
     let folder = Folder::new();
     assert!(ask(&folder, "ann", 1).status.success());
     assert!(ask(&folder, "bob", 2).status.success());
-    let told = folder.stdout(&["budget"]);
+    let reported = folder.stdout(&["budget"]);
     for word in [
         "what 2 charges guarantee",
         "sums of what each promised",
@@ -44,7 +44,7 @@ fn who_spent_what() {
         "50.0 %",
         "WHERE age > 2",
     ] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(reported.contains(word), "{word}: {reported}");
     }
     let object = folder.object(&["budget", "--json"]);
     assert_eq!(object["sum"]["epsilon"], "1");
@@ -74,10 +74,10 @@ fn a_whole_ledger_verifies_and_a_changed_one_does_not() {
         verified["head"]["hash"].as_str().expect("text")
     );
     assert!(ask(&folder, "ann", 2).status.success());
-    let told = folder.stdout(&["budget", "verify", "--head", &head]);
+    let reported = folder.stdout(&["budget", "verify", "--head", &head]);
     assert!(
-        told.contains("the ledger is whole") && told.contains("charges  2"),
-        "{told}"
+        reported.contains("the ledger is whole") && reported.contains("charges  2"),
+        "{reported}"
     );
     let other = format!("2 {}", "0".repeat(64));
     let said = folder.refused(&["budget", "verify", "--head", &other], 4);
@@ -109,8 +109,11 @@ fn a_changed_budget_is_adopted_on_purpose() {
         "{}",
         stderr(&refusal)
     );
-    let told = folder.stdout(&["budget"]);
-    assert!(told.contains("warning: the catalog states other rules"), "{told}");
+    let reported = folder.stdout(&["budget"]);
+    assert!(
+        reported.contains("warning: the catalog states other rules"),
+        "{reported}"
+    );
     let adopted = folder.stdout(&["budget", "adopt"]);
     assert!(
         adopted.contains("before: at most ε = 2 ") && adopted.contains("from now on: at most ε = 3 "),

@@ -6,11 +6,14 @@ use serde_json::Value;
 #[test]
 fn data_that_is_as_declared_passes() {
     let folder = Folder::new();
-    let told = folder.stdout(&["check"]);
-    assert!(told.starts_with("NOT PRIVATE: "), "{told}");
-    assert!(told.contains("people: 300 rows of 300 units by id"), "{told}");
-    assert!(told.ends_with("as the catalog says\n"), "{told}");
-    assert_eq!(told, folder.stdout(&["check", "deniable.toml", "People"]));
+    let reported = folder.stdout(&["check"]);
+    assert!(reported.starts_with("NOT PRIVATE: "), "{reported}");
+    assert!(
+        reported.contains("people: 300 rows of 300 units by id"),
+        "{reported}"
+    );
+    assert!(reported.ends_with("as the catalog says\n"), "{reported}");
+    assert_eq!(reported, folder.stdout(&["check", "deniable.toml", "People"]));
     let object = folder.object(&["check", "--json"]);
     assert_eq!(object["as_declared"], true);
     assert_eq!(object["tables"][0]["found"]["rows"], 300);
@@ -21,7 +24,7 @@ fn data_that_is_as_declared_passes() {
 }
 
 #[test]
-fn what_differs_is_told_without_a_value_of_the_data() {
+fn what_differs_is_reported_without_a_value_of_the_data() {
     let folder = Folder::new();
     let mut csv = std::fs::read_to_string(folder.path("people.csv")).expect("there");
     csv += "7,101,Lovelace,x\n,12,Ash,1\n";
@@ -34,7 +37,7 @@ fn what_differs_is_told_without_a_value_of_the_data() {
     );
     let output = folder.run(&["check"]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-    let told = text(&output.stdout);
+    let reported = text(&output.stdout);
     for expected in [
         "unit `id` is NULL in 1 row (0.33 %), which",
         "1 unit (0.33 %) has more than 1 row, which is what `rows_per_unit` promises",
@@ -44,16 +47,16 @@ fn what_differs_is_told_without_a_value_of_the_data() {
         "column `city`: 1 of 3 listed values never occurs: Cove",
         "column `city`: 1 value (0.33 %) is not listed: grouped by it, its row is in no group; a WHERE sees it as it is",
     ] {
-        assert!(told.contains(expected), "{expected}\n{told}");
+        assert!(reported.contains(expected), "{expected}\n{reported}");
     }
-    assert!(!told.contains("Lovelace"), "{told}");
+    assert!(!reported.contains("Lovelace"), "{reported}");
     let output = folder.run(&["check", "--json"]);
     assert_eq!(output.status.code(), Some(4));
     let object: Value = serde_json::from_slice(&output.stdout).expect("an object");
     assert_eq!(object["as_declared"], false);
     assert_eq!(object["tables"][0]["findings"].as_array().map(Vec::len), Some(7));
     assert!(!text(&output.stdout).contains("Lovelace"));
-    // A table that cannot be read as declared is told too.
+    // A table that cannot be read as declared is reported too.
     folder.write("deniable.toml", &catalog.replace("weight =", "mass ="));
     let output = folder.run(&["check"]);
     assert_eq!(output.status.code(), Some(4));
@@ -72,11 +75,11 @@ fn values_of_the_other_group_are_as_declared() {
         "deniable.toml",
         &catalog.replace("old\\\"\"] }", "old\\\"\"], other = \"elsewhere\" }"),
     );
-    let told = folder.stdout(&["check"]);
+    let reported = folder.stdout(&["check"]);
     // Nobody lives elsewhere yet.
     assert!(
-        told.ends_with("as the catalog says\n") && !told.contains("note: "),
-        "{told}"
+        reported.ends_with("as the catalog says\n") && !reported.contains("note: "),
+        "{reported}"
     );
     let csv = std::fs::read_to_string(folder.path("people.csv")).expect("there");
     for (more, expected) in [
@@ -94,12 +97,15 @@ fn values_of_the_other_group_are_as_declared() {
         ),
     ] {
         folder.write("people.csv", &format!("{csv}{more}"));
-        let told = folder.stdout(&["check"]);
+        let reported = folder.stdout(&["check"]);
         assert!(
-            told.contains(&format!("note: column `city`: {expected} `elsewhere`")),
-            "{told}"
+            reported.contains(&format!("note: column `city`: {expected} `elsewhere`")),
+            "{reported}"
         );
-        assert!(!told.contains("Secret") && !told.contains("Hidden"), "{told}");
+        assert!(
+            !reported.contains("Secret") && !reported.contains("Hidden"),
+            "{reported}"
+        );
     }
     let object = folder.object(&["check", "--json"]);
     assert_eq!(object["as_declared"], true);

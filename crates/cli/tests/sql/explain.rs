@@ -3,10 +3,10 @@
 use super::Folder;
 
 #[test]
-fn it_is_told_before_it_is_spent() {
+fn it_is_reported_before_it_is_spent() {
     let folder = Folder::new();
     let before = folder.names();
-    let told = folder.stdout(&[
+    let reported = folder.stdout(&[
         "explain",
         "SELECT city, COUNT(*), SUM(age) FROM people GROUP BY city",
     ]);
@@ -19,9 +19,9 @@ fn it_is_told_before_it_is_spent() {
         "in a group of 1000 rows",
         "cost: ε = 0.5 ",
     ] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(reported.contains(word), "{word}: {reported}");
     }
-    assert!(!told.contains("TableScan"), "{told}");
+    assert!(!reported.contains("TableScan"), "{reported}");
     let verbose = folder.stdout(&["explain", "--verbose", "SELECT COUNT(*) FROM people"]);
     assert!(
         verbose.contains("what the engine is asked:") && verbose.contains("TableScan"),
@@ -34,8 +34,8 @@ fn it_is_told_before_it_is_spent() {
 fn no_data_is_read() {
     let folder = Folder::new();
     std::fs::remove_file(folder.path("people.csv")).expect("removed");
-    let told = folder.object(&["explain", "--json", "SELECT SUM(age) FROM people"]);
-    let line = &told["parts"][0]["statistics"][0];
+    let reported = folder.object(&["explain", "--json", "SELECT SUM(age) FROM people"]);
+    let line = &reported["parts"][0]["statistics"][0];
     assert_eq!(
         (line["l1"].as_f64(), line["noise"].as_str()),
         (Some(100.0), Some("Laplace"))
@@ -43,24 +43,28 @@ fn no_data_is_read() {
     // √2·Δ/ε.
     let deviation = line["deviation"].as_f64().expect("a number");
     assert!((deviation - 2f64.sqrt() * 200.0).abs() < 0.01, "{deviation}");
-    assert_eq!(told["group_size"], 1000);
+    assert_eq!(reported["group_size"], 1000);
 }
 
 #[test]
 fn the_price_of_an_error_is_found() {
     let folder = Folder::new();
     // The expected error of a count at ε is about 1/ε, a little less on whole numbers.
-    let told = folder.object(&[
+    let reported = folder.object(&[
         "explain",
         "--json",
         "--error",
         "10",
         "SELECT COUNT(*) FROM people",
     ]);
-    let epsilon: f64 = told["epsilon"].as_str().expect("text").parse().expect("a number");
+    let epsilon: f64 = reported["epsilon"]
+        .as_str()
+        .expect("text")
+        .parse()
+        .expect("a number");
     assert!((epsilon - 0.1).abs() < 0.001, "{epsilon}");
-    assert_eq!(told["wanted_error"], "10");
-    let expected = told["parts"][0]["outputs"][0]["expected_error"]
+    assert_eq!(reported["wanted_error"], "10");
+    let expected = reported["parts"][0]["outputs"][0]["expected_error"]
         .as_f64()
         .expect("a number");
     assert!(expected <= 10.0 && expected > 9.9, "{expected}");

@@ -30,7 +30,7 @@ fn a_ledger_that_was_written_to_answers_nothing() {
         );
     }
     folder.refused(&["budget", "verify"], 4);
-    // Whoever only looks is told as well.
+    // Whoever only looks is reported as well.
     let said = folder.refused(&["budget"], 4);
     assert!(said.contains("entry 2 of the ledger is wrong"), "{said}");
 }
@@ -104,8 +104,11 @@ fn new_data_is_declared() {
         (&first["repeated"], &second["repeated"]),
         (&false.into(), &true.into())
     );
-    let told = folder.stdout(&["data", "release"]);
-    assert!(told.contains("the version of the data is 2 (it was 1)"), "{told}");
+    let reported = folder.stdout(&["data", "release"]);
+    assert!(
+        reported.contains("the version of the data is 2 (it was 1)"),
+        "{reported}"
+    );
     let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("a catalog");
     assert_eq!(catalog, format!("{}\n[data]\nversion = \"2\"\n", super::CATALOG));
     assert_eq!(folder.object(&["query", "--json", COUNT])["repeated"], false);
@@ -116,7 +119,7 @@ fn new_data_is_declared() {
         said.contains("1 of 1 tables changed without a new version"),
         "{said}"
     );
-    // Nobody who asks is told.
+    // Nobody who asks is reported.
     let output = folder.run(&["query", COUNT]);
     assert!(
         output.status.success() && stderr(&output).starts_with("free: "),
@@ -187,32 +190,32 @@ fn errors_are_objects_where_json_was_asked_for() {
 }
 
 #[test]
-fn how_far_the_budget_goes_is_told_beforehand() {
+fn how_far_the_budget_goes_is_reported_beforehand() {
     let folder = Folder::new();
-    let told = folder.stdout(&["explain", COUNT]);
+    let reported = folder.stdout(&["explain", COUNT]);
     assert!(
-        told.contains("left: ε = 2 for one further release; 4 questions like this one fit"),
-        "{told}"
+        reported.contains("left: ε = 2 for one further release; 4 questions like this one fit"),
+        "{reported}"
     );
-    let told = folder.object(&["explain", "--json", "--epsilon", "0.001", COUNT]);
+    let reported = folder.object(&["explain", "--json", "--epsilon", "0.001", COUNT]);
     assert_eq!(
-        (&told["forecast"]["more"], &told["forecast"]["at_least"]),
+        (&reported["forecast"]["more"], &reported["forecast"]["at_least"]),
         (&1000.into(), &true.into())
     );
     folder.stdout(&["query", "--analyst", "bob", COUNT]);
-    let told = folder.stdout(&["explain", "--analyst", "bob", COUNT]);
-    assert!(told.contains("so it is free"), "{told}");
-    let told = folder.stdout(&["explain", "--analyst", "bob", "SELECT AVG(age) FROM people"]);
-    assert!(told.contains("this question does not fit"), "{told}");
-    let told = folder.stdout(&["explain", "--epsilon", "0.3", COUNT]);
+    let reported = folder.stdout(&["explain", "--analyst", "bob", COUNT]);
+    assert!(reported.contains("so it is free"), "{reported}");
+    let reported = folder.stdout(&["explain", "--analyst", "bob", "SELECT AVG(age) FROM people"]);
+    assert!(reported.contains("this question does not fit"), "{reported}");
+    let reported = folder.stdout(&["explain", "--epsilon", "0.3", COUNT]);
     assert!(
-        told.contains(
+        reported.contains(
             "hint: the same was answered before for ε = 0.5 (charge 2); with --epsilon 0.5 it is free"
         ),
-        "{told}"
+        "{reported}"
     );
-    let told = folder.stdout(&["explain", "--epsilon", "1.7", "SELECT AVG(age) FROM people"]);
-    assert!(told.contains("with --epsilon 1.5 it would"), "{told}");
+    let reported = folder.stdout(&["explain", "--epsilon", "1.7", "SELECT AVG(age) FROM people"]);
+    assert!(reported.contains("with --epsilon 1.5 it would"), "{reported}");
 }
 
 /// Enough rows that a question takes a while.
@@ -280,7 +283,7 @@ fn a_question_that_was_killed_after_the_charge_is_finished_under_it() {
 }
 
 #[test]
-fn who_presses_control_c_after_the_charge_is_told_so() {
+fn who_presses_control_c_after_the_charge_is_reported_so() {
     let folder = slow();
     let child = charged(&folder, &["query", SLOW]);
     let kill = std::process::Command::new("kill")

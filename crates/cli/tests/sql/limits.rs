@@ -56,16 +56,16 @@ fn limits_are_written_and_used() {
         !folder.names().iter().any(|name| name.contains("ledger")),
         "nothing was spent"
     );
-    let told = folder.object(&["limits", "visits", "--epsilon", "10", "--json"]);
-    let rows = told["limits"]["rows"].as_u64().expect("a number");
+    let reported = folder.object(&["limits", "visits", "--epsilon", "10", "--json"]);
+    let rows = reported["limits"]["rows"].as_u64().expect("a number");
     // Nobody has more than 12.
-    assert!((8..=20).contains(&rows), "{told}");
-    let price: f64 = told["cost"]["epsilon"]
+    assert!((8..=20).contains(&rows), "{reported}");
+    let price: f64 = reported["cost"]["epsilon"]
         .as_str()
         .expect("text")
         .parse()
         .expect("a number");
-    assert!(price <= 10.0 && price > 9.5, "{told}");
+    assert!(price <= 10.0 && price > 9.5, "{reported}");
     let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("written");
     assert!(
         catalog.contains("name = \"clinic\"  # ours") && catalog.contains(&format!("rows = {rows}")),
@@ -158,17 +158,17 @@ fn looking_again_is_free() {
         .map(|left| left["column"].as_str().expect("a name"))
         .collect();
     assert_eq!(left_out, ["change", "note"]);
-    let told = folder.stdout(&arguments[..4]);
+    let reported = folder.stdout(&arguments[..4]);
     assert!(
-        told.contains("no limit of change: its `bounds` reach below 0"),
-        "{told}"
+        reported.contains("no limit of change: its `bounds` reach below 0"),
+        "{reported}"
     );
-    let rows = told
+    let rows = reported
         .lines()
         .find(|line| line.starts_with("rows "))
         .expect("a line");
     let limit = rows.split_whitespace().nth(1).expect("a number");
-    assert!(limit.parse::<u64>().is_ok(), "{told}");
+    assert!(limit.parse::<u64>().is_ok(), "{reported}");
     let budget = folder.stdout(&["budget"]);
     assert!(
         budget.contains("limits of visits") && !budget.contains("SELECT"),
@@ -180,16 +180,16 @@ fn looking_again_is_free() {
 fn what_was_cut_is_said_and_predicted() {
     let folder = clinic();
     let question = "SELECT COUNT(*) AS n FROM visits";
-    let told = folder.object(&["query", "--json", "--epsilon", "20", question]);
-    assert_eq!(told["bounds"][0]["rows_per_unit"], 1);
-    assert_eq!(told["bounds"][0]["interval_of"], "whole_data");
+    let reported = folder.object(&["query", "--json", "--epsilon", "20", question]);
+    assert_eq!(reported["bounds"][0]["rows_per_unit"], 1);
+    assert_eq!(reported["bounds"][0]["interval_of"], "whole_data");
     // 3,900 visits, of which 600 count.
-    let value = &told["rows"][0]["n"];
+    let value = &reported["rows"][0]["n"];
     let number = |end: &str| value[end].as_f64().expect("a number");
     assert!((number("value") - 3900.0).abs() < 300.0, "{value}");
     // The noise on what they have is of scale 78, so that a part of 0.85 is off by 0.3 with probability below 1e-6.
-    let part = told["cut"][0]["cut"]["estimate"].as_f64().expect("a number");
-    assert!((part - 0.85).abs() < 0.3, "{told}");
+    let part = reported["cut"][0]["cut"]["estimate"].as_f64().expect("a number");
+    assert!((part - 0.85).abs() < 0.3, "{reported}");
     let said = folder.run(&["query", "--epsilon", "20", question]);
     let said = super::stderr(&said);
     assert!(said.contains("\ncut: about "), "{said}");
@@ -199,15 +199,15 @@ fn what_was_cut_is_said_and_predicted() {
         "{predicted}"
     );
     // What interval is predicted, and which one the answer tells where it notices the cut.
-    let told = folder.object(&["explain", "--json", question]);
-    let output = &told["parts"][0]["outputs"][0];
+    let reported = folder.object(&["explain", "--json", question]);
+    let output = &reported["parts"][0]["outputs"][0];
     assert_eq!(output["interval_of"], "bounded_data", "{output}");
     let half = |name: &str| output[name].as_f64().expect("a number");
     assert!(half("half_width_if_cut") > half("half_width"), "{output}");
-    let told = folder.stdout(&["explain", question]);
+    let reported = folder.stdout(&["explain", question]);
     assert!(
-        told.contains("the truth of the bounded data") && told.contains("include what was cut"),
-        "{told}"
+        reported.contains("the truth of the bounded data") && reported.contains("include what was cut"),
+        "{reported}"
     );
     let without = folder.object(&[
         "query",

@@ -30,7 +30,7 @@ fn what_is_no_answer_counts_as_the_last_and_every_run_says_so() {
     let reports = folder.path().join("reports.csv");
     // At ε = 40 a report differs from its answer with probability below 1e-16.
     let common = ["--column", "a", "--epsilon", "40"];
-    let told = "Answers other than yes, no, spelled exactly so, count as `no`.\n";
+    let reported = "Answers other than yes, no, spelled exactly so, count as `no`.\n";
     for (answers, expected) in [
         ("a\nYes\n\n y e s\nnein\n", "a\nno\nno\nno\nno\n"),
         ("a\n yes \nno\n\tyes\n", "a\nyes\nno\nyes\n"),
@@ -44,13 +44,13 @@ fn what_is_no_answer_counts_as_the_last_and_every_run_says_so() {
             .concat(),
         );
         assert!(
-            String::from_utf8_lossy(&output.stdout).contains(told),
+            String::from_utf8_lossy(&output.stdout).contains(reported),
             "{output:?}"
         );
         assert_eq!(std::fs::read_to_string(&reports).expect("written"), expected);
         let output = deniable(&[&["estimate", text(&reports)], &common[..]].concat());
         assert!(
-            String::from_utf8_lossy(&output.stdout).contains(told),
+            String::from_utf8_lossy(&output.stdout).contains(reported),
             "{output:?}"
         );
     }

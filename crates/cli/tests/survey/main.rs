@@ -33,9 +33,9 @@ fn refused(arguments: &[&str]) -> String {
     let output = deniable(arguments);
     // Where JSON was asked for, the error is an object on standard output.
     if arguments.contains(&"--json") {
-        let told: Value = serde_json::from_slice(&output.stdout).expect("an object");
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-        let part = |name: &str| told["error"][name].as_str().expect("text").to_owned();
+        let reported: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {reported}");
+        let part = |name: &str| reported["error"][name].as_str().expect("text").to_owned();
         return format!("error: {}\nhint: {}", part("message"), part("hint"));
     }
     let message = String::from_utf8(output.stderr).expect("text");

@@ -20,7 +20,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// Groups of 1 to so many.
+/// Groups of 1 to this many.
 const LARGEST_GROUP: u32 = 5;
 
 /// A query that one person moves by 1 is moved by k by a group of k, so two distributions k apart must keep the group's promise.

@@ -26,7 +26,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// Values from 0 to 1000: so many zeros, so many in the middle, and the rest at the upper end.
+/// Values from 0 to 1000: this many zeros, this many in the middle, and the rest at the upper end.
 fn data(zeros: usize, middles: usize, rows: usize) -> Vec<i64> {
     (0..rows)
         .map(|row| {

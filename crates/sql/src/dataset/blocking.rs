@@ -12,8 +12,8 @@ use crate::finish::post;
 use crate::finish::release::{Released, release};
 use crate::finish::saved::Saved;
 use crate::price::bounds::bounds;
-use crate::price::question::{Ask, Question};
-use crate::run::engine::{ask as plan_of, form, measure};
+use crate::price::question::{QueryRequest, Question};
+use crate::run::engine::{bounded_plans, form, measure};
 use crate::run::engines::Engines;
 use crate::run::publics::Publics;
 use crate::understand::planner::Planner;
@@ -196,7 +196,7 @@ impl Dataset {
         Ok(Store::open(&self.place(), &self.rules()?)?)
     }
 
-    pub(crate) fn understand(&self, ask: &Ask) -> Result<Question, Error> {
+    pub(crate) fn understand(&self, ask: &QueryRequest) -> Result<Question, Error> {
         let planner = match self.shared.planner.get() {
             Some(planner) => planner,
             None => {
@@ -280,13 +280,13 @@ impl Dataset {
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.
-    pub fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
+    pub fn explain(&self, ask: &QueryRequest, group_size: u64) -> Result<Explanation, Error> {
         let question = self.understand(ask)?;
         explain(&question, &self.shared.catalog, group_size)
     }
 
     /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
-    pub fn cut_before(&self, ask: &Ask) -> Result<Vec<CutEstimate>, Error> {
+    pub fn cut_before(&self, ask: &QueryRequest) -> Result<Vec<CutEstimate>, Error> {
         let question = self.understand(ask)?;
         let about: Vec<String> = (0..question.visible).map(|place| question.about(place)).collect();
         let Some(mut store) = Store::open_existing(&self.place())? else {
@@ -312,12 +312,12 @@ impl Dataset {
     }
 
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
-    pub fn query(&self, ask: &Ask) -> Result<Answered, Error> {
+    pub fn query(&self, ask: &QueryRequest) -> Result<Answered, Error> {
         self.query_watched(ask, &mut |_| ())
     }
 
     /// The same, telling how far it has come. A stored answer goes through no stage but the first.
-    pub fn query_watched(&self, ask: &Ask, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
+    pub fn query_watched(&self, ask: &QueryRequest, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
         watch(Stage::Understood);
@@ -325,14 +325,14 @@ impl Dataset {
     }
 
     /// The same with a ledger that is open already.
-    pub fn query_with(&self, ask: &Ask, store: &mut Store) -> Result<Answered, Error> {
+    pub fn query_with(&self, ask: &QueryRequest, store: &mut Store) -> Result<Answered, Error> {
         let question = self.understand(ask)?;
         self.answered(ask, &question, store, &mut |_| ())
     }
 
     fn answered(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         question: &Question,
         store: &mut Store,
         watch: &mut dyn FnMut(Stage),
@@ -392,7 +392,7 @@ impl Dataset {
         self.reported(answer, origin, ask, store)
     }
 
-    fn save(&self, saved: &Saved, digest: &str, ask: &Ask, store: &mut Store) -> Result<(), Error> {
+    fn save(&self, saved: &Saved, digest: &str, ask: &QueryRequest, store: &mut Store) -> Result<(), Error> {
         let text = serde_json::to_string(saved).expect("an answer is plain data");
         Ok(store.record_answer(saved.cost.charge, digest, &ask.analyst, &text)?)
     }
@@ -401,7 +401,7 @@ impl Dataset {
         &self,
         answer: Answer,
         origin: Origin,
-        ask: &Ask,
+        ask: &QueryRequest,
         store: &mut Store,
     ) -> Result<Answered, Error> {
         Ok(Answered {
@@ -464,7 +464,7 @@ impl Dataset {
                 .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
         let mut prepared = Vec::new();
         for aggregation in &question.split.aggregations {
-            let asked = plan_of(aggregation, form(&aggregation.rows), &secret()?)?;
+            let asked = bounded_plans(aggregation, form(&aggregation.rows), &secret()?)?;
             prepared.push(
                 self.runtime
                     .block_on(asked.prepare(&publics, engines, &self.shared.catalog))?,

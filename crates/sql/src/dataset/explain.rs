@@ -5,7 +5,7 @@ use crate::finish::estimate::{CONFIDENCE, half_width};
 use crate::price::Price;
 use crate::price::bounds::{ColumnBounds, IntervalOf, bounds};
 use crate::price::question::Question;
-use crate::run::engine::{ask, form};
+use crate::run::engine::{bounded_plans, form};
 use crate::understand::aggregation::{Aggregation, Measure, Output, Selection};
 use crate::understand::mistakes::readable;
 use crate::{Error, Kind};
@@ -225,7 +225,7 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         })
         .collect();
     // The plan does not depend on the key; any key shows it.
-    let asked = ask(
+    let asked = bounded_plans(
         aggregation,
         form,
         &Secret::new("0").map_err(crate::understand::mistakes::unplannable)?,

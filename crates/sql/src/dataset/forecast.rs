@@ -2,7 +2,7 @@
 
 use crate::dataset::blocking::Dataset;
 use crate::error::{Error, OverBudget};
-use crate::price::question::{Ask, Question};
+use crate::price::question::{QueryRequest, Question};
 use accounting::{Epsilon, Promise};
 use ledger::Store;
 use serde::Serialize;
@@ -49,7 +49,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When the question is refused, or the ledger cannot be used.
-    pub fn forecast(&self, ask: &Ask) -> Result<Forecast, Error> {
+    pub fn forecast(&self, ask: &QueryRequest) -> Result<Forecast, Error> {
         let question = self.understand(ask)?;
         let charge = question.charge(self.catalog())?;
         let cost = cost_of(charge.guarantee.promise());
@@ -87,7 +87,7 @@ impl Dataset {
     /// Earlier answers to the same question for another ε: derived from the ledger alone, so it is public.
     fn answered_for(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         question: &Question,
         store: &mut Store,
     ) -> Result<Vec<AnsweredFor>, Error> {
@@ -142,7 +142,7 @@ impl Dataset {
     /// The refusal in people's words.
     pub(crate) fn over_budget(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         question: &Question,
         store: &mut Store,
         refusal: accounting::Error,
@@ -185,7 +185,7 @@ impl Dataset {
     }
 
     /// The largest ε of two digits with which the question fits.
-    fn fitting(&self, ask: &Ask, question: &Question, store: &mut Store) -> Option<Epsilon> {
+    fn fitting(&self, ask: &QueryRequest, question: &Question, store: &mut Store) -> Option<Epsilon> {
         largest_fitting(|epsilon| {
             let cheaper = question.for_epsilon(ask, epsilon, self.catalog());
             cheaper.is_ok_and(|charge| store.fits(&ask.analyst, &charge.event).unwrap_or(false))

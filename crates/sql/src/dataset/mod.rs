@@ -19,7 +19,7 @@ pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use wanted_error::WantedError;
 
-use crate::price::question::Ask;
+use crate::price::question::QueryRequest;
 use crate::{Error, sources};
 use ledger::Store;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use tokio::runtime::Handle;
 /// the same again finds it.
 ///
 /// ```
-/// use sql::{Ask, Catalog, Dataset};
+/// use sql::{QueryRequest, Catalog, Dataset};
 ///
 /// # const CATALOG: &str = r#"
 /// # name = "shop"
@@ -58,7 +58,7 @@ use tokio::runtime::Handle;
 /// # std::fs::write(folder.path().join("orders.csv"), "customer,paid\n1,20\n2,30\n")?;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// let dataset = Dataset::new(Catalog::parse(CATALOG, folder.path())?);
-/// let (count, sum) = (Ask::new("SELECT COUNT(*) FROM orders", "ann"), Ask::new("SELECT SUM(paid) FROM orders", "bob"));
+/// let (count, sum) = (QueryRequest::new("SELECT COUNT(*) FROM orders", "ann"), QueryRequest::new("SELECT SUM(paid) FROM orders", "bob"));
 /// let (count, sum) = tokio::join!(dataset.query(&count), dataset.query(&sum));
 /// assert!(!count?.repeated && !sum?.repeated);
 /// # Ok::<(), sql::Error>(())
@@ -101,7 +101,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When the query is refused.
-    pub async fn explain(&self, ask: &Ask, group_size: u64) -> Result<Explanation, Error> {
+    pub async fn explain(&self, ask: &QueryRequest, group_size: u64) -> Result<Explanation, Error> {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.explain(&ask, group_size))
             .await
@@ -111,7 +111,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When the query is refused, or the ledger cannot be read.
-    pub async fn forecast(&self, ask: &Ask) -> Result<Forecast, Error> {
+    pub async fn forecast(&self, ask: &QueryRequest) -> Result<Forecast, Error> {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.forecast(&ask)).await
     }
@@ -120,7 +120,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When the query is refused, or the ledger cannot be read.
-    pub async fn cut_before(&self, ask: &Ask) -> Result<Vec<CutEstimate>, Error> {
+    pub async fn cut_before(&self, ask: &QueryRequest) -> Result<Vec<CutEstimate>, Error> {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.cut_before(&ask)).await
     }
@@ -129,7 +129,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When the query is refused, its price does not fit, or something fails after the charge.
-    pub async fn query(&self, ask: &Ask) -> Result<Answered, Error> {
+    pub async fn query(&self, ask: &QueryRequest) -> Result<Answered, Error> {
         self.query_watched(ask, |_| ()).await
     }
 
@@ -139,7 +139,7 @@ impl Dataset {
     /// As [`Dataset::query`].
     pub async fn query_watched(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         mut watch: impl FnMut(Stage) + Send + 'static,
     ) -> Result<Answered, Error> {
         let ask = ask.clone();

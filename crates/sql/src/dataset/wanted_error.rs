@@ -2,7 +2,7 @@
 
 use crate::dataset::blocking::Dataset;
 use crate::dataset::explain::Explanation;
-use crate::price::question::Ask;
+use crate::price::question::QueryRequest;
 use crate::{Error, dataset};
 use accounting::Epsilon;
 use std::fmt;
@@ -57,9 +57,14 @@ impl Dataset {
     ///
     /// # Errors
     /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
-    pub fn epsilon_for(&self, ask: &Ask, wanted: WantedError, group_size: u64) -> Result<Epsilon, Error> {
+    pub fn epsilon_for(
+        &self,
+        ask: &QueryRequest,
+        wanted: WantedError,
+        group_size: u64,
+    ) -> Result<Epsilon, Error> {
         cheapest(wanted, |epsilon| {
-            let ask = Ask {
+            let ask = QueryRequest {
                 epsilon: Some(epsilon.clone()),
                 ..ask.clone()
             };
@@ -75,7 +80,7 @@ impl dataset::Dataset {
     /// When the query is refused, states its own price, has an error that depends on the data, or no ε is enough.
     pub async fn epsilon_for(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         wanted: WantedError,
         group_size: u64,
     ) -> Result<Epsilon, Error> {

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// What is asked, by whom, and for how much.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct QueryRequest {
     /// The SQL.
     pub sql: String,
     /// Who asks.
@@ -34,7 +34,7 @@ pub struct Ask {
     pub purpose: Option<String>,
 }
 
-impl Ask {
+impl QueryRequest {
     /// A question with nothing but its SQL, asked by `analyst`.
     pub fn new(sql: impl Into<String>, analyst: impl Into<String>) -> Self {
         Self {
@@ -75,7 +75,7 @@ pub(crate) struct Question {
 
 impl Question {
     /// Understands and prices. Reads no data, and depends on none.
-    pub(crate) async fn new(ask: &Ask, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
+    pub(crate) async fn new(ask: &QueryRequest, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
         let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
         let mut split = frontier::split(&plan, &selects, catalog)?;
         let visible = split.aggregations.len();
@@ -109,11 +109,11 @@ impl Question {
     /// What it would cost for another ε. Where every SELECT states its own, none takes more than this.
     pub(crate) fn for_epsilon(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         epsilon: &Epsilon,
         catalog: &Catalog,
     ) -> Result<Charge, Error> {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(epsilon.clone()),
             ..ask.clone()
         };
@@ -234,11 +234,11 @@ impl Question {
     /// What it would be for another ε, where no SELECT of it states its own.
     pub(crate) fn digest_for(
         &self,
-        ask: &Ask,
+        ask: &QueryRequest,
         epsilon: &Epsilon,
         catalog: &Catalog,
     ) -> Result<String, Error> {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(epsilon.clone()),
             ..ask.clone()
         };
@@ -313,7 +313,7 @@ fn prices(
     all: &[Aggregation],
     visible: usize,
     cuts: &[Cut],
-    ask: &Ask,
+    ask: &QueryRequest,
     most: Option<&Epsilon>,
     catalog: &Catalog,
 ) -> Result<(Vec<Price>, Delta), Error> {

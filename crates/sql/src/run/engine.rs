@@ -46,7 +46,7 @@ pub(crate) fn form(rows: &Rows) -> Form {
 }
 
 /// The engine's plans for an aggregation, over scans that are not bound to data yet.
-pub(crate) struct Asked {
+pub(crate) struct BoundedPlans {
     /// Groups and numbers, and which statistic each `partial…` is.
     totals: (LogicalPlan, Vec<usize>),
     /// The same for rows in any order, where the catalog promises that they are sorted by unit.
@@ -56,7 +56,7 @@ pub(crate) struct Asked {
     keys: usize,
 }
 
-impl Asked {
+impl BoundedPlans {
     /// The plans, for people.
     pub(crate) fn plans(&self) -> impl Iterator<Item = &LogicalPlan> {
         std::iter::once(&self.totals.0).chain(self.single.iter().map(|(plan, _)| plan))
@@ -64,7 +64,11 @@ impl Asked {
 }
 
 /// Plans an aggregation.
-pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Result<Asked, Error> {
+pub(crate) fn bounded_plans(
+    aggregation: &Aggregation,
+    form: Form,
+    secret: &Secret,
+) -> Result<BoundedPlans, Error> {
     let rows = &aggregation.rows;
     let native = form != Form::Relational;
     let keys = aggregation.keys.len();
@@ -175,7 +179,7 @@ pub(crate) fn ask(aggregation: &Aggregation, form: Form, secret: &Secret) -> Res
         };
         single.push((plan.map_err(unplannable)?, place));
     }
-    Ok(Asked {
+    Ok(BoundedPlans {
         totals,
         unsorted,
         single,
@@ -225,7 +229,7 @@ impl Prepared {
     }
 }
 
-impl Asked {
+impl BoundedPlans {
     /// Binds the plans to data and has the engine plan their execution. Reads schemas, and no rows of private tables.
     ///
     /// # Errors

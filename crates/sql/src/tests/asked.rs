@@ -3,7 +3,7 @@
 use super::movement::question;
 use crate::dataset::blocking::Dataset;
 use crate::understand::aggregation::Selection;
-use crate::{Answer, Ask, Catalog, Cell, CellValue, Error};
+use crate::{Answer, Catalog, Cell, CellValue, Error, QueryRequest};
 use std::path::Path;
 
 const CATALOG: &str = r#"
@@ -62,9 +62,9 @@ fn ask(sql: &str) -> Result<Answer, Error> {
 fn ask_of(catalog: &str, sql: &str) -> Result<Answer, Error> {
     let directory = tempfile::tempdir().unwrap();
     let dataset = Dataset::new(written(catalog, directory.path())).unwrap();
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1e8").unwrap()),
-        ..Ask::new(sql, "tester")
+        ..QueryRequest::new(sql, "tester")
     };
     Ok(dataset.query(&ask)?.answer)
 }
@@ -363,9 +363,9 @@ fn null_is_no_other_value() {
     writer.close().unwrap();
     let text = "name = \"t\"\n[unit]\nwhose = \"row\"\n[budget]\nepsilon = 1e9\nledger = \"ledger\"\n[tables.t]\nsource = \"t.parquet\"\neach_row = true\n[tables.t.columns]\ncolour = { kind = \"text\", values = [\"red\"], other = \"other\" }\n";
     let dataset = Dataset::new(Catalog::parse(text, directory.path()).unwrap()).unwrap();
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1e6").unwrap()),
-        ..Ask::new("SELECT colour, COUNT(*) FROM t GROUP BY colour", "tester")
+        ..QueryRequest::new("SELECT colour, COUNT(*) FROM t GROUP BY colour", "tester")
     };
     let answer = dataset.query(&ask).unwrap().answer;
     let rows: Vec<(CellValue, CellValue)> = answer
@@ -511,9 +511,9 @@ fn intervals_of_pairs_hold_the_truth() {
         let sql = format!(
             "SELECT k, CORR(y, x), COVAR_SAMP(y, x), REGR_SLOPE(y, x), REGR_INTERCEPT(y, x), REGR_SXX(y, x), REGR_AVGY(y, x), COUNT(*) + {round} FROM p GROUP BY k"
         );
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(accounting::Epsilon::parse("30").unwrap()),
-            ..Ask::new(&sql, "tester")
+            ..QueryRequest::new(&sql, "tester")
         };
         for row in dataset.query(&ask).unwrap().answer.rows {
             let truth = truths[row[0].value.as_i64().unwrap() as usize];

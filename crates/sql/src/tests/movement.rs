@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::price::question::{Ask, Question};
-use crate::run::engine::{Measured, ask, form, measure};
+use crate::price::question::{QueryRequest, Question};
+use crate::run::engine::{Measured, bounded_plans, form, measure};
 use crate::run::engines::Engines;
 use crate::run::publics::Publics;
 use crate::understand::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
@@ -34,9 +34,9 @@ pub(super) fn runtime() -> tokio::runtime::Runtime {
 
 /// A question about a catalog's text.
 pub(super) fn question(sql: &str, catalog: &Catalog) -> Result<Question, Error> {
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
-        ..Ask::new(sql, "tester")
+        ..QueryRequest::new(sql, "tester")
     };
     let planner = Planner::new(catalog)?;
     runtime().block_on(Question::new(&ask, catalog, &planner))
@@ -68,7 +68,7 @@ fn exact(
             _ if relational => Form::Relational,
             other => other,
         };
-        let asked = ask(aggregation, chosen, &secret).unwrap();
+        let asked = bounded_plans(aggregation, chosen, &secret).unwrap();
         let measured = runtime().block_on(async {
             let prepared = asked.prepare(&publics, &engines, catalog).await.unwrap();
             measure(prepared, &aggregation.statistics, &engines)

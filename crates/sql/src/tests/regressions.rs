@@ -2,7 +2,7 @@
 
 use super::movement::{Database, check, question};
 use super::neighbours::{Row, Unit, catalog, write};
-use crate::Ask;
+use crate::QueryRequest;
 use crate::dataset::blocking::Dataset;
 use bound::Form;
 
@@ -82,8 +82,11 @@ fn many_texts_of_a_row_mean_few_rows_at_once() {
             let publics = crate::run::publics::Publics::default();
             let aggregation = &question.split.aggregations[0];
             let secret = bound::Secret::new("ab").unwrap();
-            let asked =
-                crate::run::engine::ask(aggregation, crate::run::engine::form(&aggregation.rows), &secret)?;
+            let asked = crate::run::engine::bounded_plans(
+                aggregation,
+                crate::run::engine::form(&aggregation.rows),
+                &secret,
+            )?;
             Ok(asked.prepare(&publics, &engines, &catalog).await?.batch_sizes())
         })
     };
@@ -109,9 +112,9 @@ fn answers(sql: &str, more: Vec<Unit>) -> Vec<Vec<crate::CellValue>> {
     let mut catalog = catalog(here.path(), "add_remove");
     catalog.budget.epsilon = accounting::Epsilon::parse("1e9").unwrap();
     let dataset = Dataset::new(catalog).unwrap();
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1e5").unwrap()),
-        ..Ask::new(sql, "tester")
+        ..QueryRequest::new(sql, "tester")
     };
     let answer = dataset
         .query(&ask)
@@ -187,9 +190,9 @@ fn a_group_that_one_unit_has_alone_stays_hidden() {
     let numbered: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
     write(here.path(), &numbered, 7, 2);
     let dataset = Dataset::new(catalog(here.path(), "add_remove")).unwrap();
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("2").unwrap()),
-        ..Ask::new("SELECT g, COUNT(*) FROM t GROUP BY g", "tester")
+        ..QueryRequest::new("SELECT g, COUNT(*) FROM t GROUP BY g", "tester")
     };
     let answer = dataset.query(&ask).unwrap().answer;
     let shown: Vec<&str> = answer
@@ -502,9 +505,9 @@ fn a_public_side_that_fails() {
     let numbered: Vec<(usize, &Unit)> = numbered.iter().enumerate().collect();
     write(here.path(), &numbered, 7, 2);
     let dataset = Dataset::new(catalog(here.path(), "add_remove")).unwrap();
-    let ask = |who: &str| Ask {
+    let ask = |who: &str| QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
-        ..Ask::new(
+        ..QueryRequest::new(
             format!(
                 "SELECT COUNT(*) FROM (SELECT u, g FROM t WHERE u = {who}) AS v JOIN (SELECT g, 1 / (w - 1) AS q FROM many) AS q ON q.g = v.g AND q.q >= 0"
             ),
@@ -529,9 +532,9 @@ fn one_row_does_not_become_millions() {
     let dataset = Dataset::new(catalog(here.path(), "add_remove")).unwrap();
     let many: Vec<String> = (0..150).map(|value| format!("({value})")).collect();
     let many = many.join(", ");
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
-        ..Ask::new(
+        ..QueryRequest::new(
             format!(
                 "SELECT COUNT(*) FROM t CROSS JOIN (VALUES {many}) AS a(n) CROSS JOIN (VALUES {many}) AS b(m)"
             ),

@@ -2,7 +2,7 @@
 //! without privacy, and what is refused.
 
 use super::movement::question;
-use crate::Ask;
+use crate::QueryRequest;
 use crate::catalog::Catalog;
 use crate::dataset::blocking::Dataset;
 use datafusion::arrow::array::Array;
@@ -103,9 +103,9 @@ fn write(place: &Path) -> Catalog {
 
 /// The only row of an answer, as numbers.
 fn asked(dataset: &Dataset, sql: &str) -> Result<Vec<Option<f64>>, String> {
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1e5").unwrap()),
-        ..Ask::new(sql, "tester")
+        ..QueryRequest::new(sql, "tester")
     };
     let answer = dataset.query(&ask).map_err(|error| error.to_string())?.answer;
     match answer.rows.as_slice() {
@@ -401,9 +401,9 @@ fn subqueries_over_public_tables() {
     ]);
     let here = tempfile::tempdir().unwrap();
     let dataset = Dataset::new(write(here.path())).unwrap();
-    let ask = Ask {
+    let ask = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
-        ..Ask::new(
+        ..QueryRequest::new(
             "SELECT COUNT(*) FROM visits WHERE n > (SELECT level FROM wards)",
             "tester",
         )
@@ -507,9 +507,9 @@ fn other_ways_to_write_the_same() {
     ]);
     let here = tempfile::tempdir().unwrap();
     let dataset = Dataset::new(write(here.path())).unwrap();
-    let ask = |sql: &str| Ask {
+    let ask = |sql: &str| QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
-        ..Ask::new(sql, "tester")
+        ..QueryRequest::new(sql, "tester")
     };
     let answer = |sql: &str| dataset.query(&ask(sql)).unwrap().answer;
     let names = |sql: &str| -> Vec<String> {

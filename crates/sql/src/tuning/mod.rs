@@ -17,7 +17,7 @@ pub use edit::{with_limits, without_found_bounds};
 use crate::catalog::{Catalog, Limits, Owner, Table};
 use crate::dataset::blocking::{Dataset, Stage};
 use crate::price::cut::left_for_the_answer;
-use crate::price::question::Ask;
+use crate::price::question::QueryRequest;
 use crate::values::facts::{Facts, Kind, Range};
 use crate::{Answer, Error};
 use accounting::{Delta, Epsilon, smallest_multiplier};
@@ -94,7 +94,7 @@ pub struct Untuned {
 
 /// One histogram.
 #[derive(Clone, Debug, PartialEq)]
-enum Asked {
+enum UnitQuantity {
     /// Rows of a unit.
     Rows,
     /// A unit's sum of a column.
@@ -112,7 +112,7 @@ enum Asked {
 /// Limits of counts are looked for up to here.
 const MOST_ROWS: f64 = (1u64 << 20) as f64;
 
-impl Asked {
+impl UnitQuantity {
     /// Its part of the budget. How many rows units have is seen best, and tells how the others' tails fall.
     fn weight(&self) -> u64 {
         match self {
@@ -190,7 +190,7 @@ fn quoted(name: &str) -> String {
 /// The histograms that are asked for, and the query that asks for all of them.
 struct Planned {
     table: String,
-    asked: Vec<Asked>,
+    asked: Vec<UnitQuantity>,
     left_out: Vec<Untuned>,
     sql: String,
 }
@@ -250,7 +250,7 @@ impl Planned {
         } else {
             find.group_by.iter().map(named).collect::<Result<_, Error>>()?
         };
-        let mut asked = vec![Asked::Rows];
+        let mut asked = vec![UnitQuantity::Rows];
         let mut left_out = Vec::new();
         for (column, facts) in &table.columns {
             if column == unit || groups.contains(column) {
@@ -263,11 +263,11 @@ impl Planned {
                 _ if facts.values.is_some() => "it has declared `values`; name it with --group-by if questions group by it".to_owned(),
                 _ if !number => "it has no declared `values`; name it with --group-by if questions group by it".to_owned(),
                 None => {
-                    asked.extend([Asked::Largest(column.clone()), Asked::Smallest(column.clone())]);
+                    asked.extend([UnitQuantity::Largest(column.clone()), UnitQuantity::Smallest(column.clone())]);
                     continue;
                 }
                 Some(range) if range.low >= 0.0 && range.high > 0.0 => {
-                    asked.push(Asked::Sum(column.clone()));
+                    asked.push(UnitQuantity::Sum(column.clone()));
                     continue;
                 }
                 Some(_) => "its `bounds` reach below 0: what bounds a sum that may have either sign follows from the rows that count".to_owned(),
@@ -278,10 +278,13 @@ impl Planned {
             });
         }
         for column in &groups {
-            asked.extend([Asked::Groups(column.clone()), Asked::RowsInGroup(column.clone())]);
+            asked.extend([
+                UnitQuantity::Groups(column.clone()),
+                UnitQuantity::RowsInGroup(column.clone()),
+            ]);
         }
-        let weights: u64 = asked.iter().map(Asked::weight).sum();
-        let epsilon = |one: &Asked| {
+        let weights: u64 = asked.iter().map(UnitQuantity::weight).sum();
+        let epsilon = |one: &UnitQuantity| {
             let part = ratio((one.weight() * 1000 / weights) as i64, 1000);
             Epsilon::rounded_down(&(find.epsilon.as_rational() * part))
         };
@@ -312,12 +315,12 @@ impl Planned {
         })
     }
 
-    fn ask(&self, find: &FindLimits) -> Ask {
-        Ask {
+    fn ask(&self, find: &FindLimits) -> QueryRequest {
+        QueryRequest {
             epsilon: Some(find.epsilon.clone()),
             delta: Some(Delta::ZERO),
             purpose: Some(format!("limits of {}", self.table)),
-            ..Ask::new(self.sql.clone(), find.analyst.clone())
+            ..QueryRequest::new(self.sql.clone(), find.analyst.clone())
         }
     }
 }
@@ -330,7 +333,7 @@ impl Dataset {
     pub fn limits_asked(&self, find: &FindLimits) -> Result<(Vec<String>, Vec<Untuned>), Error> {
         let planned = Planned::new(find, self.catalog())?;
         self.explain(&planned.ask(find), 1)?;
-        let words = planned.asked.iter().map(Asked::words).collect();
+        let words = planned.asked.iter().map(UnitQuantity::words).collect();
         Ok((words, planned.left_out))
     }
 
@@ -401,7 +404,7 @@ impl Dataset {
     }
 }
 
-fn histograms(asked: &[Asked], table: &Table, answer: &Answer, deviations: &[f64]) -> Vec<Histogram> {
+fn histograms(asked: &[UnitQuantity], table: &Table, answer: &Answer, deviations: &[f64]) -> Vec<Histogram> {
     let mut histograms: Vec<Histogram> = asked
         .iter()
         .zip(deviations)
@@ -449,26 +452,31 @@ fn possible_groups(facts: &Facts) -> Option<f64> {
     Some((listed + f64::from(u8::from(facts.nullable))).max(1.0))
 }
 
-fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Noise) -> Result<Chosen, Error> {
+fn chosen(
+    asked: &[UnitQuantity],
+    histograms: &[Histogram],
+    table: &Table,
+    noise: &Noise,
+) -> Result<Chosen, Error> {
     let mut tails: Vec<Option<Tail>> = histograms.iter().map(Tail::of).collect();
     let shape = asked
         .iter()
-        .position(|one| *one == Asked::Rows)
+        .position(|one| *one == UnitQuantity::Rows)
         .and_then(|place| tails[place].clone());
     // What one row has of a column, where units have much.
     let mut a_row: BTreeMap<String, f64> = BTreeMap::new();
     for (one, found) in asked.iter().zip(&mut tails) {
-        if let (Asked::Sum(column), Some(sums), Some(shape)) = (one, &found, &shape) {
+        if let (UnitQuantity::Sum(column), Some(sums), Some(shape)) = (one, &found, &shape) {
             let (tail, scale) = spread::in_proportion(shape, sums);
             a_row.insert(column.clone(), scale);
             *found = Some(tail);
         }
     }
-    let tail = |wanted: &Asked| {
+    let tail = |wanted: &UnitQuantity| {
         let place = asked.iter().position(|one| one == wanted);
         place.and_then(|place| tails[place].as_ref())
     };
-    let rows = tail(&Asked::Rows).ok_or_else(|| {
+    let rows = tail(&UnitQuantity::Rows).ok_or_else(|| {
         Error::refused(
             "there are too few units to see how many rows they have",
             "what was charged stays charged; allow more with --epsilon, or state limits yourself",
@@ -481,20 +489,20 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
     for (one, found) in asked.iter().zip(&tails) {
         let Some(found) = found else {
             match one {
-                Asked::Sum(column) | Asked::Groups(column) | Asked::Largest(column) => {
+                UnitQuantity::Sum(column) | UnitQuantity::Groups(column) | UnitQuantity::Largest(column) => {
                     unseen.push(column.clone());
                 }
-                Asked::Rows | Asked::RowsInGroup(_) | Asked::Smallest(_) => {}
+                UnitQuantity::Rows | UnitQuantity::RowsInGroup(_) | UnitQuantity::Smallest(_) => {}
             }
             continue;
         };
         match one {
-            Asked::Rows => {
+            UnitQuantity::Rows => {
                 let limit = found.best_limit(true, noise);
                 limits.rows = Some(limit as u64);
                 profiles.push(found.profile(one.words(), limit, true));
             }
-            Asked::Sum(column) => {
+            UnitQuantity::Sum(column) => {
                 let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
                 let limit = rounded(found.best_limit(whole, noise), whole);
                 limits
@@ -502,8 +510,8 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
                     .extend(Range::new(0.0, limit).map(|range| (column.clone(), range)));
                 profiles.push(found.profile(one.words(), limit, true));
             }
-            Asked::Groups(column) => {
-                let Some(in_group) = tail(&Asked::RowsInGroup(column.clone())) else {
+            UnitQuantity::Groups(column) => {
+                let Some(in_group) = tail(&UnitQuantity::RowsInGroup(column.clone())) else {
                     unseen.push(column.clone());
                     continue;
                 };
@@ -520,11 +528,15 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
                 limits.rows_per_group = limits.rows_per_group.max(by.rows_per_group);
                 limits.by.insert(column.clone(), by);
                 profiles.push(found.profile(one.words(), per_unit, true));
-                profiles.push(in_group.profile(Asked::RowsInGroup(column.clone()).words(), per_group, true));
+                profiles.push(in_group.profile(
+                    UnitQuantity::RowsInGroup(column.clone()).words(),
+                    per_group,
+                    true,
+                ));
             }
-            Asked::RowsInGroup(_) | Asked::Smallest(_) => {}
-            Asked::Largest(column) => {
-                let Some(smallest) = tail(&Asked::Smallest(column.clone())) else {
+            UnitQuantity::RowsInGroup(_) | UnitQuantity::Smallest(_) => {}
+            UnitQuantity::Largest(column) => {
+                let Some(smallest) = tail(&UnitQuantity::Smallest(column.clone())) else {
                     unseen.push(column.clone());
                     continue;
                 };
@@ -536,7 +548,7 @@ fn chosen(asked: &[Asked], histograms: &[Histogram], table: &Table, noise: &Nois
                     (low, high)
                 };
                 bounds.extend(Range::new(low, high).map(|range| (column.clone(), range)));
-                profiles.push(smallest.profile(Asked::Smallest(column.clone()).words(), -low, false));
+                profiles.push(smallest.profile(UnitQuantity::Smallest(column.clone()).words(), -low, false));
                 profiles.push(found.profile(one.words(), high, false));
             }
         }

@@ -30,7 +30,7 @@ fn histogram(values: impl Iterator<Item = f64>, edges: Vec<f64>, deviation: f64)
 
 fn count_edges() -> Vec<f64> {
     let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
-    Asked::Rows.edges(&table)
+    UnitQuantity::Rows.edges(&table)
 }
 
 /// bias² + noise² of a limit, from the numbers themselves.
@@ -141,7 +141,7 @@ fn sums_in_proportion_to_rows_are_seen_as_such() {
     let rows: Vec<f64> = distributions().swap_remove(1).1;
     let seen = histogram(rows.iter().copied(), count_edges(), 28.0);
     let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
-    let edges = Asked::Sum("unused".to_owned()).edges(&table);
+    let edges = UnitQuantity::Sum("unused".to_owned()).edges(&table);
     let sums = histogram(rows.iter().map(|rows| 3.0 * rows), edges, 170.0);
     let (rows, sums) = (Tail::of(&seen).unwrap(), Tail::of(&sums).unwrap());
     let (tail, scale) = in_proportion(&rows, &sums);
@@ -288,7 +288,7 @@ fn intervals_of_units_over_a_limit_hold() {
 #[test]
 fn a_largest_number_is_not_far_beyond_all_numbers() {
     let table = Table::undeclared(crate::catalog::Source::Csv("unused.csv".into()));
-    let edges = Asked::Largest("cost".to_owned()).edges(&table);
+    let edges = UnitQuantity::Largest("cost".to_owned()).edges(&table);
     let seen = histogram((0..2000).map(|unit| f64::from(unit % 37)), edges, 20.0);
     assert_eq!(Tail::of(&seen).unwrap().largest, 64.0);
 }

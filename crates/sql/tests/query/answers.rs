@@ -1,7 +1,7 @@
 //! With a huge ε the private answer is the plain one.
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT, PEOPLE};
-use sql::{Ask, WantedError};
+use sql::{QueryRequest, WantedError};
 
 #[track_caller]
 fn close(actual: f64, expected: f64) {
@@ -165,12 +165,14 @@ fn the_smallest_epsilon_for_an_error_is_found() {
     let bench = Bench::new("0.5");
     let found = |sql: &str, wanted: &str| {
         let wanted: WantedError = wanted.parse().unwrap();
-        bench.dataset.epsilon_for(&Ask::new(sql, "tester"), wanted, 1000)
+        bench
+            .dataset
+            .epsilon_for(&QueryRequest::new(sql, "tester"), wanted, 1000)
     };
     let error = |sql: &str, epsilon: &str| {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(accounting::Epsilon::parse(epsilon).unwrap()),
-            ..Ask::new(sql, "tester")
+            ..QueryRequest::new(sql, "tester")
         };
         let reported = bench.dataset.explain(&ask, 1000).unwrap();
         reported.parts[0].outputs[0].expected_error.unwrap()

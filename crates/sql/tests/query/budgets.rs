@@ -1,7 +1,7 @@
 //! The budget: charged first, shared, never overspent, and free for what was asked before.
 
 use crate::harness::{Bench, CATALOG};
-use sql::{Ask, Error, Stage, State};
+use sql::{Error, QueryRequest, Stage, State};
 
 fn tight(analysts: &str) -> Bench {
     let catalog = CATALOG
@@ -14,7 +14,7 @@ fn tight(analysts: &str) -> Bench {
 }
 
 fn ask(bench: &Bench, sql: &str, analyst: &str) -> Result<sql::Answered, Error> {
-    bench.dataset.query(&Ask::new(sql, analyst))
+    bench.dataset.query(&QueryRequest::new(sql, analyst))
 }
 
 #[test]
@@ -34,9 +34,9 @@ fn a_repeated_question_is_free_for_everybody() {
 #[test]
 fn an_answer_for_another_price_is_pointed_at() {
     let bench = Bench::new("0.4");
-    let asked = |sql: &str, epsilon: &str| Ask {
+    let asked = |sql: &str, epsilon: &str| QueryRequest {
         epsilon: Some(accounting::Epsilon::parse(epsilon).unwrap()),
-        ..Ask::new(sql, "alice")
+        ..QueryRequest::new(sql, "alice")
     };
     // With an estimate of what is cut, and private names of groups: the price is split in several parts.
     let sql = "SELECT region, department, AVG(cost) FROM visits JOIN people USING (person) GROUP BY region, department";
@@ -85,7 +85,7 @@ fn the_charge_comes_before_the_data() {
     let charges = || bench.dataset.ledger().unwrap().charges().unwrap().len();
     let mut reported = Vec::new();
     for _ in 0..2 {
-        let asked = Ask::new(
+        let asked = QueryRequest::new(
             "SELECT education, COUNT(*) AS n FROM people GROUP BY education ORDER BY n",
             "alice",
         );
@@ -111,9 +111,9 @@ fn the_budget_is_shared_and_ends() {
     let third = ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 31", "carol").unwrap_err();
     assert!(third.to_string().contains("hint: "), "{third}");
     assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 2);
-    let cheap = Ask {
+    let cheap = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("0.2").unwrap()),
-        ..Ask::new("SELECT COUNT(*) FROM people WHERE age > 31", "carol")
+        ..QueryRequest::new("SELECT COUNT(*) FROM people WHERE age > 31", "carol")
     };
     assert!(bench.dataset.query(&cheap).is_ok(), "what is left can be spent");
 }
@@ -158,7 +158,7 @@ fn a_changed_file_is_the_same_question_until_the_curator_says_otherwise() {
     let mut catalog = bench.dataset.catalog().clone();
     catalog.data.word = "2".to_owned();
     let next = sql::blocking::Dataset::new(catalog).unwrap();
-    let asked = Ask::new("SELECT COUNT(*) FROM people", "alice");
+    let asked = QueryRequest::new("SELECT COUNT(*) FROM people", "alice");
     let fourth = next.query(&asked).unwrap();
     assert!(!fourth.repeated);
     assert!(
@@ -242,7 +242,7 @@ fn a_refusal_tells_what_would_fit() {
     assert!(ask(&bench, "SELECT COUNT(*) FROM people", "alice").is_ok());
     assert!(ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 30", "bob").is_ok());
     let sql = "SELECT COUNT(*) FROM people WHERE age > 31";
-    let asked = Ask::new(sql, "carol");
+    let asked = QueryRequest::new(sql, "carol");
     let forecast = bench.dataset.forecast(&asked).unwrap();
     assert_eq!(
         (forecast.more, forecast.at_least, forecast.free),
@@ -264,14 +264,14 @@ fn a_refusal_tells_what_would_fit() {
     )
     .unwrap_err();
     assert!(stated.to_string().contains("OPTIONS (epsilon = 0.2)"), "{stated}");
-    let cheaper = Ask {
+    let cheaper = QueryRequest {
         epsilon: over.fits,
         ..asked
     };
     assert!(bench.dataset.query(&cheaper).is_ok());
     let forecast = bench
         .dataset
-        .forecast(&Ask::new("SELECT COUNT(*) FROM people", "eve"))
+        .forecast(&QueryRequest::new("SELECT COUNT(*) FROM people", "eve"))
         .unwrap();
     assert!(forecast.free);
     let nothing = ask(&bench, "SELECT COUNT(*) FROM people WHERE age > 32", "carol").unwrap_err();
@@ -288,7 +288,9 @@ fn what_was_charged_and_not_answered_is_finished_without_a_further_charge() {
     let sql = "SELECT education, COUNT(*) FROM people GROUP BY education";
     let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut watch = |stage| assert_ne!(stage, Stage::Charged, "killed here");
-        let _ = bench.dataset.query_watched(&Ask::new(sql, "alice"), &mut watch);
+        let _ = bench
+            .dataset
+            .query_watched(&QueryRequest::new(sql, "alice"), &mut watch);
     }));
     assert!(killed.is_err());
     let charges = || bench.dataset.ledger().unwrap().charges().unwrap();
@@ -311,7 +313,7 @@ fn what_was_charged_and_not_answered_is_finished_without_a_further_charge() {
 #[test]
 fn two_who_finish_one_charge_show_one_answer() {
     let bench = tight("");
-    let asked = Ask::new("SELECT COUNT(*) FROM people", "alice");
+    let asked = QueryRequest::new("SELECT COUNT(*) FROM people", "alice");
     let mut inner = None;
     let outer = {
         let mut watch = |stage| {
@@ -332,7 +334,7 @@ fn two_who_finish_one_charge_show_one_answer() {
 #[test]
 fn many_who_ask_the_same_at_once_pay_once() {
     let bench = tight("");
-    let asked = Ask::new(
+    let asked = QueryRequest::new(
         "SELECT education, COUNT(*) FROM people GROUP BY education",
         "alice",
     );
@@ -373,7 +375,7 @@ fn a_charge_is_drawn_under_once() {
         "what was drawn is found again"
     );
     // A run that is stopped while it reads is finished under its charge; one that is stopped after it began to draw is not.
-    let asked = |sql: &str| Ask::new(sql, "ann");
+    let asked = |sql: &str| QueryRequest::new(sql, "ann");
     let stopped = |sql: &str, at: Stage| {
         let run = || {
             let mut watch = |stage: Stage| assert!(stage != at, "stopped");

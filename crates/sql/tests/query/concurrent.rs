@@ -2,7 +2,7 @@
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT};
 use sql::arrow::array::{Int64Array, NullArray, RecordBatch, StringArray};
-use sql::{Ask, Catalog, Dataset};
+use sql::{Catalog, Dataset, QueryRequest};
 use std::sync::Arc;
 
 fn dataset(bench: &Bench) -> Dataset {
@@ -36,7 +36,7 @@ fn many_questions_at_once_are_each_charged_once() {
                     let dataset = dataset.clone();
                     // Each is asked twice, by two tasks.
                     let sql = format!("SELECT COUNT(*) FROM people WHERE age > {}", 20 + number / 2);
-                    tokio::spawn(async move { dataset.query(&Ask::new(&sql, "ann")).await.unwrap() })
+                    tokio::spawn(async move { dataset.query(&QueryRequest::new(&sql, "ann")).await.unwrap() })
                 })
                 .collect();
             let mut answers = Vec::new();
@@ -59,7 +59,7 @@ fn everything_that_can_be_asked_can_be_awaited() {
     let [runtime, _] = runtimes();
     let bench = bench("0.5");
     let dataset = dataset(&bench);
-    let ask = Ask::new("SELECT COUNT(*) FROM people", "ann");
+    let ask = QueryRequest::new("SELECT COUNT(*) FROM people", "ann");
     runtime.block_on(async {
         assert!(dataset.describe("SHOW TABLES").unwrap().is_some());
         assert!(dataset.explain(&ask, 1000).await.is_ok());
@@ -72,7 +72,9 @@ fn everything_that_can_be_asked_can_be_awaited() {
         assert!(dataset.cut_before(&ask).await.unwrap().is_empty());
         let charges = dataset.with_ledger(|ledger| Ok(ledger.charges()?.len()));
         assert_eq!(charges.await.unwrap(), 1);
-        let refused = dataset.query(&Ask::new("SELECT person FROM people", "ann")).await;
+        let refused = dataset
+            .query(&QueryRequest::new("SELECT person FROM people", "ann"))
+            .await;
         assert!(refused.unwrap_err().to_string().contains("hint: "));
     });
 }
@@ -83,7 +85,7 @@ fn a_question_that_nobody_waits_for_is_finished() {
     let [_, runtime] = runtimes();
     let bench = bench("0.5");
     let dataset = dataset(&bench);
-    let ask = Ask::new("SELECT COUNT(*) FROM people", "ann");
+    let ask = QueryRequest::new("SELECT COUNT(*) FROM people", "ann");
     runtime.block_on(async {
         let task = tokio::spawn({
             let (dataset, ask) = (dataset.clone(), ask.clone());
@@ -142,7 +144,7 @@ fn tables_in_memory_are_asked_like_files() {
     let text = IN_MEMORY.replace("EPSILON", NEARLY_EXACT);
     let mut catalog = Catalog::parse(&text, folder.path()).unwrap();
     let [runtime, _] = runtimes();
-    let ask = Ask::new(
+    let ask = QueryRequest::new(
         "SELECT ward, COUNT(*) AS n, SUM(minutes) AS m FROM visits GROUP BY ward ORDER BY ward",
         "ann",
     );

@@ -1,7 +1,7 @@
 //! A small dataset in a temporary directory, asked with so large an ε that answers are all but exact, or with a small one.
 
 use sql::blocking::Dataset;
-use sql::{Answer, Ask, Catalog, Error};
+use sql::{Answer, Catalog, Error, QueryRequest};
 use std::fmt::Write;
 
 pub(crate) struct Bench {
@@ -122,9 +122,9 @@ impl Bench {
 
     pub(crate) fn ask(&self, sql: &str) -> Result<Answer, Error> {
         // What is asked here is what the limits leave.
-        let ask = Ask {
+        let ask = QueryRequest {
             cut_estimate: false,
-            ..Ask::new(sql, "tester")
+            ..QueryRequest::new(sql, "tester")
         };
         Ok(self.dataset.query(&ask)?.answer)
     }

@@ -2,16 +2,16 @@
 
 use crate::harness::Bench;
 use accounting::Epsilon;
-use sql::Ask;
+use sql::QueryRequest;
 
 /// Asks the same with slightly different ε, so that each is a new question, and counts how often the interval holds the truth.
 fn covered(sql: &str, truth: f64, runs: u32) -> u32 {
     let bench = Bench::new("1");
     let mut covered = 0;
     for run in 0..runs {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(Epsilon::parse(&format!("0.{}", 500_000 + run)).unwrap()),
-            ..Ask::new(sql, "tester")
+            ..QueryRequest::new(sql, "tester")
         };
         let answered = bench.dataset.query(&ask).unwrap();
         assert!(!answered.repeated);

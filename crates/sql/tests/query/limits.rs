@@ -2,7 +2,7 @@
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT};
 use accounting::Epsilon;
-use sql::{Answer, Ask, FindLimits, IntervalOf, with_limits};
+use sql::{Answer, FindLimits, IntervalOf, QueryRequest, with_limits};
 
 /// A dataset whose limits are these.
 fn limited(epsilon: &str, limits: &str) -> Bench {
@@ -16,7 +16,7 @@ fn limited(epsilon: &str, limits: &str) -> Bench {
 fn ask(bench: &Bench, sql: &str) -> Answer {
     bench
         .dataset
-        .query(&Ask::new(sql, "tester"))
+        .query(&QueryRequest::new(sql, "tester"))
         .unwrap_or_else(|error| panic!("{sql}: {error}"))
         .answer
 }
@@ -118,7 +118,7 @@ fn the_estimate_is_part_of_the_price() {
     let answer = ask(&bench, "SELECT COUNT(*) AS n FROM visits");
     let price = answer.cost.as_ref().unwrap().epsilon().unwrap().to_f64_up();
     assert!(price <= 0.5 && price > 0.499_999, "{price}");
-    let ask = Ask::new("SELECT COUNT(*) AS n FROM visits", "tester");
+    let ask = QueryRequest::new("SELECT COUNT(*) AS n FROM visits", "tester");
     let reported = bench.dataset.explain(&ask, 1000).unwrap();
     let parts: Vec<(String, bool)> = reported
         .parts
@@ -147,9 +147,9 @@ fn intervals_of_many_rows_a_person_hold_the_raw_truth() {
     let bench = limited("1", "groups = 1\nrows_per_group = 1\n");
     let mut covered = 0;
     for run in 0..60 {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(Epsilon::parse(&format!("5.{}", 500_000 + run)).unwrap()),
-            ..Ask::new("SELECT COUNT(*) FROM visits", "tester")
+            ..QueryRequest::new("SELECT COUNT(*) FROM visits", "tester")
         };
         let cell = &bench.dataset.query(&ask).unwrap().answer.rows[0][0];
         covered += u32::from(cell.low.unwrap() <= VISITS && VISITS <= cell.high.unwrap());
@@ -192,7 +192,10 @@ fn limits_are_found_and_used() {
     let tuned = Bench::with(&edited);
     let reported = tuned
         .dataset
-        .explain(&Ask::new("SELECT SUM(minutes) FROM visits", "tester"), 1000)
+        .explain(
+            &QueryRequest::new("SELECT SUM(minutes) FROM visits", "tester"),
+            1000,
+        )
         .unwrap();
     assert!(reported.hints.is_empty());
     let cap = found.limits.sums["minutes"].high;

@@ -6,7 +6,7 @@
 
 use ledger::{Place, Store};
 use sql::blocking::Dataset;
-use sql::{Answer, Ask, Catalog, CellKind};
+use sql::{Answer, Catalog, CellKind, QueryRequest};
 use std::path::{Path, PathBuf};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
@@ -196,11 +196,11 @@ fn asked(records: &[Record]) -> Vec<String> {
     let rules = dataset.rules().unwrap();
     let mut wrong = Vec::new();
     for record in records.iter().filter(|record| record.is_for(DENIABLE)) {
-        let ask = Ask {
+        let ask = QueryRequest {
             cut_estimate: false,
-            ..Ask::new(&record.sql, "tester")
+            ..QueryRequest::new(&record.sql, "tester")
         };
-        let told = |what: String| format!("line {}: {}\n{what}", record.line, record.sql);
+        let reported = |what: String| format!("line {}: {}\n{what}", record.line, record.sql);
         // Of its own, so that many questions may spend nearly all there is.
         let place = directory.path().join(format!("{}.ledger", record.line));
         let mut store = Store::open(&Place::File(place), &rules).unwrap();
@@ -208,13 +208,13 @@ fn asked(records: &[Record]) -> Vec<String> {
             (Ok(answered), Expected::Rows { types, .. }) => {
                 wrong.extend(record.differs(rows_of(&answered.answer, types)));
             }
-            (Ok(_), Expected::Error(_)) => wrong.push(told("was answered".to_owned())),
-            (Err(error), Expected::Rows { .. }) => wrong.push(told(error.to_string())),
+            (Ok(_), Expected::Error(_)) => wrong.push(reported("was answered".to_owned())),
+            (Err(error), Expected::Rows { .. }) => wrong.push(reported(error.to_string())),
             (Err(error), Expected::Error(pattern)) => {
                 let message = error.to_string();
                 let pattern = regex::Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"));
                 if !pattern.is_match(&message) {
-                    wrong.push(told(format!("was refused in other words: {message}")));
+                    wrong.push(reported(format!("was refused in other words: {message}")));
                 }
                 assert!(message.contains("\nhint: "), "{}: {message}", record.sql);
                 assert!(store.charges().unwrap().is_empty(), "{} was charged", record.sql);
@@ -269,7 +269,7 @@ fn every_file_of_answers_is_asked() {
 
 /// Answers that are wrong, refusals in other words, and what is no record at all are found.
 #[test]
-fn a_wrong_file_of_answers_is_told() {
+fn a_wrong_file_of_answers_is_reported() {
     let wrong = asked(
         &parse(
             "query I\nSELECT COUNT(*) FROM people\n----\n25\n\n\

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_belongs_to_one_parameter_and_starts_as_told() {
+    fn every_number_belongs_to_one_parameter_and_starts_as_reported() {
         let mut parameters = Parameters::default();
         assert_eq!(parameters.add("a", &[2, 3], Start::Uniform(0.5)), 0);
         assert_eq!(parameters.add("b", &[8], Start::Remember), 6);

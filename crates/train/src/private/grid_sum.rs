@@ -128,7 +128,7 @@ mod tests {
         sum.numbers()
     }
 
-    /// Releases a sum of so many numbers as the first step of a run, with the same key each time.
+    /// Releases a sum of this many numbers as the first step of a run, with the same key each time.
     fn release(len: usize, sum: &mut dyn Summed) {
         let delta = Delta::parse("1e-5").expect("a number");
         let one = Ratio::parse("1").expect("a number");

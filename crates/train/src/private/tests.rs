@@ -242,16 +242,16 @@ fn it_learns_and_pays() {
             plan.guarantee(),
             "before the first step, for all of them"
         );
-        let mut told = 0;
+        let mut reported = 0;
         let ended = trainer.run(
             || true,
             |_, progress| {
-                told += 1;
-                assert_eq!((progress.step, progress.not_private_loss), (told, None));
+                reported += 1;
+                assert_eq!((progress.step, progress.not_private_loss), (reported, None));
                 Ok::<(), Error>(())
             },
         );
-        assert_eq!((ended.unwrap(), told), (Ended::Finished, 80));
+        assert_eq!((ended.unwrap(), reported), (Ended::Finished, 80));
         assert!(trainer.step().unwrap().is_none());
         let accuracy = table.accuracy(trainer.parameters());
         assert!(accuracy > 0.85, "{rule:?} {accuracy}");

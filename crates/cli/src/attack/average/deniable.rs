@@ -26,7 +26,7 @@ impl Counter for Private<'_> {
     }
 }
 
-/// So many refusals in a row, and the attacker gives up.
+/// This many refusals in a row, and the attacker gives up.
 const GIVES_UP_AFTER: usize = 4;
 /// The same question is asked so often: it could be for ever.
 const COPIES: usize = 8;
@@ -86,7 +86,7 @@ fn affordable(plan: &Plan) -> u64 {
     u64::try_from(questions.floor()).unwrap_or(u64::MAX)
 }
 
-/// Whether each target's bit is told by a count with and one without her. The two questions together cost the budget.
+/// Whether each target's bit is reported by a count with and one without her. The two questions together cost the budget.
 pub(super) fn singled_out(
     plan: &Plan,
     arguments: &Arguments,

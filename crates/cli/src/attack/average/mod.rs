@@ -93,7 +93,7 @@ struct Fared {
 /// How differencing fared.
 struct Singled {
     targets: u32,
-    /// How often exact counts told the bit.
+    /// How often exact counts reported the bit.
     exactly: u32,
     /// How often Deniable's did.
     privately: u32,

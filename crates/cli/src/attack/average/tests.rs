@@ -50,16 +50,16 @@ fn the_ledger_stops_every_form_and_every_account() {
     assert_eq!((course.fresh, course.repeated, course.refused), (6, 2, 2));
     assert_eq!(rewritten.spent, Some(plan.budget.clone()));
     assert_eq!((results.singled.exactly, results.singled.refused), (2, 0));
-    // And it is told: to people, to programs, and in a figure.
+    // And it is reported: to people, to programs, and in a figure.
     let text = report::text(&plan, &results, &arguments);
-    let told: Vec<&str> = text
+    let reported: Vec<&str> = text
         .lines()
         .filter(|line| line.starts_with("Deniable, rewritten"))
         .collect();
-    let words: Vec<&str> = told[0].split_whitespace().collect();
+    let words: Vec<&str> = reported[0].split_whitespace().collect();
     assert_eq!(&words[4..8], ["10", "6", "2", "2"], "{text}");
     // 1/sinh 1.5, by a table of hyperbolic functions.
-    assert!(told[0].ends_with("0.470 (ε = 1.5)"), "{text}");
+    assert!(reported[0].ends_with("0.470 (ε = 1.5)"), "{text}");
     let object = report::json(&plan, &results, &arguments);
     assert_eq!(object["ledger_held"], true);
     assert_eq!(object["averaging"][2]["refused"], 2);

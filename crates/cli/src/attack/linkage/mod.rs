@@ -46,7 +46,7 @@ pub(super) struct Arguments {
         conflicts_with = "columns"
     )]
     ratings: Vec<String>,
-    /// A match of ratings must be so many standard deviations ahead of the second best
+    /// A match of ratings must be this many standard deviations ahead of the second best
     #[arg(long, value_name = "PHI", default_value_t = 1.5)]
     eccentricity: f64,
     /// A column of both files that tells who is who: links are judged by it, and not made by it

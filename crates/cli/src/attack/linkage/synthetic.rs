@@ -8,7 +8,7 @@ use ::report::Findings;
 use attack::linkage::{Matching, census, judge, link};
 use serde_json::json;
 
-/// Records of ratings and reviewers: as many for so many people.
+/// Records of ratings and reviewers: as many for this many people.
 const PEOPLE_A_RECORD: u64 = 20;
 const PEOPLE_A_REVIEWER: u64 = 1_000;
 

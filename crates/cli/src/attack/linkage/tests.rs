@@ -24,7 +24,7 @@ zip,sex,age
 ";
 
 #[test]
-fn a_table_is_told_in_groups_and_sets() {
+fn a_table_is_reported_in_groups_and_sets() {
     let folder = tempfile::tempdir().expect("a folder");
     let people = file(folder.path(), "people.csv", PEOPLE);
     let findings = ask(&format!("{people} --delta 1e-12")).expect("an answer");

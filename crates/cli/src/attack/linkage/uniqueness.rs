@@ -321,7 +321,7 @@ impl Uniqueness {
     }
 }
 
-/// How many sets of 1 to `largest` of so many columns there are.
+/// How many sets of 1 to `largest` of this many columns there are.
 fn sets_up_to(columns: usize, largest: usize) -> u64 {
     let mut sets = 0u64;
     let mut of_this_size = 1u64;

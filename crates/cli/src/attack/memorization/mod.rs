@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     /// The published size: 202,000 rows, 404 copies, 8,100 steps
     #[arg(long, conflicts_with = "scale")]
     full: bool,
-    /// So many times fewer rows than the published size, and as many fewer steps, down to 2,000
+    /// This many times fewer rows than the published size, and as many fewer steps, down to 2,000
     #[arg(long, value_name = "N", default_value_t = 10)]
     scale: usize,
     /// Text to learn from, in the place of synthetic text

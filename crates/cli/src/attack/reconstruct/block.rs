@@ -40,10 +40,10 @@ pub(super) struct Arguments {
     /// The ε of the private release that is shown for comparison
     #[arg(long, value_name = "E", default_value = "1")]
     epsilon: String,
-    /// Split the program of one bound into at most so many parts; what is not proved by then is said to be so
+    /// Split the program of one bound into at most this many parts; what is not proved by then is said to be so
     #[arg(long, value_name = "N", default_value_t = 200)]
     splits: usize,
-    /// Stop after so many seconds and say which ranges are not proved
+    /// Stop after this many seconds and say which ranges are not proved
     #[arg(long, value_name = "S", default_value_t = 60.0)]
     seconds: f64,
     /// Print a small example as a file, and stop

@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     /// The seed of all draws [default: a fresh one, which is printed]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Audit with so many fresh seeds, and print the median and the worst of what is found
+    /// Audit with this many fresh seeds, and print the median and the worst of what is found
     #[arg(long, value_name = "N", conflicts_with_all = ["seed", "html", "plot"], value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// One minus the probability that a bound is above the truth
@@ -421,7 +421,7 @@ fn exact_to_json(exact: &Exactly) -> Value {
     }
 }
 
-/// Where a program is told the bound.
+/// Where a program is reported the bound.
 const DELTAS: [f64; 6] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1];
 
 /// Found against exact, or the curve of one.
@@ -534,9 +534,9 @@ mod tests {
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");
-        let told = to_json(&findings);
-        assert_eq!(told["passed"], true);
-        assert_eq!(told["mechanisms"][0]["exact_epsilon"], "infinite");
+        let reported = to_json(&findings);
+        assert_eq!(reported["passed"], true);
+        assert_eq!(reported["mechanisms"][0]["exact_epsilon"], "infinite");
         assert!(to_html(&findings).contains("reused-noise") && figure(&findings).to_svg().contains("<svg"));
     }
 

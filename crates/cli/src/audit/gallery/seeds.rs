@@ -201,10 +201,10 @@ mod tests {
             text.contains("seeds 3, 4, 5, 6") && text.contains("NO") && text.contains("4 of 4"),
             "{text}"
         );
-        let told = to_json(&records, &seeds);
-        assert_eq!(told["passed"], false);
-        assert_eq!(told["mechanisms"][1]["runs"][2]["seed"], 5);
-        assert_eq!(told["mechanisms"][1]["median_share"], Value::Null);
+        let reported = to_json(&records, &seeds);
+        assert_eq!(reported["passed"], false);
+        assert_eq!(reported["mechanisms"][1]["runs"][2]["seed"], 5);
+        assert_eq!(reported["mechanisms"][1]["median_share"], Value::Null);
     }
 
     #[test]

@@ -70,13 +70,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let tries = Tries::new(arguments.canaries, None)?;
     let largest = tries.largest_bound()?;
     terminal::print(&if arguments.json {
-        let told = json!({
+        let reported = json!({
             "canaries": arguments.canaries,
             "text": arguments.out.display().to_string(),
             "secrets": arguments.secrets.display().to_string(),
             "largest_epsilon": largest,
         });
-        format!("{told}\n")
+        format!("{reported}\n")
     } else {
         format!(
             "about half of {} canaries are in {}\n  \

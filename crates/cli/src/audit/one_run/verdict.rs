@@ -179,18 +179,18 @@ mod tests {
 
     #[test]
     fn a_model_that_tells_all_is_refuted_and_one_that_tells_nothing_is_not() {
-        let told = judged(|place, inside| f64::from(inside) + place as f64 * 1e-6, "2");
+        let reported = judged(|place, inside| f64::from(inside) + place as f64 * 1e-6, "2");
         assert!(
-            told.refuted() && told.found.epsilon > 5.0,
+            reported.refuted() && reported.found.epsilon > 5.0,
             "{}",
-            told.found.epsilon
+            reported.found.epsilon
         );
-        assert!((told.found.epsilon - told.largest).abs() < 1e-9);
+        assert!((reported.found.epsilon - reported.largest).abs() < 1e-9);
         let text = |judged: &Judged| Shown { judged }.to_text();
         assert!(
-            text(&told).contains("900 of 900 right (100 %)"),
+            text(&reported).contains("900 of 900 right (100 %)"),
             "{}",
-            text(&told)
+            text(&reported)
         );
         let nothing = judged(|place, _| (place as f64 * 0.7).sin(), "0.1");
         assert!(!nothing.refuted());

@@ -8,7 +8,7 @@ use audit::binomial::{lower_limit, upper_limit};
 use noise::{Entropy, OsEntropy};
 use report::{Figure, Scale};
 
-/// A study of so many people and attributes, and how many studies.
+/// A study of this many people and attributes, and how many studies.
 const PEOPLE: u32 = 50;
 const ATTRIBUTES: usize = 1_000;
 const STUDIES: u64 = 600;

@@ -3,7 +3,7 @@
 use super::super::{Fault, Outcome};
 use accounting::Epsilon;
 use sql::blocking::Dataset;
-use sql::{Ask, Catalog};
+use sql::{Catalog, QueryRequest};
 
 const PEOPLE: usize = 200;
 /// The person who is added.
@@ -60,10 +60,10 @@ fn answers(csv: &str) -> Result<Vec<i64>, Fault> {
          [tables.visits.columns]\nperson = { kind = \"int\" }\nname = { kind = \"text\" }\nx = { kind = \"float\", bounds = [-10, 50] }\n";
     let dataset = Dataset::new(Catalog::parse(catalog, folder.path())?)?;
     let exact = |sql: &str| -> Result<i64, Fault> {
-        let ask = Ask {
+        let ask = QueryRequest {
             epsilon: Some(Epsilon::parse(EPSILON)?),
             cut_estimate: false,
-            ..Ask::new(sql, "reader")
+            ..QueryRequest::new(sql, "reader")
         };
         let (value, _, _) = super::data::number(&dataset.query(&ask)?)?;
         Ok(value.round() as i64)
@@ -83,13 +83,13 @@ pub(super) fn additive() -> Result<Outcome, Fault> {
         .filter(|place| !held(place))
         .map(|place| QUESTIONS[place].0)
         .collect();
-    let told: Vec<String> = (0..QUESTIONS.len())
+    let reported: Vec<String> = (0..QUESTIONS.len())
         .map(|place| format!("{} = {} + {}", everybody[place], others[place], one[place]))
         .collect();
     let vacuous = everybody.iter().all(|number| *number == 0);
     Ok(Outcome::new(
         "exact numbers: everybody = everybody else + this person, for each question",
-        told.join("; "),
+        reported.join("; "),
         broken.is_empty() && !vacuous,
     )
     .note(format!(

@@ -4,7 +4,7 @@ use super::super::Fault;
 use accounting::{Epsilon, Neighbors};
 use ledger::{Place, Store};
 use sql::blocking::Dataset;
-use sql::{Answered, Ask, Catalog, Error, Explanation};
+use sql::{Answered, Catalog, Error, Explanation, QueryRequest};
 use std::cell::Cell;
 use tempfile::TempDir;
 
@@ -52,7 +52,7 @@ impl Data {
         Ok(Store::open(&Place::File(place), &self.dataset.rules()?)?)
     }
 
-    /// Asks, charged to this ledger. What is refused is told apart from what went wrong.
+    /// Asks, charged to this ledger. What is refused is distinguished from what went wrong.
     pub(super) fn ask(
         &self,
         store: &mut Store,
@@ -70,12 +70,12 @@ impl Data {
     }
 }
 
-fn ask(sql: &str, analyst: &str, epsilon: &str) -> Result<Ask, Fault> {
-    Ok(Ask {
+fn ask(sql: &str, analyst: &str, epsilon: &str) -> Result<QueryRequest, Fault> {
+    Ok(QueryRequest {
         epsilon: Some(Epsilon::parse(epsilon)?),
         // The claims are about the question itself.
         cut_estimate: false,
-        ..Ask::new(sql, analyst)
+        ..QueryRequest::new(sql, analyst)
     })
 }
 

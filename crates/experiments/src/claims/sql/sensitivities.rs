@@ -7,7 +7,7 @@ use report::significant;
 use sql::{Error, Explanation, StatisticLine};
 use std::f64::consts::SQRT_2;
 
-/// In the order in which they are told.
+/// In the order in which they are reported.
 const BOTH: [Neighbors; 2] = [Neighbors::AddRemove, Neighbors::ChangeOne];
 
 /// Everything that is released, in one list.

@@ -188,7 +188,7 @@ pub(super) fn useful() -> Result<Outcome, Fault> {
     let unigram = mean(&|one| one.unigram);
     let perplexity = |model: usize| mean(&|one| one.models[model].perplexity);
     let accuracy = |model: usize| mean(&|one| one.models[model].accuracy);
-    let told = |model: usize| {
+    let reported = |model: usize| {
         format!(
             "{} and {} %",
             significant(perplexity(model), 4),
@@ -213,9 +213,9 @@ pub(super) fn useful() -> Result<Outcome, Fault> {
         "the ordinary model beats the frequencies of words; both private ones predict worse than it",
         format!(
             "held-out perplexity and accuracy: ordinary {}; published noise {}; ε ≤ {TARGET} {}; frequencies alone {}",
-            told(0),
-            told(1),
-            told(2),
+            reported(0),
+            reported(1),
+            reported(2),
             significant(unigram, 4)
         ),
         pass,

@@ -23,7 +23,7 @@ use super::movement::{Vector, question, runtime, vectors};
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with};
 use crate::price::question::Question;
-use crate::run::engine::{ask, form, measure};
+use crate::run::engine::{bounded_plans, form, measure};
 use crate::run::engines::Engines;
 use crate::run::publics::Publics;
 use crate::understand::aggregation::Measure;
@@ -101,7 +101,7 @@ fn measured(
         let publics = Publics::read(&question.split, &engines.public()?, catalog).await?;
         let mut all = Vec::new();
         for aggregation in &question.split.aggregations {
-            let asked = ask(aggregation, form(&aggregation.rows), &secret)?;
+            let asked = bounded_plans(aggregation, form(&aggregation.rows), &secret)?;
             let prepared = asked.prepare(&publics, &engines, catalog).await?;
             let measured = measure(prepared, &aggregation.statistics, &engines).await?;
             let distinct =

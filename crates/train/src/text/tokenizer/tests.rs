@@ -60,7 +60,7 @@ fn sizes_that_cannot_be_are_refused() {
         let error = Vocabulary::from_public_text(TEXT, size, Digits::Single).unwrap_err();
         assert!(error.to_string().contains("hint:"));
     }
-    // A text too short for so many tokens gives fewer.
+    // A text too short for this many tokens gives fewer.
     let short = Vocabulary::from_public_text("ab ab", 1000, Digits::Single).unwrap();
     assert_eq!(short.len(), LEAST + 1);
     assert_eq!(

@@ -99,7 +99,7 @@ pub(super) fn attack<'p>(plan: &'p Plan, interrupt: &Interrupt) -> Result<Vec<Ro
     Ok(rows)
 }
 
-/// The largest ε that so many counts can have each, to a thousandth: what an attacker who reads the manual would ask for.
+/// The largest ε that this many counts can have each, to a thousandth: what an attacker who reads the manual would ask for.
 fn affordable(store: &mut Store, promise: &Promise, questions: u64) -> Result<Epsilon, CliError> {
     let mut fits = |each: &Rational| -> Result<bool, CliError> {
         let one = Event::Laplace {
@@ -126,7 +126,7 @@ fn affordable(store: &mut Store, promise: &Promise, questions: u64) -> Result<Ep
     // Four digits are enough to say.
     match Epsilon::rounded_down(&exact::decimal_at_most(&low, 4)).map_err(explained)? {
         none if none == Epsilon::ZERO => fail(
-            "the budget is too small to ask so many questions",
+            "the budget is too small to ask this many questions",
             "raise --epsilon, or lower --queries",
         ),
         each => Ok(each),

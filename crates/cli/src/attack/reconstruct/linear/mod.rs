@@ -253,9 +253,9 @@ impl Plan {
     }
 }
 
-/// So many ids fit into one query comfortably.
+/// This many ids fit into one query comfortably.
 const MOST_IN_A_QUERY: usize = 1024;
-/// With so many people in all, a part of them is known to about 1.6 % (one standard error at one half).
+/// With this many people in all, a part of them is known to about 1.6 % (one standard error at one half).
 const ENOUGH_PEOPLE: u64 = 1024;
 
 impl Arguments {

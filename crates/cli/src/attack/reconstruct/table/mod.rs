@@ -43,10 +43,10 @@ pub(super) struct Arguments {
     /// Suppress a number (2A.mean) or a whole group (2A) first; can be repeated
     #[arg(long, value_name = "CELL")]
     drop: Vec<String>,
-    /// Stop after so many solutions
+    /// Stop after this many solutions
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// Stop after so many seconds and keep what was found
+    /// Stop after this many seconds and keep what was found
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
     /// The SAT solver
