@@ -259,7 +259,7 @@ mod tests {
         let summary = check(&picture).unwrap();
         assert_eq!(
             summary,
-            "arrows: 20 crates, 10 dependencies between them, all pointing down"
+            "arrows: 21 crates, 10 dependencies between them, all pointing down"
         );
     }
 

@@ -185,7 +185,7 @@ fn a_small_figure() {
             "measured",
             &[(-1.5, -0.5, 0.17), (-0.5, 0.5, 0.46), (0.5, 1.5, 0.0)],
         )
-        .line("law", &[(-1.0, 0.17), (0.0, 0.462), (1.0, 0.17)])
+        .line("distribution", &[(-1.0, 0.17), (0.0, 0.462), (1.0, 0.17)])
         .vertical("true answer", 0.0)
         .to_svg();
     insta::assert_snapshot!(svg);
