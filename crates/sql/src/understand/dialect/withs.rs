@@ -9,8 +9,8 @@ use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// How often tables may be mentioned, those behind a WITH once for each use. Mentions of private tables are counted again, more strictly, when it is known which they are.
-const MENTIONS: usize = 1024;
+/// How often tables and queries may be mentioned, those behind a WITH once for each use. Mentions of private tables are counted again, more strictly, when it is known which they are.
+const MENTIONS: usize = 2048;
 
 /// Refuses a query whose plan would be too large or too deep to be made.
 pub(super) fn check(query: &Query) -> Result<(), Error> {
@@ -25,7 +25,7 @@ pub(super) fn check(query: &Query) -> Result<(), Error> {
 struct Size {
     /// Queries above one another.
     depth: usize,
-    /// Tables that are mentioned.
+    /// Tables that are mentioned, and queries: one that reads no table has a plan too.
     mentions: usize,
 }
 
@@ -38,6 +38,21 @@ struct Frame {
     known: BTreeMap<String, Size>,
     /// What was met outside of them.
     size: Size,
+}
+
+/// The key of a name. The planner tells more names apart: it keeps the case of quoted ones, and lowers ASCII letters alone. Where several have one key, the largest counts,
+/// so no spelling makes a query look smaller than it is.
+fn key(parts: &[&str]) -> String {
+    parts.join(".").to_lowercase()
+}
+
+impl Size {
+    fn or_larger(self, other: Self) -> Self {
+        Self {
+            depth: self.depth.max(other.depth),
+            mentions: self.mentions.max(other.mentions),
+        }
+    }
 }
 
 impl Frame {
@@ -61,7 +76,7 @@ impl Visitor for Walk {
             defined: withs
                 .map(|cte| {
                     let place: *const Query = &*cte.query;
-                    (place, cte.alias.name.value.to_lowercase())
+                    (place, key(&[&cte.alias.name.value]))
                 })
                 .collect(),
             ..Frame::default()
@@ -75,7 +90,7 @@ impl Visitor for Walk {
         };
         let size = Size {
             depth: frame.size.depth + 1,
-            ..frame.size
+            mentions: frame.size.mentions.saturating_add(1),
         };
         if size.depth > NESTING {
             return ControlFlow::Break(Error::refused(
@@ -85,7 +100,7 @@ impl Visitor for Walk {
         }
         if size.mentions > MENTIONS {
             return ControlFlow::Break(Error::refused(
-                format!("this query mentions tables more than {MENTIONS} times"),
+                format!("this query mentions tables and subqueries more than {MENTIONS} times"),
                 "unite and join fewer subqueries; a WITH counts once for each use",
             ));
         }
@@ -96,7 +111,8 @@ impl Visitor for Walk {
                 .find(|(place, _)| std::ptr::eq(*place, query));
             match named.map(|(_, name)| name.clone()) {
                 Some(name) => {
-                    around.known.insert(name, size);
+                    let known = around.known.entry(name).or_default();
+                    *known = known.or_larger(size);
                 }
                 None => around.add(size),
             }
@@ -105,14 +121,19 @@ impl Visitor for Walk {
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Error> {
-        let name = match relation.0.as_slice() {
-            [part] => part.as_ident().map(|name| name.value.to_lowercase()),
-            _ => None,
-        };
-        let known = name.and_then(|name| self.frames.iter().rev().find_map(|frame| frame.known.get(&name)));
-        let size = known.copied().unwrap_or(Size {
+        let parts: Option<Vec<&str>> = relation
+            .0
+            .iter()
+            .map(|part| Some(part.as_ident()?.value.as_str()))
+            .collect();
+        let mention = Size {
             depth: 0,
             mentions: 1,
+        };
+        let size = parts.map_or(mention, |parts| {
+            let key = key(&parts);
+            let known = self.frames.iter().filter_map(|frame| frame.known.get(&key));
+            known.fold(mention, |largest, size| largest.or_larger(*size))
         });
         if let Some(frame) = self.frames.last_mut() {
             frame.add(size);
@@ -141,11 +162,31 @@ mod tests {
         let refused = |sql: &str| read(sql).expect_err("the query was read").to_string();
         // Eight hundred million tables in 30 lines.
         let doubled = chain(30, "SELECT * FROM ? UNION ALL SELECT * FROM ?");
-        assert!(refused(&doubled).contains("mentions tables more than 1024 times"));
+        assert!(refused(&doubled).contains("mentions tables and subqueries more than 2048 times"));
         let joined = chain(30, "SELECT * FROM ? WHERE id IN (SELECT id FROM ?)");
-        assert!(refused(&joined).contains("more than 1024 times"));
+        assert!(refused(&joined).contains("more than 2048 times"));
         let deep = chain(200, "SELECT * FROM ?");
         assert!(refused(&deep).contains("more than 50 queries are built on one another"));
+        // No table, other spellings, and a name with a dot: each is the same plan to the planner.
+        let double = "SELECT * FROM ? UNION ALL SELECT * FROM ?";
+        let without_table = chain(40, double).replace("SELECT * FROM people", "SELECT 1 AS x");
+        assert!(refused(&without_table).contains("more than 2048 times"));
+        for (small, name) in [("\"A12\"", "a12"), ("\u{c4}12", "\u{e4}12")] {
+            let spelled = chain(30, double).replace("a12", name).replace("A12", name);
+            let hidden = spelled.replacen(", A13 AS", &format!(", {small} AS (SELECT 1 AS x), A13 AS"), 1);
+            assert_ne!(hidden, spelled);
+            assert!(refused(&hidden).contains("more than 2048 times"), "{small}");
+        }
+        let dotted: String = (1..=30)
+            .map(|number| {
+                let before = number - 1;
+                format!(
+                    ", \"s.a{number}\" AS (SELECT * FROM s.a{before} UNION ALL SELECT * FROM s.a{before})"
+                )
+            })
+            .collect();
+        let dotted = format!("WITH \"s.a0\" AS (SELECT * FROM people){dotted} SELECT COUNT(*) FROM s.a30");
+        assert!(refused(&dotted).contains("more than 2048 times"));
         // Each half is allowed.
         let half = chain(20, "SELECT * FROM ?");
         let nested = format!("{}{half}{}", "SELECT * FROM (".repeat(40), ") AS t".repeat(40));
