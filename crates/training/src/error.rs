@@ -31,6 +31,16 @@ pub enum Error {
         /// Whom the guarantee protects.
         whose: String,
     },
+    /// A row of the text, which is the privacy unit, would not be what the model sees as one.
+    #[error(
+        "the privacy unit is a row of {unit} tokens, and the model reads rows of {model}\nhint: give the source and the description of the model the same length"
+    )]
+    OtherLength {
+        /// The length of the source.
+        unit: usize,
+        /// The length of the model.
+        model: usize,
+    },
     /// Whether the number of units is a secret is for the curator to say, not for whoever trains.
     #[error(
         "how many units a declared table has is private: its catalog says that units come and go\nhint: state about how many there are"

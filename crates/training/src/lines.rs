@@ -75,7 +75,10 @@ impl LineModel {
     }
 }
 
-/// Small models of the lines of one text, trained with privacy and without, otherwise alike.
+/// Small models of the lines of one text, trained with privacy and without, otherwise alike: for audits and demonstrations.
+///
+/// Its ledger is in memory and gone with it, so what it trains is charged to nobody. It is for synthetic text, and for text that only its curator sees the results of; models of private data that leave
+/// the house are trained by a [`Session`](crate::Session).
 pub struct SmallModels {
     /// Synthetic text with canaries, or text whose curator audits it: also trained on without privacy, so it is not closed.
     texts: Texts,

@@ -126,6 +126,18 @@ impl Source {
         }
     }
 
+    /// Whether a model that reads rows of this length sees a privacy unit as one row.
+    pub(crate) fn check_length(&self, model: usize) -> Result<(), Error> {
+        match self {
+            Self::Text {
+                each_line: false,
+                length,
+                ..
+            } if *length != model => Err(Error::OtherLength { unit: *length, model }),
+            _ => Ok(()),
+        }
+    }
+
     /// Whose privacy, where no catalog says it.
     pub fn unit(&self, dataset: Option<&Dataset>) -> PrivacyUnit {
         match (dataset, self) {

@@ -218,6 +218,7 @@ impl Session {
                 length,
                 vocabulary,
             } => {
+                self.origin.source.check_length(*length)?;
                 let (data, text) = LearnedText::read(&self.origin, dataset, network, *length, vocabulary)?;
                 self.learn(device, data, &text, dataset, observer)
             }

@@ -242,3 +242,40 @@ fn refusals_leave_no_trace() {
     assert!(over.to_string().contains("hint:") && over.cost.contains("ε"));
     assert!(!folder.join("checkpoint").exists());
 }
+
+/// A row of the source is the privacy unit: a model that read other rows would protect something else than the receipt says.
+#[test]
+fn the_rows_of_a_model_are_the_units_of_its_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Source::Text {
+        path: write_notes(folder.path()),
+        each_line: false,
+        length: 1000,
+    };
+    let origin = Origin::new(source, "ann", folder.path().join("model"));
+    let privacy = Privacy {
+        batch: 20,
+        length: Length::Steps(STEPS),
+        size: Some(80),
+        ..Privacy::default()
+    };
+    let session = Session::new(
+        description(),
+        origin,
+        folder.path().join("checkpoint"),
+        privacy,
+        Learning::default(),
+    );
+    let error = session.run(&mut ()).expect_err("rows of 10 are not rows of 1000");
+    assert!(
+        matches!(
+            error,
+            Error::OtherLength {
+                unit: 1000,
+                model: 10
+            }
+        ),
+        "{error}"
+    );
+    assert!(!folder.path().join("model").exists() && !folder.path().join("checkpoint").exists());
+}

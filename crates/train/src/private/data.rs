@@ -5,7 +5,8 @@ use mechanism::Sensitive;
 
 /// Examples, and whose they are: what a private run is about.
 ///
-/// It is as closed as the [`Sensitive`] that it comes from. No program reads the examples back; only a [`Trainer`](super::Trainer) computes on them, and what it computes leaves through the noise of a charged run.
+/// It is as closed as the [`Sensitive`] that it comes from: the examples have no getter, and are not printed, compared or serialized. A [`Trainer`](super::Trainer) computes on them, and what its steps release leaves through the noise
+/// of a charged run. As with `Sensitive`, this stops accidents and not a program that means to look: a closure given to `Sensitive::map` sees the rows, and the model inside a trainer holds the gradients of the last batch.
 ///
 /// ```
 /// use mechanism::Sensitive;

@@ -79,31 +79,34 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
     /// # Privacy
     ///
     /// Claim: where a unit comes or goes, one group changes and all others stay what they are, to the last bit.
-    /// Proof: which group a unit is in is a hash of its own examples, so it depends on no other unit and on no order of rows. A group is computed from its own examples alone. ∎
+    /// Proof: which group a unit is in is a hash of the multiset of its own examples, so it depends on no other unit and on no order of rows. A group is computed from its own examples alone, in
+    /// the order of their digests. ∎
     /// What a group adds has a norm of at most C whatever is in it, so the sum moves by at most 2C, which is what [`Plan::sensitivity`] says.
     fn microbatches(&self, members: &[u64], number: u64) -> Vec<(Vec<usize>, f64)> {
-        let mut groups = std::collections::BTreeMap::<u64, Vec<usize>>::new();
+        let mut groups = std::collections::BTreeMap::<u64, Vec<([u8; 32], usize)>>::new();
         for unit in members {
             let (examples, _) = self.units.of(*unit as usize);
+            let mut digests: Vec<([u8; 32], usize)> = examples
+                .into_iter()
+                .map(|example| (Sha256::digest(self.examples.bytes(example)).into(), example))
+                .collect();
+            digests.sort_unstable();
             let mut hash = Sha256::new();
             hash.update(b"which microbatch a unit is in");
-            for example in &examples {
-                let bytes = self.examples.bytes(*example);
-                hash.update((bytes.len() as u64).to_le_bytes());
-                hash.update(bytes);
-            }
+            digests.iter().for_each(|(digest, _)| hash.update(digest));
             let hash: [u8; 32] = hash.finalize().into();
             let [first, ..] = *hash.as_chunks::<8>().0 else {
                 continue;
             };
             let group = u64::from_le_bytes(first) % number.max(1);
-            groups.entry(group).or_default().extend(examples);
+            groups.entry(group).or_default().extend(digests);
         }
         let groups = groups.into_values().filter(|examples| !examples.is_empty());
         groups
-            .map(|examples| {
+            .map(|mut examples| {
+                examples.sort_unstable();
                 let weight = 1.0 / examples.len() as f64;
-                (examples, weight)
+                (examples.into_iter().map(|(_, example)| example).collect(), weight)
             })
             .collect()
     }
