@@ -412,6 +412,18 @@ impl Dataset {
         })
     }
 
+    /// Whether the same was released before, and can be shown again.
+    pub(crate) fn is_saved(&self, question: &Question, store: &mut Store) -> Result<bool, Error> {
+        let Some(stored) = store.stored_answer(&question.digest(&self.shared.catalog))? else {
+            return Ok(false);
+        };
+        let Ok(saved) = serde_json::from_str::<Saved>(&stored.answer) else {
+            return Ok(false);
+        };
+        let whole = saved.answer.is_some() && saved.written == question.as_written()?.hexadecimal();
+        Ok(whole || saved.released(&question.pieces(&self.shared.catalog)).is_some())
+    }
+
     /// The answer from what was released before for the same question; `None` when nothing was, or it cannot be read.
     fn saved_answer(
         &self,

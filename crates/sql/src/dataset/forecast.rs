@@ -61,7 +61,7 @@ impl Dataset {
                 (Some(folder), store)
             }
         };
-        let free = store.stored_answer(&question.digest(self.catalog()))?.is_some();
+        let free = self.is_saved(&question, &mut store)?;
         let forecast = store.forecast(&ask.analyst, &charge.event, MOST_QUESTIONS)?;
         let fits = if forecast.more == 0 {
             self.fitting(ask, &question, &mut store)
