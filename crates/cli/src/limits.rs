@@ -19,8 +19,8 @@ Examples:
   What would be looked at? Spends nothing
     deniable limits visits --epsilon 0.1 --dry-run
 
-Whatever is over a limit is cut: a low limit loses data, a high one needs more noise. This looks, privately, at how many persons
-have this many rows, are in this many groups and have so large sums, and chooses the limits for which a question that takes the
+Whatever is over a limit is cut: a low limit loses data, a high one needs more noise. This measures, privately, how the
+numbers of rows and groups and the sums of persons are distributed, and chooses the limits for which a question that takes the
 catalog's default ε errs least. It costs ε like a question, once; then the limits are written into the catalog as
 [tables.TABLE.limits], everything else of it is left as it is, and queries use them from then on. Columns of numbers without
 `bounds` get bounds, which are marked as found. Looking again at the same version of the data is free, also after the catalog
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             ));
         }
         return terminal::print(&format!(
-            "would look at how many there are with so large: {}\nfor ε = {} in all\n{}",
+            "would measure, unit by unit, the distribution of: {}\nfor ε = {} in all\n{}",
             asked.join("; "),
             find.epsilon,
             not_looked_at(&left_out)

@@ -7,7 +7,7 @@ use accounting::{Event, PrivacyUnit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Sums that another version wrote are not read: it may have known other bounds, or reported spellings of one name apart. They are counted anew.
+/// Sums that another version wrote are not read: it may have known other bounds, or distinguished spellings of one name. They are counted anew.
 const MADE_BY: &str = concat!(env!("CARGO_PKG_VERSION"), ", names normalised");
 
 /// All filters of a ledger.

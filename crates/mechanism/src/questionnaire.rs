@@ -33,7 +33,7 @@ pub enum LocalNoise {
     Epsilon(Epsilon),
 }
 
-/// A question with its possible answers, and how they are randomized. Any other answer counts as the last.
+/// A question with its possible answers, and how they are randomized. A name that is none of the answers counts as the last one.
 ///
 /// ```
 /// use mechanism::{LocalMechanism, LocalNoise, Questionnaire, Sensitive};

@@ -8,7 +8,7 @@ use noise::{Entropy, Grid};
 
 /// A block of this many synthetic people by sex, age, race and ethnicity (504 cells), and all of its two-way margins.
 ///
-/// The synthetic people are like real ones in what matters here: some races are rare, ages differ between races, this many cells are empty and
+/// The synthetic people are like real ones in what matters here: some races are rare, ages differ between races, many cells are empty and
 /// many hold one person.
 pub fn synthetic(people: u64, seed: u64) -> (Block, Vec<i64>) {
     let category = |name: &str, values: Vec<String>| Category {

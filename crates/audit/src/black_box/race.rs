@@ -1,7 +1,7 @@
 //! Ways to look at pairs race each other: all of them on many draws, the better ones on more, the best on most.
 //!
 //! What a pair gives away and what shows it are searched for together. A rare event of one pair has to be seen often enough before it can
-//! be derived from the common events of all others, and most ways to look at most pairs are hopeless soon.
+//! be distinguished from the common events of all others, and most ways to look at most pairs are hopeless soon.
 //!
 //! # What luck may do
 //!

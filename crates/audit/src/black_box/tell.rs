@@ -4,7 +4,7 @@ use super::cells::Partition;
 use super::subject::Teller;
 use super::view::{ABSENT, INFINITY, View};
 
-/// Parts of an event that a person is reported.
+/// Parts of an event that are shown to a person.
 const MOST_TOLD: usize = 6;
 
 /// The cells of an event, and those that anything was ever seen in.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// Fewer could show next to nothing, and could not be derived from coins that somebody set.
+/// Fewer could show next to nothing, and could not be distinguished from coins that somebody set.
 pub const FEWEST: usize = 40;
 /// More are hardly wanted: a million show an ε of 12.
 pub const MOST: usize = 1_000_000;
@@ -49,7 +49,7 @@ pub struct Planted {
     pub secrets: Secrets,
 }
 
-/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` gives this many uniform random bits as it is asked for.
+/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` returns the requested number of uniform random bits.
 ///
 /// ```
 /// use audit::one_run::plant;
@@ -124,7 +124,7 @@ fn line(bits: &mut impl FnMut(u32) -> u64) -> String {
     words.join(" ")
 }
 
-/// A uniform number below `count`: this many bits as it has, drawn again where they are too large.
+/// A uniform number below `count`: as many bits as it has, drawn again where they are too large.
 fn below(count: u64, bits: &mut impl FnMut(u32) -> u64) -> u64 {
     let needed = u64::BITS - (count - 1).leading_zeros();
     loop {

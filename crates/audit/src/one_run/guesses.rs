@@ -1,7 +1,7 @@
 //! Which canaries were in? Guesses for the audit that needs one run only (Steinke, Nasr and Jagielski 2023).
 //!
 //! Many canaries are planted or left out, each by a coin of its own. From the finished model each gets a score; who has the highest were probably in, who has the lowest
-//! probably out, and on the rest nobody has to bet. How many guesses can be right is bounded by ε, this many right guesses are a lower bound on it.
+//! probably out, and on the rest nobody has to bet. How many guesses can be right is bounded by ε, so the number of right guesses is a lower bound on it.
 
 use crate::document::{Mistake, fail};
 

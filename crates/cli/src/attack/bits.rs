@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 ///
 /// A count of 0 or of 1 is answered with Laplace noise, many times. Of every answer it is decided whether any random bits would have made it from the other
 /// count. If none would, that one answer reveals the truth for certain, whatever ε was claimed (Mironov 2012). First the textbook's noise, computed in
-/// floats as most programs do; then Deniable's, exact on a grid, through the same boundary as every release.
+/// floats as most programs do; then Deniable's, exact on a grid, by the same code as every release.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   deniable attack bits                       a million answers each

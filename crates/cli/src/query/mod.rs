@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   A count by group, of the built-in sample when there is no catalog here
     deniable query \"SELECT region, COUNT(*) AS people FROM people GROUP BY region\"
-  For so much of the budget, and no more
+  Spend at most ε = 0.2
     deniable query --epsilon 0.2 \"SELECT AVG(age) FROM people\"
   The query may say it itself
     deniable query \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2) COUNT(*) FROM people\"

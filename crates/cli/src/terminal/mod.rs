@@ -158,7 +158,7 @@ pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> ExitCode {
 /// Whether anything was written to standard output.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Says what went wrong. Nobody is left to be reported when the output itself is closed; the exit code still says it. A check that failed has printed its result before, and a
+/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says it. A check that failed has printed its result before, and a
 /// program reads one object: then the words go to standard error.
 pub(crate) fn tell(error: &CliError, as_json: bool) {
     let _ = if as_json && !PRINTED.load(Ordering::SeqCst) {

@@ -31,7 +31,7 @@ impl std::fmt::Debug for Fingerprint {
 }
 
 impl Fingerprint {
-    /// A sum has a fingerprint for each this many of its numbers.
+    /// A sum has a fingerprint for each chunk of its numbers.
     pub const CHUNK: usize = CHUNK;
 
     pub(super) fn new(key: &[u8; 32]) -> Self {

@@ -231,9 +231,9 @@ impl<'a> PlacedGaussian<'a> {
         key.zeroize();
     }
 
-    /// Without a branch for those that are reported at one look; then the others.
+    /// Without a branch for those that one look decides; then the others.
     #[inline(always)]
-    // Lanes are reported by their place.
+    // Lanes are addressed by their place.
     #[allow(clippy::needless_range_loop)]
     fn add_to_row(&self, place: u64, bits: [&Row; 3], values: &mut [i64; LANES], later: &mut Keyed) {
         let tables = self.tables;

@@ -1,7 +1,7 @@
 //! Every key that a catalog may have: one table, which the parser asks what there is, and of which `docs/catalog.md` is made.
 //!
 //! To add a key, add a row here and take it in the parser ([`Section::take`](super::document::Section::take) refuses to take what has no row). The tests say whether every row is taken, and
-//! write the document anew where they are reported to.
+//! write the document anew where they are told to.
 
 /// One key.
 #[derive(Debug)]

@@ -84,7 +84,7 @@ impl TableProvider for Parquet {
         TableType::Base
     }
 
-    // No filter is taken: that is what the trait does unless reported otherwise.
+    // No filter is taken: that is what the trait does unless told otherwise.
 
     async fn scan(
         &self,

@@ -86,7 +86,7 @@ fn affordable(plan: &Plan) -> u64 {
     u64::try_from(questions.floor()).unwrap_or(u64::MAX)
 }
 
-/// Whether each target's bit is reported by a count with and one without her. The two questions together cost the budget.
+/// Whether each target's bit is revealed by a count with and one without her. The two questions together cost the budget.
 pub(super) fn singled_out(
     plan: &Plan,
     arguments: &Arguments,

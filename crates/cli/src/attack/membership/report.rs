@@ -1,4 +1,4 @@
-//! How well members were derived from strangers, beside the most that is allowed.
+//! How well members were distinguished from strangers, beside the most that is allowed.
 
 use crate::terminal::{CliError, explained};
 use ::report::{Findings, grouped, percent, percent_interval};

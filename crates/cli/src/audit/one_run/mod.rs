@@ -15,7 +15,7 @@ use crate::terminal::CliError;
 /// Audit a model that was trained once, by canaries that were in its text or not
 ///
 /// `plant` puts random lines into a text, each by the toss of a secret coin. You train a model on that text as ever, with Deniable or with anything else. `judge` asks the finished model how likely
-/// each line is and guesses the coins: the likeliest lines were probably in, the least likely probably not. (ε, δ) bounds how many guesses can be right, this many right ones are a lower bound on ε
+/// each line is and guesses the coins: the likeliest lines were probably in, the least likely probably not. (ε, δ) bounds how many guesses can be right, so the number of right guesses gives a lower bound on ε
 /// (Steinke, Nasr and Jagielski 2023). Alone, the command does all of it on synthetic text: it audits a small model that was trained with privacy, and one that was trained without.
 #[derive(clap::Args)]
 #[command(

@@ -143,7 +143,7 @@ fn members(expression: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// Two columns of a result may have the same name, and the engine's planner wants them to differ: the later one is reported by the place of the first, until the
+/// Two columns of a result may have the same name, and the engine's planner wants them to differ: the later one is named by the place of the first, until the
 /// answer is written ([`as_written`]).
 pub(super) fn tell_columns_apart(body: &mut SetExpr) {
     match body {

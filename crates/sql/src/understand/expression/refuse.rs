@@ -9,11 +9,11 @@ use datafusion::logical_expr::{Expr, Operator};
 pub(super) fn expression(expr: &Expr) -> Error {
     let (what, hint) = match expr {
         Expr::ScalarSubquery(_) => (
-            "a subquery as a value stands where its rows cannot be distinguished by their owners",
+            "a subquery is not allowed as a value here, because its rows cannot be matched to a privacy unit",
             "put it into WHERE or after SELECT, tied to the privacy unit; or ask the inner query first and use its answer as a constant",
         ),
         Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => (
-            "EXISTS, IN (SELECT …), ANY and ALL stand where their rows cannot be distinguished by their owners",
+            "EXISTS, IN (SELECT …), ANY and ALL are not allowed here, because their rows cannot be matched to a privacy unit",
             "put it into WHERE, tied to the privacy unit; or list the values: IN ('a', 'b')",
         ),
         Expr::OuterReferenceColumn(..) => (
@@ -25,7 +25,7 @@ pub(super) fn expression(expr: &Expr) -> Error {
             "write the value into the query",
         ),
         Expr::WindowFunction(_) => (
-            "window functions stand where the rows of one person cannot be reported",
+            "a window function is not allowed here, because its rows cannot be matched to a privacy unit",
             "write the window in a subquery, with PARTITION BY the privacy unit; or use it on the results of a private query",
         ),
         Expr::AggregateFunction(_) => (

@@ -77,8 +77,8 @@ impl Parts {
 }
 
 /// A plan as it is written, so that no two plans have one mark. What the engine prints of a plan is for people: it cuts long lists, and does not escape texts. So operators
-/// and expressions are reported one by one, each part with its length before it, and expressions from their leaves up, as in a postfix notation: what was reported already
-/// stands as NULL in what is reported next. So each part is reported once, however deep it lies.
+/// and expressions are written one by one, each part with its length before it, and expressions from their leaves up, as in a postfix notation: what was written already
+/// stands as NULL in what is written next. So each part is written once, however deep it lies.
 pub(crate) fn as_written(plan: &LogicalPlan) -> Result<Mark, DataFusionError> {
     let mut parts = Parts::of("plan");
     let mut add = |text: &str| {

@@ -87,13 +87,13 @@ fn subqueries_and_their_like_are_refused() {
         ),
         (
             datafusion::logical_expr::scalar_subquery(plan),
-            "a subquery as a value",
+            "a subquery is not allowed as a value",
         ),
         (
             Expr::Placeholder(Placeholder::new_with_field("$1".into(), None)),
             "placeholder",
         ),
-        (window, "window functions"),
+        (window, "a window function"),
         (
             datafusion::functions_aggregate::expr_fn::sum(col("t.i")),
             "an aggregate",
