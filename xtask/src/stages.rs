@@ -327,7 +327,7 @@ mod tests {
         for text in [
             "use crate::run::engine::Measured;",
             "use crate::{Error, sources};",
-            "fn f() -> crate::finish::answer::Answer { todo!() }",
+            "fn f(answer: &crate::finish::answer::Answer) {}",
             "impl T { fn f(x: &crate::run::engine::Measured) {} }",
         ] {
             let said = judged(&[("price/cut.rs", text)]).unwrap_err();
