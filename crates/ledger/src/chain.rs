@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Answer,
     /// Other rules from here on.
     Rules,
+    /// Something else that happened: a login, a refusal, a token, another catalog.
+    Log,
 }
 
 impl Kind {
@@ -52,11 +54,12 @@ impl Kind {
             Self::Charge => "charge",
             Self::Answer => "answer",
             Self::Rules => "rules",
+            Self::Log => "log",
         }
     }
 
     fn named(name: &str) -> Option<Self> {
-        [Self::Opened, Self::Charge, Self::Answer, Self::Rules]
+        [Self::Opened, Self::Charge, Self::Answer, Self::Rules, Self::Log]
             .into_iter()
             .find(|kind| kind.name() == name)
     }
@@ -91,6 +94,14 @@ pub(crate) struct AnswerBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RulesBody {
     pub(crate) rules: Rules,
+}
+
+/// The body of what else happened.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogBody {
+    pub(crate) what: String,
+    pub(crate) about: String,
 }
 
 /// One entry, as it is stored: whatever is hashed is hashed as it is stored.

@@ -99,6 +99,41 @@ pub enum Error {
         /// The number of the charge that paid for it.
         charge: u64,
     },
+    /// The question costs more than one question of this account may.
+    #[error(
+        "this question costs ε = {cost}, and one question of yours may cost ε = {cap} at most\nhint: ask with a smaller ε; nothing was charged. The curator sets this limit with `deniable user set`"
+    )]
+    OverQuestionCap {
+        /// What it costs.
+        cost: String,
+        /// The limit.
+        cap: String,
+    },
+    /// The question costs more than is left of what this account may spend in a day.
+    #[error(
+        "this question costs ε = {cost}, and of the ε = {cap} that you may spend in 24 hours {left} is left\nhint: ask with a smaller ε, or later; nothing was charged. The curator sets this limit with `deniable user set`"
+    )]
+    OverDayCap {
+        /// What it costs.
+        cost: String,
+        /// What is left of the limit.
+        left: String,
+        /// The limit.
+        cap: String,
+    },
+    /// The request was charged before, noise was drawn, and the answer was lost before it was saved.
+    #[error(
+        "this request was charged before, under entry {charge}, and its answer was lost when the program ended\nhint: it is never charged again under the same idempotency key; send it with a new key to ask, and pay, anew"
+    )]
+    Lost {
+        /// The number of the charge.
+        charge: u64,
+    },
+    /// The idempotency key was used for another request.
+    #[error(
+        "this idempotency key was used for another request\nhint: make a new key for each new request; nothing was charged"
+    )]
+    KeyReused,
     /// Somebody else draws for the same question right now. Nothing was charged.
     #[error(
         "the same question is being answered, under entry {charge}\nhint: ask again: the saved answer costs nothing"
@@ -110,6 +145,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// The stable name of the rule that refused a charge, where it was one that has nothing to do with the budget.
+    pub fn rule(&self) -> Option<&'static str> {
+        match self {
+            Self::OverQuestionCap { .. } => Some("question-cap"),
+            Self::OverDayCap { .. } => Some("day-cap"),
+            Self::Lost { .. } => Some("answer-lost"),
+            Self::KeyReused => Some("idempotency-key-reused"),
+            _ => None,
+        }
+    }
+
     pub(crate) fn unusable(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Unusable {
             what: what.into(),

@@ -2,9 +2,11 @@
 
 use crate::analyst::normalised;
 use crate::backend::{Backend, Snapshot};
-use crate::chain::{AnswerBody, ChargeBody, FORMAT, Head, Kind, OpenedBody, Record, RulesBody, digest_of};
+use crate::chain::{
+    AnswerBody, ChargeBody, FORMAT, Head, Kind, LogBody, OpenedBody, Record, RulesBody, digest_of,
+};
 use crate::tally::Tally;
-use crate::{Error, Rules};
+use crate::{Error, LogEntry, Logged, Rules};
 use accounting::{Event, Guarantee, PrivacyUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +136,7 @@ impl Replay {
 
     fn read(&mut self, record: &Record, kind: Kind, charges: Charges) -> Result<(), Error> {
         match kind {
-            Kind::Opened | Kind::Answer => {}
+            Kind::Opened | Kind::Answer | Kind::Log => {}
             Kind::Charge => {
                 let charge: ChargeBody = record.body()?;
                 let analyst = normalised(&record.analyst);
@@ -277,7 +279,7 @@ pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
     let mut charges: Vec<Entry> = Vec::new();
     walk(backend, |record, kind| {
         match kind {
-            Kind::Opened | Kind::Rules => {}
+            Kind::Opened | Kind::Rules | Kind::Log => {}
             Kind::Charge => {
                 let ChargeBody { event, guarantee } = record.body()?;
                 charges.push(Entry {
@@ -302,6 +304,23 @@ pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
         Ok(())
     })?;
     Ok(charges)
+}
+
+/// What else happened, the oldest first.
+pub(crate) fn logged(backend: &mut dyn Backend) -> Result<Vec<Logged>, Error> {
+    let mut logged = Vec::new();
+    walk(backend, |record, kind| {
+        if kind == Kind::Log {
+            let LogBody { what, about } = record.body()?;
+            logged.push(Logged {
+                number: record.number,
+                time: record.time,
+                entry: LogEntry::new(what, &record.analyst, about),
+            });
+        }
+        Ok(())
+    })?;
+    Ok(logged)
 }
 
 /// Recomputes everything. The first thing that is wrong is the error.
@@ -338,7 +357,7 @@ fn check_answers(backend: &mut dyn Backend) -> Result<(), Error> {
     let mut open: BTreeMap<u64, (String, String)> = BTreeMap::new();
     walk(backend, |record, kind| {
         match kind {
-            Kind::Opened | Kind::Rules => {}
+            Kind::Opened | Kind::Rules | Kind::Log => {}
             Kind::Charge => {
                 open.insert(
                     record.number,

@@ -22,8 +22,8 @@ pub enum Place {
     File(PathBuf),
     /// The address of a PostgreSQL database, `postgres://…`.
     ///
-    /// The ledger lives in the first schema of the connection's search path; another schema is another ledger. The connection is not
-    /// encrypted: keep it on loopback, a private network, or a tunnel.
+    /// The ledger lives in the first schema of the connection's search path; another schema is another ledger. The connection is
+    /// encrypted unless it stays on this machine: see [`Encryption`](crate::Encryption).
     Postgres(String),
     /// The same, and the file on this machine that keeps the last entry that this machine verified, so that entries that vanish are missed.
     PostgresKeepingHead {

@@ -1,6 +1,7 @@
 //! One question of one analyst, as a mechanism sees the ledger.
 
-use crate::{Analyst, Error, Store};
+use crate::store::Conditions;
+use crate::{Analyst, Caps, Error, Once, Store};
 use accounting::{Budget, Promise};
 use mechanism::{Charge, Ledger, Receipt, Refusal};
 
@@ -10,8 +11,7 @@ pub struct Session<'a> {
     store: &'a mut Store,
     analyst: Analyst,
     question: String,
-    /// Where a charge without a saved answer is used before a new one is made: the last entry when a saved answer was looked for.
-    resumes: Option<u64>,
+    conditions: Conditions,
 }
 
 impl<'a> Session<'a> {
@@ -22,7 +22,7 @@ impl<'a> Session<'a> {
             store,
             analyst,
             question: question.to_owned(),
-            resumes: None,
+            conditions: Conditions::default(),
         })
     }
 
@@ -36,21 +36,31 @@ impl<'a> Session<'a> {
     }
 
     /// See [`Store::resumable_session`].
-    pub(crate) fn resuming(self, since: u64) -> Self {
-        Self {
-            resumes: Some(since),
-            ..self
-        }
+    pub(crate) fn resuming(mut self, since: u64) -> Self {
+        self.conditions.resumes = Some(since);
+        self
+    }
+
+    /// Holds the charge against limits of the account too.
+    #[must_use]
+    pub fn within(mut self, caps: &Caps) -> Self {
+        self.conditions.caps = caps.clone();
+        self
+    }
+
+    /// Charges this request once: where it was charged before and its answer was lost, it is refused.
+    #[must_use]
+    pub fn once(mut self, once: Option<&Once>) -> Self {
+        self.conditions.once = once.cloned();
+        self
     }
 }
 
 impl Ledger for Session<'_> {
     fn charge(&mut self, charge: Charge) -> Result<Receipt, Refusal> {
         let (analyst, question) = (self.analyst.name(), &self.question);
-        match self.resumes {
-            Some(since) => self.store.charge_once(analyst, question, charge, since),
-            None => self.store.charge(analyst, question, charge),
-        }
+        self.store
+            .charge_or_find(analyst, question, charge, &self.conditions)
     }
 
     fn taken(&mut self, number: u64) -> Result<Option<Charge>, Refusal> {

@@ -35,6 +35,14 @@ pub enum Refusal {
     /// The same was released elsewhere, or is being released right now. Nothing was charged.
     #[error("{0}\nhint: nothing was charged; ask again, and the saved answer costs nothing")]
     Elsewhere(String),
+    /// A further rule of the ledger does not allow it. Nothing was charged.
+    #[error("{what}")]
+    Rule {
+        /// A stable name of the rule, for programs.
+        rule: &'static str,
+        /// In words, with a hint.
+        what: String,
+    },
 }
 
 /// Where charges are recorded before anything is drawn.

@@ -56,6 +56,16 @@ pub(crate) trait Backend: Send {
     fn keep_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Error>;
     /// Says of the snapshot that it is also the one after this entry, which changed no sums.
     fn move_snapshot(&mut self, from: u64, number: u64, hash: &str) -> Result<(), Error>;
+    /// The charges of an analyst after a moment, in milliseconds since 1970.
+    fn charges_since(&mut self, analyst: &str, time: i64) -> Result<Vec<Record>, Error>;
+    /// Makes the table of documents, unless it is there. Ledgers of earlier versions have none.
+    fn create_documents(&mut self) -> Result<(), Error>;
+    /// A document by its name; `None` also where no document was ever kept.
+    fn document(&mut self, collection: &str, name: &str) -> Result<Option<String>, Error>;
+    /// All documents of a collection with their names, by name.
+    fn documents(&mut self, collection: &str) -> Result<Vec<(String, String)>, Error>;
+    /// Keeps a document in place of an earlier one of that name.
+    fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error>;
 }
 
 /// Connects; `None` when nothing is to be made and nothing is there.
@@ -102,6 +112,26 @@ mod statement {
         columns!(),
         ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
     );
+    pub(super) const CHARGES_SINCE: &str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM deniable_entries WHERE kind = 'charge' AND analyst = $1 AND time > $2 ORDER BY number"
+    );
+    pub(super) const DOCUMENT: &str =
+        "SELECT body FROM deniable_documents WHERE collection = $1 AND name = $2";
+    pub(super) const DOCUMENTS: &str =
+        "SELECT name, body FROM deniable_documents WHERE collection = $1 ORDER BY name";
+    pub(super) const KEEP_DOCUMENT: &str = "INSERT INTO deniable_documents (collection, name, body) VALUES ($1, $2, $3) \
+        ON CONFLICT (collection, name) DO UPDATE SET body = excluded.body";
+    /// What is kept beside the entries and may change, such as accounts; and what a limit of a day looks up.
+    pub(super) const CREATE_DOCUMENTS: &str = "CREATE TABLE deniable_documents (
+    collection TEXT NOT NULL,
+    name TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (collection, name)
+);
+CREATE INDEX deniable_spending ON deniable_entries (analyst, time) WHERE kind = 'charge';
+";
     pub(super) const SNAPSHOT: &str = "SELECT number, hash, tally FROM deniable_snapshot WHERE one = 1";
     pub(super) const KEEP_SNAPSHOT: &str = "INSERT INTO deniable_snapshot (one, number, hash, tally) VALUES (1, $1, $2, $3) \
         ON CONFLICT (one) DO UPDATE SET number = excluded.number, hash = excluded.hash, tally = excluded.tally";

@@ -1,8 +1,9 @@
 //! A server that many machines share.
 
 use super::{Access, Backend, PATIENCE, Snapshot, statement, stored, unstored};
-use crate::Error;
 use crate::chain::Record;
+use crate::{Encryption, Error};
+use postgres::config::SslMode;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, SimpleQueryMessage};
 use std::time::Duration;
@@ -65,7 +66,7 @@ const LOCK_CREATION: &str = "SELECT pg_advisory_xact_lock(1145392193, 0)";
 
 /// Read from the catalog's table. `to_regclass` asks a cache, which in a transaction that waited for a lock still says what was before.
 const EXISTS: &str = "SELECT count(*) > 0 FROM pg_catalog.pg_class \
-    WHERE relname = 'deniable_entries' AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)";
+    WHERE relname = $1::text AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)";
 
 /// The index is on a digest, because a question may be longer than an index allows.
 const ANSWERS: &str = "SELECT number, previous, time, kind, analyst, question, purpose, body, tally, hash FROM deniable_entries \
@@ -76,6 +77,7 @@ const CHARGES: &str = "SELECT number, previous, time, kind, analyst, question, p
 
 pub(crate) struct Postgres {
     config: Config,
+    encryption: Encryption,
     client: Option<Client>,
     /// Between `begin` and its end.
     inside: bool,
@@ -83,12 +85,11 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     pub(crate) fn connect(address: &str) -> Result<Self, Error> {
-        let mut config: Config = address.parse().map_err(|_| {
-            Error::unusable(
-                "the address of the PostgreSQL database cannot be read",
-                "write it as postgres://user:password@host:5432/database",
-            )
-        })?;
+        let encryption = Encryption::of(address)?;
+        let mut config: Config = address.parse().map_err(|error| unusable(&error))?;
+        if let Encryption::Tls(_) = encryption {
+            config.ssl_mode(SslMode::Require);
+        }
         if config.get_application_name().is_none() {
             config.application_name("deniable ledger");
         }
@@ -99,6 +100,7 @@ impl Postgres {
         config.tcp_user_timeout(PATIENCE);
         let mut database = Self {
             config,
+            encryption,
             client: None,
             inside: false,
         };
@@ -110,7 +112,11 @@ impl Postgres {
         if self.client.as_ref().is_none_or(Client::is_closed) {
             self.client = None;
             self.inside = false;
-            let mut client = self.config.connect(NoTls).map_err(|error| unusable(&error))?;
+            let connected = match &self.encryption {
+                Encryption::None => self.config.connect(NoTls),
+                Encryption::Tls(tls) => self.config.connect(tls.clone()),
+            };
+            let mut client = connected.map_err(|error| unusable(&error))?;
             check_durability(&mut client)?;
             self.client = Some(client);
         }
@@ -137,6 +143,15 @@ impl Postgres {
         rows.iter()
             .map(|row| read(row).map_err(|error| unusable(&error)))
             .collect()
+    }
+
+    /// Whether there is a table of this name. (Names of tables are of a type of their own in PostgreSQL, so the parameter is cast.)
+    fn has(&mut self, table: &str) -> Result<bool, Error> {
+        let row = self
+            .open()?
+            .query_one(EXISTS, &[&table])
+            .map_err(|error| unusable(&error))?;
+        row.try_get(0).map_err(|error| unusable(&error))
     }
 
     fn write(&mut self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
@@ -195,7 +210,7 @@ fn unusable(error: &postgres::Error) -> Error {
                 "28P01" | "28000" => "check the user and the password",
                 "3D000" => "create the database first",
                 "42501" => {
-                    "grant the user SELECT and INSERT on deniable_entries, and UPDATE too on deniable_snapshot"
+                    "grant the user SELECT and INSERT on deniable_entries, and UPDATE too on deniable_snapshot and deniable_documents"
                 }
                 "55P03" => "another process held the ledger for a minute; see what it does, and try again",
                 _ => "look the code up in appendix A of the PostgreSQL manual, and see the server's log",
@@ -252,11 +267,7 @@ impl Backend for Postgres {
     }
 
     fn exists(&mut self) -> Result<bool, Error> {
-        let row = self
-            .open()?
-            .query_one(EXISTS, &[])
-            .map_err(|error| unusable(&error))?;
-        row.try_get(0).map_err(|error| unusable(&error))
+        self.has("deniable_entries")
     }
 
     fn create(&mut self) -> Result<(), Error> {
@@ -330,6 +341,50 @@ impl Backend for Postgres {
     fn move_snapshot(&mut self, from: u64, number: u64, hash: &str) -> Result<(), Error> {
         let (from, number) = (stored(from)?, stored(number)?);
         self.write(statement::MOVE_SNAPSHOT, &[&number, &hash, &from])
+    }
+
+    fn charges_since(&mut self, analyst: &str, time: i64) -> Result<Vec<Record>, Error> {
+        self.records(statement::CHARGES_SINCE, &[&analyst, &time])
+    }
+
+    fn create_documents(&mut self) -> Result<(), Error> {
+        // Whoever charges need not have the right to make tables, once it is there.
+        match self.has("deniable_documents")? {
+            true => Ok(()),
+            false => self.run(statement::CREATE_DOCUMENTS),
+        }
+    }
+
+    fn document(&mut self, collection: &str, name: &str) -> Result<Option<String>, Error> {
+        if !self.has("deniable_documents")? {
+            return Ok(None);
+        }
+        let row = self
+            .open()?
+            .query_opt(statement::DOCUMENT, &[&collection, &name])
+            .map_err(|error| unusable(&error))?;
+        row.map(|row| row.try_get(0))
+            .transpose()
+            .map_err(|error| unusable(&error))
+    }
+
+    fn documents(&mut self, collection: &str) -> Result<Vec<(String, String)>, Error> {
+        if !self.has("deniable_documents")? {
+            return Ok(Vec::new());
+        }
+        let rows = self
+            .open()?
+            .query(statement::DOCUMENTS, &[&collection])
+            .map_err(|error| unusable(&error))?;
+        rows.iter()
+            .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+            .collect::<Result<_, postgres::Error>>()
+            .map_err(|error| unusable(&error))
+    }
+
+    fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error> {
+        self.create_documents()?;
+        self.write(statement::KEEP_DOCUMENT, &[&collection, &name, &body])
     }
 }
 

@@ -207,6 +207,10 @@ impl Sqlite {
             .map_err(|error| unusable(&error))
     }
 
+    fn has_documents(&self) -> Result<bool, Error> {
+        Ok(self.tables("name = 'deniable_documents'")? > 0)
+    }
+
     fn tables(&self, named: &str) -> Result<i64, Error> {
         let sql = format!("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND {named}");
         self.connection
@@ -321,6 +325,49 @@ impl Backend for Sqlite {
     fn move_snapshot(&mut self, from: u64, number: u64, hash: &str) -> Result<(), Error> {
         let (from, number) = (stored(from)?, stored(number)?);
         self.write(statement::MOVE_SNAPSHOT, params![number, hash, from])
+    }
+
+    fn charges_since(&mut self, analyst: &str, time: i64) -> Result<Vec<Record>, Error> {
+        self.many(statement::CHARGES_SINCE, params![analyst, time])
+            .map_err(|error| unusable(&error))
+    }
+
+    fn create_documents(&mut self) -> Result<(), Error> {
+        match self.has_documents()? {
+            true => Ok(()),
+            false => self.run(statement::CREATE_DOCUMENTS),
+        }
+    }
+
+    fn document(&mut self, collection: &str, name: &str) -> Result<Option<String>, Error> {
+        if !self.has_documents()? {
+            return Ok(None);
+        }
+        let read = |connection: &Connection| {
+            connection
+                .prepare_cached(statement::DOCUMENT)?
+                .query_row([collection, name], |row| row.get(0))
+                .optional()
+        };
+        read(&self.connection).map_err(|error| unusable(&error))
+    }
+
+    fn documents(&mut self, collection: &str) -> Result<Vec<(String, String)>, Error> {
+        if !self.has_documents()? {
+            return Ok(Vec::new());
+        }
+        let read = |connection: &Connection| {
+            connection
+                .prepare_cached(statement::DOCUMENTS)?
+                .query_map([collection], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read(&self.connection).map_err(|error| unusable(&error))
+    }
+
+    fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error> {
+        self.create_documents()?;
+        self.write(statement::KEEP_DOCUMENT, params![collection, name, body])
     }
 }
 

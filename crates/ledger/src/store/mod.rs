@@ -6,8 +6,9 @@ use crate::chain::{AnswerBody, ChargeBody, Content, Head, Kind, Record, RulesBod
 use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
 use crate::writing::{append, body_of, check_text, in_one_line, json, now};
-use crate::{Analyst, Entry, Error, Forecast, Left, Rules, Session, StoredAnswer, Verified};
+use crate::{Analyst, Caps, Entry, Error, Forecast, Left, Once, Rules, Session, StoredAnswer, Verified};
 use accounting::{Epsilon, Event};
+use exact::Rational;
 use mechanism::{Charge, Receipt, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,14 +19,28 @@ const DRAWING: &str = "";
 /// Whoever has drawn saves within this many milliseconds, or is taken to have died. It decides who waits for whom, and nothing else.
 const DRAWING_LASTS: i64 = 3000;
 
+mod administration;
 mod opening;
 #[cfg(test)]
 mod tests;
 
+pub use administration::{Administration, LogEntry, Logged};
 pub use opening::Accepted;
 
 /// The name of no analyst.
 const NOBODY: &str = "";
+
+/// What a charge depends on beside the budget and the share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conditions {
+    /// Where a charge without a saved answer is used before a new one is made: the last entry that was there when whoever asks looked for a saved answer. One that came
+    /// later is theirs, and they are not charged.
+    pub(crate) resumes: Option<u64>,
+    /// What the account may spend.
+    pub(crate) caps: Caps,
+    /// The request, where it is charged once however often it is sent.
+    pub(crate) once: Option<Once>,
+}
 
 /// A budget that outlives the process. See the [crate] for what it promises.
 ///
@@ -59,34 +74,28 @@ impl Store {
     /// When the budget or the share does not admit it, and nothing was spent. Also when the database did not confirm it: then nothing may
     /// run, and it may count as spent.
     pub fn charge(&mut self, analyst: &str, question: &str, charge: Charge) -> Result<Receipt, Refusal> {
-        self.charge_or_find(analyst, question, charge, None)
+        self.charge_or_find(analyst, question, charge, &Conditions::default())
     }
 
-    /// The same for a question that may be finished under an earlier charge. All is decided in one transaction, so that of several who ask the same at the same time one is charged.
-    ///
-    /// `since` is the last entry that was there when whoever asks looked for a saved answer: one that came later is theirs, and they are not charged.
-    pub(crate) fn charge_once(
+    /// The same under conditions. All is decided in one transaction, so that of several who ask the same at the same time one is charged.
+    pub(crate) fn charge_or_find(
         &mut self,
         analyst: &str,
         question: &str,
         charge: Charge,
-        since: u64,
-    ) -> Result<Receipt, Refusal> {
-        self.charge_or_find(analyst, question, charge, Some(since))
-    }
-
-    fn charge_or_find(
-        &mut self,
-        analyst: &str,
-        question: &str,
-        charge: Charge,
-        once_since: Option<u64>,
+        conditions: &Conditions,
     ) -> Result<Receipt, Refusal> {
         let refused = |error: Error| match error {
             Error::AnsweredMeanwhile { .. } | Error::BeingAnswered { .. } => {
                 Refusal::Elsewhere(in_one_line(&error))
             }
-            error => Refusal::NotRecorded(in_one_line(&error)),
+            error => match error.rule() {
+                Some(rule) => Refusal::Rule {
+                    rule,
+                    what: error.to_string(),
+                },
+                None => Refusal::NotRecorded(in_one_line(&error)),
+            },
         };
         let analyst = Analyst::named(analyst).map_err(refused)?;
         let analyst = analyst.name();
@@ -96,12 +105,11 @@ impl Store {
         }
         let kept = self.kept().map_err(refused)?;
         self.backend.begin(Access::Write).map_err(refused)?;
-        let found = self.check_kept(kept.as_ref()).and_then(|()| match once_since {
-            Some(since) => self.unanswered(analyst, question, &charge, since),
-            None => Ok(None),
-        });
+        let found = self
+            .check_kept(kept.as_ref())
+            .and_then(|()| self.charged_before(analyst, question, &charge, conditions));
         let admitted = match found {
-            Ok(None) => self.admit(analyst, question, &charge, body),
+            Ok(None) => self.admit(analyst, question, &charge, body, conditions),
             Ok(Some(number)) => {
                 self.backend.rollback();
                 return Ok(Receipt { number, charge });
@@ -120,6 +128,27 @@ impl Store {
         Ok(Receipt { number, charge })
     }
 
+    /// Inside a transaction: an earlier charge that pays for this, and that nothing was drawn under.
+    fn charged_before(
+        &mut self,
+        analyst: &str,
+        question: &str,
+        charge: &Charge,
+        conditions: &Conditions,
+    ) -> Result<Option<u64>, Error> {
+        let found = match conditions.resumes {
+            Some(since) => self.unanswered(analyst, question, charge, since)?,
+            None => None,
+        };
+        if let (None, Some(once)) = (found, &conditions.once)
+            && let Some(number) = once.charged(&mut *self.backend)?
+        {
+            // It was charged under this key, and cannot be finished. Whatever the reason, it is not charged again.
+            return Err(Error::Lost { charge: number });
+        }
+        Ok(found)
+    }
+
     /// Inside a transaction: counts, and appends what was admitted.
     fn admit(
         &mut self,
@@ -127,8 +156,10 @@ impl Store {
         question: &str,
         charge: &Charge,
         body: String,
+        conditions: &Conditions,
     ) -> Result<Result<Current, accounting::Error>, Error> {
         self.load(analyst)?;
+        conditions.caps.check(&mut *self.backend, analyst, charge)?;
         // Taken away, so that sums of which nobody knows whether they were committed are never used again.
         let mut current = self.current.take().ok_or_else(history::no_entries)?;
         if let Err(refusal) = current
@@ -147,6 +178,9 @@ impl Store {
             tally,
         };
         let head = append(&mut *self.backend, Some(&current.head), &current.tally, content)?;
+        if let Some(once) = &conditions.once {
+            once.keep(&mut *self.backend, head.number)?;
+        }
         Ok(Ok(Current {
             head,
             tally: current.tally,
@@ -565,7 +599,8 @@ impl Store {
         }
         self.check_seen(&last.head())?;
         let current = history::load(&mut *self.backend, &last, analyst)?;
-        self.check_rules(current.tally.rules())?;
+        let stored = current.tally.rules().clone();
+        self.check_rules(&stored)?;
         self.rules = current.tally.rules().clone();
         self.seen = current.head.clone();
         self.current = Some(current);
@@ -583,14 +618,18 @@ impl Store {
         Ok(())
     }
 
-    fn check_rules(&self, stored: &Rules) -> Result<(), Error> {
-        match &self.demanded {
-            Some(given) if given != stored => Err(Error::OtherRules {
-                stored: Box::new(stored.clone()),
-                given: Box::new(given.clone()),
-            }),
-            _ => Ok(()),
+    /// Inside a transaction: the rules in force are those that were given, with the shares that accounts have.
+    fn check_rules(&mut self, stored: &Rules) -> Result<(), Error> {
+        let Some(given) = self.demanded.clone().filter(|given| given != stored) else {
+            return Ok(());
+        };
+        if with_shares(&given, self.shares_of_accounts()?) == *stored {
+            return Ok(());
         }
+        Err(Error::OtherRules {
+            stored: Box::new(stored.clone()),
+            given: Box::new(given),
+        })
     }
 
     /// Inside a transaction: appends other rules.
@@ -615,6 +654,18 @@ impl Store {
         let head = append(&mut *self.backend, Some(&replay.head), &tally, content)?;
         Ok(Current { head, tally })
     }
+}
+
+/// These rules, with shares of accounts in place of those for the same names.
+fn with_shares(rules: &Rules, shares: BTreeMap<String, Option<Rational>>) -> Rules {
+    let mut rules = rules.normalised();
+    for (name, share) in shares {
+        match share {
+            Some(share) => rules.shares.insert(name, share),
+            None => rules.shares.remove(&name),
+        };
+    }
+    rules
 }
 
 /// Whether a verification found it wrong, and none found it right since.

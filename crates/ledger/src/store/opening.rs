@@ -1,6 +1,6 @@
 //! How a ledger is opened: made where there is none, and checked from where it was last verified.
 
-use super::{NOBODY, Store, check_marked};
+use super::{NOBODY, Store, check_marked, with_shares};
 use crate::backend::{self, Access, Backend};
 use crate::chain::Head;
 use crate::head_file::{HeadFile, Kept};
@@ -38,7 +38,11 @@ impl Store {
             Opened::Nothing => return Err(not_made()),
         };
         store.demanded = Some(rules);
-        store.check_rules(&store.rules)?;
+        let stored = store.rules.clone();
+        store.backend.begin(Access::Read)?;
+        let checked = store.check_rules(&stored);
+        store.backend.rollback();
+        checked?;
         Ok(store)
     }
 
@@ -76,7 +80,11 @@ impl Store {
             Opened::Empty(_) | Opened::Nothing => return Self::open(place, &rules),
         };
         store.backend.begin(Access::Write)?;
-        let changed = store.change_rules(&rules);
+        let changed = (|| {
+            let with_accounts = with_shares(&rules, store.shares_of_accounts()?);
+            with_accounts.check()?;
+            store.change_rules(&with_accounts)
+        })();
         store.finish(changed)?;
         store.demanded = Some(rules);
         store.refresh(NOBODY)?;

@@ -95,6 +95,27 @@ impl Backend for Unlucky {
         self.fails(Accident::FullLater)?;
         self.file.move_snapshot(from, number, hash)
     }
+
+    fn charges_since(&mut self, analyst: &str, time: i64) -> Result<Vec<Record>, Error> {
+        self.file.charges_since(analyst, time)
+    }
+
+    fn create_documents(&mut self) -> Result<(), Error> {
+        self.file.create_documents()
+    }
+
+    fn document(&mut self, collection: &str, name: &str) -> Result<Option<String>, Error> {
+        self.file.document(collection, name)
+    }
+
+    fn documents(&mut self, collection: &str) -> Result<Vec<(String, String)>, Error> {
+        self.file.documents(collection)
+    }
+
+    fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error> {
+        self.fails(Accident::FullLater)?;
+        self.file.keep_document(collection, name, body)
+    }
 }
 
 fn rules() -> Rules {
@@ -178,7 +199,13 @@ fn a_transaction_that_was_left_open_is_not_continued() {
     // As after a panic in the middle.
     store.backend.begin(Access::Write).unwrap();
     store
-        .admit("ann", "q", &charge_of("0.1"), body_of(&charge_of("0.1")).unwrap())
+        .admit(
+            "ann",
+            "q",
+            &charge_of("0.1"),
+            body_of(&charge_of("0.1")).unwrap(),
+            &Conditions::default(),
+        )
         .unwrap()
         .unwrap();
     assert_eq!(store.charge("ann", "q", charge_of("0.2")).unwrap().number, 2);
