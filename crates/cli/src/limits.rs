@@ -247,7 +247,7 @@ fn object(found: &FoundLimits) -> serde_json::Value {
         "profiles": profiles,
         "left_out": found.left_out,
         "question_epsilon": number(found.question_epsilon),
-        "cost": found.answer.cost.as_ref().map(crate::query::formats::cost),
+        "cost": found.answer.cost.as_ref().map(sql::Cost::to_json),
         "repeated": found.repeated,
     })
 }

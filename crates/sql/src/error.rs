@@ -28,6 +28,11 @@ pub enum Error {
         /// What to do instead.
         hint: String,
     },
+    /// The question must state what it may cost, and does not.
+    #[error(
+        "this question does not say what it may cost, and nothing is spent unasked\nhint: send an ε with it, or write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …; over the PostgreSQL wire, SET deniable.epsilon = 0.1 holds for the connection"
+    )]
+    NoEpsilon,
     /// The ledger said no, or could not be reached.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),

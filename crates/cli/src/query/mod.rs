@@ -1,7 +1,6 @@
 //! `deniable query`: a private answer, with error bars and what it cost.
 
 mod cells;
-pub(crate) mod formats;
 mod interruption;
 pub(crate) mod summary;
 
@@ -158,8 +157,11 @@ fn finish(written: &[u8], arguments: &Arguments) -> Result<(), CliError> {
 fn written(answer: &Answer, answered: Option<&Answered>, format: Format) -> Result<Vec<u8>, CliError> {
     match format {
         Format::Table => Ok(cells::table(answer).to_string().into_bytes()),
-        Format::Csv => formats::csv(answer),
-        Format::Json => Ok(format!("{}\n", formats::json(answer, answered)).into_bytes()),
+        Format::Csv => Ok(answer.to_csv()),
+        Format::Json => {
+            let object = answered.map_or_else(|| answer.to_json(), Answered::to_json);
+            Ok(format!("{object}\n").into_bytes())
+        }
         Format::Parquet => {
             let mut bytes = Vec::new();
             answer.write_parquet(&mut bytes).map_err(explained)?;

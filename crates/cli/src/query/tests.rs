@@ -1,6 +1,6 @@
 //! What people and programs see of an answer.
 
-use super::{cells, formats, summary};
+use super::{cells, summary};
 use accounting::{Epsilon, Guarantee, Neighbors, PrivacyUnit, Promise};
 use serde_json::json;
 use sql::{
@@ -165,7 +165,7 @@ fn digits_follow_the_interval() {
 
 #[test]
 fn csv_is_quoted_and_otherwise_left_as_it_is() {
-    let text = String::from_utf8(formats::csv(&answer()).unwrap()).unwrap();
+    let text = String::from_utf8(answer().to_csv()).unwrap();
     insta::assert_snapshot!(text, @r#"
     region,people,people_low,people_high,"average, age","average, age_low","average, age_high"
     Ashford,25031,25025,25037,41.23791,41.20621,41.26961
@@ -183,7 +183,7 @@ fn csv_is_quoted_and_otherwise_left_as_it_is() {
 #[test]
 fn a_program_gets_everything() {
     let answered = answered(false, Some("0.25"));
-    let reported = formats::json(&answered.answer, Some(&answered));
+    let reported = answered.to_json();
     let keys: Vec<&String> = reported.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,

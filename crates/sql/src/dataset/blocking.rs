@@ -5,10 +5,10 @@ use crate::catalog::{Catalog, LedgerPlace};
 use crate::dataset::description::describe;
 use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain};
-use crate::finish::answer::{Answer, Cost, answer};
+use crate::finish::answer::{Answer, AnswerColumn, Cost, answer, columns};
 use crate::finish::cut::{self, CutEstimate};
 use crate::finish::estimate::CONFIDENCE;
-use crate::finish::post;
+use crate::finish::post::{self, Finished};
 use crate::finish::release::{Released, release};
 use crate::finish::saved::Saved;
 use crate::price::bounds::bounds;
@@ -24,13 +24,15 @@ use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::{Account, Refusal, Sensitive};
 use noise::{Entropy, OsEntropy};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
 const LOOKS: u32 = 40;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How many ledgers are kept open for the next questions.
+const MOST_IDLE_LEDGERS: usize = 16;
 /// How often a question is begun, where others who began it do not finish.
 const MOST_ATTEMPTS: u32 = 4;
 
@@ -47,6 +49,8 @@ pub(crate) struct Shared {
     /// Made by the first question: what only looks at a budget needs neither.
     planner: OnceLock<Planner>,
     engines: OnceLock<Engines>,
+    /// Ledgers that are open, and that no question uses now.
+    stores: Mutex<Vec<Store>>,
 }
 
 impl Shared {
@@ -56,7 +60,12 @@ impl Shared {
             threads: std::thread::available_parallelism().map_or(2, usize::from),
             planner: OnceLock::new(),
             engines: OnceLock::new(),
+            stores: Mutex::new(Vec::new()),
         }
+    }
+
+    fn lock_stores(&self) -> MutexGuard<'_, Vec<Store>> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -97,6 +106,27 @@ pub struct Answered {
     pub resumed: bool,
     /// What may still be spent by who asked, as an ε of one further release.
     pub left: ledger::Left,
+}
+
+impl Answered {
+    /// One object with everything, for programs.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut object = self.answer.to_json();
+        let notes = object["notes"].take();
+        if let serde_json::Value::Object(fields) = &mut object {
+            fields.remove("notes");
+            fields.insert("repeated".to_owned(), self.repeated.into());
+            fields.insert("resumed".to_owned(), self.resumed.into());
+            let left = serde_json::json!({
+                "epsilon": self.left.epsilon,
+                "dataset": self.left.dataset,
+                "share": self.left.share,
+            });
+            fields.insert("left".to_owned(), left);
+            fields.insert("notes".to_owned(), notes);
+        }
+        object
+    }
 }
 
 /// What paid for an answer.
@@ -285,6 +315,16 @@ impl Dataset {
         explain(&question, &self.shared.catalog, group_size)
     }
 
+    /// The columns that the answer will have. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub fn columns(&self, ask: &QueryRequest) -> Result<Vec<AnswerColumn>, Error> {
+        let question = self.understand(ask)?;
+        let session = self.engines().public()?;
+        Ok(columns(&self.rehearse(&question, &session)?))
+    }
+
     /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
     pub fn cut_before(&self, ask: &QueryRequest) -> Result<Vec<CutEstimate>, Error> {
         let question = self.understand(ask)?;
@@ -321,7 +361,41 @@ impl Dataset {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
         watch(Stage::Understood);
-        self.answered(ask, &question, &mut self.ledger()?, watch)
+        self.with_ledger(|store| self.answered(ask, &question, store, watch))
+    }
+
+    /// The answer to the same question, if it was released before. Never charges.
+    ///
+    /// # Errors
+    /// When the query is refused, or the ledger cannot be read.
+    pub fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
+        let question = self.understand(ask)?;
+        let digest = question.digest(&self.shared.catalog);
+        self.with_ledger(|store| match self.saved_answer(&question, &digest, store)? {
+            Some(answer) => self.reported(answer, Origin::Saved, ask, store).map(Some),
+            None => Ok(None),
+        })
+    }
+
+    /// Does something with the ledger, which is made if it is not there yet. One that was opened before is used again: opening one checks a stretch of its chain.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or the work fails.
+    pub fn with_ledger<T>(&self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+        let idle = self.shared.lock_stores().pop();
+        let mut store = match idle {
+            Some(store) => store,
+            None => self.ledger()?,
+        };
+        let done = work(&mut store);
+        // One that failed in itself is opened anew, and checked.
+        if !matches!(done, Err(Error::Ledger(_) | Error::Mechanism(_))) {
+            let mut stores = self.shared.lock_stores();
+            if stores.len() < MOST_IDLE_LEDGERS {
+                stores.push(store);
+            }
+        }
+        done
     }
 
     /// The same with a ledger that is open already.
@@ -338,6 +412,9 @@ impl Dataset {
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Answered, Error> {
         let digest = question.digest(&self.shared.catalog);
+        if let Some(once) = &ask.once {
+            store.check_request(once)?;
+        }
         let mut attempts = 0;
         let (before, (releases, mut saved)) = loop {
             // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
@@ -346,7 +423,10 @@ impl Dataset {
                 return self.reported(answer, Origin::Saved, ask, store);
             }
             let outcome = {
-                let session = store.resumable_session(&ask.analyst, &digest, before)?;
+                let session = store
+                    .resumable_session(&ask.analyst, &digest, before)?
+                    .within(&ask.caps)
+                    .once(ask.once.as_ref());
                 self.released(question, &mut Account::open(session)?, watch)
             };
             match outcome {
@@ -470,7 +550,9 @@ impl Dataset {
         let engines = self.engines();
         let session = engines.public()?;
         // Whatever can be refused is refused before the charge.
-        self.rehearse(question, &session)?;
+        if !post::only_arranges(&question.split.post) {
+            self.rehearse(question, &session)?;
+        }
         let publics =
             self.runtime
                 .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
@@ -559,10 +641,7 @@ impl Dataset {
     }
 
     /// Runs what comes after the noise over synthetic releases, so that what cannot work is refused before it is paid for.
-    fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<(), Error> {
-        if post::only_arranges(&question.split.post) {
-            return Ok(());
-        }
+    fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<Finished, Error> {
         let tables = question
             .split
             .aggregations
@@ -571,7 +650,7 @@ impl Dataset {
             .map(post::made_up)
             .collect::<Result<Vec<_>, Error>>()?;
         let finishing = post::finish(&question.split.post, tables, session, &self.shared.catalog);
-        self.runtime.block_on(finishing).map(|_| ()).map_err(|_| {
+        self.runtime.block_on(finishing).map_err(|_| {
             Error::refused(
                 "what this query does with its results does not work",
                 "ask for the aggregates alone first, and add the rest step by step; nothing was charged",

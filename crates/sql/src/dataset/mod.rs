@@ -11,7 +11,7 @@ mod wanted_error;
 use crate::catalog::Catalog;
 use crate::dataset::blocking::{Answered, Shared, Stage};
 use crate::dataset::description::describe;
-use crate::finish::answer::Answer;
+use crate::finish::answer::{Answer, AnswerColumn};
 use crate::finish::cut::CutEstimate;
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};
@@ -21,7 +21,7 @@ pub use wanted_error::WantedError;
 
 use crate::price::question::QueryRequest;
 use crate::{Error, sources};
-use ledger::Store;
+use ledger::{Spent, Store};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
@@ -107,6 +107,15 @@ impl Dataset {
             .await
     }
 
+    /// The columns that the answer will have. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub async fn columns(&self, ask: &QueryRequest) -> Result<Vec<AnswerColumn>, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.columns(&ask)).await
+    }
+
     /// What is left for this question, and how many more like it fit.
     ///
     /// # Errors
@@ -147,6 +156,28 @@ impl Dataset {
             .await
     }
 
+    /// The answer to the same question, if it was released before. Never charges.
+    ///
+    /// # Errors
+    /// When the query is refused, or the ledger cannot be read.
+    pub async fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.saved(&ask)).await
+    }
+
+    /// What everything spent so far comes to, and what is left for an analyst.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn spent(&self, analyst: &str) -> Result<Spent, Error> {
+        let analyst = analyst.to_owned();
+        self.waiting(move |dataset| {
+            let name = &dataset.catalog().name;
+            Ok(Spent::at(&dataset.place(), &dataset.rules()?, name, &analyst)?)
+        })
+        .await
+    }
+
     /// Does something with the ledger, which is made if it is not there yet.
     ///
     /// # Errors
@@ -155,7 +186,7 @@ impl Dataset {
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.waiting(move |dataset| work(&mut dataset.ledger()?)).await
+        self.waiting(move |dataset| dataset.with_ledger(work)).await
     }
 
     /// Runs it on a thread that may wait.

@@ -121,19 +121,7 @@ pub(crate) fn answer(
     confidence: f64,
 ) -> Result<Answer, Error> {
     let shown_columns = finished.columns.len();
-    let mut columns: Vec<AnswerColumn> = finished
-        .columns
-        .iter()
-        .map(|column| AnswerColumn {
-            name: column.name.clone(),
-            kind: CellKind::Text,
-            noisy: column.certainty != Certainty::Exact,
-            no_interval: match column.certainty {
-                Certainty::NoInterval(why) => Some(why.to_owned()),
-                _ => None,
-            },
-        })
-        .collect();
+    let mut columns = columns(finished);
     let mut rows = Vec::new();
     for batch in &finished.batches {
         for (place, column) in columns.iter_mut().enumerate() {
@@ -191,6 +179,20 @@ pub(crate) fn answer(
         notes,
         cost: Some(cost),
     })
+}
+
+/// The columns of an answer, whatever its rows will be.
+pub(crate) fn columns(finished: &Finished) -> Vec<AnswerColumn> {
+    let columns = finished.columns.iter().map(|column| AnswerColumn {
+        name: column.name.clone(),
+        kind: kind_of(&column.data_type),
+        noisy: column.certainty != Certainty::Exact,
+        no_interval: match column.certainty {
+            Certainty::NoInterval(why) => Some(why.to_owned()),
+            _ => None,
+        },
+    });
+    columns.collect()
 }
 
 fn kind_of(data_type: &DataType) -> CellKind {

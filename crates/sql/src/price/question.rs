@@ -32,6 +32,12 @@ pub struct QueryRequest {
     pub cut_estimate: bool,
     /// What the ledger will say it was for; else the SQL.
     pub purpose: Option<String>,
+    /// Whether a question that states no ε anywhere is refused, rather than asked for the catalog's default. For programs that ask on their own.
+    pub explicit_epsilon: bool,
+    /// Limits of the account that asks, beside the budget and its share.
+    pub caps: ledger::Caps,
+    /// The request, where it is to be charged once however often it is sent.
+    pub once: Option<ledger::Once>,
 }
 
 impl QueryRequest {
@@ -44,6 +50,9 @@ impl QueryRequest {
             delta: None,
             cut_estimate: true,
             purpose: None,
+            explicit_epsilon: false,
+            caps: ledger::Caps::default(),
+            once: None,
         }
     }
 }
@@ -79,6 +88,10 @@ impl Question {
         let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
         let mut split = frontier::split(&plan, &selects, catalog)?;
         let visible = split.aggregations.len();
+        let states_none = |aggregation: &Aggregation| aggregation.options.epsilon.is_none();
+        if ask.explicit_epsilon && ask.epsilon.is_none() && split.aggregations.iter().any(states_none) {
+            return Err(Error::NoEpsilon);
+        }
         let cuts = cut::plan(&mut split.aggregations, ask.cut_estimate)?;
         cut::mark(&mut split, &cuts, catalog)?;
         let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, None, catalog)?;

@@ -136,6 +136,7 @@ pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Fini
     let place = |name: String| table.schema().index_of(&name).ok();
     let columns = aggregation.shape.iter().enumerate().map(|(at, column)| Shown {
         name: column.name.clone(),
+        data_type: table.schema().field(at).data_type().clone(),
         certainty: match place(format!("low{at}")).zip(place(format!("high{at}"))) {
             Some((low, high)) => Certainty::Interval { low, high },
             None if table.schema().field(at).metadata().contains_key(NOISY) => {
@@ -176,6 +177,7 @@ pub(crate) struct Finished {
 /// A column of the result.
 pub(crate) struct Shown {
     pub(crate) name: String,
+    pub(crate) data_type: DataType,
     pub(crate) certainty: Certainty,
 }
 
@@ -206,12 +208,15 @@ pub(crate) async fn finish(
         .fields()
         .iter()
         .map(|field| field.name().clone());
+    let data_types = over_releases.schema().fields().iter();
     let shown = dialect::as_written(names.collect())
         .into_iter()
+        .zip(data_types)
         .zip(&extended.columns);
     let columns = shown
-        .map(|(name, known)| Shown {
+        .map(|((name, field), known)| Shown {
             name,
+            data_type: field.data_type().clone(),
             certainty: match known {
                 Known::Exact => Certainty::Exact,
                 Known::Within(ends) => match (place(&ends.columns[0]), place(&ends.columns[1])) {

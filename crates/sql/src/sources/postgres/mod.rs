@@ -1,8 +1,8 @@
 //! Tables of a PostgreSQL database, streamed.
 //!
 //! Each scan is one statement in one read-only transaction, so it sees one state of the table; two scans of one query may see two. The statement converts nothing in
-//! a way that could raise an error there: what PostgreSQL's casts would refuse is sent as text, or tested first. Connections are not encrypted; keep the database
-//! on the same machine or network, or behind a tunnel.
+//! a way that could raise an error there: what PostgreSQL's casts would refuse is sent as text, or tested first. Connections are encrypted unless they
+//! stay on this machine.
 
 use super::incident::incident;
 use crate::Error;
@@ -19,8 +19,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::{StreamExt, pin_mut};
+use ledger::Encryption;
 use std::fmt;
 use std::sync::Arc;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
@@ -128,11 +130,19 @@ fn words(error: &tokio_postgres::Error) -> String {
 }
 
 /// Why there is no connection. The server's own words are left out: they may name users and hosts.
-fn unreachable(what: &str, error: &tokio_postgres::Error) -> Error {
+fn unreachable(what: &str, error: &Unconnected) -> Error {
+    let error = match error {
+        Unconnected::Encryption(error) => {
+            let words = error.to_string();
+            let (why, hint) = words.split_once("\nhint: ").unwrap_or((&words, ""));
+            return Error::catalog(format!("{what}: {why}"), hint);
+        }
+        Unconnected::Database(error) => error,
+    };
     match error.code() {
         None => Error::catalog(
             format!("{what}: its database cannot be reached"),
-            "check host and port in the connection string, and that the server runs; connections are not encrypted",
+            "check host and port in the connection string, and that the server runs. Connections to other machines are encrypted, and the server's certificate is verified: see PGSSLROOTCERT; sslmode=disable does without",
         ),
         Some(_) => Error::catalog(
             format!("{what}: its database does not let us in"),
@@ -168,14 +178,32 @@ fn sent(column: &str, of: &Type, kind: Option<Kind>) -> (String, DataType) {
     }
 }
 
-/// A connection whose background task ends when the client is dropped.
-async fn connected(connection: &str) -> Result<Client, tokio_postgres::Error> {
-    let (client, task) = tokio_postgres::connect(connection, NoTls).await?;
-    tokio::spawn(async move {
-        // What goes wrong with the connection is reported to whoever waits for rows.
-        let _ = task.await;
-    });
-    Ok(client)
+/// A connection whose background task ends when the client is dropped. Encrypted unless it stays on this machine.
+async fn connected(connection: &str) -> Result<Client, Unconnected> {
+    // What goes wrong with a connection later is reported to whoever waits for rows.
+    Ok(match Encryption::of(connection)? {
+        Encryption::None => {
+            let (client, task) = tokio_postgres::connect(connection, NoTls).await?;
+            tokio::spawn(async move { drop(task.await) });
+            client
+        }
+        Encryption::Tls(tls) => {
+            let mut config: tokio_postgres::Config = connection.parse()?;
+            config.ssl_mode(SslMode::Require);
+            let (client, task) = config.connect(tls).await?;
+            tokio::spawn(async move { drop(task.await) });
+            client
+        }
+    })
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unconnected {
+    #[error(transparent)]
+    Encryption(#[from] ledger::Error),
+    #[error(transparent)]
+    Database(#[from] tokio_postgres::Error),
 }
 
 #[async_trait]
@@ -221,7 +249,9 @@ impl PartitionStream for Database {
         let sender = builder.tx();
         builder.spawn(async move {
             let external = |error: tokio_postgres::Error| exec_datafusion_err!("{}", words(&error));
-            let client = connected(&part.connection).await.map_err(external)?;
+            let client = connected(&part.connection)
+                .await
+                .map_err(|error| exec_datafusion_err!("{error}"))?;
             client
                 .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 .await
