@@ -112,7 +112,7 @@ fn run_step(root: &Path, step: &Step) -> Result<(), String> {
             hint,
             name,
         } => {
-            // Tests of the ledger and of tables need a server; the script installs, starts and removes it.
+            // Tests of the ledger and of tables need a PostgreSQL server, and those of our server need clients; the scripts install both, and remove the server.
             let mut command = if *name == "tests" {
                 with_postgres(root)
             } else {
@@ -185,6 +185,7 @@ fn may_install() -> bool {
 /// Cargo beside a throw-away PostgreSQL server.
 fn with_postgres(root: &Path) -> Command {
     let mut command = Command::new(root.join("scripts/with-postgres"));
+    command.arg(root.join("scripts/with-clients"));
     command.arg(cargo_program()).current_dir(root);
     command
 }

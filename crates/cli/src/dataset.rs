@@ -4,7 +4,7 @@ use crate::terminal::{CliError, Progress, exit_code, explained, fail};
 use accounting::{Delta, Epsilon, Guarantee, Promise, Rho};
 use clap::Args;
 use exact::Rational;
-use ledger::Analyst;
+use ledger::{Analyst, Store};
 use sql::blocking::Dataset;
 use sql::{Catalog, QueryRequest};
 use std::ffi::OsString;
@@ -76,13 +76,19 @@ fn chosen(flag: Option<PathBuf>, variable: Option<OsString>, one_is_here: bool) 
 
 /// The catalog of the sample, which is made if it is not there yet.
 fn sample(quiet: bool) -> Result<PathBuf, CliError> {
-    let directory = sample_directory(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?;
+    let directory = data_directory(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?;
     if !quiet {
         eprintln!(
             "no catalog is named and there is no {HERE} here: using the built-in sample in {}",
-            directory.display()
+            directory.join("sample").display()
         );
     }
+    sample_in("sample", quiet)
+}
+
+/// The catalog of a sample of this name, with a ledger of its own; made if it is not there yet.
+pub(crate) fn sample_in(name: &str, quiet: bool) -> Result<PathBuf, CliError> {
+    let directory = data_directory(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?.join(name);
     let mut bar: Option<Progress> = None;
     let mut before = 0;
     sql::sample::ensure(&directory, |done, all| {
@@ -93,14 +99,14 @@ fn sample(quiet: bool) -> Result<PathBuf, CliError> {
     .map_err(explained)
 }
 
-fn sample_directory(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, CliError> {
+fn data_directory(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, CliError> {
     // What is not absolute is to be ignored, by the specification of these variables.
     let absolute = |name: OsString| Some(PathBuf::from(name)).filter(|path| path.is_absolute());
     let data = data_home
         .and_then(absolute)
         .or_else(|| Some(home.and_then(absolute)?.join(".local/share")));
     match data {
-        Some(data) => Ok(data.join("deniable").join("sample")),
+        Some(data) => Ok(data.join("deniable")),
         None => fail(
             "there is no place for the built-in sample: neither XDG_DATA_HOME nor HOME is set",
             "name a catalog with --catalog, or set one of them",
@@ -201,6 +207,20 @@ fn read(input: impl Read, name: &str) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|_| cannot(format!("{name} is not text")))
 }
 
+/// Takes over the text of a catalog that is about to be used: where curators have accounts, what loosens it needs two of them.
+pub(crate) fn take_over(store: &mut Store, catalog: &Path) -> Result<(), CliError> {
+    use server::governance::{self, Error};
+    let text = std::fs::read_to_string(catalog).map_err(|cause| {
+        CliError::bad_input(format!("cannot read {}: {}", catalog.display(), cause.kind()))
+            .with_hint("is the catalog still there?")
+    })?;
+    let by = AnalystArguments::default().name();
+    governance::take_over(store, &by, &text).map_err(|error| match error {
+        Error::NeedsTwo { .. } => explained(error).with_code(exit_code::REFUSED),
+        error => explained(error),
+    })
+}
+
 /// Why a question has no answer, with the exit code of its kind.
 pub(crate) fn unanswered(error: sql::Error) -> CliError {
     use mechanism::Error::Refused;
@@ -274,12 +294,12 @@ mod tests {
     #[test]
     fn the_sample_lies_where_data_lies() {
         let text = |text: &str| Some(OsString::from(text));
-        let directory = |data, home| sample_directory(data, home).map(|path| path.display().to_string());
+        let directory = |data, home| data_directory(data, home).map(|path| path.display().to_string());
         assert_eq!(
             directory(text("/data"), text("/home/ann")).unwrap(),
-            "/data/deniable/sample"
+            "/data/deniable"
         );
-        let at_home = "/home/ann/.local/share/deniable/sample";
+        let at_home = "/home/ann/.local/share/deniable";
         assert_eq!(directory(None, text("/home/ann")).unwrap(), at_home);
         assert_eq!(directory(text("relative"), text("/home/ann")).unwrap(), at_home);
         assert_eq!(directory(text(""), text("")).unwrap_err().code, 2);

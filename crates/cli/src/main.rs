@@ -16,9 +16,11 @@ mod manual;
 mod outputs;
 mod query;
 mod reproduce;
+mod serve;
 mod survey;
 mod terminal;
 mod train;
+mod user;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -43,6 +45,8 @@ Examples:
   deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable check                        is the data what the catalog says? not private: for the curator
   deniable limits visits --epsilon 0.1  how much of one person should count, found privately
+  deniable serve --demo                 a server for many analysts: HTTP, and psql or anything that speaks to PostgreSQL
+  deniable user add ann --share 1/4     who may sign in to it, and what they may spend
   deniable account --help               what do all these releases cost together?
   deniable attack reconstruct table     seven people from a census table: what a release gives away
   deniable audit exact --help           is this privacy claim true? by proof
@@ -75,11 +79,13 @@ enum Command {
     Query(query::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
+    Serve(serve::Arguments),
     /// Print the reference of the SQL that is understood, as Markdown
     Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
     Train(train::Arguments),
+    User(user::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -116,9 +122,11 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Limits(arguments) => limits::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
+        Command::User(arguments) => user::run(&arguments),
     }
 }
 

@@ -9,13 +9,12 @@ mod figure;
 mod report;
 
 use crate::account::figure as account_figure;
-use crate::dataset::{AnalystArguments, CatalogArguments};
+use crate::dataset::{AnalystArguments, CatalogArguments, take_over};
 use crate::outputs;
 use crate::terminal::{self, CliError, exit_code, explained, fail};
 use clap::{Args, Subcommand};
 use ledger::{Head, Place, Spent, Store};
 use serde_json::json;
-use sql::blocking::Dataset;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -109,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(Command::AcceptRestored { which, new_ledger }) => {
             accept_restored(&place_of(which, false)?, *new_ledger)
         }
-        Some(Command::Adopt { catalog }) => adopt(&catalog.open(false)?),
+        Some(Command::Adopt { catalog }) => adopt(catalog),
     }
 }
 
@@ -245,18 +244,20 @@ fn broken(error: ledger::Error) -> CliError {
     }
 }
 
-fn adopt(dataset: &Dataset) -> Result<(), CliError> {
+fn adopt(catalog: &CatalogArguments) -> Result<(), CliError> {
+    let dataset = catalog.open(false)?;
     let rules = dataset.rules().map_err(explained)?;
-    let Some(store) = Store::open_existing(&dataset.place()).map_err(broken)? else {
+    let Some(mut store) = Store::open_existing(&dataset.place()).map_err(broken)? else {
         return terminal::print(&format!(
             "there is no ledger yet; the first query makes it with these rules: {rules}\n"
         ));
     };
     let before = store.rules().clone();
-    drop(store);
     if before == rules {
         return terminal::print(&format!("nothing to change: {rules}\n"));
     }
+    take_over(&mut store, &catalog.path(true)?)?;
+    drop(store);
     terminal::print(&format!("before: {before}\nfrom now on: {rules}\n"))?;
     let mut store = Store::adopt(&dataset.place(), &rules).map_err(broken)?;
     let left = store.left_for_all().map_err(broken)?;

@@ -1,0 +1,233 @@
+//! `deniable serve`: the same budgeted data for many analysts, over HTTP and the PostgreSQL wire.
+
+use crate::dataset::{CatalogArguments, of_the_ledger, sample_in, take_over, unanswered};
+use crate::terminal::{self, CliError, explained, fail};
+use clap::Args;
+use ledger::Store;
+use server::accounts::{self, DEFAULT_TOKEN, NewAccount, Role};
+use server::tls::Certificate;
+use server::{Addresses, Schedule, Server, Settings};
+use sql::{Catalog, Dataset, blocking};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  Try it: sample data, a certificate that signs itself, one analyst; prints lines that work
+    deniable serve --demo
+  Your own data: accounts first, then the server
+    deniable user add carol --role curator
+    deniable user add ann --share 1/4 --per-day 0.5
+    deniable user token ann
+    deniable serve --http 0.0.0.0:8443 --wire 0.0.0.0:5433 --certificate server.crt --key server.key
+
+Analysts ask over HTTP (POST /v1/query) and with anything that speaks to PostgreSQL: psql, psycopg, pandas, SQLAlchemy, R, BI tools. All
+connections are encrypted, and everybody signs in with a token of their own. A question that states no ε is refused, so that a tool
+that asks on its own spends nothing.
+
+Answers leave at T, 2T, 4T, … after the request (--schedule), so that how long a question ran says little about the data. Nothing of a
+run's time, rows or memory is in any answer, notice or metric.
+
+Ctrl-C and SIGTERM end the server when the questions that were charged are answered and saved.
+docs/server.md tells how to deploy it.";
+
+/// Serve the data to analysts with accounts, over HTTP and to any PostgreSQL client
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    catalog: CatalogArguments,
+    /// Serve sample data with everything made on the spot: for trying it out
+    #[arg(long, conflicts_with_all = ["catalog", "certificate", "self_signed"])]
+    demo: bool,
+    /// Where analysts reach HTTP
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
+    http: SocketAddr,
+    /// Where PostgreSQL clients connect
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5433")]
+    wire: SocketAddr,
+    /// Where curators, auditors and operators reach HTTP
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8444")]
+    curators: SocketAddr,
+    /// The certificate, with its chain, in PEM format
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// The private key of the certificate, in PEM format
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// Make a certificate that signs itself for this host name, and keep it beside the catalog
+    #[arg(long, value_name = "HOST", conflicts_with = "certificate")]
+    self_signed: Option<String>,
+    /// Answers leave this many milliseconds after the request, or twice as many, or four times, …; 0 sends them when they are ready, for who has the data anyway
+    #[arg(long, value_name = "MILLISECONDS", default_value = "250")]
+    schedule: u64,
+    /// Questions that run at once
+    #[arg(long, value_name = "N", default_value = "4")]
+    at_once: NonZeroU32,
+    /// Requests of one account in a second, on average
+    #[arg(long, value_name = "N", default_value = "50")]
+    rate: NonZeroU32,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| {
+            CliError::bad_input(format!("no threads can be started: {}", cause.kind()))
+                .with_hint("does the system allow more threads?")
+                .with_code(terminal::exit_code::INTERNAL)
+        })?;
+    let catalog = match arguments.demo {
+        true => sample_in("demo", false)?,
+        false => arguments.catalog.path(false)?,
+    };
+    // Before anything is served, and outside of the runtime: a ledger in PostgreSQL waits for its answers.
+    {
+        let dataset =
+            blocking::Dataset::new(Catalog::read(&catalog).map_err(explained)?).map_err(explained)?;
+        let mut store = match Store::open_existing(&dataset.place()).map_err(of_the_ledger)? {
+            Some(store) => store,
+            None => dataset.ledger().map_err(unanswered)?,
+        };
+        take_over(&mut store, &catalog)?;
+    }
+    runtime.block_on(serve(arguments, &catalog))
+}
+
+async fn serve(arguments: &Arguments, catalog: &Path) -> Result<(), CliError> {
+    let folder = catalog.parent().unwrap_or(Path::new(".")).to_owned();
+    let (certificate, shown) = certificate(arguments, &folder)?;
+    let dataset = Dataset::new(Catalog::read(catalog).map_err(explained)?);
+    let settings = Settings {
+        schedule: match arguments.schedule {
+            0 => Schedule::off(),
+            unit => Schedule::every(Duration::from_millis(unit)),
+        },
+        at_once: arguments.at_once.get() as usize,
+        rate: arguments.rate,
+        burst: arguments
+            .rate
+            .saturating_mul(const { NonZeroU32::new(4).unwrap() }),
+        ..Settings::default()
+    };
+    let token = match arguments.demo {
+        true => Some(demo_token(&dataset).await?),
+        false => None,
+    };
+    let asked = Addresses {
+        http: arguments.http,
+        wire: arguments.wire,
+        curators: Some(arguments.curators),
+    };
+    let server = match Server::start(dataset.clone(), settings.clone(), &certificate, asked).await {
+        // Somebody who tries it out wants any address that works.
+        Err(server::Error::Address { .. }) if arguments.demo => {
+            let free = |address: SocketAddr| SocketAddr::new(address.ip(), 0);
+            let asked = Addresses {
+                http: free(asked.http),
+                wire: free(asked.wire),
+                curators: asked.curators.map(free),
+            };
+            Server::start(dataset, settings, &certificate, asked).await
+        }
+        started => started,
+    };
+    let server = server.map_err(explained)?;
+    let addresses = server.addresses();
+    let name = server.service().dataset().catalog().name.clone();
+    eprintln!(
+        "serving {name}: https://{}, PostgreSQL wire {}",
+        addresses.http, addresses.wire
+    );
+    if let Some(curators) = addresses.curators {
+        eprintln!("for curators, auditors and operators: https://{curators}");
+    }
+    if let Some(token) = token {
+        terminal::print(&lines(addresses, &name, &shown, token.reveal()))?;
+    }
+    until_asked_to_end().await;
+    eprintln!("ending: questions that were charged are finished first");
+    server.end().await;
+    Ok(())
+}
+
+fn certificate(arguments: &Arguments, folder: &Path) -> Result<(Certificate, PathBuf), CliError> {
+    if let (Some(certificate), Some(key)) = (&arguments.certificate, &arguments.key) {
+        let read = Certificate::read(certificate, key).map_err(explained)?;
+        return Ok((read, certificate.clone()));
+    }
+    let names = match (&arguments.self_signed, arguments.demo) {
+        (Some(host), _) => vec![host.clone()],
+        (None, true) => vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+        (None, false) => {
+            return fail(
+                "a server needs a certificate: connections are always encrypted",
+                "name one with --certificate and --key, or have one made with --self-signed HOST; --demo needs nothing",
+            );
+        }
+    };
+    Certificate::kept_in(folder, &names).map_err(explained)
+}
+
+/// A token of the analyst of the demonstration, made anew each time.
+async fn demo_token(dataset: &Dataset) -> Result<server::Secret, CliError> {
+    let made = dataset
+        .with_ledger(|store| {
+            Ok((|| {
+                if accounts::find(store, "demo")?.is_none() {
+                    accounts::add(store, "demo", &NewAccount::new("demo", Role::Analyst))?;
+                }
+                accounts::add_token(store, "demo", "demo", DEFAULT_TOKEN, Some(accounts::in_days(1)))
+            })())
+        })
+        .await;
+    made.map_err(explained)?.map_err(explained)
+}
+
+/// What works in another terminal.
+fn lines(addresses: Addresses, name: &str, certificate: &Path, token: &str) -> String {
+    let host = |address: SocketAddr| match address.ip() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => "localhost".to_owned(),
+        other => other.to_string(),
+    };
+    let certificate = certificate.display();
+    let (http, wire) = (addresses.http, addresses.wire);
+    format!(
+        "\
+In another terminal:
+
+  export PGPASSWORD={token}
+  psql \"host={} port={} user=demo dbname={name} sslmode=verify-full sslrootcert={certificate} options='-c deniable.epsilon=0.1'\" \\
+    -c \"SELECT region, COUNT(*) AS people FROM people GROUP BY region\"
+
+  curl --cacert {certificate} https://{}:{}/v1/query \\
+    -H \"Authorization: Bearer $PGPASSWORD\" -H \"Content-Type: application/json\" \\
+    -d '{{\"sql\": \"SELECT AVG(age) AS age FROM people\", \"epsilon\": \"0.1\"}}'
+
+The token is good for a day. Ctrl-C ends the server.
+",
+        host(wire),
+        wire.port(),
+        host(http),
+        http.port(),
+    )
+}
+
+async fn until_asked_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,256 @@
+//! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes through each, and how many are answered in a second.
+//! Prints one JSON object. The client is in the same process, on the same cores, and speaks TLS: what is measured is both of them.
+
+use server::accounts::{self, NewAccount, Role};
+use server::tls::Certificate;
+use server::{Addresses, Schedule, Server, Settings};
+use sql::{Catalog, Dataset, QueryRequest};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+const CATALOG: &str = r#"
+name = "bench"
+[unit]
+whose = "person"
+neighbors = "add_remove"
+[budget]
+epsilon = 100000
+ledger = "bench.ledger"
+[limits]
+groups = 1
+rows_per_group = 1
+[tables.people]
+source = "people.csv"
+unit = "person_id"
+rows_per_unit = 1
+[tables.people.columns]
+person_id = { kind = "int", nullable = false }
+age = { kind = "int", bounds = [0, 100], nullable = false }
+"#;
+const CONNECTIONS: usize = 64;
+
+type Connection = TlsStream<TcpStream>;
+
+fn main() {
+    let seconds: u64 = std::env::args()
+        .nth(1)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(10);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(measure(Duration::from_secs(seconds)));
+}
+
+async fn measure(lasts: Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = "person_id,age\n".to_owned();
+    for person in 0..1000 {
+        let _ = writeln!(rows, "{person},{}", person % 100);
+    }
+    std::fs::write(folder.path().join("people.csv"), rows).unwrap();
+    let dataset = Dataset::new(Catalog::parse(CATALOG, folder.path()).unwrap());
+    let certificate = Certificate::self_signed(&["localhost".to_owned()]).unwrap();
+    let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    let settings = Settings {
+        schedule: Schedule::off(),
+        rate: NonZeroU32::new(1_000_000).unwrap(),
+        burst: NonZeroU32::new(1_000_000).unwrap(),
+        ..Settings::default()
+    };
+    let asked = Addresses {
+        http: anywhere,
+        wire: anywhere,
+        curators: None,
+    };
+    let server = Server::start(dataset.clone(), settings, &certificate, asked)
+        .await
+        .unwrap();
+    let token = dataset
+        .with_ledger(|store| {
+            accounts::add(store, "bench", &NewAccount::new("ann", Role::Analyst)).unwrap();
+            Ok(accounts::add_token(store, "bench", "ann", "default", None)
+                .unwrap()
+                .reveal()
+                .to_owned())
+        })
+        .await
+        .unwrap();
+    let connector = connector(&certificate);
+    let address = server.addresses().http;
+    let number = Arc::new(AtomicU64::new(0));
+
+    // One after the other.
+    let count = 200;
+    let mut library_new = Vec::new();
+    let mut http_new = Vec::new();
+    let mut connection = connect(&connector, address).await;
+    for _ in 0..count {
+        let request = QueryRequest {
+            epsilon: Some(accounting::Epsilon::parse("0.01").unwrap()),
+            ..QueryRequest::new(sql_of(&number), "ann")
+        };
+        let start = Instant::now();
+        dataset.query(&request).await.unwrap();
+        library_new.push(start.elapsed());
+        let body = body(&sql_of(&number));
+        let start = Instant::now();
+        ask(&mut connection, &token, &body).await;
+        http_new.push(start.elapsed());
+    }
+    let saved = sql_of(&number);
+    let (mut library_saved, mut http_saved) = (Vec::new(), Vec::new());
+    let request = QueryRequest {
+        epsilon: Some(accounting::Epsilon::parse("0.01").unwrap()),
+        ..QueryRequest::new(saved.clone(), "ann")
+    };
+    dataset.query(&request).await.unwrap();
+    let saved_body = body(&saved);
+    for _ in 0..count {
+        let start = Instant::now();
+        dataset.query(&request).await.unwrap();
+        library_saved.push(start.elapsed());
+        let start = Instant::now();
+        ask(&mut connection, &token, &saved_body).await;
+        http_saved.push(start.elapsed());
+    }
+
+    // Many at once.
+    let many = |fresh: bool| {
+        let (connector, token, number, saved_body) = (
+            connector.clone(),
+            token.clone(),
+            Arc::clone(&number),
+            saved_body.clone(),
+        );
+        async move {
+            let end = Instant::now() + lasts;
+            let mut tasks = tokio::task::JoinSet::new();
+            for _ in 0..CONNECTIONS {
+                let (connector, token, number, saved_body) = (
+                    connector.clone(),
+                    token.clone(),
+                    Arc::clone(&number),
+                    saved_body.clone(),
+                );
+                tasks.spawn(async move {
+                    let mut connection = connect(&connector, address).await;
+                    let mut answered = 0_u64;
+                    while Instant::now() < end {
+                        let body = if fresh {
+                            body(&sql_of(&number))
+                        } else {
+                            saved_body.clone()
+                        };
+                        ask(&mut connection, &token, &body).await;
+                        answered += 1;
+                    }
+                    answered
+                });
+            }
+            let answered: u64 = tasks.join_all().await.into_iter().sum();
+            answered as f64 / lasts.as_secs_f64()
+        }
+    };
+    let saved_a_second = many(false).await;
+    let new_a_second = many(true).await;
+    server.end().await;
+    println!(
+        "{}",
+        serde_json::json!({
+            "connections": CONNECTIONS,
+            "seconds": lasts.as_secs(),
+            "milliseconds": {
+                "library_new": median(library_new),
+                "http_new": median(http_new),
+                "library_saved": median(library_saved),
+                "http_saved": median(http_saved),
+            },
+            "saved_a_second": saved_a_second.round(),
+            "new_a_second": new_a_second.round(),
+        })
+    );
+}
+
+/// A question that nobody asked before.
+fn sql_of(number: &AtomicU64) -> String {
+    let number = number.fetch_add(1, Ordering::Relaxed);
+    format!(
+        "SELECT COUNT(*) AS n FROM people WHERE age < 50 AND person_id <> {}",
+        1_000_000 + number
+    )
+}
+
+fn body(sql: &str) -> String {
+    serde_json::json!({ "sql": sql, "epsilon": "0.01" }).to_string()
+}
+
+fn connector(certificate: &Certificate) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(CertificateDer::from_pem_slice(certificate.pem().as_bytes()).unwrap())
+        .unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}
+
+async fn connect(connector: &TlsConnector, address: SocketAddr) -> Connection {
+    let stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    connector
+        .connect("localhost".try_into().unwrap(), stream)
+        .await
+        .unwrap()
+}
+
+async fn ask(connection: &mut Connection, token: &str, body: &str) {
+    let request = format!(
+        "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut received = Vec::new();
+    let mut buffer = [0; 8192];
+    loop {
+        let read = connection.read(&mut buffer).await.unwrap();
+        assert!(read > 0, "the server hung up");
+        received.extend_from_slice(&buffer[..read]);
+        let text = String::from_utf8_lossy(&received);
+        if let Some((head, rest)) = text.split_once("\r\n\r\n") {
+            let length: usize = head
+                .lines()
+                .find_map(|line| {
+                    line.to_lowercase()
+                        .strip_prefix("content-length: ")
+                        .map(str::to_owned)
+                })
+                .and_then(|length| length.parse().ok())
+                .unwrap();
+            if rest.len() >= length {
+                assert!(head.starts_with("HTTP/1.1 200"), "{text}");
+                return;
+            }
+        }
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}

@@ -1,0 +1,371 @@
+//! Changes of the catalog that loosen what it promises need two curators.
+//!
+//! The catalog that is in force is kept in the ledger's database, and its digest in the chain. Another one is taken over when the server starts, or by `deniable budget adopt`:
+//! at once where it only tightens (a lower budget, another version of the data, other shares), and otherwise where one curator has proposed exactly this text and another has
+//! approved it. Where there are no curators among the accounts, one person keeps everything, and nothing is asked.
+//!
+//! Who can write to the catalog and to the ledger's database on the machine itself can get around it: the rule is for people who work with the tools, and it leaves a trace.
+
+use crate::accounts::{self, Role, now};
+use exact::Rational;
+use ledger::{LogEntry, Store};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use toml::{Table, Value};
+
+const CATALOGS: &str = "catalog";
+const IN_FORCE: &str = "in force";
+const PROPOSALS: &str = "proposal";
+
+/// A text that is to become the catalog.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proposal {
+    /// The SHA-256 of the text, by which it is known.
+    pub digest: String,
+    /// What it changes beyond tightening.
+    pub loosens: Vec<String>,
+    /// Who proposed it.
+    pub by: String,
+    /// When, in milliseconds since 1970.
+    pub created: i64,
+    /// Who approved it; never who proposed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+}
+
+/// Why a change is not taken over.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// Two curators have to agree to it.
+    #[error(
+        "the catalog differs from the one in force in what needs two curators: {}\nhint: one curator proposes this text (POST /v1/proposals), another approves it (POST /v1/proposals/{digest}/approve), and then the server takes it over when it starts",
+        .loosens.join("; ")
+    )]
+    NeedsTwo {
+        /// What it loosens.
+        loosens: Vec<String>,
+        /// The SHA-256 of the text.
+        digest: String,
+    },
+    /// It makes no sense as it was asked for.
+    #[error("{what}\nhint: {hint}")]
+    Refused {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The accounts cannot be used.
+    #[error(transparent)]
+    Accounts(#[from] accounts::Error),
+}
+
+impl From<ledger::Error> for Error {
+    fn from(error: ledger::Error) -> Self {
+        Self::Accounts(error.into())
+    }
+}
+
+impl Error {
+    fn refused(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+/// Takes over the catalog that is about to be used, or says who has to agree first.
+///
+/// # Errors
+/// When two curators have to agree, or the ledger cannot be used.
+pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
+    let curators = accounts::list(store)?
+        .iter()
+        .filter(|account| account.role == Role::Curator && !account.revoked)
+        .count();
+    let digest = digest(text);
+    store.administer(|administration| {
+        let before = administration.document(CATALOGS, IN_FORCE)?;
+        if before.as_deref() == Some(text) {
+            return Ok(());
+        }
+        let loosens = match &before {
+            Some(before) => loosened(before, text)?,
+            None => Vec::new(),
+        };
+        let mut approved = String::new();
+        if !loosens.is_empty() && curators > 0 {
+            let proposal = administration.document(PROPOSALS, &digest)?;
+            let proposal = proposal.as_deref().map(parse).transpose()?;
+            let Some(second) = proposal
+                .as_ref()
+                .and_then(|proposal| proposal.approved_by.as_ref())
+            else {
+                return Err(Error::NeedsTwo {
+                    loosens,
+                    digest: digest.clone(),
+                });
+            };
+            let first = proposal.as_ref().map_or("", |proposal| &proposal.by);
+            approved = format!(", proposed by {first} and approved by {second}");
+        }
+        administration.keep(CATALOGS, IN_FORCE, text)?;
+        administration.log(LogEntry::new(
+            "catalog-in-force",
+            by,
+            format!("{digest}{approved}"),
+        ));
+        Ok(())
+    })
+}
+
+/// Proposes a text. What it changes is reported, so that who approves it knows.
+///
+/// # Errors
+/// When it is no TOML, or changes nothing that needs two curators.
+pub fn propose(store: &mut Store, by: &str, text: &str) -> Result<Proposal, Error> {
+    let digest = digest(text);
+    store.administer(|administration| {
+        let Some(before) = administration.document(CATALOGS, IN_FORCE)? else {
+            return Err(Error::refused(
+                "no catalog is in force yet",
+                "start the server once with the catalog that there is",
+            ));
+        };
+        let loosens = loosened(&before, text)?;
+        if loosens.is_empty() {
+            return Err(Error::refused(
+                "this text changes nothing that needs a second curator",
+                "write it to the catalog and start the server again",
+            ));
+        }
+        let proposal = Proposal {
+            digest: digest.clone(),
+            loosens,
+            by: by.to_owned(),
+            created: now(),
+            approved_by: None,
+        };
+        administration.keep(PROPOSALS, &digest, &written(&proposal))?;
+        let about = format!("{digest}: {}", proposal.loosens.join("; "));
+        administration.log(LogEntry::new("catalog-proposed", by, about));
+        Ok(proposal)
+    })
+}
+
+/// Approves a proposal of another curator.
+///
+/// # Errors
+/// When there is none, or who approves it has proposed it.
+pub fn approve(store: &mut Store, by: &str, digest: &str) -> Result<Proposal, Error> {
+    store.administer(|administration| {
+        let Some(kept) = administration.document(PROPOSALS, digest)? else {
+            return Err(Error::refused(
+                "there is no such proposal",
+                "GET /v1/proposals lists them",
+            ));
+        };
+        let mut proposal = parse(&kept)?;
+        if proposal.by == by {
+            return Err(Error::refused(
+                "who proposed a catalog cannot approve it",
+                "another curator has to look at it",
+            ));
+        }
+        proposal.approved_by = Some(by.to_owned());
+        administration.keep(PROPOSALS, digest, &written(&proposal))?;
+        administration.log(LogEntry::new("catalog-approved", by, digest));
+        Ok(proposal)
+    })
+}
+
+/// All proposals.
+///
+/// # Errors
+/// When the ledger cannot be used.
+pub fn proposals(store: &mut Store) -> Result<Vec<Proposal>, Error> {
+    store
+        .documents(PROPOSALS)?
+        .iter()
+        .map(|(_, body)| parse(body))
+        .collect()
+}
+
+fn parse(body: &str) -> Result<Proposal, Error> {
+    serde_json::from_str(body).map_err(|_| {
+        Error::refused(
+            "a proposal cannot be read",
+            "perhaps a newer version wrote it: use that one",
+        )
+    })
+}
+
+fn written(proposal: &Proposal) -> String {
+    serde_json::to_string(proposal).expect("a proposal is plain data")
+}
+
+/// The SHA-256 of a text.
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What one text changes in another beyond tightening, by the places of the keys. Comments and order do not matter.
+fn loosened(before: &str, after: &str) -> Result<Vec<String>, Error> {
+    let read = |text: &str| {
+        text.parse::<Table>().map_err(|_| {
+            Error::refused(
+                "the catalog is not TOML",
+                "`deniable check` says where it is wrong",
+            )
+        })
+    };
+    let (before, after) = (Value::Table(read(before)?), Value::Table(read(after)?));
+    let mut found = Vec::new();
+    compare("", Some(&before), Some(&after), &mut found);
+    Ok(found)
+}
+
+fn compare(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<String>) {
+    if before == after {
+        return;
+    }
+    if let (Some(Value::Table(before)), Some(Value::Table(after))) = (before, after) {
+        let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        for key in keys {
+            let path = match path {
+                "" => key.clone(),
+                path => format!("{path}.{key}"),
+            };
+            compare(&path, before.get(key), after.get(key), found);
+        }
+        return;
+    }
+    if !tightens(path, before, after) {
+        let change = match (before, after) {
+            (None, _) => "is new",
+            (_, None) => "is gone",
+            _ => "is another",
+        };
+        found.push(format!("{path} {change}"));
+    }
+}
+
+/// Whether a change of this key cannot weaken what is promised to anybody in the data. What is not listed can.
+fn tightens(path: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
+    let parts: Vec<&str> = path.split('.').collect();
+    match parts.as_slice() {
+        ["budget", "epsilon" | "delta"] => match (before.and_then(number), after.and_then(number)) {
+            (Some(before), Some(after)) => after <= before,
+            _ => false,
+        },
+        // What a question takes that does not say, who may spend how much of the same budget, and which state of the data is meant.
+        ["budget", "query", ..]
+        | ["budget", "analysts", ..]
+        | ["data", ..]
+        | ["tables", _, "version"]
+        | ["name"] => true,
+        _ => false,
+    }
+}
+
+fn number(value: &Value) -> Option<Rational> {
+    let text = match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => return None,
+    };
+    exact::parse_decimal(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::NewAccount;
+    use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
+    use ledger::{Place, Rules};
+
+    const BEFORE: &str =
+        "name = \"a\"\n[budget]\nepsilon = 2\n[tables.t.columns]\nx = { kind = \"int\", bounds = [0, 10] }\n";
+
+    fn store(folder: &tempfile::TempDir) -> Store {
+        let person = PrivacyUnit::new("person", Neighbors::AddRemove);
+        let rules = Rules::new(Budget::new(Promise::Pure(Epsilon::parse("2").unwrap()), person));
+        Store::open(&Place::File(folder.path().join("ledger")), &rules).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_known_to_tighten_needs_two() {
+        let after = |from: &str, to: &str| loosened(BEFORE, &BEFORE.replace(from, to)).unwrap();
+        assert!(after("epsilon = 2", "epsilon = 1.5 # less").is_empty());
+        assert!(after("name = \"a\"", "name = \"b\"").is_empty());
+        assert_eq!(
+            after("epsilon = 2", "epsilon = 2.5"),
+            ["budget.epsilon is another"]
+        );
+        assert_eq!(
+            after("epsilon = 2", "epsilon = 2\ndelta = 1e-6"),
+            ["budget.delta is new"]
+        );
+        assert_eq!(
+            after("[0, 10]", "[0, 100]"),
+            ["tables.t.columns.x.bounds is another"]
+        );
+        assert_eq!(
+            after("[tables.t.columns]", "[limits]\ngroups = 9\n[tables.t.columns]"),
+            ["limits is new"]
+        );
+        assert_eq!(
+            after(
+                "[tables.t.columns]",
+                "[tables.t]\nrows_per_unit = 1\n[tables.t.columns]"
+            ),
+            ["tables.t.rows_per_unit is new"]
+        );
+    }
+
+    #[test]
+    fn one_curator_proposes_and_another_approves() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = store(&folder);
+        let raised = BEFORE.replace("epsilon = 2", "epsilon = 3");
+        // Whoever keeps everything alone is not asked.
+        take_over(&mut store, "root", BEFORE).unwrap();
+        take_over(&mut store, "root", &raised).unwrap();
+        take_over(&mut store, "root", BEFORE).unwrap();
+
+        accounts::add(&mut store, "root", &NewAccount::new("carol", Role::Curator)).unwrap();
+        accounts::add(&mut store, "root", &NewAccount::new("dan", Role::Curator)).unwrap();
+        let Error::NeedsTwo { loosens, digest } = take_over(&mut store, "root", &raised).unwrap_err() else {
+            panic!("it was taken over");
+        };
+        assert_eq!(loosens, ["budget.epsilon is another"]);
+        assert_eq!(propose(&mut store, "carol", &raised).unwrap().digest, digest);
+        assert!(take_over(&mut store, "root", &raised).is_err());
+        assert!(approve(&mut store, "carol", &digest).is_err());
+        assert!(approve(&mut store, "dan", "unknown").is_err());
+        approve(&mut store, "dan", &digest).unwrap();
+        // Exactly this text, and no other.
+        assert!(take_over(&mut store, "root", &raised.replace('3', "4")).is_err());
+        take_over(&mut store, "root", &raised).unwrap();
+        let whats: Vec<String> = store
+            .logged()
+            .unwrap()
+            .into_iter()
+            .map(|logged| logged.entry.what)
+            .collect();
+        assert!(
+            whats.ends_with(&[
+                "catalog-proposed".to_owned(),
+                "catalog-approved".to_owned(),
+                "catalog-in-force".to_owned()
+            ]),
+            "{whats:?}"
+        );
+    }
+}

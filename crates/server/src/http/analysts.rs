@@ -1,0 +1,215 @@
+//! What analysts do over HTTP.
+
+use super::answers::Format;
+use super::problem::{self, Problem};
+use super::{Audience, routes as described};
+use crate::failure::Failure;
+use crate::service::{Identity, Question, Service};
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sql::catalog::Owner;
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
+        .routes(routes!(sign_in))
+        .routes(routes!(explain))
+        .routes(routes!(query))
+        .routes(routes!(answer))
+        .routes(routes!(tables))
+        .routes(routes!(budget))
+        .routes(routes!(description))
+}
+
+/// A question.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct QuestionBody {
+    /// One SELECT.
+    #[schema(example = "SELECT region, COUNT(*) FROM people GROUP BY region")]
+    sql: String,
+    /// The ε of the question, where its SQL does not state one: a decimal, as text or as a number.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "0.1")]
+    epsilon: Option<Decimal>,
+    /// Likewise its δ.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "1e-7")]
+    delta: Option<Decimal>,
+    /// Whether what the limits cut is to be estimated, for a tenth of ε.
+    #[serde(default)]
+    cut_estimate: Option<bool>,
+}
+
+/// A number that is read digit by digit: a float would be another number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Decimal {
+    Text(String),
+    Number(serde_json::Number),
+}
+
+impl Decimal {
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+impl QuestionBody {
+    fn question(self) -> Question {
+        Question {
+            epsilon: self.epsilon.map(Decimal::text),
+            delta: self.delta.map(Decimal::text),
+            cut_estimate: self.cut_estimate.unwrap_or(true),
+            ..Question::new(self.sql)
+        }
+    }
+}
+
+/// A name and a password.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SignInBody {
+    /// The account.
+    name: String,
+    /// Its password.
+    password: String,
+}
+
+/// A token.
+#[derive(Serialize, utoipa::ToSchema)]
+struct TokenBody {
+    /// Sent as `Authorization: Bearer …`. It is good for eight hours.
+    token: String,
+}
+
+/// Signs a person in: a token for a password.
+#[utoipa::path(post, path = "/v1/sign-in", request_body = SignInBody,
+    responses((status = 200, body = TokenBody), (status = "4XX", body = problem::Body)))]
+async fn sign_in(
+    State(service): State<Arc<Service>>,
+    body: Result<Json<SignInBody>, JsonRejection>,
+) -> Result<Json<TokenBody>, Problem> {
+    let Json(SignInBody { name, password }) = body?;
+    let password = zeroize::Zeroizing::new(password);
+    let token = service.sign_in_with_password(&name, &password).await?;
+    Ok(Json(TokenBody {
+        token: token.reveal().to_owned(),
+    }))
+}
+
+/// What a question would do and cost. Free: nothing is charged and no private data is read.
+#[utoipa::path(post, path = "/v1/explain", request_body = QuestionBody, security(("token" = [])),
+    responses((status = 200, description = "How it is understood, what it costs, what is left, and which columns the answer has", body = Object),
+        (status = "4XX", body = problem::Body)))]
+async fn explain(
+    State(service): State<Arc<Service>>,
+    who: Identity,
+    body: Result<Json<QuestionBody>, JsonRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Json(body) = body?;
+    let explained = service.explain(&who, &body.question()).await?;
+    Ok(Json(json!(explained)))
+}
+
+/// Answers a question. It is charged before the data is read, and once: the same question again is free.
+#[utoipa::path(post, path = "/v1/query", request_body = QuestionBody, security(("token" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "A request that is sent again under its key is never charged twice")),
+    responses((status = 200, description = "The answer, in the format that the request accepts",
+            content((Object = "application/json"), (String = "text/csv"), (Vec<u8> = "application/vnd.apache.arrow.stream"))),
+        (status = "4XX", body = problem::Body), (status = "5XX", body = problem::Body)))]
+async fn query(
+    State(service): State<Arc<Service>>,
+    who: Identity,
+    headers: HeaderMap,
+    body: Result<Json<QuestionBody>, JsonRejection>,
+) -> Result<Response, Problem> {
+    let format = Format::accepted(&headers)?;
+    let Json(body) = body?;
+    let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
+        None => None,
+        Some(Ok(key)) => Some(key),
+        // One that is no text is no key.
+        Some(Err(_)) => Some(""),
+    };
+    let answered = service.ask(&who, &body.question(), key).await?;
+    Ok(format.response(&answered)?)
+}
+
+/// An answer that was given before, by the number of its charge. Analysts see their own.
+#[utoipa::path(get, path = "/v1/answers/{charge}", security(("token" = [])),
+    params(("charge" = u64, Path, description = "The number of the charge, which is in the cost of an answer")),
+    responses((status = 200, description = "The answer, in the format that the request accepts",
+            content((Object = "application/json"), (String = "text/csv"), (Vec<u8> = "application/vnd.apache.arrow.stream"))),
+        (status = "4XX", body = problem::Body)))]
+async fn answer(
+    State(service): State<Arc<Service>>,
+    who: Identity,
+    headers: HeaderMap,
+    charge: Result<Path<u64>, PathRejection>,
+) -> Result<Response, Problem> {
+    let format = Format::accepted(&headers)?;
+    let Path(charge) = charge?;
+    let answered = service.saved(&who, charge).await?;
+    Ok(format.response(&answered)?)
+}
+
+/// The tables that can be asked about, as the catalog declares them.
+#[utoipa::path(get, path = "/v1/tables", security(("token" = [])),
+    responses((status = 200, description = "Each table with its columns", body = Object), (status = "4XX", body = problem::Body)))]
+async fn tables(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
+    service.check_rate(who.name())?;
+    let catalog = service.dataset().catalog();
+    let mut tables = Vec::new();
+    for (name, table) in &catalog.tables {
+        let quoted = format!("DESCRIBE \"{name}\"");
+        let columns = service.dataset().describe(&quoted).map_err(Failure::from)?;
+        let columns: Vec<Value> = columns
+            .iter()
+            .flat_map(|answer| &answer.rows)
+            .map(|row| {
+                let text = |place: usize| row.get(place).and_then(|cell| cell.value.as_str());
+                json!({
+                    "name": text(0),
+                    "type": text(1),
+                    "known_values": text(2).filter(|text| !text.is_empty()),
+                    "nullable": text(3) == Some("may be NULL"),
+                })
+            })
+            .collect();
+        tables.push(json!({
+            "name": name,
+            "private": !matches!(table.owner, Owner::Public),
+            "rows_per_unit": table.rows_per_unit,
+            "columns": columns,
+        }));
+    }
+    Ok(Json(json!({
+        "dataset": catalog.name,
+        "unit": catalog.unit.to_string(),
+        "tables": tables,
+    })))
+}
+
+/// What you may spend.
+#[utoipa::path(get, path = "/v1/budget", security(("token" = [])),
+    responses((status = 200, description = "The budget, your share and your limits", body = Object), (status = "4XX", body = problem::Body)))]
+async fn budget(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!(service.budget(&who).await?)))
+}
+
+/// This description.
+#[utoipa::path(get, path = "/v1/openapi.json", responses((status = 200, description = "An OpenAPI document", body = Object)))]
+async fn description() -> Json<Value> {
+    Json(json!(described(Audience::Analysts).1))
+}

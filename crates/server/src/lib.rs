@@ -1,0 +1,31 @@
+//! A dataset for many analysts, over HTTP and the PostgreSQL wire protocol.
+//!
+//! Both entrances only translate. What is asked goes through [`Service`]: an [`Identity`], which only signing in makes, and a [`Question`]; out comes an answer or a [`Failure`], on a
+//! [`Schedule`] that does not depend on the data. No entrance has an engine of its own.
+//!
+//! ```text
+//! http ┐
+//!      ├─► service ─► sql::Dataset ─► ledger, engine, noise
+//! wire ┘      │
+//!          accounts, journal ─► ledger
+//! ```
+
+pub mod accounts;
+mod failure;
+pub mod governance;
+pub mod http;
+mod journal;
+mod listen;
+mod metrics;
+mod schedule;
+mod secrets;
+mod server;
+mod service;
+pub mod tls;
+mod wire;
+
+pub use failure::{Code, Failure};
+pub use schedule::Schedule;
+pub use secrets::Secret;
+pub use server::{Addresses, Error, Server};
+pub use service::{BudgetView, Explained, Identity, Question, Service, Settings};

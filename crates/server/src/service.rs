@@ -1,0 +1,714 @@
+//! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire only translate to and from it.
+
+use crate::accounts::{self, Account, Role, Token};
+use crate::failure::{Code, Failure};
+use crate::governance;
+use crate::journal::Journal;
+use crate::metrics::Metrics;
+use crate::schedule::Schedule;
+use crate::secrets::{self, Verifier};
+use accounting::{Delta, Epsilon};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use ledger::{Left, Once};
+use serde::{Deserialize, Serialize};
+use sql::{AnswerColumn, Answered, Dataset, Explanation, Forecast, QueryRequest, Stage};
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
+
+/// Answers that are held in memory, for whoever asks the same in the same words.
+const MOST_ANSWERS: usize = 4096;
+const MOST_BYTES_OF_SQL: usize = 256 << 10;
+/// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that are open.
+const IDENTITY_LASTS: Duration = Duration::from_secs(1);
+/// Passwords that are checked at once: each takes 19 MiB and a part of a second.
+const PASSWORDS_AT_ONCE: usize = 2;
+/// How long somebody who signed in with a password stays signed in.
+const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
+/// Requests that are kept so that an answer can be looked up by its number.
+const REQUESTS: &str = "question";
+
+/// Settings of the service.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// When answers leave.
+    pub schedule: Schedule,
+    /// Questions that run at once. Each may take as much memory as the engine allows one question.
+    pub at_once: usize,
+    /// Questions that wait for their turn; more are refused.
+    pub waiting: usize,
+    /// Requests of one account in a second, on average.
+    pub rate: NonZeroU32,
+    /// Requests of one account that may come at once.
+    pub burst: NonZeroU32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::every(Duration::from_millis(250)),
+            at_once: 4,
+            waiting: 256,
+            rate: const { NonZeroU32::new(50).unwrap() },
+            burst: const { NonZeroU32::new(200).unwrap() },
+        }
+    }
+}
+
+/// Who asks: made by signing in, and by nothing else.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    account: Arc<Account>,
+}
+
+impl Identity {
+    /// Their name, as the ledger has it.
+    pub fn name(&self) -> &str {
+        &self.account.name
+    }
+
+    /// What they may do.
+    pub fn role(&self) -> Role {
+        self.account.role
+    }
+}
+
+/// A question as an entrance receives it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The SQL.
+    pub sql: String,
+    /// The ε of the question, where its SQL does not state one: a decimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<String>,
+    /// Likewise its δ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<String>,
+    /// Whether what the limits cut is to be estimated, for a share of ε.
+    #[serde(default = "yes")]
+    pub cut_estimate: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Question {
+    /// A question of this SQL, for the ε that it states itself.
+    pub fn new(sql: impl Into<String>) -> Self {
+        Self {
+            sql: sql.into(),
+            epsilon: None,
+            delta: None,
+            cut_estimate: true,
+        }
+    }
+
+    fn request(&self, who: &Identity) -> Result<QueryRequest, Failure> {
+        let wrong = |what: &str, error: accounting::Error| {
+            Failure::new(
+                Code::BadRequest,
+                format!("{what} is no number that can be used"),
+                format!("{error}").replace("\nhint: ", "; "),
+            )
+        };
+        if self.sql.len() > MOST_BYTES_OF_SQL {
+            return Err(Failure::new(
+                Code::BadRequest,
+                "the SQL is longer than 256 KiB",
+                "send a shorter query",
+            ));
+        }
+        let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose();
+        let delta = self.delta.as_deref().map(Delta::parse).transpose();
+        Ok(QueryRequest {
+            epsilon: epsilon.map_err(|error| wrong("ε", error))?,
+            delta: delta.map_err(|error| wrong("δ", error))?,
+            cut_estimate: self.cut_estimate,
+            explicit_epsilon: true,
+            caps: who.account.caps.clone(),
+            ..QueryRequest::new(self.sql.clone(), who.name())
+        })
+    }
+}
+
+/// What a question would do and cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explained {
+    /// How it is understood.
+    pub explanation: Explanation,
+    /// What it costs against what is left.
+    pub forecast: Forecast,
+    /// The columns that its answer will have.
+    pub columns: Vec<AnswerColumn>,
+}
+
+/// What the asker may spend.
+#[derive(Clone, Debug, Serialize)]
+pub struct BudgetView {
+    /// Who asks.
+    pub account: String,
+    /// The rules of the dataset, in words.
+    pub rules: String,
+    /// The largest ε of one further release by this account.
+    pub left: Epsilon,
+    /// The largest ε of one further release by anybody.
+    pub left_of_dataset: Epsilon,
+    /// The account's share of the budget.
+    pub share: Option<String>,
+    /// The largest ε of one question of this account.
+    pub per_question: Option<Epsilon>,
+    /// The largest sum of ε in 24 hours.
+    pub per_day: Option<Epsilon>,
+}
+
+/// The service that all entrances share.
+pub struct Service {
+    dataset: Dataset,
+    settings: Settings,
+    journal: Journal,
+    metrics: Metrics,
+    rates: DefaultKeyedRateLimiter<String>,
+    turns: Arc<Semaphore>,
+    queued: AtomicUsize,
+    passwords: Semaphore,
+    answers: Mutex<HashMap<Question, Arc<Answered>>>,
+    identities: Mutex<HashMap<String, (Identity, Instant)>>,
+    running: Arc<Running>,
+    ending: AtomicBool,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Service({:?})", self.dataset)
+    }
+}
+
+/// Questions that run now.
+#[derive(Debug, Default)]
+struct Running {
+    count: AtomicUsize,
+    none: Notify,
+}
+
+/// One of them.
+struct Run(Arc<Running>);
+
+impl Run {
+    fn begin(running: &Arc<Running>) -> Self {
+        running.count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.none.notify_waiters();
+        }
+    }
+}
+
+impl Service {
+    /// A service for this dataset, and the task that writes its log, which ends when the service is gone. Runs inside a tokio runtime.
+    ///
+    /// # Errors
+    /// When the ledger cannot be opened.
+    pub async fn start(dataset: Dataset, settings: Settings) -> Result<(Arc<Self>, JoinHandle<()>), Failure> {
+        // What is wrong with the ledger is reported now, and not to the first analyst.
+        dataset
+            .with_ledger(|store| Ok(store.check_not_rewound()?))
+            .await?;
+        let (journal, writing) = Journal::start(dataset.clone());
+        let quota = Quota::per_second(settings.rate).allow_burst(settings.burst);
+        let service = Self {
+            dataset,
+            journal,
+            metrics: Metrics::default(),
+            rates: RateLimiter::keyed(quota),
+            turns: Arc::new(Semaphore::new(settings.at_once.max(1))),
+            queued: AtomicUsize::new(0),
+            passwords: Semaphore::new(PASSWORDS_AT_ONCE),
+            answers: Mutex::default(),
+            identities: Mutex::default(),
+            running: Arc::default(),
+            ending: AtomicBool::new(false),
+            settings,
+        };
+        service.journal.log("server-started", "", "");
+        Ok((Arc::new(service), writing))
+    }
+
+    /// The dataset that is served.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Takes no new questions, and waits for those that run: what was charged is finished and saved.
+    pub async fn end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+        loop {
+            let none = self.running.none.notified();
+            if self.running.count.load(Ordering::SeqCst) == 0 {
+                break;
+            }
+            none.await;
+        }
+        self.journal.log("server-ended", "", "");
+    }
+
+    // ---- who asks
+
+    /// Who a bearer token belongs to.
+    ///
+    /// # Errors
+    /// When it belongs to nobody, has expired or was revoked: which of these is not said.
+    pub async fn sign_in_with_token(&self, token: &str) -> Result<Identity, Failure> {
+        let fingerprint = secrets::fingerprint(token);
+        let known = self.lock_identities().get(&fingerprint).cloned();
+        if let Some((identity, since)) = known
+            && since.elapsed() < IDENTITY_LASTS
+        {
+            return Ok(identity);
+        }
+        let token = token.to_owned();
+        let found = self
+            .on_ledger(move |store| accounts::of_token(store, &token))
+            .await?;
+        let Some((account, token)) = found else {
+            self.lock_identities().remove(&fingerprint);
+            self.metrics.login(false);
+            self.journal.log("login-failed", "", "with a token");
+            return Err(not_signed_in());
+        };
+        let identity = self.signed_in(account, token).await?;
+        let mut identities = self.lock_identities();
+        if identities.len() >= MOST_ANSWERS {
+            identities.clear();
+        }
+        identities.insert(fingerprint, (identity.clone(), Instant::now()));
+        Ok(identity)
+    }
+
+    /// A token for somebody who knows a password, good for eight hours.
+    ///
+    /// # Errors
+    /// When the name or the password is wrong: which of these is not said.
+    pub async fn sign_in_with_password(
+        &self,
+        name: &str,
+        password: &str,
+    ) -> Result<secrets::Secret, Failure> {
+        // Guesses are limited by name before anything is hashed.
+        self.check_rate(&format!("password {}", name.to_lowercase()))?;
+        let _turn = self.passwords.acquire().await.map_err(|_| ending())?;
+        let (name, password) = (name.to_owned(), zeroize::Zeroizing::new(password.to_owned()));
+        let by = name.clone();
+        let made = self
+            .on_ledger(move |store| {
+                let Some(account) = accounts::of_password(store, &name, &password)? else {
+                    return Ok(None);
+                };
+                let expires = accounts::now() + i64::try_from(SIGNED_IN.as_millis()).unwrap_or(i64::MAX);
+                let label = format!(
+                    "session-{}",
+                    secrets::fingerprint(&format!("{expires}"))[..8].to_owned()
+                );
+                accounts::add_token(store, &account.name, &account.name, &label, Some(expires)).map(Some)
+            })
+            .await?;
+        self.metrics.login(made.is_some());
+        match made {
+            Some(secret) => {
+                self.journal.log("login", &by, "with a password");
+                Ok(secret)
+            }
+            None => {
+                self.journal.log("login-failed", &by, "with a password");
+                Err(not_signed_in())
+            }
+        }
+    }
+
+    /// What a PostgreSQL client that signs in under this name is checked against, and who it is if it passes.
+    pub(crate) async fn verifier_of(
+        &self,
+        login: &str,
+    ) -> Result<(Verifier, Option<(Account, Token)>), Failure> {
+        let login = login.to_owned();
+        self.on_ledger(move |store| accounts::of_login(store, &login))
+            .await
+    }
+
+    /// Who a PostgreSQL client is that has passed; the account and the token are those of [`Service::verifier_of`].
+    pub(crate) async fn signed_in_by_wire(
+        &self,
+        account: Account,
+        token: Token,
+    ) -> Result<Identity, Failure> {
+        let identity = self.signed_in(account, token).await?;
+        self.journal
+            .log("login", identity.name(), "over the PostgreSQL wire");
+        Ok(identity)
+    }
+
+    /// Notes a client that did not pass.
+    pub(crate) fn failed_by_wire(&self, login: &str) {
+        self.metrics.login(false);
+        self.journal
+            .log("login-failed", login, "over the PostgreSQL wire");
+    }
+
+    /// The same identity as the accounts have it now; fails where the account was revoked since it signed in.
+    pub(crate) async fn still_signed_in(&self, who: &Identity) -> Result<Identity, Failure> {
+        let key = format!("account {}", who.name());
+        let known = self.lock_identities().get(&key).cloned();
+        if let Some((identity, since)) = known
+            && since.elapsed() < IDENTITY_LASTS
+        {
+            return Ok(identity);
+        }
+        let name = who.name().to_owned();
+        let found = self.on_ledger(move |store| accounts::find(store, &name)).await?;
+        let Some(account) = found.filter(|account| !account.revoked) else {
+            return Err(not_signed_in());
+        };
+        let identity = Identity {
+            account: Arc::new(account),
+        };
+        self.lock_identities()
+            .insert(key, (identity.clone(), Instant::now()));
+        Ok(identity)
+    }
+
+    async fn signed_in(&self, account: Account, token: Token) -> Result<Identity, Failure> {
+        self.metrics.login(true);
+        let name = account.name.clone();
+        self.on_ledger(move |store| accounts::used(store, &name, &token))
+            .await?;
+        Ok(Identity {
+            account: Arc::new(account),
+        })
+    }
+
+    // ---- what is asked
+
+    /// What a question would do and cost. Free, and reads no private data, so it leaves at once.
+    ///
+    /// # Errors
+    /// When the question is refused.
+    pub async fn explain(&self, who: &Identity, question: &Question) -> Result<Explained, Failure> {
+        self.admit(who)?;
+        let request = question.request(who)?;
+        let explanation = self.dataset.explain(&request, sql_group_size()).await?;
+        let forecast = self.dataset.forecast(&request).await?;
+        let columns = self.dataset.columns(&request).await?;
+        Ok(Explained {
+            explanation,
+            forecast,
+            columns,
+        })
+    }
+
+    /// The columns that the answer will have, and nothing else: free. `Ok(None)` for SHOW TABLES and the like, which are answered from the catalog.
+    ///
+    /// # Errors
+    /// When the question is refused.
+    pub async fn columns(&self, who: &Identity, question: &Question) -> Result<Vec<AnswerColumn>, Failure> {
+        self.admit(who)?;
+        if let Some(answer) = self.dataset.describe(&question.sql)? {
+            return Ok(answer.columns);
+        }
+        let known = self.lock_answers().get(question).cloned();
+        if let Some(answered) = known {
+            return Ok(answered.answer.columns.clone());
+        }
+        Ok(self.dataset.columns(&question.request(who)?).await?)
+    }
+
+    /// Answers a question: charged once, before the data is read, or from what was released before. Whatever comes of it leaves on the schedule. Where whoever waits for it goes
+    /// away, the question goes on, and its answer is saved.
+    ///
+    /// # Errors
+    /// When the question is refused, does not fit, or fails after its charge.
+    pub async fn ask(
+        self: &Arc<Self>,
+        who: &Identity,
+        question: &Question,
+        idempotency_key: Option<&str>,
+    ) -> Result<Arc<Answered>, Failure> {
+        let since = Instant::now();
+        let answered = self.answer(who, question, idempotency_key, since).await;
+        self.settings.schedule.hold(since).await;
+        self.metrics
+            .question(answered.as_ref().err().map(|failure| failure.code));
+        if let Err(failure) = &answered
+            && matches!(
+                failure.code,
+                Code::OverBudget | Code::QuestionCap | Code::DayCap | Code::NoShare
+            )
+        {
+            self.journal.log("refused", who.name(), failure.code.name());
+        }
+        answered
+    }
+
+    async fn answer(
+        self: &Arc<Self>,
+        who: &Identity,
+        question: &Question,
+        idempotency_key: Option<&str>,
+        since: Instant,
+    ) -> Result<Arc<Answered>, Failure> {
+        self.admit(who)?;
+        let mut request = question.request(who)?;
+        if let Some(key) = idempotency_key {
+            if key.is_empty() || key.len() > 255 {
+                return Err(Failure::new(
+                    Code::BadRequest,
+                    "an idempotency key has 1 to 255 characters",
+                    "a random UUID is a good one",
+                ));
+            }
+            let words = serde_json::to_string(question).expect("a question is plain data");
+            request.once = Some(Once::new(who.name(), key, &words));
+        }
+        if let Some(answer) = self.dataset.describe(&question.sql)? {
+            let left = self.left(who).await?;
+            return Ok(Arc::new(Answered {
+                answer,
+                repeated: true,
+                resumed: false,
+                left,
+            }));
+        }
+        // With a key the ledger is asked, which knows what the key was used for.
+        let known = match request.once {
+            None => self.lock_answers().get(question).cloned(),
+            Some(_) => None,
+        };
+        if let Some(known) = known {
+            let left = self.left(who).await?;
+            return Ok(Arc::new(Answered {
+                repeated: true,
+                resumed: false,
+                left,
+                ..Answered::clone(&known)
+            }));
+        }
+        let service = Arc::clone(self);
+        let (question, who) = (question.clone(), who.clone());
+        // A task of its own: whoever waits may go away, what was charged is finished.
+        let run = tokio::spawn(async move { service.run(&who, question, &request, since).await });
+        run.await
+            .unwrap_or_else(|failure| Err(Failure::incident("the question failed", &failure)))
+    }
+
+    async fn run(
+        &self,
+        who: &Identity,
+        question: Question,
+        request: &QueryRequest,
+        since: Instant,
+    ) -> Result<Arc<Answered>, Failure> {
+        let _run = Run::begin(&self.running);
+        if self.queued.fetch_add(1, Ordering::SeqCst) >= self.settings.waiting {
+            self.queued.fetch_sub(1, Ordering::SeqCst);
+            return Err(Failure::new(
+                Code::Busy,
+                "too many questions wait for their turn",
+                "ask again in a moment; nothing was charged",
+            ));
+        }
+        let turn = self.turns.acquire().await;
+        self.queued.fetch_sub(1, Ordering::SeqCst);
+        let _turn = turn.map_err(|_| ending())?;
+        let schedule = self.settings.schedule;
+        let watch = move |stage| {
+            if stage == Stage::Measured {
+                schedule.hold_before_saving(since);
+            }
+        };
+        let answered = Arc::new(self.dataset.query_watched(request, watch).await?);
+        if let Some(cost) = &answered.answer.cost
+            && !answered.repeated
+        {
+            self.keep_request(cost.charge, who, &question);
+        }
+        let mut answers = self.lock_answers();
+        if answers.len() >= MOST_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(question, Arc::clone(&answered));
+        Ok(answered)
+    }
+
+    /// Keeps what was asked, so that its answer can be looked up by the number of its charge. Where that is lost the answer is there all the same, and asking again is free.
+    fn keep_request(&self, charge: u64, who: &Identity, question: &Question) {
+        let kept = KeptRequest {
+            account: who.name().to_owned(),
+            question: question.clone(),
+        };
+        let body = serde_json::to_string(&kept).expect("a question is plain data");
+        self.journal.keep(REQUESTS, charge.to_string(), body);
+    }
+
+    /// An answer that this account paid for, by the number of its charge. Curators and auditors may look at any. Leaves on the schedule.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn saved(&self, who: &Identity, charge: u64) -> Result<Answered, Failure> {
+        let since = Instant::now();
+        let found = self.look_up(who, charge).await;
+        self.settings.schedule.hold(since).await;
+        found
+    }
+
+    async fn look_up(&self, who: &Identity, charge: u64) -> Result<Answered, Failure> {
+        self.check_rate(who.name())?;
+        if who.role() == Role::Operator {
+            return Err(forbidden());
+        }
+        let none = || {
+            Failure::new(
+                Code::NotFound,
+                "you have no answer of this number",
+                "its number is in the cost of an answer; asking the same again is free",
+            )
+        };
+        let kept = self
+            .on_ledger(move |store| Ok(store.document(REQUESTS, &charge.to_string())?))
+            .await?;
+        let kept: KeptRequest = kept
+            .and_then(|body| serde_json::from_str(&body).ok())
+            .ok_or_else(none)?;
+        if kept.account != who.name() && who.role() == Role::Analyst {
+            return Err(none());
+        }
+        let request = kept.question.request(who)?;
+        self.dataset.saved(&request).await?.ok_or_else(none)
+    }
+
+    /// What the asker may spend.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn budget(&self, who: &Identity) -> Result<BudgetView, Failure> {
+        self.admit(who)?;
+        let left = self.left(who).await?;
+        let rules = self
+            .dataset
+            .with_ledger(|store| Ok(store.rules().budget.to_string()))
+            .await?;
+        Ok(BudgetView {
+            account: who.name().to_owned(),
+            rules,
+            left: left.epsilon,
+            left_of_dataset: left.dataset,
+            share: who.account.share.clone(),
+            per_question: who.account.caps.per_question.clone(),
+            per_day: who.account.caps.per_day.clone(),
+        })
+    }
+
+    async fn left(&self, who: &Identity) -> Result<Left, Failure> {
+        let name = who.name().to_owned();
+        Ok(self
+            .dataset
+            .with_ledger(move |store| Ok(store.left(&name)?))
+            .await?)
+    }
+
+    /// Whether somebody may ask now.
+    fn admit(&self, who: &Identity) -> Result<(), Failure> {
+        if self.ending.load(Ordering::SeqCst) {
+            return Err(ending());
+        }
+        if !who.role().may_ask() {
+            return Err(forbidden());
+        }
+        self.check_rate(who.name())
+    }
+
+    pub(crate) fn check_rate(&self, key: &str) -> Result<(), Failure> {
+        match self.rates.check_key(&key.to_owned()) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Failure::new(
+                Code::TooManyRequests,
+                "too many requests of this account",
+                "wait a second; nothing was charged",
+            )),
+        }
+    }
+
+    /// Does something with accounts.
+    pub(crate) async fn on_ledger<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut ledger::Store) -> Result<T, accounts::Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        // The dataset's own errors are about the ledger; those of accounts are carried through.
+        Ok(self.dataset.with_ledger(move |store| Ok(work(store))).await??)
+    }
+
+    /// Does something with proposals.
+    pub(crate) async fn on_governance<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut ledger::Store) -> Result<T, governance::Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        Ok(self.dataset.with_ledger(move |store| Ok(work(store))).await??)
+    }
+
+    fn lock_answers(&self) -> std::sync::MutexGuard<'_, HashMap<Question, Arc<Answered>>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_identities(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Identity, Instant)>> {
+        self.identities.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was asked under a charge.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptRequest {
+    account: String,
+    question: Question,
+}
+
+/// The number of rows in a group for which `explain` states errors.
+fn sql_group_size() -> u64 {
+    1000
+}
+
+fn not_signed_in() -> Failure {
+    Failure::new(
+        Code::NotSignedIn,
+        "you are not signed in",
+        "send a token that is good, as Authorization: Bearer …; the curator makes one with `deniable user token`",
+    )
+}
+
+pub(crate) fn forbidden() -> Failure {
+    Failure::new(
+        Code::Forbidden,
+        "your role does not allow this",
+        "analysts and curators ask questions, auditors read the ledger, operators see the server's health",
+    )
+}
+
+fn ending() -> Failure {
+    Failure::new(
+        Code::Ending,
+        "the server ends",
+        "ask again when it is back; a question that was charged is finished, and its answer is saved",
+    )
+}

@@ -1,0 +1,243 @@
+//! PostgreSQL's system catalogs, without PostgreSQL.
+//!
+//! Clients of the PostgreSQL wire protocol ask `pg_catalog` and `information_schema` which tables, columns and types there are, often
+//! before anything else. This module answers such statements from an in-memory SQLite database which holds the names and types of the
+//! tables and nothing about their rows: sizes are zero and estimates of rows are -1 for every table.
+//!
+//! A statement is parsed, checked and then written anew in SQLite's dialect, construct by construct ([`translate`]). What the
+//! translation does not know is refused, so no text of a client reaches SQLite as it came.
+
+mod check;
+mod functions;
+mod idents;
+mod names;
+mod run;
+mod store;
+#[cfg(test)]
+mod tests;
+mod translate;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use names::Names;
+use store::Store;
+use translate::{Output, Ty};
+
+/// A table as clients of the PostgreSQL wire see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its name in the schema `public`.
+    pub(crate) name: String,
+    /// Its columns, in their order.
+    pub(crate) columns: Vec<Column>,
+}
+
+/// A column of a [`Table`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    /// Its name.
+    pub(crate) name: String,
+    /// The type of its values.
+    pub(crate) kind: Kind,
+    /// Whether it may hold nulls.
+    pub(crate) nullable: bool,
+}
+
+/// The type of a column of the dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `boolean`
+    Bool,
+    /// `bigint`
+    Int8,
+    /// `double precision`
+    Float8,
+    /// `text`
+    Text,
+    /// `date`
+    Date,
+    /// `timestamp without time zone`
+    Timestamp,
+}
+
+/// What the system catalogs say to one statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The columns, in their order.
+    pub(crate) columns: Vec<AnswerColumn>,
+    /// The rows: for each column the value in PostgreSQL's text format, or nothing for a null. At most 10,000 rows are given.
+    pub(crate) rows: Vec<Vec<Option<String>>>,
+}
+
+/// A column of an [`Answer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AnswerColumn {
+    /// The name that PostgreSQL would give it.
+    pub(crate) name: String,
+    /// The type of its values.
+    pub(crate) kind: SystemKind,
+}
+
+/// The type of a column of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SystemKind {
+    /// `boolean`, written `t` or `f`
+    Bool,
+    /// `smallint`
+    Int2,
+    /// `integer`
+    Int4,
+    /// `bigint`
+    Int8,
+    /// `oid`
+    Oid,
+    /// `double precision`
+    Float8,
+    /// `name`
+    Name,
+    /// `text`
+    Text,
+    /// `"char"`: one character
+    Char,
+    /// An array, written as PostgreSQL writes it: `{a,b}`
+    TextArray,
+}
+
+/// Why a statement was not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Error {
+    /// What is wrong.
+    pub(crate) what: String,
+    /// What to do about it.
+    pub(crate) hint: String,
+}
+
+impl Error {
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// Something of PostgreSQL that is not emulated.
+    fn unknown(what: impl fmt::Display) -> Self {
+        Self::new(
+            format!("{what} is not understood in a query of the system catalogs"),
+            "ask a simpler query; the tables and columns are in information_schema.tables and information_schema.columns",
+        )
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nhint: {}", self.what, self.hint)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The system catalogs over some tables: built once, asked many times. No private data is in it.
+pub(crate) struct System {
+    names: Arc<Names>,
+    store: Mutex<Store>,
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("System")
+            .field("database", &self.names.database)
+            .finish_non_exhaustive()
+    }
+}
+
+impl System {
+    /// Builds the catalogs of a database with these tables in its schema `public`.
+    pub(crate) fn new(database: &str, tables: &[Table]) -> Result<Self, Error> {
+        let names = Arc::new(Names::new(database, tables)?);
+        let store = Store::new(Arc::clone(&names), tables)?;
+        Ok(Self {
+            names,
+            store: Mutex::new(store),
+        })
+    }
+
+    /// Whether a statement asks the system catalogs or no table at all, so that it is answered here.
+    ///
+    /// A statement which names any other relation, a table of the dataset above all, is not answered here; nor is anything but
+    /// `SELECT` and `VALUES`, nor a text that cannot be read. Names which `WITH` gives inside the statement are its own.
+    pub(crate) fn answers(&self, sql: &str) -> bool {
+        check::parse(sql).is_ok_and(|query| check::is_system(&query, &self.names))
+    }
+
+    /// Answers it for this login name.
+    pub(crate) fn query(&self, sql: &str, user: &str) -> Result<Answer, Error> {
+        let output = self.translate(sql, user, false)?;
+        let rows = self
+            .store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .rows(&output, user)?;
+        Ok(Answer {
+            columns: columns(&output),
+            rows,
+        })
+    }
+
+    /// The columns alone, without running it over rows. Parameters such as `$1` may stand in the statement: they count as nulls.
+    pub(crate) fn columns(&self, sql: &str, user: &str) -> Result<Vec<AnswerColumn>, Error> {
+        let output = self.translate(sql, user, true)?;
+        self.store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .prepare(&output)?;
+        Ok(columns(&output))
+    }
+
+    fn translate(&self, sql: &str, user: &str, parameters: bool) -> Result<Output, Error> {
+        let query = check::parse(sql)?;
+        if !check::is_system(&query, &self.names) {
+            return Err(Error::new(
+                "the statement names a relation that is not in the system catalogs",
+                "ask one table of pg_catalog or information_schema at a time, without tables of the dataset",
+            ));
+        }
+        translate::translate(&query, &self.names, user, parameters)
+    }
+}
+
+fn columns(output: &Output) -> Vec<AnswerColumn> {
+    output
+        .columns
+        .iter()
+        .map(|(name, ty)| AnswerColumn {
+            name: name.clone(),
+            kind: kind(*ty),
+        })
+        .collect()
+}
+
+fn kind(ty: Ty) -> SystemKind {
+    match ty {
+        Ty::Bool => SystemKind::Bool,
+        Ty::Int2 => SystemKind::Int2,
+        Ty::Int4 => SystemKind::Int4,
+        Ty::Int8 => SystemKind::Int8,
+        Ty::Oid => SystemKind::Oid,
+        Ty::Float8 => SystemKind::Float8,
+        Ty::Name => SystemKind::Name,
+        Ty::Char => SystemKind::Char,
+        Ty::Texts | Ty::Ints => SystemKind::TextArray,
+        Ty::Text
+        | Ty::Unknown
+        | Ty::Vector
+        | Ty::Json
+        | Ty::Row
+        | Ty::RegClass
+        | Ty::RegType
+        | Ty::RegProc
+        | Ty::RegNamespace
+        | Ty::RegRole => SystemKind::Text,
+    }
+}

@@ -1,0 +1,129 @@
+//! Asking SQLite and writing what it says as PostgreSQL would.
+
+use rusqlite::types::ValueRef;
+
+use super::Error;
+use super::functions::schema_text;
+use super::names::{OWNER, OWNER_NAME, USER};
+use super::store::Store;
+use super::translate::{Output, Ty};
+
+/// The most rows of an answer.
+const MOST_ROWS: usize = 10_000;
+/// The most bytes of an answer.
+const MOST_BYTES: usize = 16_000_000;
+
+impl Store {
+    /// The rows of an answer.
+    pub(super) fn rows(&mut self, output: &Output, user: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        self.show(user).map_err(|error| failed(&error))?;
+        self.work.begin();
+        let mut statement = self
+            .connection
+            .prepare(&output.sql)
+            .map_err(|error| failed(&error))?;
+        if !statement.readonly() {
+            return Err(Error::unknown("a statement that writes"));
+        }
+        let mut found = statement.query([]).map_err(|error| failed(&error))?;
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        while rows.len() < MOST_ROWS {
+            let Some(row) = found.next().map_err(|error| failed(&error))? else {
+                break;
+            };
+            let mut written = Vec::with_capacity(output.columns.len());
+            for (at, (_, ty)) in output.columns.iter().enumerate() {
+                let value = row.get_ref(at).map_err(|error| failed(&error))?;
+                let value = self.written(value, *ty, user);
+                bytes += value.as_ref().map_or(0, String::len);
+                written.push(value);
+            }
+            if bytes > MOST_BYTES {
+                return Err(Error::new(
+                    "the answer is too large",
+                    "ask for fewer rows or columns",
+                ));
+            }
+            rows.push(written);
+        }
+        Ok(rows)
+    }
+
+    /// Checks that SQLite takes a statement.
+    pub(super) fn prepare(&self, output: &Output) -> Result<(), Error> {
+        self.work.begin();
+        self.connection
+            .prepare(&output.sql)
+            .map(|_| ())
+            .map_err(|error| failed(&error))
+    }
+
+    /// Shows this login name in the catalogs of roles.
+    fn show(&mut self, user: &str) -> rusqlite::Result<()> {
+        if self.user == user {
+            return Ok(());
+        }
+        for (table, column, key) in [
+            ("pg_catalog.pg_authid", "rolname", "oid"),
+            ("pg_catalog.pg_roles", "rolname", "oid"),
+            ("pg_catalog.pg_user", "usename", "usesysid"),
+            ("pg_catalog.pg_shadow", "usename", "usesysid"),
+        ] {
+            let sql = format!("UPDATE {table} SET {column} = ? WHERE {key} = ?");
+            self.connection.execute(&sql, (user, USER))?;
+        }
+        self.connection.execute(
+            "UPDATE information_schema.enabled_roles SET role_name = ?",
+            [user],
+        )?;
+        user.clone_into(&mut self.user);
+        Ok(())
+    }
+
+    /// A value in PostgreSQL's text format.
+    fn written(&self, value: ValueRef<'_>, ty: Ty, user: &str) -> Option<String> {
+        let text = match value {
+            ValueRef::Null => return None,
+            ValueRef::Integer(value) => match ty {
+                Ty::Bool => if value == 0 { "f" } else { "t" }.to_owned(),
+                Ty::RegClass => self.names.regclass_text(value),
+                Ty::RegType => self.names.format_type(value, None),
+                Ty::RegNamespace => schema_text(value),
+                Ty::RegRole if value == OWNER => OWNER_NAME.to_owned(),
+                Ty::RegRole if value == USER => user.to_owned(),
+                Ty::RegProc => self.names.function_text(value),
+                _ => value.to_string(),
+            },
+            ValueRef::Real(value) => value.to_string(),
+            ValueRef::Text(value) | ValueRef::Blob(value) => String::from_utf8_lossy(value).into_owned(),
+        };
+        Some(text)
+    }
+}
+
+/// What SQLite refused, in words for the client.
+fn failed(error: &rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode;
+    match error {
+        rusqlite::Error::SqliteFailure(failure, message) => match (failure.code, message) {
+            (ErrorCode::OperationInterrupted, _) => Error::new(
+                "the statement takes too long",
+                "ask for fewer rows, or join fewer catalogs",
+            ),
+            (ErrorCode::TooBig, _) => Error::new("a text is too long", "ask for shorter texts"),
+            (_, Some(message)) => plain(message),
+            (_, None) => plain("it cannot be run"),
+        },
+        rusqlite::Error::SqlInputError { msg, .. } => plain(msg),
+        rusqlite::Error::UserFunctionError(error) => plain(&error.to_string()),
+        other => plain(&other.to_string()),
+    }
+}
+
+fn plain(message: &str) -> Error {
+    Error::new(
+        format!("the system catalogs cannot answer this statement: {message}"),
+        "check the names and the types in it, or ask a simpler query",
+    )
+}

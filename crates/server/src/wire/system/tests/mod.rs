@@ -1,0 +1,7 @@
+//! What clients send, what is refused, and what no text may do.
+
+mod clients;
+mod fuzz;
+mod limits;
+mod taken;
+mod values;

@@ -1,0 +1,3 @@
+SELECT
+                        current_setting('jit') AS cur,
+                        set_config('jit', 'off', false) AS new

@@ -1,0 +1,1 @@
+select relacl, oid from pg_class where relname='people'

@@ -1,0 +1,1 @@
+select null::int4range[], null::people

@@ -1,0 +1,1 @@
+select current_setting('server_version_num')::int >= 90000 as ok, count(*) over () as n, coalesce(null, 1, 2) as c, to_char(now(), 'YYYY') is not null as d, current_date is not null as e, now() is not null as f from (values (1),(2)) v(x) where x in (1,2) and x between 0 and 3 order by x desc limit 1 offset 0

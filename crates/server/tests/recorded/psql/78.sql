@@ -1,0 +1,1 @@
+SELECT 'now'::pg_catalog.regproc::pg_catalog.oid

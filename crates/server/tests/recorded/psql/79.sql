@@ -1,0 +1,1 @@
+SELECT pg_catalog.pg_get_functiondef(1299)

@@ -1,0 +1,1 @@
+SELECT version(), current_schema(), current_database(), current_user

@@ -1,0 +1,1 @@
+SELECT c.oid, c.relname, c.relkind, d.description FROM pg_catalog.pg_class c LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = c.oid AND d.objsubid = 0 AND d.classoid = 'pg_class'::regclass WHERE c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'public') AND c.relkind NOT IN ('i', 'I', 'c') ORDER BY c.relname

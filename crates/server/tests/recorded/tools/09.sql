@@ -1,0 +1,1 @@
+SELECT quote_ident(table_name) AS table_name FROM information_schema.tables WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog') AND table_schema = ANY(current_schemas(false)) ORDER BY table_name
