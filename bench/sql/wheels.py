@@ -1,0 +1,77 @@
+"""Private SQL of the release build beside plain SQL of DuckDB, DataFusion and Polars from their own wheels: whole processes, best of five.
+
+Started by `bench/sql-run --wheels`. Writes results/sql-wheels.json, prints a table.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from measure import SHOWN, catalog, question  # noqa: E402
+
+ROUNDS = 5
+PERSONS = 1_000_000
+# What a private query may take beside the wheel of the same engine, and beside DuckDB.
+GOALS = {"single": (1.2, 2.0), "clustered": (1.5, 2.5), "scattered": (4.0, 6.0)}
+QUERY = "SELECT grp, COUNT(*) AS rows_counted, SUM(x) AS total, AVG(x) AS mean FROM {table} GROUP BY grp"
+SCRIPTS = {
+    "DuckDB": "import duckdb, sys; print(len(duckdb.sql({duck!r}).fetchall()))",
+    "DataFusion": "import datafusion; c = datafusion.SessionContext(); c.register_parquet('visits', {path!r}); print(sum(b.num_rows for b in c.sql({sql!r}).collect()))",
+    "Polars": "import polars as p; print(p.scan_parquet({path!r}).group_by('grp').agg(p.len(), p.col('x').sum().alias('total'), p.col('x').mean().alias('mean')).collect(engine='streaming').height)",
+}
+
+
+def timed(command, **options):
+    start = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    elapsed = time.perf_counter() - start
+    if done.returncode != 0:
+        sys.exit(f"error: {command[0]} failed: {done.stderr}")
+    return elapsed, done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deniable", required=True)
+    parser.add_argument("--scratch", type=Path, required=True)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    files = {
+        "single": f"single-{arguments.rows}.parquet",
+        "clustered": f"clustered-{arguments.rows}-{arguments.rows // 20}.parquet",
+        "scattered": f"scattered-{arguments.rows}-{arguments.rows // 20}.parquet",
+    }
+    results = {"machine": {"cpus": os.cpu_count(), "processor": platform.processor() or platform.machine()}, "rows": arguments.rows, "seconds": {}}
+    print(f"{'rows':<26} {'DuckDB':>8} {'DataFusion':>11} {'Polars':>8} {'Deniable':>9} {'/ DataFusion':>13} {'goal':>5} {'/ DuckDB':>9} {'goal':>5}")
+    for layout, name in files.items():
+        path = str(arguments.scratch / name)
+        best = {system: float("inf") for system in [*SCRIPTS, "Deniable"]}
+        # All of them in each round, so that a busy moment of the machine meets all.
+        for _ in range(ROUNDS):
+            for system, script in SCRIPTS.items():
+                text = script.format(path=path, sql=QUERY.format(table="visits"), duck=QUERY.format(table=f"'{path}'"))
+                best[system] = min(best[system], timed([sys.executable, "-c", text])[0])
+            with tempfile.TemporaryDirectory() as folder:
+                # A ledger of its own each time, so that each is a new question.
+                Path(folder, "deniable.toml").write_text(catalog(Path(path), layout, declared=True))
+                command = [arguments.deniable, "query", "--quiet", "--format", "csv", "--no-cut-estimate", question("x")]
+                best["Deniable"] = min(best["Deniable"], timed(command, cwd=folder)[0])
+        results["seconds"][layout] = {system: round(seconds, 3) for system, seconds in best.items()}
+        wheel, duck = best["Deniable"] / best["DataFusion"], best["Deniable"] / best["DuckDB"]
+        print(
+            f"{SHOWN[layout]:<26} {best['DuckDB']:>8.2f} {best['DataFusion']:>11.2f} {best['Polars']:>8.2f} {best['Deniable']:>9.2f} "
+            f"{wheel:>13.2f} {GOALS[layout][0]:>5} {duck:>9.2f} {GOALS[layout][1]:>5}"
+        )
+    if arguments.out:
+        arguments.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+main()
