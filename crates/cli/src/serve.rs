@@ -73,14 +73,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|cause| {
-            CliError::bad_input(format!("no threads can be started: {}", cause.kind()))
-                .with_hint("does the system allow more threads?")
-                .with_code(terminal::exit_code::INTERNAL)
-        })?;
+    let runtime = threads(2)?;
     let catalog = match arguments.demo {
         true => sample_in("demo", false)?,
         false => arguments.catalog.path(false)?,
@@ -95,13 +88,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         };
         take_over(&mut store, &catalog)?;
     }
-    runtime.block_on(serve(arguments, &catalog))
+    // Questions have threads of their own, one fewer than there are cores: who waits for a connection must not feel how long a question takes.
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let engine = threads(cores.saturating_sub(1).max(1))?;
+    let served = runtime.block_on(serve(arguments, &catalog, engine.handle().clone()));
+    engine.shutdown_background();
+    served
 }
 
-async fn serve(arguments: &Arguments, catalog: &Path) -> Result<(), CliError> {
+fn threads(count: usize) -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(count)
+        .enable_all()
+        .build()
+        .map_err(|cause| {
+            CliError::bad_input(format!("no threads can be started: {}", cause.kind()))
+                .with_hint("does the system allow more threads?")
+                .with_code(terminal::exit_code::INTERNAL)
+        })
+}
+
+async fn serve(
+    arguments: &Arguments,
+    catalog: &Path,
+    engine: tokio::runtime::Handle,
+) -> Result<(), CliError> {
     let folder = catalog.parent().unwrap_or(Path::new(".")).to_owned();
     let (certificate, shown) = certificate(arguments, &folder)?;
-    let dataset = Dataset::new(Catalog::read(catalog).map_err(explained)?);
+    let dataset = Dataset::new(Catalog::read(catalog).map_err(explained)?).on_runtime(engine);
     let settings = Settings {
         schedule: match arguments.schedule {
             0 => Schedule::off(),

@@ -17,6 +17,8 @@ const KEYS: &str = "key";
 pub const DEFAULT_TOKEN: &str = "default";
 /// The last use of a token is written down this often at most, in milliseconds.
 const BETWEEN_USES: i64 = 60_000;
+/// Tokens of one account that are good at the same time, sessions of people among them.
+const MOST_TOKENS: usize = 64;
 
 /// What somebody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -149,6 +151,11 @@ pub struct Token {
 }
 
 impl Token {
+    /// By which it is found again.
+    pub(crate) fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
     /// Whether one can sign in with it now.
     pub fn is_good(&self) -> bool {
         !self.revoked && self.expires.is_none_or(|expires| now() < expires)
@@ -304,6 +311,17 @@ pub fn add_token(
             .iter_mut()
             .filter(|old| old.name == token)
             .for_each(|old| old.revoked = true);
+        // What cannot be used any more is forgotten; the log remembers it.
+        for old in account.tokens.iter().filter(|old| !old.is_good()) {
+            administration.keep(TOKENS, &old.fingerprint, "")?;
+        }
+        account.tokens.retain(Token::is_good);
+        if account.tokens.len() >= MOST_TOKENS {
+            return Err(Error::new(
+                format!("an account has {MOST_TOKENS} tokens at most"),
+                "revoke those that are not used: `deniable user list` shows them",
+            ));
+        }
         account.tokens.push(Token {
             name: token.to_owned(),
             created: now(),
@@ -381,10 +399,15 @@ pub fn find(store: &mut Store, name: &str) -> Result<Option<Account>, Error> {
         .transpose()
 }
 
-/// Whom a token belongs to, if it is good.
-pub(crate) fn of_token(store: &mut Store, token: &str) -> Result<Option<(Account, Token)>, Error> {
-    let fingerprint = secrets::fingerprint(token);
-    let Some(name) = store.document(TOKENS, &fingerprint)? else {
+/// Whom the token of this fingerprint belongs to, if it is good.
+pub(crate) fn of_fingerprint(
+    store: &mut Store,
+    fingerprint: &str,
+) -> Result<Option<(Account, Token)>, Error> {
+    let Some(name) = store
+        .document(TOKENS, fingerprint)?
+        .filter(|name| !name.is_empty())
+    else {
         return Ok(None);
     };
     let Some(account) = find(store, &name)?.filter(|account| !account.revoked) else {
@@ -397,15 +420,19 @@ pub(crate) fn of_token(store: &mut Store, token: &str) -> Result<Option<(Account
     Ok(token.cloned().map(|token| (account.clone(), token)))
 }
 
-/// Whom a password belongs to. Takes as long for a name that there is not.
-pub(crate) fn of_password(store: &mut Store, name: &str, password: &str) -> Result<Option<Account>, Error> {
+/// Whether a password is that of an account, if there is one. Takes as long where there is none.
+pub(crate) fn has_password(account: Option<&Account>, password: &str) -> bool {
     // The hash of a random password that nobody knows.
     const OF_NOBODY: &str =
         "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$pFiEO7BylHRWttQz51PiraswBEQSoQmH3aXK5Z5L408";
-    let account = find(store, name)?.filter(|account| !account.revoked);
-    let kept = account.as_ref().and_then(|account| account.password.as_ref());
+    let kept = account.and_then(|account| account.password.as_ref());
     let right = secrets::verify_password(password, kept.map_or(OF_NOBODY, |hash| &hash.0));
-    Ok(account.filter(|account| right && account.password.is_some()))
+    right && kept.is_some()
+}
+
+/// The one spelling of a name, by which attempts to sign in are counted; `None` for what is no name.
+pub(crate) fn spelled(name: &str) -> Option<String> {
+    name_of(name).ok()
 }
 
 /// What a PostgreSQL client that signs in as `login` is checked against, and who it is if it passes. `login` is an account, or an account and the name of a token:
@@ -427,7 +454,11 @@ pub(crate) fn of_login(
     });
     Ok(match found {
         Some((account, token)) => (token.verifier.clone(), Some((account, token))),
-        None => (Verifier::of_nobody(login, &key), None),
+        // As the same account in other spellings would have it.
+        None => {
+            let name = name_of(name).unwrap_or_else(|_| name.to_owned());
+            (Verifier::of_nobody(&format!("{name}/{token}"), &key), None)
+        }
     })
 }
 

@@ -29,6 +29,8 @@ pub struct Proposal {
     pub by: String,
     /// When, in milliseconds since 1970.
     pub created: i64,
+    /// The SHA-256 of the catalog that was in force then: it is approved, and taken over, as a change of that one.
+    pub base: String,
     /// Who approved it; never who proposed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
@@ -98,7 +100,9 @@ pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
         let mut approved = String::new();
         if !loosens.is_empty() && curators > 0 {
             let proposal = administration.document(PROPOSALS, &digest)?;
+            let base = before.as_deref().map_or_else(String::new, self::digest);
             let proposal = proposal.as_deref().map(parse).transpose()?;
+            let proposal = proposal.filter(|proposal| proposal.base == base);
             let Some(second) = proposal
                 .as_ref()
                 .and_then(|proposal| proposal.approved_by.as_ref())
@@ -110,6 +114,14 @@ pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
             };
             let first = proposal.as_ref().map_or("", |proposal| &proposal.by);
             approved = format!(", proposed by {first} and approved by {second}");
+            // An approval is good for one change.
+            if let Some(proposal) = &proposal {
+                let used = Proposal {
+                    approved_by: None,
+                    ..proposal.clone()
+                };
+                administration.keep(PROPOSALS, &digest, &written(&used))?;
+            }
         }
         administration.keep(CATALOGS, IN_FORCE, text)?;
         administration.log(LogEntry::new(
@@ -146,6 +158,7 @@ pub fn propose(store: &mut Store, by: &str, text: &str) -> Result<Proposal, Erro
             loosens,
             by: by.to_owned(),
             created: now(),
+            base: self::digest(&before),
             approved_by: None,
         };
         administration.keep(PROPOSALS, &digest, &written(&proposal))?;
@@ -160,6 +173,7 @@ pub fn propose(store: &mut Store, by: &str, text: &str) -> Result<Proposal, Erro
 /// # Errors
 /// When there is none, or who approves it has proposed it.
 pub fn approve(store: &mut Store, by: &str, digest: &str) -> Result<Proposal, Error> {
+    let account = accounts::find(store, by)?;
     store.administer(|administration| {
         let Some(kept) = administration.document(PROPOSALS, digest)? else {
             return Err(Error::refused(
@@ -172,6 +186,22 @@ pub fn approve(store: &mut Store, by: &str, digest: &str) -> Result<Proposal, Er
             return Err(Error::refused(
                 "who proposed a catalog cannot approve it",
                 "another curator has to look at it",
+            ));
+        }
+        if account
+            .as_ref()
+            .is_none_or(|account| account.created >= proposal.created)
+        {
+            return Err(Error::refused(
+                "who approves a proposal was a curator before it was made",
+                "another curator has to look at it, or the proposal is made again",
+            ));
+        }
+        let before = administration.document(CATALOGS, IN_FORCE)?;
+        if before.as_deref().map(self::digest).as_ref() != Some(&proposal.base) {
+            return Err(Error::refused(
+                "another catalog is in force than when this was proposed",
+                "propose it again, so that what it changes is known",
             ));
         }
         proposal.approved_by = Some(by.to_owned());
@@ -353,6 +383,17 @@ mod tests {
         // Exactly this text, and no other.
         assert!(take_over(&mut store, "root", &raised.replace('3', "4")).is_err());
         take_over(&mut store, "root", &raised).unwrap();
+        // Once: what was lowered since is not raised again by the same approval.
+        take_over(&mut store, "root", BEFORE).unwrap();
+        assert!(take_over(&mut store, "root", &raised).is_err());
+        let lower = BEFORE.replace("epsilon = 2", "epsilon = 1");
+        take_over(&mut store, "root", &lower).unwrap();
+        assert!(take_over(&mut store, "root", &raised).is_err());
+        assert!(approve(&mut store, "dan", &digest).is_err());
+        // Who became a curator after the proposal does not count.
+        let digest = propose(&mut store, "carol", &raised).unwrap().digest;
+        accounts::add(&mut store, "root", &NewAccount::new("late", Role::Curator)).unwrap();
+        assert!(approve(&mut store, "late", &digest).is_err());
         let whats: Vec<String> = store
             .logged()
             .unwrap()
@@ -360,11 +401,9 @@ mod tests {
             .map(|logged| logged.entry.what)
             .collect();
         assert!(
-            whats.ends_with(&[
-                "catalog-proposed".to_owned(),
-                "catalog-approved".to_owned(),
-                "catalog-in-force".to_owned()
-            ]),
+            whats
+                .windows(3)
+                .any(|window| window == ["catalog-proposed", "catalog-approved", "catalog-in-force"]),
             "{whats:?}"
         );
     }

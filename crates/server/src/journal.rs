@@ -2,14 +2,18 @@
 
 use ledger::LogEntry;
 use sql::Dataset;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 /// How long entries are collected before they are written.
 const COLLECTS: Duration = Duration::from_millis(200);
-/// Different entries that are written at once. Of a flood the rest is one entry that counts it, so that nobody fills the ledger by failing to sign in.
-const MOST_AT_ONCE: usize = 100;
+/// Failed logins are written this often at most, as one entry that counts them, so that nobody fills the ledger by failing to sign in.
+const BETWEEN_FAILURES: Duration = Duration::from_secs(10);
+/// Names that such an entry lists.
+const NAMES: usize = 10;
+/// What a failed login is called.
+const FAILED: &str = "login-failed";
 const QUEUE: usize = 10_000;
 
 /// Where entries go.
@@ -28,6 +32,8 @@ enum Item {
         name: String,
         body: String,
     },
+    /// Nothing but what waits.
+    Flush,
 }
 
 impl Journal {
@@ -58,68 +64,79 @@ impl Journal {
 }
 
 async fn write(dataset: Dataset, mut receiver: Receiver<Item>) {
-    while let Some(first) = receiver.recv().await {
-        let mut items = vec![first];
-        tokio::time::sleep(COLLECTS).await;
+    let mut failures = Vec::new();
+    let mut written_failures: Option<Instant> = None;
+    loop {
+        // Failures that wait are written in time also where nothing else happens.
+        let first = match failures.is_empty() {
+            true => receiver.recv().await,
+            false => tokio::time::timeout(BETWEEN_FAILURES, receiver.recv())
+                .await
+                .unwrap_or(Some(Item::Flush)),
+        };
+        let ended = first.is_none();
+        let mut items: Vec<Item> = first.into_iter().collect();
+        if !ended {
+            tokio::time::sleep(COLLECTS).await;
+        }
         while let Ok(item) = receiver.try_recv() {
             items.push(item);
         }
-        let written = dataset
-            .with_ledger(move |store| {
-                Ok(store.administer(|administration| -> Result<(), ledger::Error> {
-                    let mut entries = Vec::new();
-                    for item in items {
-                        match item {
-                            Item::Log(entry) => entries.push(entry),
-                            Item::Keep {
-                                collection,
-                                name,
-                                body,
-                            } => {
-                                administration.keep(collection, &name, &body)?;
-                            }
+        let (mut entries, mut documents) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Item::Log(entry) if entry.what == FAILED => failures.push(entry),
+                Item::Log(entry) => entries.push(entry),
+                Item::Keep {
+                    collection,
+                    name,
+                    body,
+                } => documents.push((collection, name, body)),
+                Item::Flush => {}
+            }
+        }
+        let due = ended || written_failures.is_none_or(|last| last.elapsed() >= BETWEEN_FAILURES);
+        if due && !failures.is_empty() {
+            entries.extend(counted(&failures));
+            failures.clear();
+            written_failures = Some(Instant::now());
+        }
+        if !entries.is_empty() || !documents.is_empty() {
+            let written = dataset
+                .with_ledger(move |store| {
+                    Ok(store.administer(|administration| -> Result<(), ledger::Error> {
+                        for (collection, name, body) in &documents {
+                            administration.keep(collection, name, body)?;
                         }
-                    }
-                    merged(entries)
-                        .into_iter()
-                        .for_each(|entry| administration.log(entry));
-                    Ok(())
-                })?)
-            })
-            .await;
-        if let Err(error) = written {
-            eprintln!("the log of the ledger could not be written: {error}");
+                        entries.into_iter().for_each(|entry| administration.log(entry));
+                        Ok(())
+                    })?)
+                })
+                .await;
+            if let Err(error) = written {
+                eprintln!("the log of the ledger could not be written: {error}");
+            }
+        }
+        if ended {
+            return;
         }
     }
 }
 
-/// Equal entries become one that says how many there were.
-fn merged(entries: Vec<LogEntry>) -> Vec<LogEntry> {
-    let mut counted: Vec<(LogEntry, u64)> = Vec::new();
-    let mut further = 0;
-    for entry in entries {
-        if let Some((_, count)) = counted.iter_mut().find(|(known, _)| *known == entry) {
-            *count += 1;
-        } else if counted.len() < MOST_AT_ONCE {
-            counted.push((entry, 1));
-        } else {
-            further += 1;
+/// Failed logins as one entry: as itself where there was one, and otherwise how many there were and under which names.
+fn counted(failures: &[LogEntry]) -> Option<LogEntry> {
+    let (first, others) = failures.split_first()?;
+    if others.is_empty() {
+        return Some(first.clone());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for failure in failures {
+        if names.len() < NAMES && !names.contains(&failure.by.as_str()) {
+            names.push(&failure.by);
         }
     }
-    let mut merged: Vec<LogEntry> = counted
-        .into_iter()
-        .map(|(entry, count)| match count {
-            1 => entry,
-            count => LogEntry {
-                about: format!("{} ({count} times)", entry.about).trim_start().to_owned(),
-                ..entry
-            },
-        })
-        .collect();
-    if further > 0 {
-        merged.push(LogEntry::new("further", "", format!("{further} entries more")));
-    }
-    merged
+    let about = format!("{} times, as {}", failures.len(), names.join(", "));
+    Some(LogEntry::new(FAILED, "", about))
 }
 
 #[cfg(test)]
@@ -128,11 +145,21 @@ mod tests {
 
     #[test]
     fn a_flood_is_counted() {
-        let flood =
-            (0..1000).map(|number| LogEntry::new("login-failed", format!("name{}", number % 300), ""));
-        let merged = merged(flood.collect());
-        assert_eq!(merged.len(), MOST_AT_ONCE + 1);
-        assert_eq!(merged[0].about, "(4 times)");
-        assert_eq!(merged[MOST_AT_ONCE].about, "600 entries more");
+        let flood: Vec<LogEntry> = (0..1000)
+            .map(|number| {
+                LogEntry::new(
+                    FAILED,
+                    format!("name{}", number % 300),
+                    "over the PostgreSQL wire",
+                )
+            })
+            .collect();
+        let entry = counted(&flood).unwrap();
+        assert!(
+            entry.about.starts_with("1000 times, as name0, name1"),
+            "{entry:?}"
+        );
+        assert_eq!(counted(&flood[..1]).as_ref(), Some(&flood[0]));
+        assert_eq!(counted(&[]), None);
     }
 }

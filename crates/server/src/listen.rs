@@ -81,14 +81,29 @@ pub(crate) async fn serve<F, Served>(
         let service = Arc::clone(&service);
         connections.spawn(async move {
             let _place = place;
-            service.metrics().connected(entrance);
+            let _counted = Counted::new(service, entrance);
             served.await;
-            service.metrics().disconnected(entrance);
         });
     }
     drop(listener);
     let all = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(GRACE, all).await;
+}
+
+/// A connection that is counted as long as it lives.
+struct Counted(Arc<Service>, &'static str);
+
+impl Counted {
+    fn new(service: Arc<Service>, entrance: &'static str) -> Self {
+        service.metrics().connected(entrance);
+        Self(service, entrance)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.metrics().disconnected(self.1);
+    }
 }
 
 /// Where the system has no more room for connections, some will end.

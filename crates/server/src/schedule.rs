@@ -59,6 +59,14 @@ impl Schedule {
         }
     }
 
+    /// Waits until the moment at which a question that fails now would have gone on.
+    pub(crate) async fn hold_failure(&self, since: Instant) {
+        if self.unit.is_some() {
+            let slot = self.slot_to_save(since.elapsed());
+            tokio::time::sleep_until((since + slot).into()).await;
+        }
+    }
+
     /// Waits until what is ready now, for a request that came in then, may leave.
     pub(crate) async fn hold(&self, since: Instant) {
         if self.unit.is_some() {

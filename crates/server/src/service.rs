@@ -22,11 +22,19 @@ use tokio::task::JoinHandle;
 
 /// Answers that are held in memory, for whoever asks the same in the same words.
 const MOST_ANSWERS: usize = 4096;
-const MOST_BYTES_OF_SQL: usize = 256 << 10;
+pub(crate) const MOST_BYTES_OF_SQL: usize = 256 << 10;
 /// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that are open.
 const IDENTITY_LASTS: Duration = Duration::from_secs(1);
 /// Passwords that are checked at once: each takes 19 MiB and a part of a second.
 const PASSWORDS_AT_ONCE: usize = 2;
+const MOST_WAITING_PASSWORDS: usize = 32;
+/// Questions of one account that run or wait, of all that may.
+const PART_OF_ONE_ACCOUNT: usize = 4;
+/// Larger answers, and longer queries, are not held in memory.
+const MOST_CELLS_HELD: usize = 10_000;
+const MOST_SQL_HELD: usize = 4 << 10;
+/// After this many looks those whose rates are full again are forgotten.
+const LOOKS: usize = 4096;
 /// How long somebody who signed in with a password stays signed in.
 const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
 /// Requests that are kept so that an answer can be looked up by its number.
@@ -63,6 +71,8 @@ impl Default for Settings {
 #[derive(Clone, Debug)]
 pub struct Identity {
     account: Arc<Account>,
+    /// The fingerprint of the token that they signed in with: it has to stay good.
+    token: String,
 }
 
 impl Identity {
@@ -177,6 +187,13 @@ pub struct Service {
     turns: Arc<Semaphore>,
     queued: AtomicUsize,
     passwords: Semaphore,
+    waiting_passwords: AtomicUsize,
+    /// Attempts to guess a password, by account.
+    guesses: DefaultKeyedRateLimiter<String>,
+    /// How often rates were looked at, so that those who are gone are forgotten now and then.
+    looks: AtomicUsize,
+    /// Questions of each account that run or wait.
+    of_account: Mutex<HashMap<String, usize>>,
     answers: Mutex<HashMap<Question, Arc<Answered>>>,
     identities: Mutex<HashMap<String, (Identity, Instant)>>,
     running: Arc<Running>,
@@ -214,6 +231,45 @@ impl Drop for Run {
     }
 }
 
+/// One of the questions of an account that run or wait.
+struct Place<'a> {
+    service: &'a Service,
+    account: String,
+}
+
+impl<'a> Place<'a> {
+    /// `None` where the account has enough of them.
+    fn of(service: &'a Service, account: &str) -> Option<Self> {
+        let most = (service.settings.waiting / PART_OF_ONE_ACCOUNT).max(1);
+        let mut counts = service.of_account.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(account.to_owned()).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Self {
+            service,
+            account: account.to_owned(),
+        })
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut counts = self
+            .service
+            .of_account
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.account) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.account);
+            }
+        }
+    }
+}
+
 impl Service {
     /// A service for this dataset, and the task that writes its log, which ends when the service is gone. Runs inside a tokio runtime.
     ///
@@ -234,6 +290,10 @@ impl Service {
             turns: Arc::new(Semaphore::new(settings.at_once.max(1))),
             queued: AtomicUsize::new(0),
             passwords: Semaphore::new(PASSWORDS_AT_ONCE),
+            waiting_passwords: AtomicUsize::new(0),
+            guesses: RateLimiter::keyed(Quota::per_minute(const { NonZeroU32::new(10).unwrap() })),
+            looks: AtomicUsize::new(0),
+            of_account: Mutex::default(),
             answers: Mutex::default(),
             identities: Mutex::default(),
             running: Arc::default(),
@@ -280,9 +340,9 @@ impl Service {
         {
             return Ok(identity);
         }
-        let token = token.to_owned();
+        let looked_up = fingerprint.clone();
         let found = self
-            .on_ledger(move |store| accounts::of_token(store, &token))
+            .on_ledger(move |store| accounts::of_fingerprint(store, &looked_up))
             .await?;
         let Some((account, token)) = found else {
             self.lock_identities().remove(&fingerprint);
@@ -291,11 +351,7 @@ impl Service {
             return Err(not_signed_in());
         };
         let identity = self.signed_in(account, token).await?;
-        let mut identities = self.lock_identities();
-        if identities.len() >= MOST_ANSWERS {
-            identities.clear();
-        }
-        identities.insert(fingerprint, (identity.clone(), Instant::now()));
+        self.remember(&identity);
         Ok(identity)
     }
 
@@ -308,35 +364,52 @@ impl Service {
         name: &str,
         password: &str,
     ) -> Result<secrets::Secret, Failure> {
-        // Guesses are limited by name before anything is hashed.
-        self.check_rate(&format!("password {}", name.to_lowercase()))?;
-        let _turn = self.passwords.acquire().await.map_err(|_| ending())?;
-        let (name, password) = (name.to_owned(), zeroize::Zeroizing::new(password.to_owned()));
-        let by = name.clone();
+        // Guesses are limited by name, in whatever spelling, before anything is looked up or hashed.
+        let Some(name) = accounts::spelled(name) else {
+            return Err(not_signed_in());
+        };
+        if self.guesses.check_key(&name).is_err() {
+            return Err(too_many());
+        }
+        if self.passwords.available_permits() == 0
+            && self.waiting_passwords.load(Ordering::SeqCst) >= MOST_WAITING_PASSWORDS
+        {
+            return Err(too_many());
+        }
+        self.waiting_passwords.fetch_add(1, Ordering::SeqCst);
+        let turn = self.passwords.acquire().await;
+        self.waiting_passwords.fetch_sub(1, Ordering::SeqCst);
+        let _turn = turn.map_err(|_| ending())?;
+        let looked_up = name.clone();
+        let account = self
+            .on_ledger(move |store| accounts::find(store, &looked_up))
+            .await?
+            .filter(|account| !account.revoked);
+        let password = zeroize::Zeroizing::new(password.to_owned());
+        let checked = tokio::task::spawn_blocking(move || {
+            accounts::has_password(account.as_ref(), &password)
+                .then_some(account)
+                .flatten()
+        });
+        let account = checked
+            .await
+            .map_err(|failure| Failure::incident("signing in failed", &failure))?;
+        self.metrics.login(account.is_some());
+        let Some(account) = account else {
+            self.journal.log("login-failed", &name, "with a password");
+            return Err(not_signed_in());
+        };
+        let label = secrets::random::<8>().map_err(|error| Failure::incident("signing in failed", &error))?;
+        let label: String = label.iter().map(|byte| format!("{byte:02x}")).collect();
         let made = self
             .on_ledger(move |store| {
-                let Some(account) = accounts::of_password(store, &name, &password)? else {
-                    return Ok(None);
-                };
                 let expires = accounts::now() + i64::try_from(SIGNED_IN.as_millis()).unwrap_or(i64::MAX);
-                let label = format!(
-                    "session-{}",
-                    secrets::fingerprint(&format!("{expires}"))[..8].to_owned()
-                );
-                accounts::add_token(store, &account.name, &account.name, &label, Some(expires)).map(Some)
+                let label = format!("session-{label}");
+                accounts::add_token(store, &account.name, &account.name, &label, Some(expires))
             })
             .await?;
-        self.metrics.login(made.is_some());
-        match made {
-            Some(secret) => {
-                self.journal.log("login", &by, "with a password");
-                Ok(secret)
-            }
-            None => {
-                self.journal.log("login-failed", &by, "with a password");
-                Err(not_signed_in())
-            }
-        }
+        self.journal.log("login", &name, "with a password");
+        Ok(made)
     }
 
     /// What a PostgreSQL client that signs in under this name is checked against, and who it is if it passes.
@@ -368,35 +441,47 @@ impl Service {
             .log("login-failed", login, "over the PostgreSQL wire");
     }
 
-    /// The same identity as the accounts have it now; fails where the account was revoked since it signed in.
+    /// The same identity as the accounts have it now; fails where the account or the token was revoked, or has expired, since it signed in.
     pub(crate) async fn still_signed_in(&self, who: &Identity) -> Result<Identity, Failure> {
-        let key = format!("account {}", who.name());
-        let known = self.lock_identities().get(&key).cloned();
+        let known = self.lock_identities().get(&who.token).cloned();
         if let Some((identity, since)) = known
             && since.elapsed() < IDENTITY_LASTS
         {
             return Ok(identity);
         }
-        let name = who.name().to_owned();
-        let found = self.on_ledger(move |store| accounts::find(store, &name)).await?;
-        let Some(account) = found.filter(|account| !account.revoked) else {
+        let fingerprint = who.token.clone();
+        let found = self
+            .on_ledger(move |store| accounts::of_fingerprint(store, &fingerprint))
+            .await?;
+        let Some((account, _)) = found else {
+            self.lock_identities().remove(&who.token);
             return Err(not_signed_in());
         };
         let identity = Identity {
             account: Arc::new(account),
+            token: who.token.clone(),
         };
-        self.lock_identities()
-            .insert(key, (identity.clone(), Instant::now()));
+        self.remember(&identity);
         Ok(identity)
+    }
+
+    fn remember(&self, identity: &Identity) {
+        let mut identities = self.lock_identities();
+        if identities.len() >= MOST_ANSWERS {
+            identities.clear();
+        }
+        identities.insert(identity.token.clone(), (identity.clone(), Instant::now()));
     }
 
     async fn signed_in(&self, account: Account, token: Token) -> Result<Identity, Failure> {
         self.metrics.login(true);
         let name = account.name.clone();
+        let fingerprint = token.fingerprint().to_owned();
         self.on_ledger(move |store| accounts::used(store, &name, &token))
             .await?;
         Ok(Identity {
             account: Arc::new(account),
+            token: fingerprint,
         })
     }
 
@@ -451,14 +536,6 @@ impl Service {
         self.settings.schedule.hold(since).await;
         self.metrics
             .question(answered.as_ref().err().map(|failure| failure.code));
-        if let Err(failure) = &answered
-            && matches!(
-                failure.code,
-                Code::OverBudget | Code::QuestionCap | Code::DayCap | Code::NoShare
-            )
-        {
-            self.journal.log("refused", who.name(), failure.code.name());
-        }
         answered
     }
 
@@ -521,35 +598,70 @@ impl Service {
         since: Instant,
     ) -> Result<Arc<Answered>, Failure> {
         let _run = Run::begin(&self.running);
-        if self.queued.fetch_add(1, Ordering::SeqCst) >= self.settings.waiting {
-            self.queued.fetch_sub(1, Ordering::SeqCst);
-            return Err(Failure::new(
-                Code::Busy,
-                "too many questions wait for their turn",
-                "ask again in a moment; nothing was charged",
-            ));
+        let answered = self.run_in_turn(who, request, since).await;
+        if let Err(failure) = &answered
+            && matches!(
+                failure.code,
+                Code::OverBudget | Code::QuestionCap | Code::DayCap | Code::NoShare
+            )
+        {
+            self.journal.log("refused", who.name(), failure.code.name());
         }
-        let turn = self.turns.acquire().await;
-        self.queued.fetch_sub(1, Ordering::SeqCst);
-        let _turn = turn.map_err(|_| ending())?;
-        let schedule = self.settings.schedule;
-        let watch = move |stage| {
-            if stage == Stage::Measured {
-                schedule.hold_before_saving(since);
-            }
-        };
-        let answered = Arc::new(self.dataset.query_watched(request, watch).await?);
+        let answered = Arc::new(answered?);
         if let Some(cost) = &answered.answer.cost
             && !answered.repeated
         {
             self.keep_request(cost.charge, who, &question);
         }
-        let mut answers = self.lock_answers();
-        if answers.len() >= MOST_ANSWERS {
-            answers.clear();
+        let cells = answered.answer.rows.len() * answered.answer.columns.len();
+        if cells <= MOST_CELLS_HELD && question.sql.len() <= MOST_SQL_HELD {
+            let mut answers = self.lock_answers();
+            if answers.len() >= MOST_ANSWERS {
+                answers.clear();
+            }
+            answers.insert(question, Arc::clone(&answered));
         }
-        answers.insert(question, Arc::clone(&answered));
         Ok(answered)
+    }
+
+    /// Waits for a turn, and asks.
+    async fn run_in_turn(
+        &self,
+        who: &Identity,
+        request: &QueryRequest,
+        since: Instant,
+    ) -> Result<Answered, Failure> {
+        let busy = || {
+            Failure::new(
+                Code::Busy,
+                "too many questions wait for their turn",
+                "ask again in a moment; nothing was charged",
+            )
+        };
+        let _place = Place::of(self, who.name()).ok_or_else(busy)?;
+        if self.queued.fetch_add(1, Ordering::SeqCst) >= self.settings.waiting {
+            self.queued.fetch_sub(1, Ordering::SeqCst);
+            return Err(busy());
+        }
+        let turn = self.turns.acquire().await;
+        self.queued.fetch_sub(1, Ordering::SeqCst);
+        let _turn = turn.map_err(|_| ending())?;
+        // Who was revoked while they waited does not ask any more.
+        self.still_signed_in(who).await?;
+        let schedule = self.settings.schedule;
+        let charged = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&charged);
+        let watch = move |stage| match stage {
+            Stage::Charged => noted.store(true, Ordering::SeqCst),
+            Stage::Measured => schedule.hold_before_saving(since),
+            Stage::Understood | Stage::Drawn => {}
+        };
+        let answered = self.dataset.query_watched(request, watch).await;
+        if answered.is_err() && charged.load(Ordering::SeqCst) {
+            // The turn is free, for those who wait for it, at the same moments as after an answer.
+            schedule.hold_failure(since).await;
+        }
+        Ok(answered?)
     }
 
     /// Keeps what was asked, so that its answer can be looked up by the number of its charge. Where that is lost the answer is there all the same, and asking again is free.
@@ -640,13 +752,15 @@ impl Service {
     }
 
     pub(crate) fn check_rate(&self, key: &str) -> Result<(), Failure> {
+        if self.looks.fetch_add(1, Ordering::Relaxed) % LOOKS == LOOKS - 1 {
+            for rates in [&self.rates, &self.guesses] {
+                rates.retain_recent();
+                rates.shrink_to_fit();
+            }
+        }
         match self.rates.check_key(&key.to_owned()) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Failure::new(
-                Code::TooManyRequests,
-                "too many requests of this account",
-                "wait a second; nothing was charged",
-            )),
+            Err(_) => Err(too_many()),
         }
     }
 
@@ -702,6 +816,14 @@ pub(crate) fn forbidden() -> Failure {
         Code::Forbidden,
         "your role does not allow this",
         "analysts and curators ask questions, auditors read the ledger, operators see the server's health",
+    )
+}
+
+fn too_many() -> Failure {
+    Failure::new(
+        Code::TooManyRequests,
+        "too many requests of this account",
+        "wait a little; nothing was charged",
     )
 }
 

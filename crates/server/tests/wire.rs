@@ -63,6 +63,46 @@ fn psql_asks_and_is_told_what_it_cost() {
 }
 
 #[test]
+fn psql_lists_what_there_is_and_nothing_of_its_size() {
+    let running = Running::start();
+    let ann = running.account("ann", Role::Analyst);
+    let conninfo = running.conninfo("ann", "");
+    let said = |command: &str| {
+        let output = running.psql(&conninfo, &ann, &["--command", command]);
+        assert!(output.status.success(), "{command}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let tables = said("\\dt");
+    assert!(
+        tables.contains("people") && tables.contains("regions"),
+        "{tables}"
+    );
+    let columns = said("\\d people");
+    for expected in [
+        "person_id",
+        "bigint",
+        "region",
+        "text",
+        "score",
+        "double precision",
+        "joined",
+        "date",
+        "member",
+        "boolean",
+    ] {
+        assert!(columns.contains(expected), "{expected}: {columns}");
+    }
+    assert!(said("\\dt+").contains("0 bytes"));
+    assert!(said("SELECT reltuples FROM pg_class WHERE relname = 'people'").contains("-1"));
+    assert!(said("SELECT 1 AS one, version()").contains("Deniable"));
+    assert!(said("\\l").contains("town"));
+    for command in ["\\dn", "\\du", "\\df", "\\dv", "\\di"] {
+        said(command);
+    }
+    assert_eq!(running.charges(), 0);
+}
+
+#[test]
 fn nothing_is_spent_unless_an_epsilon_is_stated() {
     let running = Running::start();
     let ann = running.account("ann", Role::Analyst);

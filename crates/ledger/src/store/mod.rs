@@ -111,7 +111,7 @@ impl Store {
         let admitted = match found {
             Ok(None) => self.admit(analyst, question, &charge, body, conditions),
             Ok(Some(number)) => {
-                self.backend.rollback();
+                self.keep_request(number, conditions).map_err(refused)?;
                 return Ok(Receipt { number, charge });
             }
             Err(error) => Err(error),
@@ -126,6 +126,21 @@ impl Store {
         };
         let number = self.finish(appended).map_err(refused)?;
         Ok(Receipt { number, charge })
+    }
+
+    /// Ends the transaction of a request that an earlier charge pays for: its key belongs to that charge from now on.
+    fn keep_request(&mut self, number: u64, conditions: &Conditions) -> Result<(), Error> {
+        let Some(once) = &conditions.once else {
+            self.backend.rollback();
+            return Ok(());
+        };
+        match once.keep(&mut *self.backend, number) {
+            Ok(()) => self.backend.commit(),
+            Err(error) => {
+                self.backend.rollback();
+                Err(error)
+            }
+        }
     }
 
     /// Inside a transaction: an earlier charge that pays for this, and that nothing was drawn under.

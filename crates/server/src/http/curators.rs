@@ -36,11 +36,31 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(description))
 }
 
-fn allowed(who: &Identity, roles: &[Role]) -> Result<(), Failure> {
+fn allowed(service: &Service, who: &Identity, roles: &[Role]) -> Result<(), Failure> {
     match roles.contains(&who.role()) {
-        true => Ok(()),
+        true => service.check_rate(who.name()),
         false => Err(forbidden()),
     }
+}
+
+/// One curator must not become two: who they are is decided on the machine itself.
+async fn not_of_another_curator(service: &Service, who: &Identity, name: &str) -> Result<(), Failure> {
+    let looked_up = name.to_owned();
+    let account = service
+        .on_ledger(move |store| accounts::find(store, &looked_up))
+        .await?;
+    match account {
+        Some(account) if account.role == Role::Curator && account.name != who.name() => Err(of_the_machine()),
+        _ => Ok(()),
+    }
+}
+
+fn of_the_machine() -> Failure {
+    Failure::new(
+        Code::Forbidden,
+        "accounts of curators are made, revoked and given tokens on the machine itself",
+        "use `deniable user` there: a curator who could make another would be two",
+    )
 }
 
 /// Whether the server is there. For everybody, so that a supervisor needs no token.
@@ -53,7 +73,7 @@ async fn health() -> &'static str {
 #[utoipa::path(get, path = "/metrics", security(("token" = [])),
     responses((status = 200, description = "OpenMetrics text", body = String), (status = "4XX", body = problem::Body)))]
 async fn metrics(State(service): State<Arc<Service>>, who: Identity) -> Result<impl IntoResponse, Problem> {
-    allowed(&who, &[Role::Operator, Role::Curator])?;
+    allowed(&service, &who, &[Role::Operator, Role::Curator])?;
     let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, format)], service.metrics().text()))
 }
@@ -62,7 +82,7 @@ async fn metrics(State(service): State<Arc<Service>>, who: Identity) -> Result<i
 #[utoipa::path(get, path = "/v1/accounts", security(("token" = [])),
     responses((status = 200, description = "Accounts with their tokens, without secrets", body = Object), (status = "4XX", body = problem::Body)))]
 async fn list(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator, Role::Auditor])?;
+    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
     let accounts = service.on_ledger(accounts::list).await?;
     Ok(Json(
         json!({ "accounts": accounts.iter().map(described_account).collect::<Vec<_>>() }),
@@ -145,15 +165,19 @@ async fn add(
     who: Identity,
     body: Result<Json<AccountBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator])?;
+    allowed(&service, &who, &[Role::Curator])?;
     let Json(body) = body?;
+    let role: Role = body.role.parse().map_err(Failure::from)?;
+    if role == Role::Curator {
+        return Err(of_the_machine().into());
+    }
     let new = NewAccount {
         share: body.share.as_deref().map(share_of).transpose()?,
         caps: Caps {
             per_question: body.per_question.as_deref().map(epsilon_of).transpose()?,
             per_day: body.per_day.as_deref().map(epsilon_of).transpose()?,
         },
-        ..NewAccount::new(body.name, body.role.parse().map_err(Failure::from)?)
+        ..NewAccount::new(body.name, role)
     };
     let by = who.name().to_owned();
     let account = service
@@ -171,8 +195,9 @@ async fn revoke(
     who: Identity,
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator])?;
+    allowed(&service, &who, &[Role::Curator])?;
     let Path(name) = name?;
+    not_of_another_curator(&service, &who, &name).await?;
     let by = who.name().to_owned();
     service
         .on_ledger(move |store| accounts::revoke(store, &by, &name, None))
@@ -202,8 +227,9 @@ async fn add_token(
     name: Result<Path<String>, PathRejection>,
     body: Result<Json<NewTokenBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator])?;
+    allowed(&service, &who, &[Role::Curator])?;
     let (Path(name), Json(body)) = (name?, body?);
+    not_of_another_curator(&service, &who, &name).await?;
     let token = body.name.unwrap_or_else(|| accounts::DEFAULT_TOKEN.to_owned());
     let expires = body.days.map(accounts::in_days);
     let by = who.name().to_owned();
@@ -222,8 +248,9 @@ async fn revoke_token(
     who: Identity,
     names: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator])?;
+    allowed(&service, &who, &[Role::Curator])?;
     let Path((name, token)) = names?;
+    not_of_another_curator(&service, &who, &name).await?;
     let by = who.name().to_owned();
     service
         .on_ledger(move |store| accounts::revoke(store, &by, &name, Some(&token)))
@@ -235,7 +262,7 @@ async fn revoke_token(
 #[utoipa::path(get, path = "/v1/ledger/charges", security(("token" = [])),
     responses((status = 200, description = "Every charge, the oldest first", body = Object), (status = "4XX", body = problem::Body)))]
 async fn charges(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator, Role::Auditor])?;
+    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
     let charges = service.on_ledger(|store| Ok(store.charges()?)).await?;
     let charges: Vec<Value> = charges
         .iter()
@@ -257,7 +284,7 @@ async fn charges(State(service): State<Arc<Service>>, who: Identity) -> Result<J
 #[utoipa::path(get, path = "/v1/ledger/log", security(("token" = [])),
     responses((status = 200, description = "Every entry of the log, the oldest first", body = Object), (status = "4XX", body = problem::Body)))]
 async fn log(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator, Role::Auditor])?;
+    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
     let logged = service.on_ledger(|store| Ok(store.logged()?)).await?;
     let logged: Vec<Value> = logged
         .iter()
@@ -278,7 +305,7 @@ async fn log(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<
 #[utoipa::path(get, path = "/v1/ledger/verify", security(("token" = [])),
     responses((status = 200, description = "Everything is as it was written, up to this entry", body = Object), (status = "4XX", body = problem::Body)))]
 async fn verify(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator, Role::Auditor])?;
+    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
     let verified = service.on_ledger(|store| Ok(store.verify()?)).await?;
     Ok(Json(json!({
         "entries": verified.entries,
@@ -291,7 +318,7 @@ async fn verify(State(service): State<Arc<Service>>, who: Identity) -> Result<Js
 #[utoipa::path(get, path = "/v1/proposals", security(("token" = [])),
     responses((status = 200, description = "Every proposal, and who approved it", body = Object), (status = "4XX", body = problem::Body)))]
 async fn proposals(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator, Role::Auditor])?;
+    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
     let found = service.on_governance(governance::proposals).await?;
     Ok(Json(json!({ "proposals": found })))
 }
@@ -312,7 +339,7 @@ async fn propose(
     who: Identity,
     body: Result<Json<ProposalBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator])?;
+    allowed(&service, &who, &[Role::Curator])?;
     let Json(body) = body?;
     let by = who.name().to_owned();
     let made = service
@@ -330,7 +357,7 @@ async fn approve(
     who: Identity,
     digest: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&who, &[Role::Curator])?;
+    allowed(&service, &who, &[Role::Curator])?;
     let Path(digest) = digest?;
     let by = who.name().to_owned();
     let approved = service

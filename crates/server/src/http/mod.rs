@@ -13,7 +13,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 pub use curators::described_account;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -32,6 +32,8 @@ const MOST_CONNECTIONS: usize = 1024;
 const MOST_BYTES: usize = 1 << 20;
 /// How long the head of a request may take to arrive.
 const HEAD: Duration = Duration::from_secs(10);
+/// How long its body may take.
+const BODY: Duration = Duration::from_secs(15);
 
 /// Whom the routes are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,9 +74,19 @@ pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
     (router, description)
 }
 
-/// Nothing that was answered is kept by a browser or a proxy.
+/// A body is read whole, and in time, before anybody does something about it; nothing that was answered is kept by a browser or a proxy.
 async fn with_headers(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+    let (head, body) = request.into_parts();
+    let read = tokio::time::timeout(BODY, axum::body::to_bytes(body, MOST_BYTES)).await;
+    let mut response = match read {
+        Ok(Ok(bytes)) => next.run(Request::from_parts(head, bytes.into())).await,
+        _ => Problem(Failure::new(
+            Code::BadRequest,
+            "the body is longer than 1 MiB, or did not arrive within 15 seconds",
+            "send a shorter one, and all of it",
+        ))
+        .into_response(),
+    };
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(

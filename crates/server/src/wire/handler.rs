@@ -6,7 +6,7 @@ use super::system::System;
 use super::values::{self, Column, Value};
 use super::{copies, text};
 use crate::failure::{Code, Failure};
-use crate::service::{Identity, Service};
+use crate::service::{Identity, MOST_BYTES_OF_SQL, Service};
 use async_trait::async_trait;
 use bytes::BytesMut;
 use futures::{Sink, SinkExt as _, stream};
@@ -22,14 +22,19 @@ use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, Type};
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::DataRow;
-use pgwire::messages::extendedquery::{Bind, BindComplete};
+use pgwire::messages::extendedquery::{
+    Bind, BindComplete, Close, CloseComplete, Parse, ParseComplete, TARGET_TYPE_BYTE_STATEMENT,
+};
 use pgwire::messages::response::NoticeResponse;
 use sql::Answered;
 use std::fmt::Debug;
 use std::sync::{Arc, PoisonError};
 
-/// Statements that are prepared, or parameters, at most.
+/// Parameters of a statement at most.
 const MOST_PARAMETERS: usize = 1000;
+/// Statements and portals that a connection may hold, and bytes of them.
+const MOST_HELD: usize = 256;
+const MOST_BYTES_HELD: usize = 8 << 20;
 
 /// Answers statements.
 pub(super) struct Handler {
@@ -344,11 +349,19 @@ impl Prepared {
     }
 
     fn bound(&self, literals: &[String]) -> Result<Statement, Failure> {
-        let sql = text::bound(&self.sql, literals).ok_or_else(|| {
+        // Names in backticks are no part of PostgreSQL; what is quoted has to be clear where values are put in.
+        if self.parameters > 0 && self.sql.contains('`') {
+            return Err(Failure::new(
+                Code::Refused,
+                "a statement with parameters has no backticks",
+                "quote names in double quotes",
+            ));
+        }
+        let sql = text::bound(&self.sql, literals, MOST_BYTES_OF_SQL).ok_or_else(|| {
             Failure::new(
                 Code::BadRequest,
-                "a parameter has no value",
-                "parameters are numbered from $1 on",
+                "a parameter has no value, or the statement is too long with its values",
+                "parameters are numbered from $1 on, and a statement has 256 KiB at most",
             )
         })?;
         understand(&sql)
@@ -376,6 +389,13 @@ impl QueryParser for Parser {
                 Code::Syntax,
                 "a prepared statement is one statement",
                 "prepare them one by one",
+            )));
+        }
+        if first.len() > MOST_BYTES_OF_SQL {
+            return Err(failed(Failure::new(
+                Code::BadRequest,
+                "the SQL is longer than 256 KiB",
+                "send a shorter query",
             )));
         }
         let parameters = text::parameters(&first);
@@ -424,6 +444,52 @@ impl ExtendedQueryHandler for Handler {
         Arc::new(Parser)
     }
 
+    async fn on_parse<C>(&self, client: &mut C, message: Parse) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let connection = connection(client)?;
+        self.service.check_rate(connection.who.name()).map_err(failed)?;
+        let name = message.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
+        let parsed = StoredStatement::parse(client, &message, self.query_parser()).await?;
+        hold(&connection, &format!("S{name}"), message.query.len())?;
+        match parsed {
+            Some(statement) => client.portal_store().put_statement(Arc::new(statement)),
+            None => client.portal_store().put_empty_statement(&name),
+        }
+        client
+            .send(PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+            .await?;
+        Ok(())
+    }
+
+    async fn on_close<C>(&self, client: &mut C, message: Close) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
+        match message.target_type {
+            TARGET_TYPE_BYTE_STATEMENT => {
+                client.portal_store().rm_statement(name);
+                release(&*connection(client)?, &format!("S{name}"));
+            }
+            _ => {
+                client.portal_store().rm_portal(name);
+                release(&*connection(client)?, &format!("P{name}"));
+            }
+        }
+        client
+            .send(PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+            .await?;
+        Ok(())
+    }
+
     async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -449,6 +515,8 @@ impl ExtendedQueryHandler for Handler {
                 if message.parameters.len() != statement.statement.parameters {
                     return Err(malformed("the statement has another number of parameters"));
                 }
+                let bytes = message.parameters.iter().flatten().map(|value| value.len()).sum();
+                hold(&*connection(client)?, &format!("P{portal}"), bytes)?;
                 let portal = Portal::try_new(&message, statement)?;
                 client.portal_store().put_portal(Arc::new(portal));
             }
@@ -532,6 +600,33 @@ impl ExtendedQueryHandler for Handler {
         let format = portal.result_column_format.clone();
         respond(client, outcome, |place| format_of(&format, place)).await
     }
+}
+
+/// Notes that a connection holds a statement or a portal of this name; one in place of another where there is one.
+fn hold(connection: &Connection, name: &str, bytes: usize) -> PgWireResult<()> {
+    let mut held = connection.held.lock().unwrap_or_else(PoisonError::into_inner);
+    let others: usize = held
+        .iter()
+        .filter(|(other, _)| *other != name)
+        .map(|(_, bytes)| bytes)
+        .sum();
+    if held.len() >= MOST_HELD && !held.contains_key(name) || others + bytes > MOST_BYTES_HELD {
+        return Err(failed(Failure::new(
+            Code::Refused,
+            "this connection holds too many prepared statements and portals",
+            "close those that are not needed, or DISCARD ALL",
+        )));
+    }
+    held.insert(name.to_owned(), bytes);
+    Ok(())
+}
+
+fn release(connection: &Connection, name: &str) {
+    connection
+        .held
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remove(name);
 }
 
 /// The statement of a portal with its parameters in place.

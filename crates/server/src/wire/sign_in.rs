@@ -26,6 +26,8 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Connection {
     pub(super) who: Identity,
     pub(super) settings: Mutex<Settings>,
+    /// Statements and portals that it holds, with their bytes.
+    pub(super) held: Mutex<HashMap<String, usize>>,
 }
 
 /// Signs clients in.
@@ -96,14 +98,7 @@ impl StartupHandler for SignIn {
             PgWireFrontendMessage::Startup(startup) => {
                 protocol_negotiation(client, &startup).await?;
                 save_startup_parameters_to_metadata(client, &startup);
-                // Guesses are limited by name, before anything is looked up.
-                let name = login(client);
-                if let Err(failure) = self
-                    .service
-                    .check_rate(&format!("password {}", name.to_lowercase()))
-                {
-                    return Err(reported(&failure, "FATAL"));
-                }
+                // Guesses are not limited by name: a token has 256 random bits, and strangers would lock others out.
                 self.driver
                     .begin_authentication(client, self.scram.create())
                     .await?;
@@ -137,7 +132,11 @@ impl StartupHandler for SignIn {
                     .iter()
                     .map(|(name, value)| (name.as_str(), value.as_str()));
                 let settings = Mutex::new(Settings::from_startup(metadata));
-                client.session_extensions().insert(Connection { who, settings });
+                client.session_extensions().insert(Connection {
+                    who,
+                    settings,
+                    held: Mutex::default(),
+                });
                 self.driver.complete_authentication(client, last).await
             }
             _ => Err(PgWireError::UserError(Box::new(ErrorInfo::new(

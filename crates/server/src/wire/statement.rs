@@ -47,11 +47,15 @@ pub(super) enum CopyFormat {
 /// Understands one statement.
 pub(super) fn understand(sql: &str) -> Result<Statement, Failure> {
     let plain = text::without_comments(sql);
+    // A query in parentheses is a query; nothing else begins with one.
+    if plain.starts_with('(') {
+        return Ok(Statement::Select(sql.to_owned()));
+    }
     let words: Vec<String> = plain
-        .split(|character: char| character.is_whitespace() || character == '(')
+        .split(|character: char| character.is_ascii_whitespace() || character == '(')
         .filter(|word| !word.is_empty())
         .take(4)
-        .map(str::to_uppercase)
+        .map(str::to_ascii_uppercase)
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -59,7 +63,7 @@ pub(super) fn understand(sql: &str) -> Result<Statement, Failure> {
         ["SHOW", "TABLES"] | ["SHOW", "COLUMNS", ..] | ["DESCRIBE" | "DESC", ..] => {
             Ok(Statement::Select(sql.to_owned()))
         }
-        ["SHOW", ..] => Ok(Statement::Show(setting_name(plain[4..].trim()))),
+        ["SHOW", ..] => Ok(Statement::Show(setting_name(after(&plain, "SHOW")))),
         ["SET", "TRANSACTION", ..] | ["SET", "SESSION", "CHARACTERISTICS", ..] => {
             Ok(Statement::Nothing("SET"))
         }
@@ -78,13 +82,17 @@ pub(super) fn understand(sql: &str) -> Result<Statement, Failure> {
         ["UNLISTEN", ..] => Ok(Statement::Nothing("UNLISTEN")),
         ["CLOSE", "ALL"] => Ok(Statement::Nothing("CLOSE CURSOR ALL")),
         ["COPY", ..] => copy(&plain),
-        _ if plain.starts_with('(') => Ok(Statement::Select(sql.to_owned())),
         _ => Err(Failure::new(
             Code::Refused,
             "this statement is not among those that Deniable answers",
             "send one SELECT, COPY (SELECT …) TO STDOUT, or SET deniable.epsilon = 0.1; POST /v1/explain of the HTTP interface says what a query would cost",
         )),
     }
+}
+
+/// What follows the first word of a statement.
+fn after<'a>(plain: &'a str, word: &str) -> &'a str {
+    plain.get(word.len()..).unwrap_or_default()
 }
 
 /// A name of a setting as people write it: quotes and case do not matter.
@@ -111,7 +119,7 @@ fn set(plain: &str) -> Result<Statement, Failure> {
             "write SET deniable.epsilon = 0.1, or SET deniable.epsilon TO DEFAULT",
         )
     };
-    let mut rest = plain[3..].trim().trim_end_matches(';').trim();
+    let mut rest = after(plain, "SET").trim().trim_end_matches(';').trim();
     for scope in ["SESSION ", "LOCAL "] {
         if rest
             .get(..scope.len())
@@ -120,7 +128,7 @@ fn set(plain: &str) -> Result<Statement, Failure> {
             rest = rest[scope.len()..].trim();
         }
     }
-    let upper = rest.to_uppercase();
+    let upper = rest.to_ascii_uppercase();
     let (name, value) = if upper.starts_with("TIME ZONE ") {
         ("timezone", &rest["TIME ZONE ".len()..])
     } else if upper.starts_with("NAMES ") {
@@ -158,7 +166,7 @@ fn copy(plain: &str) -> Result<Statement, Failure> {
             "write COPY (SELECT …) TO STDOUT, with FORMAT text, csv or binary; files of the server are neither read nor written",
         )
     };
-    let rest = plain["COPY".len()..].trim_start();
+    let rest = after(plain, "COPY").trim_start();
     let inner = rest.strip_prefix('(').ok_or_else(refused)?;
     let end = closing(inner).ok_or_else(refused)?;
     let select = inner[..end].trim().to_owned();
@@ -260,6 +268,11 @@ mod tests {
             "/* SELECT */ DROP TABLE people",
             "",
             "\u{0}",
+            "\u{3000}SHOW x",
+            "\u{3000}SET x=1",
+            "\u{17f}et x=1",
+            "SET \u{3000}",
+            "COPY \u{3000}(SELECT 1) TO STDOUT",
         ] {
             assert!(understand(sql).is_err(), "{sql}");
         }
@@ -296,6 +309,38 @@ mod tests {
             Ok(Statement::Show("transaction_isolation".to_owned()))
         );
         assert!(understand("SET").is_err() && understand("SET x").is_err());
+    }
+
+    #[test]
+    fn nothing_makes_it_stumble() {
+        let parts = [
+            "(",
+            "\u{3000}",
+            "SHOW",
+            "SET",
+            "COPY",
+            "TO",
+            " ",
+            "=",
+            "'",
+            "x",
+            "RESET",
+            "TIME ZONE ",
+            "é",
+            ")",
+            "STDOUT",
+        ];
+        let mut state = 3_u64;
+        for _ in 0..50_000 {
+            let mut text = String::new();
+            for _ in 0..6 {
+                state = state
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                text.push_str(parts[(state >> 33) as usize % parts.len()]);
+            }
+            let _ = understand(&text);
+        }
     }
 
     #[test]

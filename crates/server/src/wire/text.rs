@@ -182,10 +182,13 @@ pub(super) fn parameters(sql: &str) -> usize {
     numbers.max().unwrap_or(0)
 }
 
-/// The SQL with literals in place of its parameters; `None` where one is missing.
-pub(super) fn bound(sql: &str, literals: &[String]) -> Option<String> {
+/// The SQL with literals in place of its parameters; `None` where one is missing, or it becomes longer than `most` bytes.
+pub(super) fn bound(sql: &str, literals: &[String], most: usize) -> Option<String> {
     let mut text = String::with_capacity(sql.len());
     for piece in pieces(sql) {
+        if text.len() > most {
+            return None;
+        }
         match piece {
             Piece::Code(part) | Piece::Opaque(part) => text.push_str(part),
             Piece::Semicolon => text.push(';'),
@@ -233,10 +236,11 @@ mod tests {
     fn parameters_are_replaced_outside_of_quotes() {
         let sql = "SELECT '$1', \"$2\", $1, a$1, $2 -$1 -- $3";
         assert_eq!(parameters(sql), 2);
-        let text = bound(sql, &["-1".to_owned(), literal("o'clock")]).unwrap();
+        let text = bound(sql, &["-1".to_owned(), literal("o'clock")], 1000).unwrap();
         assert_eq!(text, "SELECT '$1', \"$2\", (-1), a$1, ('o''clock') -(-1) -- $3");
-        assert_eq!(bound("SELECT $3", &["1".to_owned()]), None);
-        assert_eq!(bound("SELECT $0", &["1".to_owned()]), None);
+        assert_eq!(bound("SELECT $3", &["1".to_owned()], 1000), None);
+        assert_eq!(bound("SELECT $1, $1, $1", &["1".repeat(400)], 1000), None);
+        assert_eq!(bound("SELECT $0", &["1".to_owned()], 1000), None);
     }
 
     #[test]
@@ -255,7 +259,7 @@ mod tests {
             }
             statements(&text);
             parameters(&text);
-            bound(&text, &["1".to_owned()]);
+            bound(&text, &["1".to_owned()], 1000);
             without_comments(&text);
         }
     }

@@ -68,6 +68,8 @@ use tokio::runtime::Handle;
 #[derive(Clone)]
 pub struct Dataset {
     shared: Arc<Shared>,
+    /// Where questions run; else on the runtime of whoever asks.
+    engine: Option<Handle>,
 }
 
 impl std::fmt::Debug for Dataset {
@@ -81,6 +83,17 @@ impl Dataset {
     pub fn new(catalog: Catalog) -> Self {
         Self {
             shared: Arc::new(Shared::new(catalog)),
+            engine: None,
+        }
+    }
+
+    /// The same dataset, whose questions run on this runtime. A program that serves others keeps its own runtime free of them: who waits for its turn there would feel how long
+    /// a question takes.
+    #[must_use]
+    pub fn on_runtime(self, engine: Handle) -> Self {
+        Self {
+            engine: Some(engine),
+            ..self
         }
     }
 
@@ -194,8 +207,9 @@ impl Dataset {
         &self,
         work: impl FnOnce(&blocking::Dataset) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let dataset = blocking::Dataset::on(Arc::clone(&self.shared), Handle::current());
-        let done = tokio::task::spawn_blocking(move || work(&dataset)).await;
+        let engine = self.engine.clone().unwrap_or_else(Handle::current);
+        let dataset = blocking::Dataset::on(Arc::clone(&self.shared), engine.clone());
+        let done = engine.spawn_blocking(move || work(&dataset)).await;
         // Only a defect ends it so. What it said may quote data.
         done.unwrap_or_else(|failure| Err(sources::incident("the question", failure)))
     }

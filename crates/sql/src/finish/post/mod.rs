@@ -24,9 +24,11 @@ use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{DataFrame, SessionContext};
+use futures::StreamExt as _;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Marks, in the description of a column of a released table, that it is noisy although it has no interval.
 const NOISY: &str = "deniable.noisy";
@@ -238,8 +240,37 @@ pub(crate) async fn finish(
         .execute_logical_plan(plan)
         .await
         .map_err(|error| after_release(&error))?;
-    let batches = frame.collect().await.map_err(|error| after_release(&error))?;
+    let batches = tokio::time::timeout(LONGEST, collected(frame)).await;
+    let batches = batches.unwrap_or_else(|_| Err(too_much()))?;
     Ok(Finished { batches, columns })
+}
+
+/// What an analyst's own SQL does with released values may take this long, and make this many rows: it is theirs, and shows nothing of the data.
+const LONGEST: Duration = Duration::from_secs(30);
+const MOST_ROWS: usize = 1_000_000;
+
+async fn collected(frame: DataFrame) -> Result<Vec<RecordBatch>, Error> {
+    let mut stream = frame
+        .execute_stream()
+        .await
+        .map_err(|error| after_release(&error))?;
+    let (mut batches, mut rows) = (Vec::new(), 0);
+    while let Some(batch) = stream.next().await {
+        let batch = batch.map_err(|error| after_release(&error))?;
+        rows += batch.num_rows();
+        if rows > MOST_ROWS {
+            return Err(too_much());
+        }
+        batches.push(batch);
+    }
+    Ok(batches)
+}
+
+fn too_much() -> Error {
+    Error::refused(
+        "what this query does with its results takes more than 30 seconds, or makes more than a million rows",
+        "ask for the aggregates alone, and do the rest elsewhere: what was released is free from now on",
+    )
 }
 
 /// Whether nothing is computed after the noise: columns are chosen, named and sorted, rows are cut off. Then nothing can fail on a value.
