@@ -160,6 +160,24 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
 }
 
+/// A file that is not there is asked for again, and nothing is said of disks.
+#[test]
+fn a_model_or_checkpoint_that_is_not_there_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    for words in [
+        "train resume no.checkpoint",
+        "train generate no.safetensors",
+        "train evaluate no.safetensors --text x.txt",
+    ] {
+        let errors = refused(directory.path(), words);
+        assert!(
+            errors.contains("hint: name a file that `deniable train` wrote"),
+            "{words}: {errors}"
+        );
+        assert!(!errors.contains("disk"), "{words}: {errors}");
+    }
+}
+
 /// The ledger of a text has no catalog, and is shown and checked by itself.
 #[test]
 fn the_ledger_of_a_text_is_shown_and_verified() {

@@ -85,7 +85,19 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A file that could not be written or read.
+    /// A file that could not be read.
+    #[error(
+        "the {what} {path} cannot be read: {source}\nhint: name a file that `deniable train` wrote and that you may read; the last lines of a run say where its model and its checkpoint are"
+    )]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// `checkpoint`, `model`.
+        what: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file that could not be written.
     #[error(
         "{path}: {source}\nhint: what was there before, if anything, is as it was; look at the name and at the room on the disk. A run that was begun can be resumed"
     )]

@@ -79,8 +79,9 @@ impl Contents {
     }
 
     pub(crate) fn read(path: &Path, what: &'static str) -> Result<Self, Error> {
-        let io = |source| Error::File {
+        let io = |source| Error::Unreadable {
             path: path.display().to_string(),
+            what,
             source,
         };
         let bad = |reason: &str| Error::BadFile {
