@@ -181,6 +181,14 @@ impl Answers {
         if self.best_epsilon().is_some() || self.best_delta().is_some() {
             return None;
         }
+        // That there is no δ is a reason for all of them; what the certified one cannot read may be one for it alone.
+        let mut errors = self
+            .rows
+            .iter()
+            .filter_map(|row| row.epsilon.as_ref()?.as_ref().err());
+        if let Some(error) = errors.find(|error| **error == Error::NeedsDelta) {
+            return Some(error);
+        }
         let row = self.certified()?;
         let epsilon = row.epsilon.as_ref().and_then(|answer| answer.as_ref().err());
         epsilon.or_else(|| row.delta.as_ref().and_then(|answer| answer.as_ref().err()))

@@ -83,9 +83,9 @@ pub enum Error {
         /// Records in the other.
         right: u128,
     },
-    /// Gaussian noise has unbounded privacy loss.
+    /// Gaussian noise, and whatever is known by its ρ alone, has unbounded privacy loss.
     #[error(
-        "Gaussian noise was asked for a promise with δ = 0, and no finite ε holds for it\nhint: allow a small δ such as 1e-9, or use Laplace noise"
+        "at δ = 0 no finite ε holds for Gaussian noise or for a release that is known by its ρ (zCDP)\nhint: allow a small δ such as 1e-9, or use Laplace noise"
     )]
     NeedsDelta,
     /// σ = 0.

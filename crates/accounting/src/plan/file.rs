@@ -1,6 +1,6 @@
 //! Releases described in a document: TOML for people, JSON as a ledger keeps its events.
 
-use super::{Mechanism, Mistake, Part, fail, flattened};
+use super::{MOST_TIMES, Mechanism, Mistake, Part, fail, flattened};
 use crate::Event;
 use files::document::{self, Advice, Document, Node};
 use std::path::Path;
@@ -81,15 +81,44 @@ pub fn parse(text: &str, format: Format) -> Result<Vec<Part>, Mistake> {
 }
 
 fn from_toml(text: &str) -> Result<Vec<Part>, Mistake> {
-    let document = Document::parse(text).map_err(|mistake| mistake.with_hint(HINT))?;
+    let document = Document::parse(text).map_err(|mistake| not_toml(mistake, text))?;
     let mut root = document.root();
-    let events = root.take("event").map_or(Ok(Vec::new()), |node| node.list());
-    root.finish()?;
+    let events = root.take("event").map_or(Ok(Vec::new()), |node| several(&node));
+    root.finish().map_err(|mistake| {
+        let hint = format!("{}; {HINT}", mistake.hint());
+        mistake.with_hint(hint)
+    })?;
     let mut parts = Vec::new();
     for event in events? {
         parts.extend(one_table(&event)?);
     }
     Ok(parts)
+}
+
+/// What is no TOML: perhaps it is the other format.
+fn not_toml(mistake: Mistake, text: &str) -> Mistake {
+    // A header `[event]` begins like a list in JSON.
+    let list = || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    if text.trim_start().starts_with('{') || list() {
+        return mistake
+            .reworded(|_| "this is JSON, and a file whose name ends in .toml holds TOML".to_owned())
+            .with_hint("give the file a name that ends in .json");
+    }
+    if mistake.what() == document::DUPLICATE_KEY {
+        return mistake.with_hint("keep one of the two; another release is another `[[event]]`");
+    }
+    mistake.with_hint(HINT)
+}
+
+/// The events: `[[event]]`, and not `[event]`.
+fn several<'d>(node: &Node<'d>) -> Result<Vec<Node<'d>>, Mistake> {
+    if node.section().is_ok() {
+        return Err(node.wrong(
+            "an event has two brackets on each side, because there may be several",
+            "write [[event]] in place of [event]",
+        ));
+    }
+    node.list().map_err(|mistake| mistake.with_hint(HINT))
 }
 
 /// One `[[event]]`: mechanisms by their names, and how often all of them run.
@@ -126,8 +155,14 @@ fn times(node: &Node<'_>) -> Result<u64, Mistake> {
             "times: an event that runs 0 times is none",
             "leave it out, or write times = 1",
         )),
-        Some(Ok(times)) => Ok(times),
-        _ => Err(node.wrong("`times` is not a whole number", "write it as times = 1000")),
+        Some(Ok(times)) if times <= MOST_TIMES => Ok(times),
+        None if !node.is_number() => {
+            Err(node.wrong("`times` is not a whole number", "write it as times = 1000"))
+        }
+        _ => Err(node.wrong(
+            format!("`times` is not a whole number from 1 to {MOST_TIMES}"),
+            "write how often the event runs, as times = 1000",
+        )),
     }
 }
 
@@ -151,10 +186,16 @@ fn texts(node: &Node<'_>) -> Result<Vec<String>, Mistake> {
 }
 
 fn from_json(text: &str) -> Result<Vec<Part>, Mistake> {
+    if guessed(text) == Format::Toml && Document::parse(text).is_ok() {
+        return fail(
+            "this is TOML, and a file whose name ends in .json holds JSON",
+            "give the file a name that ends in .toml",
+        );
+    }
     let events: Vec<Event> = if text.trim_start().starts_with('[') {
-        document::from_json(text, HINT)?
+        document::from_json(text, JSON_HINT)?
     } else {
-        vec![document::from_json(text, HINT)?]
+        vec![document::from_json(text, JSON_HINT)?]
     };
     let mut parts = Vec::new();
     for event in events {
@@ -163,4 +204,5 @@ fn from_json(text: &str) -> Result<Vec<Part>, Mistake> {
     Ok(parts)
 }
 
+const JSON_HINT: &str = "an event is written as {\"laplace\": {\"ratio\": \"0.1\", \"on\": \"rounded\"}}, and several in a list; `deniable account --help` shows all";
 const HINT: &str = "an event is written as `[[event]]`, `laplace = \"0.1\"`, `times = 1000` on three lines; `deniable account --help` shows all";

@@ -59,12 +59,48 @@ fn files_that_describe_no_plan_are_refused_with_a_place_and_a_hint() {
         (
             "[[event]]\nlaplace = 1\ntimes = -1\n",
             Format::Toml,
+            "line 3: `times` is not a whole number from 1 to 1000000000",
+        ),
+        (
+            "[[event]]\nlaplace = 1\ntimes = \"many\"\n",
+            Format::Toml,
             "line 3: `times` is not a whole number",
+        ),
+        (
+            "[[event]]\nlaplace = 1\ntimes = 99999999999999999999999\n",
+            Format::Toml,
+            "line 3: `times` is not a whole number from 1 to 1000000000",
+        ),
+        (
+            "delta = \"1e-6\"\n[[event]]\nlaplace = 1\n",
+            Format::Toml,
+            "line 1: there is no key `delta` here",
+        ),
+        (
+            "[event]\nlaplace = 1\n",
+            Format::Toml,
+            "line 1: an event has two brackets",
+        ),
+        ("event = 3\n", Format::Toml, "line 1: `event` is not a list"),
+        (
+            "[[event]]\nlaplace = 1\nlaplace = 2\n",
+            Format::Toml,
+            "line 3: duplicate key",
+        ),
+        (
+            "[[event]]\nlaplace = 1\n",
+            Format::Json,
+            "this is TOML, and a file whose name ends in .json holds JSON",
+        ),
+        (
+            "{\"laplace\": {}}",
+            Format::Toml,
+            "line 1: this is JSON, and a file whose name ends in .toml holds TOML",
         ),
         (
             "[[event]]\nlaplace = 1\ntimes = 9000000000000000000\n",
             Format::Toml,
-            "more than 1000000000",
+            "line 3: `times` is not a whole number from 1 to 1000000000",
         ),
         ("[[event]\n", Format::Toml, "this is not TOML"),
         (

@@ -189,6 +189,29 @@ fn the_table_has_every_accountant_and_says_what_it_means() {
     assert!(text.contains("Gaussian DP: not applicable: "), "{text}");
 }
 
+/// At δ = 0 it is the δ that is missing, whichever accountant is asked.
+#[test]
+fn releases_that_need_a_delta_say_so() {
+    for words in [
+        "--concentrated 0.1 --delta 0",
+        "--pure 1 --concentrated 0.1 --delta 0",
+        "--pure 1 --gaussian 5 --delta 0",
+    ] {
+        let error = line(words).unwrap_err();
+        assert!(
+            error.message.contains("at δ = 0 no finite ε holds"),
+            "{words}: {error}"
+        );
+        assert!(error.hint.unwrap().contains("small δ"), "{words}");
+    }
+    // Releases that are ε-DP have an answer, and the accountants without one say why.
+    let (text, _) = line("--pure 1 --delta 0").expect("an answer");
+    assert!(
+        text.contains("zCDP: sums of ρ: not applicable: at δ = 0 no finite ε holds"),
+        "{text}"
+    );
+}
+
 #[test]
 fn alice_and_her_premium() {
     let (text, json) = line("--pure 0.01 --delta 0 --prior 0.02 --cost 100000").expect("an answer");

@@ -27,7 +27,7 @@ mod typed;
 
 pub use keys::{looks_like_a_key, nearly};
 pub use mistake::{Mistake, Place};
-pub use tree::{Document, Node, Section};
+pub use tree::{DUPLICATE_KEY, Document, Node, Section};
 pub use typed::{expected, from_json, from_toml};
 
 use std::fs::File;

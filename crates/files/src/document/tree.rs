@@ -4,6 +4,9 @@ use super::{Mistake, Place, looks_like_a_key, nearly};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// What is wrong where a table has a key twice, which is also what the parser says of it.
+pub const DUPLICATE_KEY: &str = "duplicate key";
+
 /// A document, and where its lines begin.
 #[derive(Debug)]
 pub struct Document<'d> {
@@ -56,7 +59,13 @@ impl<'d> Document<'d> {
             Err(error) => {
                 let line = lines.line(error.span().map_or(0, |span| span.start));
                 let path = String::new();
-                // The parser's own words name what it expected and never quote the text, but nothing holds them to that.
+                if error.message() == DUPLICATE_KEY {
+                    return Err(Place { line, path }.wrong(
+                        DUPLICATE_KEY,
+                        "keep one of the two; tables of which there may be several have two brackets, as `[[table]]`",
+                    ));
+                }
+                // The parser's other words name what it expected and never quote the text, but nothing holds them to that.
                 Err(Place { line, path }.wrong(
                     "this is not TOML",
                     "a document is made of lines such as `key = \"value\"` and headers such as `[table]`",
@@ -199,6 +208,11 @@ impl<'d> Node<'d> {
         }
     }
 
+    /// Whether it is a number of any kind and size.
+    pub fn is_number(&self) -> bool {
+        matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
+    }
+
     /// The whole number, if it is one that fits.
     pub fn as_integer(&self) -> Option<i64> {
         match self.value {
@@ -316,6 +330,19 @@ mod tests {
         assert!(people.take("age").is_none());
         people.finish().unwrap();
         root.finish().unwrap();
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_said_to_be() {
+        for text in ["a = 1\na = 2\n", "[t]\nb = 1\nb = \"SECRET\"", "[t]\n[t]\n"] {
+            let mistake = Document::parse(text).unwrap_err();
+            let last = text.trim_end().lines().count();
+            assert_eq!(
+                mistake.message(),
+                format!("line {last}: {DUPLICATE_KEY}"),
+                "{text}"
+            );
+        }
     }
 
     #[test]
