@@ -1,6 +1,6 @@
 //! `deniable limits`: how much of one unit should count, found privately and written into the catalog.
 
-use crate::dataset::{AnalystArguments, CatalogArguments, readable};
+use crate::dataset::{AnalystArguments, CatalogArguments, readable, unanswered};
 use crate::terminal::{self, CliError, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
 use clap::Args;
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             Stage::Measured => progress.label("adding noise"),
             Stage::Drawn => progress.label("saving what was found"),
         };
-        dataset.find_limits(&find, &mut watch).map_err(explained)?
+        dataset.find_limits(&find, &mut watch).map_err(unanswered)?
     };
     let directory = path.parent().unwrap_or(Path::new("."));
     let edited = with_limits(&text, &found, directory).map_err(explained)?;

@@ -92,6 +92,17 @@ fn limits_are_written_and_used() {
     );
 }
 
+/// What does not fit is refused with an ε that does, and not with advice about a query that nobody wrote.
+#[test]
+fn limits_over_the_budget_say_what_would_fit() {
+    let folder = clinic();
+    let said = folder.refused(&["limits", "visits", "--epsilon", "101"], 3);
+    assert!(said.contains("--epsilon 99 would fit"), "{said}");
+    assert!(!said.contains("OPTIONS"), "{said}");
+    let budget = folder.object(&["budget", "--json"]);
+    assert_eq!(budget["charges"].as_array().map(Vec::len), Some(0));
+}
+
 /// Nothing changed but the catalog that it wrote itself: what was released is used again.
 #[test]
 fn looking_again_is_free() {

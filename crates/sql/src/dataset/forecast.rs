@@ -84,6 +84,19 @@ impl Dataset {
         })
     }
 
+    /// Whether the question fits what is left. Nothing is spent, and no ledger is made.
+    pub(crate) fn would_fit(&self, ask: &QueryRequest) -> Result<bool, Error> {
+        let charge = self.understand(ask)?.charge(self.catalog())?;
+        let (_folder, mut store) = match Store::open_existing(&self.place())? {
+            Some(store) => (None, store),
+            None => {
+                let (folder, store) = self.untouched()?;
+                (Some(folder), store)
+            }
+        };
+        Ok(store.fits(&ask.analyst, &charge.event)?)
+    }
+
     /// Earlier answers to the same question for another ε: derived from the ledger alone, so it is public.
     fn answered_for(
         &self,

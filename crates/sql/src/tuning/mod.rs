@@ -16,6 +16,7 @@ pub use edit::{with_limits, without_found_bounds};
 
 use crate::catalog::{Catalog, Limits, Owner, Table};
 use crate::dataset::blocking::{Dataset, Stage};
+use crate::dataset::largest_fitting;
 use crate::price::cut::left_for_the_answer;
 use crate::price::question::QueryRequest;
 use crate::values::facts::{Facts, Kind, Range};
@@ -351,7 +352,9 @@ impl Dataset {
             .iter()
             .map(|part| part.statistics[0].deviation)
             .collect();
-        let answered = self.query_watched(&ask, watch)?;
+        let answered = self
+            .query_watched(&ask, watch)
+            .map_err(|error| self.limits_over_budget(find, error))?;
         let table = &catalog.tables[&planned.table];
         let histograms = histograms(&planned.asked, table, &answered.answer, &deviations);
         let question_epsilon = catalog.budget.query_epsilon.clone();
@@ -379,6 +382,30 @@ impl Dataset {
             answer: answered.answer,
             repeated: answered.repeated,
         })
+    }
+
+    /// The refusal in the words of whoever looks for limits: the query behind it is not theirs.
+    fn limits_over_budget(&self, find: &FindLimits, error: Error) -> Error {
+        let Error::OverBudget(mut over) = error else {
+            return error;
+        };
+        over.fits = largest_fitting(|epsilon| {
+            let cheaper = FindLimits {
+                epsilon: epsilon.clone(),
+                ..find.clone()
+            };
+            let planned = Planned::new(&cheaper, self.catalog());
+            planned.is_ok_and(|planned| self.would_fit(&planned.ask(&cheaper)).unwrap_or(false))
+        });
+        over.what = format!(
+            "to find these limits costs {}, and you have ε = {} left for one further release",
+            over.cost, over.left
+        );
+        over.hint = match &over.fits {
+            Some(fits) => format!("--epsilon {fits} would fit, and sees less; nothing was charged"),
+            None => "nothing of the kind fits any more, and nothing was charged: state limits in the catalog from what you know, or ask the curator".to_owned(),
+        };
+        Error::OverBudget(over)
     }
 
     /// The noise of a question that takes the catalog's defaults. Part of its ε goes to the estimate of what the limits cut.
