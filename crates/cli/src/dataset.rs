@@ -6,6 +6,7 @@ use clap::Args;
 use exact::Rational;
 use ledger::{Analyst, Store};
 use sql::blocking::Dataset;
+use sql::draft::{FILL_IN, marked};
 use sql::{Catalog, QueryRequest};
 use std::ffi::OsString;
 use std::io::Read;
@@ -45,6 +46,17 @@ impl CatalogArguments {
         Dataset::new(catalog).map_err(explained)
     }
 
+    /// The same for whoever asks a question, with a warning where the catalog is a draft that is not filled in.
+    pub(crate) fn open_to_ask(&self, quiet: bool) -> Result<Dataset, CliError> {
+        let path = self.path(quiet)?;
+        let dataset = Dataset::new(Catalog::read(&path).map_err(explained)?).map_err(explained)?;
+        if !quiet && let Some(warning) = unfilled(&path, &std::fs::read_to_string(&path).unwrap_or_default())
+        {
+            eprintln!("{warning}");
+        }
+        Ok(dataset)
+    }
+
     /// The catalog that is named or lies here; `None` where the sample would be meant.
     pub(crate) fn named(&self) -> Option<PathBuf> {
         let named = std::env::var_os("DENIABLE_CATALOG");
@@ -62,6 +74,24 @@ impl CatalogArguments {
             Chosen::Sample => sample(quiet),
         }
     }
+}
+
+/// What a draft still lacks.
+fn unfilled(path: &Path, text: &str) -> Option<String> {
+    let lines: Vec<String> = marked(text, FILL_IN)
+        .iter()
+        .map(|mark| mark.line.to_string())
+        .collect();
+    let at = match lines.as_slice() {
+        [] => return None,
+        [line] => format!("line {line} is"),
+        lines => format!("lines {} are", lines.join(", ")),
+    };
+    Some(format!(
+        "warning: {} is a draft: {at} marked {FILL_IN}. A column without its kind, bounds or values is not what a query expects: text is not a number, \
+         what has no bounds cannot be summed, and groups that are not listed appear only if they are large\nhint: fill in what is marked, and delete the mark",
+        path.display()
+    ))
 }
 
 fn chosen(flag: Option<PathBuf>, variable: Option<OsString>, one_is_here: bool) -> Chosen {
@@ -303,6 +333,25 @@ mod tests {
         assert_eq!(directory(None, text("/home/ann")).unwrap(), at_home);
         assert_eq!(directory(text("relative"), text("/home/ann")).unwrap(), at_home);
         assert_eq!(directory(text(""), text("")).unwrap_err().code, 2);
+    }
+
+    #[test]
+    fn a_draft_is_called_one() {
+        let path = Path::new("deniable.toml");
+        let head = "# CHECK marks guesses. FILL IN marks what only you can know.\nname = \"FILL IN\"\n";
+        assert_eq!(unfilled(path, head), None);
+        let one = unfilled(
+            path,
+            &format!("{head}age = {{ kind = \"int\" }}  # FILL IN bounds\n"),
+        )
+        .unwrap();
+        assert!(
+            one.starts_with("warning: deniable.toml is a draft: line 3 is marked FILL IN. ")
+                && one.contains("\nhint: "),
+            "{one}"
+        );
+        let two = unfilled(path, "# FILL IN whose\n\n# FILL IN: kinds\n").unwrap();
+        assert!(two.contains("lines 1, 3 are marked"), "{two}");
     }
 
     #[test]

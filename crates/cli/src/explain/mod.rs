@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut ask = arguments.ask.ask(arguments.analyst.name())?;
-    let dataset = arguments.catalog.open(arguments.json)?;
+    let dataset = arguments.catalog.open_to_ask(arguments.json)?;
     let found = match arguments.error {
         None => None,
         Some(wanted) => {

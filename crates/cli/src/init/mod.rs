@@ -4,7 +4,7 @@ mod sorting;
 
 use crate::terminal::{self, CliError, explained, fail, write_file_atomically};
 use clap::Args;
-use sql::draft::{DraftOptions, draft};
+use sql::draft::{CHECK, DraftOptions, FILL_IN, draft, marked};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 use training::places;
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     write_file_atomically(&arguments.output, text.as_bytes())?;
     eprintln!("wrote {}", arguments.output.display());
-    terminal::print(&next(&arguments.output, &text))
+    terminal::print(&next(&arguments.output, &text, arguments.public))
 }
 
 fn runtime() -> Result<Runtime, CliError> {
@@ -105,27 +105,20 @@ fn refuse_to_overwrite(path: &Path, force: bool) -> Result<(), CliError> {
 }
 
 /// What is to be done next, with the lines where it is to be done.
-fn next(path: &Path, text: &str) -> String {
+fn next(path: &Path, text: &str, public: bool) -> String {
     let mut reported = String::new();
-    for (mark, what) in [("FILL IN", "only you can know"), ("CHECK", "guessed from names")] {
-        let lines: Vec<(usize, &str)> = text
-            .lines()
-            .enumerate()
-            // The lines that explain the marks are no places to be filled in.
-            .filter(|(_, line)| {
-                line.contains(mark) && !(line.contains("CHECK marks") && line.contains("FILL IN marks"))
-            })
-            .collect();
-        if lines.is_empty() {
+    for (mark, what) in [(FILL_IN, "only you can know"), (CHECK, "guessed from names")] {
+        let places = marked(text, mark);
+        if places.is_empty() {
             continue;
         }
         reported += &format!("{mark} ({what}):\n");
-        for (place, line) in lines {
+        for place in places {
             reported += &format!(
                 "  {}:{}: {}\n",
                 path.display(),
-                place + 1,
-                ::report::cut(line.trim(), 100)
+                place.line,
+                ::report::cut(place.text, 100)
             );
         }
     }
@@ -135,11 +128,17 @@ fn next(path: &Path, text: &str) -> String {
     } else {
         format!(" --catalog {}", path.display())
     };
-    reported
-        + &format!(
-            "then: deniable explain{catalog} \"SELECT COUNT(*) FROM {}\"\n",
-            first_table(text)
+    let table = first_table(text);
+    // Queries are about somebody, so a catalog of public tables alone answers none.
+    let next = if public {
+        format!(
+            "then: deniable query{catalog} \"DESCRIBE {table}\"\n\
+             public tables are joined to private ones: copy [tables.{table}] and its columns into the catalog of the private tables\n"
         )
+    } else {
+        format!("then: deniable explain{catalog} \"SELECT COUNT(*) FROM {table}\"\n")
+    };
+    reported + &next
 }
 
 /// The first table of a draft.
@@ -167,13 +166,13 @@ age = { kind = \"text\" }  # FILL IN bounds = [low, high] to sum it
 
     #[test]
     fn what_is_next_is_said_with_its_lines() {
-        insta::assert_snapshot!(next(Path::new("deniable.toml"), DRAFT), @r#"
+        insta::assert_snapshot!(next(Path::new("deniable.toml"), DRAFT, false), @r#"
         FILL IN (only you can know):
           deniable.toml:9: age = { kind = "text" }  # FILL IN bounds = [low, high] to sum it
         CHECK (guessed from names):
           deniable.toml:4: whose = "person"  # CHECK
         then: deniable explain "SELECT COUNT(*) FROM people"
         "#);
-        assert!(next(Path::new("a/b.toml"), DRAFT).contains("deniable explain --catalog a/b.toml "));
+        assert!(next(Path::new("a/b.toml"), DRAFT, false).contains("deniable explain --catalog a/b.toml "));
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         );
     }
     let ask = arguments.ask.ask(arguments.analyst.name())?;
-    let dataset = arguments.catalog.open(arguments.quiet)?;
+    let dataset = arguments.catalog.open_to_ask(arguments.quiet)?;
     if let Some(output) = &arguments.output {
         let question: Vec<_> = arguments
             .ask

@@ -1,6 +1,6 @@
 //! First drafts of catalogs.
 
-use super::Folder;
+use super::{Folder, stderr};
 
 #[test]
 fn a_draft_is_written_and_never_overwritten() {
@@ -22,8 +22,15 @@ fn a_draft_is_written_and_never_overwritten() {
     );
     // Of private data nothing but names: no age, no city.
     assert!(!draft.contains("Ash") && !draft.contains("Bree"), "{draft}");
-    // It can be used as it is, for counting.
-    folder.stdout(&["explain", "SELECT COUNT(DISTINCT id) FROM people"]);
+    // It can be used as it is, for counting, with a warning.
+    let counted = folder.run(&["explain", "SELECT COUNT(DISTINCT id) FROM people"]);
+    assert!(counted.status.success());
+    let said = stderr(&counted);
+    assert!(said.contains("warning: deniable.toml is a draft: line"), "{said}");
+    let filled = draft.replace("FILL IN", "filled in");
+    folder.write("deniable.toml", &filled);
+    let counted = folder.run(&["explain", "SELECT COUNT(DISTINCT id) FROM people"]);
+    assert!(!stderr(&counted).contains("is a draft"), "{}", stderr(&counted));
     folder.write("deniable.toml", "mine");
     let refusal = folder.refused(&["init", "people.csv"], 2);
     assert!(refusal.contains("--force"), "{refusal}");
@@ -46,7 +53,13 @@ fn a_draft_is_written_and_never_overwritten() {
 fn public_data_is_described() {
     let folder = Folder::new();
     folder.write("cities.csv", "city,people\nAsh,200\nBree,100\n");
-    folder.stdout(&["init", "cities.csv", "--public", "--output", "cities.toml"]);
+    let next = folder.stdout(&["init", "cities.csv", "--public", "--output", "cities.toml"]);
+    // What is suggested works.
+    assert!(
+        next.contains("then: deniable query --catalog cities.toml \"DESCRIBE cities\""),
+        "{next}"
+    );
+    folder.stdout(&["query", "--catalog", "cities.toml", "DESCRIBE cities"]);
     let draft = std::fs::read_to_string(folder.path("cities.toml")).expect("written");
     assert!(
         draft.contains("public = true") && draft.contains("bounds = [100, 200]"),

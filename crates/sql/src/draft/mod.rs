@@ -111,6 +111,42 @@ pub async fn draft(sources: &[String], options: &DraftOptions) -> Result<String,
     Ok(head(name, whose.unwrap_or("person"), options.public) + &tables)
 }
 
+/// A place of a draft that is still to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark<'t> {
+    /// The number of its line, from 1.
+    pub line: usize,
+    /// The line.
+    pub text: &'t str,
+}
+
+/// The mark of what only the curator can know.
+pub const FILL_IN: &str = "FILL IN";
+/// The mark of what was guessed.
+pub const CHECK: &str = "CHECK";
+
+/// The places of a catalog that still have this mark.
+///
+/// ```
+/// let draft = "name = \"clinic\"\n[tables.visits.columns]\nage = { kind = \"int\" }  # FILL IN bounds = [low, high] to sum it\n";
+/// let marks = sql::draft::marked(draft, sql::draft::FILL_IN);
+/// assert_eq!(marks[0].line, 3);
+/// ```
+pub fn marked<'t>(catalog: &'t str, mark: &str) -> Vec<Mark<'t>> {
+    let lines = catalog.lines().enumerate();
+    lines
+        // A mark is in a comment; the lines that explain the marks are no places to be filled in.
+        .filter(|(_, line)| {
+            let comment = line.split_once('#').map_or("", |(_, comment)| comment);
+            comment.contains(mark) && !(line.contains("CHECK marks") && line.contains("FILL IN marks"))
+        })
+        .map(|(place, text)| Mark {
+            line: place + 1,
+            text: text.trim(),
+        })
+        .collect()
+}
+
 fn head(name: &str, whose: &str, public: bool) -> String {
     format!(
         r#"# What is protected, what may be asked, and how much the answers may reveal.
