@@ -20,7 +20,7 @@ use std::time::Instant;
   deniable audit self --seed 7 --html audit.html  the same draws as last time, as a page
 
 Ctrl-C prints what was found so far; a second one ends at once.
-Exit code: 0 when every verdict is right, 4 when one is wrong or missing.")]
+Exit code: 0 when every verdict is right, 4 when one is wrong or missing, 130 when it was interrupted.")]
 pub(super) struct Arguments {
     /// Mechanisms to audit, by the names that the gate prints [default: all]
     #[arg(long, value_name = "NAME")]
@@ -90,6 +90,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     // After the results are out: a report that cannot be written must not hide them.
     if let Some(path) = &arguments.html {
         terminal::write_file_atomically(path, gate.to_html().as_bytes())?;
+    }
+    if interrupt.was_pressed() && gate.rows.len() < asked {
+        return Err(super::gallery::interrupted(gate.rows.len(), asked));
     }
     let wrong = gate.rows.iter().filter(|row| !row.is_right).count();
     if wrong > 0 {

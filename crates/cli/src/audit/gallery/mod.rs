@@ -4,7 +4,7 @@ mod seeds;
 
 use super::look::Look;
 use super::run::{curve_figure, verdict_word};
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
+use crate::terminal::{self, CliError, Interrupt, Progress, exit_code, explained, fail};
 use audit::black_box::{Verdict, Witness};
 use audit::document::Number;
 use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Plan, Standing};
@@ -30,7 +30,7 @@ use std::path::PathBuf;
 
 Seconds are those of all threads together, so that a busy machine makes an audit slower and not weaker. The same seed and draws give the same result.
 
-Exit code: 0 when every verdict is right, 4 when one is wrong.")]
+Exit code: 0 when every verdict is right, 4 when one is wrong, 130 when it was interrupted and audits are missing.")]
 pub(super) struct Arguments {
     /// Only these (a part of a name will do)
     #[arg(value_name = "NAME")]
@@ -98,19 +98,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(seed) => seed,
         None => fresh_seed()?,
     };
-    let findings = arguments.audit(&exhibits, &[seed], &Interrupt::listen())?;
-    if let Some(path) = &arguments.plot {
+    let interrupt = Interrupt::listen();
+    let findings = arguments.audit(&exhibits, &[seed], &interrupt)?;
+    let missing = exhibits.len() - findings.len();
+    // A report about a part of what was asked would look like one about all of it.
+    let whole = missing == 0;
+    if let Some(path) = arguments.plot.as_ref().filter(|_| whole) {
         terminal::write_file_atomically(path, figure(&findings).to_svg().as_bytes())?;
     }
-    if let Some(path) = &arguments.html {
+    if let Some(path) = arguments.html.as_ref().filter(|_| whole) {
         terminal::write_file_atomically(path, to_html(&findings).as_bytes())?;
     }
     let text = if arguments.json {
-        format!("{}\n", to_json(&findings))
+        format!("{}\n", to_json(&findings, missing))
     } else {
         to_text(&findings)
     };
     terminal::print(&text)?;
+    if missing > 0 {
+        return Err(interrupted(findings.len(), exhibits.len()));
+    }
     let wrong = findings.iter().filter(|finding| !finding.is_right()).count();
     if wrong > 0 {
         let all = findings.len();
@@ -147,7 +154,7 @@ impl Arguments {
         Ok(EXHIBITS.iter().filter(wanted).collect())
     }
 
-    /// Audits every exhibit with every seed: all seeds of one, then all of the next.
+    /// Audits every exhibit with every seed: all seeds of one, then all of the next. An interrupt leaves out those that were not begun.
     fn audit(
         &self,
         exhibits: &[&'static Exhibit],
@@ -176,8 +183,7 @@ impl Arguments {
             .iter()
             .flat_map(|exhibit| seeds.iter().map(|seed| (*exhibit, *seed)));
         for (exhibit, seed) in audits {
-            if !findings.is_empty() && interrupt.was_pressed() {
-                eprintln!("stopped: {} of {all} audits were made", findings.len());
+            if interrupt.was_pressed() {
                 break;
             }
             progress.label(exhibit.name);
@@ -236,6 +242,15 @@ impl Arguments {
             testing: all - choosing,
         }))
     }
+}
+
+/// Audits that were not made: there is no verdict on what was asked.
+pub(super) fn interrupted(made: usize, all: usize) -> CliError {
+    CliError::bad_input(format!(
+        "interrupted: {made} of {all} audits were made, so there is no verdict on all of them"
+    ))
+    .with_hint("run it again; --draws makes each audit shorter, and names choose a few")
+    .with_code(exit_code::INTERRUPTED)
 }
 
 /// A seed that nobody chose.
@@ -378,10 +393,12 @@ fn to_text(findings: &[Finding]) -> String {
     text
 }
 
-fn to_json(findings: &[Finding]) -> Value {
+/// `passed` is null where audits are missing.
+fn to_json(findings: &[Finding], missing: usize) -> Value {
     json!({
         "confidence": findings.first().map(|finding| finding.plan.confidence),
-        "passed": findings.iter().all(Finding::is_right),
+        "passed": (missing == 0).then(|| findings.iter().all(Finding::is_right)),
+        "interrupted": missing > 0,
         "mechanisms": findings.iter().map(finding_to_json).collect::<Vec<_>>(),
     })
 }
@@ -534,10 +551,28 @@ mod tests {
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");
-        let reported = to_json(&findings);
+        let reported = to_json(&findings, 0);
         assert_eq!(reported["passed"], true);
         assert_eq!(reported["mechanisms"][0]["exact_epsilon"], "infinite");
         assert!(to_html(&findings).contains("reused-noise") && figure(&findings).to_svg().contains("<svg"));
+    }
+
+    #[test]
+    fn an_interrupted_audit_has_no_verdict() {
+        let asked = arguments(&["reused-noise", "--seed", "7", "--draws", "4096", "--quiet"]);
+        let interrupt = Interrupt::default();
+        interrupt.press();
+        let exhibits = asked.exhibits().expect("known");
+        let findings = asked.audit(&exhibits, &[7], &interrupt).expect("stopped");
+        assert!(findings.is_empty());
+        let reported = to_json(&findings, exhibits.len());
+        assert_eq!(
+            (&reported["passed"], &reported["interrupted"]),
+            (&Value::Null, &true.into())
+        );
+        let error = interrupted(3, 20);
+        assert_eq!(error.code, 130);
+        assert!(error.message.contains("no verdict") && error.hint.is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The same audits with many fresh seeds: what is found in the middle and at worst, so that no figure is that of a lucky run.
 
-use super::{Arguments, Finding, exact_to_json, finding_to_json, fresh_seed, standing_word};
+use super::{Arguments, Finding, exact_to_json, finding_to_json, fresh_seed, interrupted, standing_word};
 use crate::terminal::{self, CliError, Interrupt};
 use audit::black_box::Verdict;
 use audit::gallery::{Exactly, Exhibit, Standing};
@@ -18,16 +18,20 @@ struct Record<'a> {
 pub(super) fn run(arguments: &Arguments, exhibits: &[&'static Exhibit], seeds: u64) -> Result<(), CliError> {
     let seeds: Vec<u64> = (0..seeds).map(|_| fresh_seed()).collect::<Result<_, _>>()?;
     let findings = arguments.audit(exhibits, &seeds, &Interrupt::listen())?;
+    let all = exhibits.len() * seeds.len();
+    let missing = all - findings.len();
     let records = records(&findings);
     let text = if arguments.json {
-        format!("{}\n", to_json(&records, &seeds))
+        format!("{}\n", to_json(&records, &seeds, missing))
     } else {
         to_text(&records, &seeds)
     };
     terminal::print(&text)?;
+    if missing > 0 {
+        return Err(interrupted(findings.len(), all));
+    }
     let wrong = findings.iter().filter(|finding| !finding.is_right()).count();
     if wrong > 0 {
-        let all = findings.len();
         return Err(
             CliError::check_failed(format!("{wrong} of {all} audits judged wrongly"))
                 .with_hint("with few draws a broken mechanism may pass: try --seconds 60"),
@@ -132,7 +136,7 @@ fn to_text(records: &[Record<'_>], seeds: &[u64]) -> String {
     text
 }
 
-fn to_json(records: &[Record<'_>], seeds: &[u64]) -> Value {
+fn to_json(records: &[Record<'_>], seeds: &[u64], missing: usize) -> Value {
     let mechanisms: Vec<Value> = records
         .iter()
         .map(|record| {
@@ -154,7 +158,8 @@ fn to_json(records: &[Record<'_>], seeds: &[u64]) -> Value {
         .collect();
     json!({
         "seeds": seeds,
-        "passed": records.iter().all(Record::is_right),
+        "passed": (missing == 0).then(|| records.iter().all(Record::is_right)),
+        "interrupted": missing > 0,
         "mechanisms": mechanisms,
     })
 }
@@ -201,7 +206,7 @@ mod tests {
             text.contains("seeds 3, 4, 5, 6") && text.contains("NO") && text.contains("4 of 4"),
             "{text}"
         );
-        let reported = to_json(&records, &seeds);
+        let reported = to_json(&records, &seeds, 0);
         assert_eq!(reported["passed"], false);
         assert_eq!(reported["mechanisms"][1]["runs"][2]["seed"], 5);
         assert_eq!(reported["mechanisms"][1]["median_share"], Value::Null);
