@@ -270,10 +270,15 @@ pub(crate) fn unanswered(error: sql::Error) -> CliError {
 
 /// Why a ledger takes nothing, with the exit code of its kind: what it refuses is no mistake in the input.
 pub(crate) fn of_the_ledger(error: ledger::Error) -> CliError {
-    use ledger::Error::{Broken, NoShare, Rewound, Snapshot, Vanished};
+    use ledger::Error::{Broken, NoShare, OtherRules, Rewound, Snapshot, Vanished};
     let refuses = matches!(
         error,
-        Broken { .. } | NoShare { .. } | Rewound { .. } | Snapshot { .. } | Vanished { .. }
+        Broken { .. }
+            | NoShare { .. }
+            | OtherRules { .. }
+            | Rewound { .. }
+            | Snapshot { .. }
+            | Vanished { .. }
     );
     let reported = explained(error);
     if refuses {

@@ -200,6 +200,10 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
         "train lm --text notes.txt --each-line --size 100 --steps 5 --target-epsilon 3 --budget 4 --public-text public.txt {SMALL}"
     );
     let receipt = &json(here, &words.replace("--tokens 300", "--tokens 270"))["receipt"];
+    // Another budget than that of the ledger is refused by the ledger.
+    let other = words.replace("--budget 4", "--budget 5") + " --out other.safetensors";
+    let errors = refused_with(here, &other, 3);
+    assert!(errors.contains("keeps other rules"), "{errors}");
     let reported = succeeds(here, ledger);
     for word in [
         "notes.txt.ledger: at most ε = 4, δ = 0.00001 for each line",

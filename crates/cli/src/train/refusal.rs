@@ -41,11 +41,13 @@ impl From<Error> for CliError {
             Error::OtherUnit { .. } => hinted(
                 &error,
                 "guarantees for different units do not add up: name another ledger with --ledger, or train on the same units",
-            ),
+            )
+            .with_code(exit_code::REFUSED),
             Error::OtherRules(_) => hinted(
                 &error,
                 "leave out --budget and --budget-delta to charge the ledger that is there, or name another with --ledger",
-            ),
+            )
+            .with_code(exit_code::REFUSED),
             other => explained(other),
         }
     }

@@ -102,8 +102,9 @@ fn a_changed_budget_is_adopted_on_purpose() {
         "deniable.toml",
         &super::CATALOG.replace("epsilon = 2\n", "epsilon = 3\n"),
     );
+    // The ledger refuses, whoever asks and for whatever.
     let refusal = ask(&folder, "ann", 2);
-    assert_eq!(refusal.status.code(), Some(2));
+    assert_eq!(refusal.status.code(), Some(3));
     assert!(
         stderr(&refusal).contains("deniable budget adopt"),
         "{}",
