@@ -124,8 +124,9 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.starts_with("this run costs ε = 3 and δ = 0.000001, and you have ε = ")
-            && message.contains(" left"),
+        message.starts_with(
+            "this run costs ε = 3 and δ = 0.000001, and does not fit: the ledger would count ε = "
+        ) && message.ends_with(" without it, and the budget is ε = 4, δ = 0.00001"),
         "{message}"
     );
     assert_eq!(error["cost"], "ε = 3 and δ = 0.000001");
@@ -135,7 +136,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
         error["hint"]
             .as_str()
             .unwrap()
-            .contains(&format!("--target-epsilon {fits} would fit"))
+            .contains(&format!("--target-epsilon {fits} fits"))
     );
     assert_eq!(std::fs::read(here.join("model.safetensors")).unwrap(), model);
     let again = words.replace("--target-epsilon 3", &format!("--target-epsilon {fits}"));
@@ -158,6 +159,22 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
         lines.len() == 2 && lines.iter().all(|line| line.contains("  training  ")),
         "{text}"
     );
+}
+
+/// What no ε would make fit is said to be for want of δ.
+#[test]
+fn a_budget_without_delta_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = format!("train lm --made-up 400 --steps 12 --budget 4 --budget-delta 0 {SMALL}");
+    let output = deniable(directory.path(), &words);
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(output.status.code(), Some(3));
+    let error = |name: &str| reported["error"][name].as_str().unwrap_or_default().to_owned();
+    assert!(
+        error("message").ends_with("it needs a δ, and the budget has none: ε = 4"),
+        "{reported}"
+    );
+    assert!(error("hint").contains("--budget-delta"), "{reported}");
 }
 
 /// A file that is not there is asked for again, and nothing is said of disks.
@@ -208,7 +225,7 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
     for word in [
         "notes.txt.ledger: at most ε = 4, δ = 0.00001 for each line",
         "the chain is whole: 2 entries, head 2 ",
-        "left: one further release by ann may cost",
+        "left: one further ε-DP release by ann may cost",
         "what 1 charges guarantee",
         "training on notes.txt",
     ] {

@@ -1,7 +1,7 @@
 //! One filter: for everybody, or for one analyst.
 
 use accounting::{
-    Budget, Delta, Error, Event, Guarantee, PrivacyUnit, Promise, RenyiFilter, RenyiOrders, Spending,
+    Budget, Delta, Epsilon, Error, Event, Guarantee, PrivacyUnit, Promise, RenyiFilter, RenyiOrders, Spending,
 };
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +95,45 @@ impl Gate {
         self.clone().charge(event, &unit).is_ok()
     }
 
+    /// How much of the budget is used, in the currency of its limit, as this filter counts; `None` where more was charged than it allows.
+    pub(crate) fn used(&self) -> Option<Promise> {
+        match self {
+            Self::Renyi(filter) => self.at_the_limits_delta(filter.used()),
+            Self::Sums(spending) => Some(spending.spent().clone()),
+            Self::Shut(_) => None,
+        }
+    }
+
+    /// The same with `event` charged as well, whether or not it fits; `None` where there is no such number.
+    pub(crate) fn used_with(&self, event: &Event) -> Option<Promise> {
+        match self {
+            Self::Renyi(filter) => self.at_the_limits_delta(filter.used_with(event).ok()??),
+            Self::Sums(spending) => {
+                let cost = match spending.budget().limit() {
+                    Promise::Concentrated(_) => Promise::Concentrated(event.concentrated().ok()?),
+                    _ => event.promise(&Delta::ZERO).ok()?,
+                };
+                spending.spent().compose(&cost).ok()
+            }
+            Self::Shut(_) => None,
+        }
+    }
+
+    fn at_the_limits_delta(&self, epsilon: Epsilon) -> Option<Promise> {
+        match self.budget().limit() {
+            Promise::Approximate(_, delta) => Some(Promise::Approximate(epsilon, delta.clone())),
+            _ => None,
+        }
+    }
+
+    /// The δ that events carried, of what was set aside for them.
+    pub(crate) fn reserve_used(&self) -> Delta {
+        match self {
+            Self::Renyi(filter) => filter.reserve_used().clone(),
+            Self::Sums(_) | Self::Shut(_) => Delta::ZERO,
+        }
+    }
+
     /// What was counted, and nothing that merely proves that it fits: the weights by which a filter blends its orders are a
     /// certificate that is checked whenever it is read, and another machine may find other ones.
     pub(crate) fn counted(&self) -> serde_json::Value {
@@ -112,7 +151,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use accounting::{Epsilon, Grid, Neighbors, Ratio, Rho, Sampler};
+    use accounting::{Grid, Neighbors, Ratio, Rho, Sampler};
 
     fn person() -> PrivacyUnit {
         PrivacyUnit::new("person", Neighbors::AddRemove)
@@ -159,6 +198,34 @@ mod tests {
         assert!(matches!(by_renyi, Gate::Renyi(_)) && by_renyi.fits(&gaussian("100")));
         let no_delta = gate(Promise::Approximate(epsilon("1"), Delta::ZERO));
         assert!(matches!(no_delta, Gate::Sums(_)) && no_delta.fits(&pure("1")));
+    }
+
+    #[test]
+    fn what_is_used_is_in_the_currency_of_the_limit() {
+        let delta = Delta::parse("1e-6").unwrap();
+        for (limit, event, used, refused) in [
+            (Promise::Pure(epsilon("1")), pure("0.4"), "ε = 0.4", pure("0.7")),
+            (
+                Promise::Concentrated(Rho::parse("0.5").unwrap()),
+                gaussian("10"),
+                "ρ = 0.05",
+                gaussian("1"),
+            ),
+            (
+                Promise::Approximate(epsilon("1"), delta),
+                pure("0.4"),
+                "ε = 0.4, δ = 0.000001",
+                gaussian("1"),
+            ),
+        ] {
+            let mut gate = gate(limit.clone());
+            gate.charge(&event, &person()).unwrap();
+            assert_eq!(gate.used().unwrap().to_string(), used);
+            let over = gate.used_with(&refused).unwrap();
+            assert!(!limit.covers(&over) && !gate.fits(&refused), "{over}");
+            assert!(gate.absorb(&refused, &person()).is_err());
+            assert_eq!(gate.used(), None);
+        }
     }
 
     #[test]

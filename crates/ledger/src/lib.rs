@@ -84,6 +84,7 @@ mod session;
 mod spending;
 mod store;
 mod tally;
+mod used;
 mod writing;
 
 pub use analyst::Analyst;
@@ -100,3 +101,4 @@ pub use rules::Rules;
 pub use session::Session;
 pub use spending::{Spent, SpentByAnalyst, composed, epsilon_of, plus};
 pub use store::{Accepted, Administration, LogEntry, Logged, Store};
+pub use used::{Excess, Used, used_after};

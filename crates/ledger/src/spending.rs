@@ -1,6 +1,6 @@
 //! What a ledger says was spent, by every way of counting.
 
-use crate::{Analyst, Entry, Error, Left, Place, Rules, Store, Verified};
+use crate::{Analyst, Entry, Error, Left, Place, Rules, Store, Used, Verified, used_after};
 use accounting::{Accountant, Delta, Epsilon, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,6 +32,8 @@ pub struct Spent {
     pub charges: Vec<Entry>,
     /// Who asks.
     pub analyst: String,
+    /// How much of the budget is used, as the filter counts that enforces it; `None` where the rules have no filter.
+    pub used: Option<Used>,
     /// What they may spend.
     pub left: Left,
     /// What everybody who spent something may spend, as an ε of one further release.
@@ -105,7 +107,9 @@ impl Spent {
             .map(|accountant| (accountant, accountant.epsilon(&all, &unit, &delta)))
             .collect();
         let odometer = odometer(&events, &rules, &delta, &unit);
+        let used = used_after(&rules, &events, &[events.len()]);
         Self {
+            used: used.ok().and_then(|mut used| used.pop()),
             dataset,
             other_rules: None,
             rules,
@@ -137,13 +141,6 @@ impl Spent {
             analyst.sum = analyst.sum.take().and_then(|sum| plus(&sum, charge));
         }
         analysts
-    }
-
-    /// Everything spent as one ε that holds for questions chosen after seeing answers, whenever one looks: the odometer's, or the sum where it has nothing to say.
-    pub fn so_far(&self) -> Option<Epsilon> {
-        let sum = self.sum();
-        let sum = sum.as_ref().and_then(epsilon_of).cloned();
-        self.odometer.as_ref().ok().cloned().or(sum)
     }
 
     /// Everything spent, by sums.

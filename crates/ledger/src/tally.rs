@@ -2,7 +2,7 @@
 
 use crate::chain::digest_of;
 use crate::gate::Gate;
-use crate::{Error, Left, Rules};
+use crate::{Error, Excess, Left, Rules};
 use accounting::{Event, PrivacyUnit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -187,6 +187,24 @@ impl Tally {
                 Ok(None) => true,
                 Err(_) => false,
             }
+    }
+
+    /// How much of the budget and of the analyst's share would be used with `event`, where that is more than they allow.
+    pub(crate) fn excess(&self, analyst: &str, event: &Event) -> Option<Excess> {
+        let share = self.gate_of(analyst).ok().flatten();
+        let gates = [(Some(&self.dataset), false), (share.as_ref(), true)];
+        let refusing = gates
+            .into_iter()
+            .find_map(|(gate, of_share)| gate.filter(|gate| !gate.fits(event)).map(|gate| (gate, of_share)));
+        let (gate, of_share) = refusing?;
+        let limit = gate.budget().limit().clone();
+        let used = gate.used_with(event).filter(|used| !limit.covers(used));
+        Some(Excess {
+            before: gate.used(),
+            used,
+            limit,
+            of_share,
+        })
     }
 
     /// What one further release may cost.

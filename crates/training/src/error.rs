@@ -122,15 +122,19 @@ impl From<train::models::ModelError> for Error {
     }
 }
 
+/// What to do where the budget has no δ.
+const NEEDS_DELTA: &str =
+    "private training needs a budget with a δ, such as delta = 1e-6: ask the curator; nothing was charged";
+
 /// A run that costs more than is left: what it costs, what there is, and what would fit.
 #[derive(Clone, Debug)]
 pub struct OverBudget {
     /// What the run costs, in words.
     pub cost: String,
-    /// ε that is left for one further release.
+    /// ε that is left for one further release that is ε-DP.
     pub left: Epsilon,
-    /// Whether that is what is left of the analyst's share, and not of the whole budget.
-    pub of_share: bool,
+    /// What the ledger would count with the run, and how much it may; `None` where the budget admits nothing of the kind.
+    pub excess: Option<ledger::Excess>,
     /// The largest target ε with which such a run would fit.
     pub fits: Option<Epsilon>,
 }
@@ -142,18 +146,23 @@ impl std::fmt::Display for OverBudget {
 }
 
 impl OverBudget {
-    /// What it costs, and what there is.
+    /// What it costs, and which number is above which limit.
     pub fn what(&self) -> String {
-        let whose = if self.of_share { " of your share" } else { "" };
-        format!(
-            "this run costs {}, and you have ε = {} left{whose} for one further release",
-            self.cost, self.left
-        )
+        match &self.excess {
+            Some(excess) => format!("this run costs {}, and does not fit: {excess}", self.cost),
+            None => format!("this run costs {}, which the budget does not allow", self.cost),
+        }
+    }
+
+    /// Whether no target would fit, because the budget has no δ.
+    pub fn needs_delta(&self) -> bool {
+        self.excess.as_ref().is_some_and(ledger::Excess::needs_delta)
     }
 
     fn hint(&self) -> String {
         match &self.fits {
             Some(fits) => format!("a target ε of {fits} would fit, with more noise; nothing was charged"),
+            None if self.needs_delta() => NEEDS_DELTA.to_owned(),
             None => "nothing of the kind fits any more, and nothing was charged; ask the curator".to_owned(),
         }
     }

@@ -325,9 +325,9 @@ impl Session {
         let mut store = origin.ledger(dataset, matches!(start, Start::Planned(..)))?;
         let session = store.session(&origin.analyst, &question)?;
         let mut account = Account::open(session)?;
-        let cost = match &start {
-            Start::Planned(plan, _) => sql::cost_of(plan.guarantee().promise()),
-            Start::Saved(_) => String::new(),
+        let (cost, counted) = match &start {
+            Start::Planned(plan, _) => (sql::cost_of(plan.guarantee().promise()), plan.event().ok()),
+            Start::Saved(_) => (String::new(), None),
         };
         let trainer = match start {
             Start::Planned(plan, recipe) => {
@@ -343,7 +343,13 @@ impl Session {
                     let plan = self.plan(&privacy.for_epsilon(epsilon), count, dataset).ok()?;
                     plan.event().ok()
                 };
-                return Err(over_budget(&mut store, &origin.analyst, cost, event));
+                return Err(over_budget(
+                    &mut store,
+                    &origin.analyst,
+                    cost,
+                    counted.as_ref(),
+                    event,
+                ));
             }
             (Err(error), _) => return Err(error.into()),
         };

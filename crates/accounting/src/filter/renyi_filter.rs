@@ -175,6 +175,75 @@ impl RenyiFilter {
         .collect()
     }
 
+    /// How much of the budget is used: the smallest ε, to six digits and rounded up, of a budget that would have admitted everything charged
+    /// so far, with the same δ, reserve and orders. What the filter enforces is that this number is at most the budget's ε.
+    ///
+    /// It says how full the budget is and is no guarantee of its own, because it depends on what was asked: the guarantee is that of
+    /// [`RenyiFilter::guarantee`], and what holds whenever one stops is [`RenyiOdometer::epsilon`](crate::RenyiOdometer::epsilon).
+    pub fn used(&self) -> Epsilon {
+        let used = self.smallest_epsilon(&self.tally.sums);
+        used.map_or_else(|| self.epsilon.clone(), |used| used.min(self.epsilon.clone()))
+    }
+
+    /// How much of the budget would be used with `event` charged as well; above the budget's ε where `event` does not fit, and `None` where no
+    /// ε would be enough.
+    ///
+    /// # Errors
+    /// When nothing is known about the event.
+    pub fn used_with(&self, event: &Event) -> Result<Option<Epsilon>, Error> {
+        let mut tally = self.tally.clone();
+        let cost = tally.cost(event)?;
+        Ok(self.smallest_epsilon(&tally.after(&cost)))
+    }
+
+    /// The δ that events carried so far, of what was set aside for them.
+    pub fn reserve_used(&self) -> &Delta {
+        &self.own
+    }
+
+    /// The smallest ε found that is proved for these sums. Any weights prove some ε: their limit grows by as much as the budget's ε does. Those that
+    /// are best for one ε lead to a smaller one, and a few steps of that to the smallest, near enough for people to read.
+    fn smallest_epsilon(&self, sums: &[Divergence]) -> Option<Epsilon> {
+        const STEPS: usize = 12;
+        const DIGITS: u32 = 6;
+        let pure = Tally::pure(sums);
+        let mut best = pure.is_finite().then(|| pure.to_rational());
+        let mut improve = |found: Rational| match &best {
+            Some(known) if *known <= found => false,
+            _ => {
+                best = Some(found);
+                true
+            }
+        };
+        let single = self.limits.iter().zip(sums).filter(|(_, sum)| sum.is_finite());
+        let single = single.filter_map(|(limit, sum)| {
+            let room = limit.as_ref()?.to_rational() - sum.to_rational();
+            Some(self.epsilon.as_rational() - room)
+        });
+        let mut start = to_f64_nearest(self.epsilon.as_rational());
+        if let Some(found) = single.min() {
+            start = to_f64_nearest(&found);
+            improve(found);
+        }
+        // Large enough that no limit is below zero.
+        let ample = Rational::from(1_000_000u32);
+        let mut roomy = self.clone();
+        roomy.epsilon = Epsilon::rounded_up(&ample).ok()?;
+        for _ in 0..STEPS {
+            let found = self.weights_for(sums, start).and_then(|weights| {
+                let limit = roomy.limit_of(&weights)?;
+                Some(weights.average(sums)? + &ample - limit.to_rational())
+            });
+            let Some(found) = found else { break };
+            start = to_f64_nearest(&found);
+            if !improve(found) {
+                break;
+            }
+        }
+        let best = best?.max(Rational::ZERO);
+        Epsilon::rounded_up(&exact::decimal_at_least(&best, DIGITS)).ok()
+    }
+
     /// Whether `event` can be charged.
     pub fn fits(&self, event: &Event) -> bool {
         self.clone().charge(event).is_ok()
@@ -247,7 +316,13 @@ impl RenyiFilter {
     /// The weights with which all orders together prove most for these sums, if that is enough. Floats find them, by bisection
     /// for the loss at which the proof is tightest; what they prove is certified.
     fn blend_for(&self, sums: &[Divergence]) -> Option<Blend> {
-        let epsilon = to_f64_nearest(self.epsilon.as_rational());
+        let weights = self.weights_for(sums, to_f64_nearest(self.epsilon.as_rational()))?;
+        let limit = self.limit_of(&weights)?;
+        weights.fit(sums, limit).then_some(Blend { weights, limit })
+    }
+
+    /// Weights near those that prove most for these sums at this ε.
+    fn weights_for(&self, sums: &[Divergence], epsilon: f64) -> Option<Weights> {
         let share = (to_f64_nearest(self.delta.as_rational()) / self.tally.orders.len() as f64).ln();
         // ln of the terms of e^u·Σ β·a·e^(βu), which is 1 where e^−u + Σ a·e^(βu) is smallest.
         let terms = |u: f64| -> Vec<f64> {
@@ -266,9 +341,7 @@ impl RenyiFilter {
                 high = middle;
             }
         }
-        let weights = Weights::near(&terms(high))?;
-        let limit = self.limit_of(&weights)?;
-        weights.fit(sums, limit).then_some(Blend { weights, limit })
+        Weights::near(&terms(high))
     }
 
     /// Reported by the order that has used up least.

@@ -54,6 +54,16 @@ impl Weights {
             .map(|(index, weight)| (index, Rational::from_parts((*weight).into(), Natural::from(ONE))))
     }
 
+    /// The weighted average of the sums; `None` where it is infinite.
+    pub(super) fn average(&self, sums: &[Divergence]) -> Option<Rational> {
+        let mut average = Rational::ZERO;
+        for (index, weight) in self.iter() {
+            let sum = sums.get(index).filter(|sum| sum.is_finite())?;
+            average += weight * sum.to_rational();
+        }
+        Some(average)
+    }
+
     /// Whether the weighted average of the sums is certainly at most `budget`. Sums are below 2⁹⁰, so nothing overflows.
     pub(super) fn fit(&self, sums: &[Divergence], budget: Divergence) -> bool {
         let mut total = 0u128;

@@ -184,3 +184,37 @@ fn a_million_charges() {
     }
     assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
 }
+
+/// What people read as spent is what is enforced: it grows, stays within the budget, and is above it for what is refused.
+#[test]
+fn what_is_used_is_what_is_enforced() {
+    let mut gate = suited("4", "1e-6");
+    assert_eq!(gate.used(), Epsilon::ZERO);
+    let mut before = gate.used();
+    loop {
+        let event = gaussian("30");
+        let after = gate.used_with(&event).unwrap().unwrap();
+        match gate.charge(&event) {
+            Ok(()) => {
+                assert_eq!(gate.used(), after);
+                assert!(before < after && after <= epsilon("4"), "{after}");
+                before = after;
+            }
+            Err(_) => {
+                assert!(after > epsilon("4"), "{after}");
+                break;
+            }
+        }
+    }
+    assert!(before > epsilon("3.5"), "{before}");
+
+    let mut pure = suited("4", "1e-6");
+    for _ in 0..3 {
+        pure.charge(&Event::Pure {
+            epsilon: epsilon("1.2"),
+        })
+        .unwrap();
+    }
+    assert!(pure.used() <= epsilon("3.6"));
+    assert_eq!(*pure.reserve_used(), Delta::ZERO);
+}

@@ -34,9 +34,11 @@ Examples:
     deniable budget accept-restored
 
 Everybody shares one budget. What was charged stays charged, answered or not; a repeated question is free.
-Sums of ε are what each charge promises alone, added up. What is in force is the filter of the ledger, which counts less than that
-where it can prove it, and holds for questions chosen after seeing earlier answers. The accountants beside it say what the same
-charges would guarantee had they all been fixed in advance.
+\"spent\" is the number that the ledger enforces: no charge is admitted that would raise it above the budget. Of a budget with δ it is counted
+by Rényi divergences, and holds for questions chosen after seeing earlier answers; of a budget without δ it is a sum. Sums of ε are what each
+charge promises alone, added up, and may be above a budget with δ. The accountants say what the same charges would guarantee had they all been
+fixed in advance. \"left\" is the largest ε of one further release that is ε-DP, such as a query with Laplace noise; training and
+Gaussian noise are counted differently, and `deniable train` says which ε fits.
 A charge for training a model has no answer in the ledger: nobody writes there how far a run came, which depends on the data.
 Of --json, ε and δ are decimals as text.
 

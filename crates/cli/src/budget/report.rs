@@ -3,7 +3,7 @@
 use crate::account::report::{first_line, full_name, short_promise};
 use crate::train::TRAINING;
 use accounting::{Accountant, Delta, Epsilon, Promise};
-use exact::{decimal_at_least, format_decimal, to_f64_nearest};
+use exact::{Rational, decimal_at_least, format_decimal, to_f64_nearest};
 use ledger::{Spent, epsilon_of, utc};
 use report::{Column, Table, cut, significant};
 use serde_json::{Value, json};
@@ -40,34 +40,62 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
     text
 }
 
-/// All in one line: how much, of how much, by how many releases, and when the last one was.
+/// All in one line: how much, of how much, by how many releases, and when the last one was. The number is the one that is enforced.
 fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
     let many = spent.charges.len();
-    let epsilon = match (spent.so_far(), epsilon_of(spent.rules.budget.limit())) {
-        (Some(spent), Some(limit)) => format!("ε = {} of {limit}, by ", up(&spent)),
-        (Some(spent), None) => format!("ε = {}, by ", up(&spent)),
+    let used = spent.used.as_ref().map(|used| &used.promise);
+    let how_much = match (used, spent.rules.budget.limit()) {
         (None, _) => String::new(),
+        (Some(None), _) => "more than the budget allows, under earlier rules, by ".to_owned(),
+        (
+            Some(Some(Promise::Pure(used) | Promise::Approximate(used, _))),
+            Promise::Pure(limit) | Promise::Approximate(limit, _),
+        ) => format!("ε = {} of {limit}, by ", up(used)),
+        (Some(Some(Promise::Concentrated(used))), Promise::Concentrated(limit)) => {
+            format!("ρ = {} of {limit}, by ", short(used.as_rational()))
+        }
+        (Some(Some(other)), _) => format!("{other}, by "),
     };
-    format!(
-        "spent: {epsilon}{many} release{}, the last on {} UTC by {}\n",
+    let mut words = format!(
+        "spent: {how_much}{many} release{}, the last on {} UTC by {}\n",
         if many == 1 { "" } else { "s" },
         utc(last.time),
         last.analyst
-    )
+    );
+    if spent.rules.reserve != Delta::ZERO
+        && let Some(used) = &spent.used
+    {
+        words += &format!(
+            "spent of the δ set aside for private groups: {} of {}\n",
+            short(used.reserve.as_rational()),
+            spent.rules.reserve
+        );
+    }
+    words
 }
 
 fn left_words(spent: &Spent) -> String {
     let left = &spent.left;
-    match &left.share {
-        Some(share) => format!(
-            "left: one further release by {} may cost ε = {} (their share admits ε = {share}, the budget of all ε = {})\n",
-            spent.analyst, left.epsilon, left.dataset
-        ),
-        None => format!(
-            "left: one further release by {} may cost ε = {}\n",
-            spent.analyst, left.epsilon
-        ),
+    let mut words = format!(
+        "left: one further ε-DP release by {} may cost ε = {}",
+        spent.analyst, left.epsilon
+    );
+    if let Some(share) = &left.share {
+        words += &format!(
+            " (their share admits ε = {share}, the budget of all ε = {})",
+            left.dataset
+        );
     }
+    words += "\n";
+    if enforces_divergences(spent) {
+        words += "note: \"spent\" is what the ledger enforces, counted by Rényi divergences. \"left\" is for an ε-DP release: training and\n      Gaussian noise have a δ of their own, and may fit at a larger ε or only at a smaller one\n";
+    }
+    words
+}
+
+/// Whether the budget is an (ε, δ), so that what is enforced is no sum that people could do themselves.
+fn enforces_divergences(spent: &Spent) -> bool {
+    matches!(spent.rules.budget.limit(), Promise::Approximate(_, delta) if *delta != Delta::ZERO)
 }
 
 /// What everything together guarantees.
@@ -79,6 +107,14 @@ fn guarantees(spent: &Spent) -> String {
         format!(" at δ = {delta}")
     };
     let mut table = Table::new([Column::Left("everything so far"), Column::Right("ε")]);
+    let used = spent.used.as_ref().and_then(|used| used.promise.as_ref());
+    let used = used.and_then(epsilon_of);
+    let limit = epsilon_of(spent.rules.budget.limit());
+    if enforces_divergences(spent)
+        && let (Some(used), Some(limit)) = (used, limit)
+    {
+        table.row([format!("spent, which may be {limit} at most"), up(used)]);
+    }
     let sum = spent.sum().as_ref().and_then(epsilon_of).map(up);
     if let Some(sum) = &sum {
         table.row(["sums of what each promised".to_owned(), sum.clone()]);
@@ -94,7 +130,12 @@ fn guarantees(spent: &Spent) -> String {
     if let Ok(epsilon) = &spent.odometer {
         table.row(["odometer: whenever one stops".to_owned(), up(epsilon)]);
     }
-    format!("what {} charges guarantee{at}:\n{table}", spent.charges.len())
+    let mut text = format!("what {} charges guarantee{at}:\n{table}", spent.charges.len());
+    if enforces_divergences(spent) {
+        text += "Only the first number is enforced. The others count the same charges in other ways: sums know least and may be above the budget; the\n\
+                 accountants hold if all charges had been fixed in advance; the odometer holds whenever one stops, and pays for that.\n";
+    }
+    text
 }
 
 fn analysts(spent: &Spent) -> String {
@@ -191,7 +232,11 @@ fn is_training(charge: &ledger::Entry) -> bool {
 }
 
 fn up(epsilon: &Epsilon) -> String {
-    format_decimal(&decimal_at_least(epsilon.as_rational(), DIGITS))
+    short(epsilon.as_rational())
+}
+
+fn short(value: &Rational) -> String {
+    format_decimal(&decimal_at_least(value, DIGITS))
 }
 
 /// One object with everything.
@@ -248,7 +293,7 @@ pub(super) fn json(spent: &Spent) -> Value {
         "dataset": spent.dataset,
         "summary": {
             "releases": spent.charges.len(),
-            "epsilon_spent": spent.so_far(),
+            "epsilon_spent": spent.used.as_ref().and_then(|used| epsilon_of(used.promise.as_ref()?)),
             "epsilon_limit": epsilon_of(spent.rules.budget.limit()),
             "last": spent.charges.last().map(|last| json!({
                 "number": last.number,
@@ -264,6 +309,14 @@ pub(super) fn json(spent: &Spent) -> Value {
             "head": verified.head,
         })),
         "analyst": spent.analyst,
+        "enforced": {
+            "by": if enforces_divergences(spent) { "renyi" } else { "sums" },
+            "spent": numbers(spent.used.as_ref().and_then(|used| used.promise.as_ref())),
+            "limit": numbers(Some(spent.rules.budget.limit())),
+            "over": spent.used.as_ref().is_some_and(|used| used.promise.is_none()),
+            "reserve_spent": spent.used.as_ref().map(|used| &used.reserve),
+            "reserve": spent.rules.reserve,
+        },
         "left": {
             "epsilon": spent.left.epsilon,
             "dataset": spent.left.dataset,

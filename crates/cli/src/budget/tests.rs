@@ -4,7 +4,7 @@ use super::{broken, figure, kept_head, report};
 use accounting::{
     Accountant, Budget, Delta, Epsilon, Error, Event, Guarantee, Neighbors, PrivacyUnit, Promise,
 };
-use ledger::{Entry, Left, Rules, Spent};
+use ledger::{Entry, Left, Rules, Spent, Used};
 
 fn epsilon(text: &str) -> Epsilon {
     Epsilon::parse(text).unwrap()
@@ -47,6 +47,10 @@ fn spent() -> Spent {
             entry(5, "ann", "0.25", true, "SELECT COUNT(*) FROM visits"),
         ],
         analyst: "ann".to_owned(),
+        used: Some(Used {
+            promise: Some(Promise::Approximate(epsilon("1"), Delta::parse("1e-6").unwrap())),
+            reserve: Delta::ZERO,
+        }),
         left: Left {
             epsilon: epsilon("0.5"),
             dataset: epsilon("1"),
@@ -70,7 +74,9 @@ fn what_was_spent_is_readable() {
     insta::assert_snapshot!(report::text(&spent(), 100), @r#"
     clinic: at most ε = 2, δ = 0.000001 for each person, added or removed; 0.5 of it for "ann"
     spent: ε = 1 of 2, by 3 releases, the last on 2023-11-14 22:18 UTC by ann
-    left: one further release by ann may cost ε = 0.5 (their share admits ε = 0.5, the budget of all ε = 1)
+    left: one further ε-DP release by ann may cost ε = 0.5 (their share admits ε = 0.5, the budget of all ε = 1)
+    note: "spent" is what the ledger enforces, counted by Rényi divergences. "left" is for an ε-DP release: training and
+          Gaussian noise have a δ of their own, and may fit at a larger ε or only at a smaller one
 
     analyst  charges  sum of ε  of what was spent          may spend  left, ε of one release
     ───────  ───────  ────────  ─────────────────  ─────────────────  ──────────────────────
@@ -78,11 +84,14 @@ fn what_was_spent_is_readable() {
     bob            1       0.5             50.0 %               none                       0
 
     what 3 charges guarantee at δ = 0.000001:
-    everything so far                   ε
-    ────────────────────────────  ───────
-    sums of what each promised          1
-    certified                     0.98766
-    odometer: whenever one stops        1
+    everything so far                    ε
+    ─────────────────────────────  ───────
+    spent, which may be 2 at most        1
+    sums of what each promised           1
+    certified                      0.98766
+    odometer: whenever one stops         1
+    Only the first number is enforced. The others count the same charges in other ways: sums know least and may be above the budget; the
+    accountants hold if all charges had been fixed in advance; the odometer holds whenever one stops, and pays for that.
 
     charge  when (UTC)        analyst  promises  answered  what for
     ──────  ────────────────  ───────  ────────  ────────  ─────────────────────────────────────────────
@@ -132,10 +141,76 @@ fn a_program_gets_decimals() {
     assert_eq!(reported["analysts"][1]["left"], "0");
 }
 
+/// Sums may be above the budget, and it is said which number is not.
+#[test]
+fn what_is_enforced_is_told_from_other_ways_of_counting() {
+    let mut spent = spent();
+    spent.charges = (0..40)
+        .map(|number| entry(2 * number, "ann", "0.1", true, "SELECT COUNT(*) FROM people"))
+        .collect();
+    spent.used = Some(Used {
+        promise: Some(Promise::Approximate(
+            epsilon("1.9"),
+            Delta::parse("1e-6").unwrap(),
+        )),
+        reserve: Delta::ZERO,
+    });
+    let text = report::text(&spent, 100);
+    assert!(text.contains("spent: ε = 1.9 of 2, by 40 releases"), "{text}");
+    assert!(
+        text.contains("sums of what each promised") && text.contains("Only the first number is enforced"),
+        "{text}"
+    );
+    let reported = report::json(&spent);
+    assert_eq!(reported["summary"]["epsilon_spent"], "1.9");
+    assert_eq!(reported["enforced"]["by"], "renyi");
+    assert_eq!(reported["enforced"]["limit"]["epsilon"], "2");
+
+    // Rules that were lowered afterwards.
+    spent.used = Some(Used {
+        promise: None,
+        reserve: Delta::ZERO,
+    });
+    let text = report::text(&spent, 100);
+    assert!(
+        text.contains("spent: more than the budget allows, under earlier rules"),
+        "{text}"
+    );
+    assert_eq!(report::json(&spent)["enforced"]["over"], true);
+
+    // A budget without δ is a sum, and needs no words.
+    let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
+    spent.rules = Rules::new(Budget::new(Promise::Pure(epsilon("5")), unit.clone()));
+    spent.used = Some(Used {
+        promise: Some(Promise::Pure(epsilon("4"))),
+        reserve: Delta::ZERO,
+    });
+    let text = report::text(&spent, 100);
+    assert!(
+        text.contains("spent: ε = 4 of 5") && !text.contains("Rényi divergences"),
+        "{text}"
+    );
+    spent.rules = Rules::new(Budget::new(
+        Promise::Concentrated(accounting::Rho::parse("1").unwrap()),
+        unit,
+    ));
+    spent.used = Some(Used {
+        promise: Some(Promise::Concentrated(accounting::Rho::parse("0.25").unwrap())),
+        reserve: Delta::ZERO,
+    });
+    assert!(report::text(&spent, 100).contains("spent: ρ = 0.25 of 1, by 40 releases"));
+}
+
 #[test]
 fn spending_is_drawn() {
     let svg = figure::of(&spent(), true).unwrap().to_svg();
-    for word in ["charges", "sums", "certified", "budget"] {
+    for word in [
+        "charges",
+        "sums",
+        "certified",
+        "the ledger enforces",
+        "the most that may be spent",
+    ] {
         assert!(svg.contains(word), "{word}");
     }
 }

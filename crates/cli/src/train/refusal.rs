@@ -15,14 +15,19 @@ impl From<Error> for CliError {
             }
             Error::OverBudget(over) => {
                 let hint = match &over.fits {
-                    Some(fits) => format!("--target-epsilon {fits} would fit, with more noise: the many small steps of a run add up to less than one release does. Nothing was charged"),
-                    None => "nothing of the kind fits any more, and nothing was charged; ask the curator, or see `deniable budget`".to_owned(),
+                    Some(fits) => format!(
+                        "--target-epsilon {fits} fits, with more noise. A ledger counts a run by its Rényi divergences, which hold whatever is asked later and are above the ε of the run by itself; a larger --delta does not help. Nothing was charged"
+                    ),
+                    None if over.needs_delta() => "private training needs a budget with a δ: `delta = 1e-6` in [budget] of the catalog, or --budget-delta for the ledger of a text. Nothing was charged".to_owned(),
+                    None => "nothing of the kind fits any more, and nothing was charged; ask the curator for a larger budget, or see `deniable budget`".to_owned(),
                 };
+                let counted = over.excess.as_ref().and_then(|excess| excess.used.as_ref());
                 CliError::bad_input(over.what())
                     .with_hint(hint)
                     .with_code(exit_code::REFUSED)
                     .with_detail("cost", over.cost.clone())
                     .with_detail("left_epsilon", over.left.to_string())
+                    .with_detail("counted_epsilon", counted.and_then(ledger::epsilon_of).map(ToString::to_string))
                     .with_detail("fits_epsilon", over.fits.as_ref().map(ToString::to_string))
             }
             Error::UnknownSize { .. } => hinted(

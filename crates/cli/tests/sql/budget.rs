@@ -18,7 +18,7 @@ fn nothing_is_made_by_looking() {
         "{reported}"
     );
     assert!(
-        reported.contains("left: one further release by ann may cost ε = 2"),
+        reported.contains("left: one further ε-DP release by ann may cost ε = 2"),
         "{reported}"
     );
     assert!(reported.contains("nothing was charged yet"), "{reported}");

@@ -6,7 +6,9 @@ use crate::chain::{AnswerBody, ChargeBody, Content, Head, Kind, Record, RulesBod
 use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
 use crate::writing::{append, body_of, check_text, in_one_line, json, now};
-use crate::{Analyst, Caps, Entry, Error, Forecast, Left, Once, Rules, Session, StoredAnswer, Verified};
+use crate::{
+    Analyst, Caps, Entry, Error, Excess, Forecast, Left, Once, Rules, Session, StoredAnswer, Verified,
+};
 use accounting::{Epsilon, Event};
 use exact::Rational;
 use mechanism::{Charge, Receipt, Refusal};
@@ -269,6 +271,18 @@ impl Store {
             .current
             .as_ref()
             .is_some_and(|current| current.tally.fits(analyst, event)))
+    }
+
+    /// Why `event` would not be admitted now; `None` where it would, or where it is not a matter of how much. Nothing is spent.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn excess(&mut self, analyst: &str, event: &Event) -> Result<Option<Excess>, Error> {
+        let analyst = Analyst::named(analyst)?;
+        let analyst = analyst.name();
+        self.refresh(analyst)?;
+        let current = self.current.as_ref();
+        Ok(current.and_then(|current| current.tally.excess(analyst, event)))
     }
 
     /// How many more charges like this one fit, up to `most`. Nothing is spent.
