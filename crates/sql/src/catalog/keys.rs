@@ -44,7 +44,7 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "budget.query",
         title: "`[budget.query]`",
-        about: "What a query takes that does not say.",
+        about: "The ε and δ of queries that state none.",
     },
     SectionKind {
         section: "budget.analysts",
@@ -59,12 +59,12 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "limits",
         title: "`[limits]`",
-        about: "How much of one unit counts. More keeps more of the data; less needs less noise. A table's own limits, and those in a query, come before these.",
+        about: "Contribution bounds: how much one unit may contribute to an answer. Larger limits keep more of the data; smaller ones need less noise. The limits of a table, and those in a query, come before these.",
     },
     SectionKind {
         section: "limits.sums",
         title: "`[limits.sums]`",
-        about: "What one unit's sums are clamped to.",
+        about: "The range to which one unit's sums are clamped.",
     },
     SectionKind {
         section: "limits.by",
@@ -79,7 +79,7 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "limits.by.*.sums",
         title: "`[limits.by.COLUMN.sums]`",
-        about: "What one unit's sums in one group are clamped to.",
+        about: "The range to which one unit's sums in one group are clamped.",
     },
     SectionKind {
         section: "tables",
@@ -94,7 +94,7 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "tables.*.unit_through",
         title: "`unit_through` of a table",
-        about: "The way from a row to the unit that owns it, by a row of another private table.",
+        about: "How a row leads to the unit that owns it, through a row of another private table.",
     },
     SectionKind {
         section: "tables.*.limits",
@@ -104,7 +104,7 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "tables.*.limits.sums",
         title: "`[tables.NAME.limits.sums]`",
-        about: "What one unit's sums are clamped to.",
+        about: "The range to which one unit's sums are clamped.",
     },
     SectionKind {
         section: "tables.*.limits.by",
@@ -119,7 +119,7 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "tables.*.limits.by.*.sums",
         title: "`[tables.NAME.limits.by.COLUMN.sums]`",
-        about: "What one unit's sums in one group are clamped to.",
+        about: "The range to which one unit's sums in one group are clamped.",
     },
     SectionKind {
         section: "tables.*.columns",
@@ -154,98 +154,98 @@ const fn key(
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("", "name", "text", "", "What the dataset is called.", r#"name = "clinic""#),
+    key("", "name", "text", "", "The name of the dataset.", r#"name = "clinic""#),
     key("", "unit", "section", "", "Whose privacy is protected.", r#"unit = { whose = "patient" }"#),
     key("", "budget", "section", "", "How much all answers together may reveal.", "budget = { epsilon = 1 }"),
-    key("", "data", "section", "version 1", "Which version of the data is meant.", r#"data = { version = "2026-11" }"#),
-    key("", "limits", "section", "no limits", "How much of one unit counts.", "limits = { groups = 4 }"),
+    key("", "data", "section", "version 1", "The version of the data.", r#"data = { version = "2026-11" }"#),
+    key("", "limits", "section", "no limits", "Contribution bounds: how much one unit may contribute to an answer.", "limits = { groups = 4 }"),
     key("", "tables", "section", "", "The tables, at least one.", "[tables.people]"),
 
     key("unit", "whose", "text", "", "Who a unit is: a person, a patient, a household.", r#"whose = "patient""#),
-    key("unit", "neighbors", r#""add_remove" or "change_one""#, r#""add_remove""#, "What an answer must hardly depend on: whether a unit is in the data at all, or only what is said of it (then the number of units is public).", r#"neighbors = "change_one""#),
+    key("unit", "neighbors", r#""add_remove" or "change_one""#, r#""add_remove""#, "How neighbouring datasets differ: by one unit added or removed, or by what is said of one unit (then the number of units is public).", r#"neighbors = "change_one""#),
 
-    key("budget", "epsilon", "number above 0", "", "The most that everything together may cost. 1 is strict, 10 is lenient.", "epsilon = 1"),
-    key("budget", "delta", "number of at least 0 and below 1", "0", "How likely more may be revealed; well below one in the number of units. 0 is pure differential privacy.", "delta = 1e-6"),
-    key("budget", "ledger", "path, or `postgres://…`", r#""deniable.ledger""#, "Where spending is written down. Without it everything could be spent again.", r#"ledger = "clinic.ledger""#),
-    key("budget", "query", "section", "nothing", "What a query takes that does not say.", "query = { epsilon = 0.1 }"),
-    key("budget", "analysts", "section", "nobody is listed", "Shares of analysts.", "analysts = { alice = 0.25 }"),
+    key("budget", "epsilon", "number above 0", "", "The maximum ε of all answers together. 1 is strict, 10 is lenient.", "epsilon = 1"),
+    key("budget", "delta", "number of at least 0 and below 1", "0", "The maximum δ of all answers together: well below one over the number of units. 0 is pure differential privacy.", "delta = 1e-6"),
+    key("budget", "ledger", "path, or `postgres://…`", r#""deniable.ledger""#, "The ledger: where charges are written down. Without it everything could be spent again.", r#"ledger = "clinic.ledger""#),
+    key("budget", "query", "section", "nothing", "The ε and δ of queries that state none.", "query = { epsilon = 0.1 }"),
+    key("budget", "analysts", "section", "nobody is listed", "The shares of analysts.", "analysts = { alice = 0.25 }"),
 
     key("budget.query", "epsilon", "number above 0", "a query must say", "The ε of a query that states none.", "epsilon = 0.1"),
-    key("budget.query", "delta", "number of at least 0 and below 1", "0", "The δ that a query may take that states none.", "delta = 1e-9"),
+    key("budget.query", "delta", "number of at least 0 and below 1", "0", "The δ of a query that states none.", "delta = 1e-9"),
 
     key("budget.analysts", "*", "number above 0 and at most 1", "nothing", "The share of the analyst of this name.", "alice = 0.25"),
 
-    key("data", "version", "text", r#""1""#, "What you call the present state of all data.", r#"version = "2026-11""#),
+    key("data", "version", "text", r#""1""#, "The name of the present state of all data.", r#"version = "2026-11""#),
     key("data", "version_every", r#""day", "week", "month", "quarter" or "year""#, "no schedule", "Data that is new on a public schedule: the period of the calendar (UTC) is part of the version.", r#"version_every = "month""#),
 
-    key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "At most this number of groups of a query counts for one unit.", "groups = 4"),
-    key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "At most this number of rows of one unit counts in each group.", "rows_per_group = 4"),
-    key("limits", "rows", "whole number of at least 1", "as many as in one group", "At most this number of rows of one unit counts where all of them are in one group, as in a query that does not group.", "rows = 20"),
-    key("limits", "sums", "section", "none", "What one unit's sum of a column is clamped to where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
-    key("limits", "by", "section", "none", "Limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
+    key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "The maximum number of groups of a query to which one unit contributes.", "groups = 4"),
+    key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 4"),
+    key("limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
+    key("limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
+    key("limits", "by", "section", "none", "The limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
-    key("limits.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be, with 0 between them.", "cost = [0, 5000]"),
+    key("limits.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column is clamped; it includes 0.", "cost = [0, 5000]"),
 
-    key("limits.by", "*", "section", "none", "Limits of queries that group by this column alone.", "ward = { groups = 2 }"),
+    key("limits.by", "*", "section", "none", "The limits of queries that group by this column alone.", "ward = { groups = 2 }"),
 
-    key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "At most this number of groups of a query counts for one unit.", "groups = 2"),
-    key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "At most this number of rows of one unit counts in each group.", "rows_per_group = 5"),
-    key("limits.by.*", "sums", "section", "none", "What one unit's sum of a column is clamped to in one group.", "sums = { cost = [0, 900] }"),
+    key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "The maximum number of groups of a query to which one unit contributes.", "groups = 2"),
+    key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 5"),
+    key("limits.by.*", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped in one group.", "sums = { cost = [0, 900] }"),
 
-    key("limits.by.*.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be in one group, with 0 between them.", "cost = [0, 900]"),
+    key("limits.by.*.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column in one group is clamped; it includes 0.", "cost = [0, 900]"),
 
-    key("tables", "*", "section", "", "A table by the name that queries use, in any case.", "[tables.visits]"),
+    key("tables", "*", "section", "", "A table, by the name that queries use, in any case.", "[tables.visits]"),
 
     key("tables.*", "source", "path, or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, or a database. `${NAME}` in a connection string is the environment variable of that name. `memory` stands for rows that a program gives (`Catalog::provide_batches`).", r#"source = "visits.csv""#),
     key("tables.*", "format", r#""csv" or "parquet""#, "by the ending of `source`", "The format of files whose names do not tell.", r#"format = "csv""#),
     key("tables.*", "table", "text", "must be there for a database, and nowhere else", "The table of a database, as `name` or `schema.name`.", r#"table = "clinic.visits""#),
-    key("tables.*", "delimiter", r#"one character, or "tab""#, "found in the header; without one `,`, and a tab for .tsv", "What stands between fields of a CSV file.", r#"delimiter = ";""#),
-    key("tables.*", "quote", r#"one character, or "none""#, r#"found in the header; without one `"`"#, "What fields are put in that hold delimiters or line breaks. Doubled inside, it stands for itself.", r#"quote = "'""#),
-    key("tables.*", "trim", "true or false", "true", "Whether spaces and tabs around names and values do not belong to them. Inside of quotes they always do. Names of units are trimmed alike.", "trim = false"),
+    key("tables.*", "delimiter", r#"one character, or "tab""#, "found in the header; without one `,`, and a tab for .tsv", "The character between the fields of a CSV file.", r#"delimiter = ";""#),
+    key("tables.*", "quote", r#"one character, or "none""#, r#"found in the header; without one `"`"#, "The character around fields that hold delimiters or line breaks. Doubled inside a field, it stands for itself.", r#"quote = "'""#),
+    key("tables.*", "trim", "true or false", "true", "Whether spaces and tabs around names and values are left out. Inside of quotes they are always kept. Names of units are trimmed alike.", "trim = false"),
     key("tables.*", "nulls", "list of texts", "[]", "Values that stand for NULL, in every column. (Empty values of columns that are not text are NULL anyway.) A row whose unit is NULL belongs to nobody and is left out.", r#"nulls = ["?", "NA", ""]"#),
-    key("tables.*", "encoding", r#""utf-8", "latin1" or "iso-8859-15""#, r#""utf-8""#, "How characters are written. Latin-1 is read as Windows-1252. What is not UTF-8 in a file that is said to be is NULL. UTF-16 is refused: write such files anew in UTF-8.", r#"encoding = "latin1""#),
+    key("tables.*", "encoding", r#""utf-8", "latin1" or "iso-8859-15""#, r#""utf-8""#, "The character encoding of CSV files. Latin-1 is read as Windows-1252. What is not UTF-8 in a file that is said to be is NULL. UTF-16 is refused: write such files anew in UTF-8.", r#"encoding = "latin1""#),
     key("tables.*", "header", "true, false, or a list of names", "true", "Whether the first line names the columns. Where it does not, list the names of all columns of the file in order; with `false` they are those of `columns`, in that order.", "header = false"),
-    key("tables.*", "decimal", r#""." or ",""#, r#"".""#, "What numbers have before their fraction. With a comma, points between thousands are read too: `1.234,5`.", r#"decimal = ",""#),
+    key("tables.*", "decimal", r#""." or ",""#, r#"".""#, "The decimal separator of numbers in CSV files. With a comma, points between thousands are read too: `1.234,5`.", r#"decimal = ",""#),
     key("tables.*", "unit", "name of a column", "another of the four", "The column that tells whose row it is. A row where it is NULL is left out.", r#"unit = "patient""#),
-    key("tables.*", "each_row", "true or false", "false", "Each row is a unit, and nobody has two.", "each_row = true"),
-    key("tables.*", "public", "true or false", "false", "Nobody's rows: read without noise.", "public = true"),
-    key("tables.*", "unit_through", "section", "another of the four", "The unit is that of a row of another private table.", r#"unit_through = { column = "visit", table = "visits", key = "id" }"#),
-    key("tables.*", "rows_per_unit", "whole number of at least 1", "no promise", "A promise that a unit has at most this number of rows. With 1, answers are more exact. If it does not hold, neither does the guarantee: `deniable check` verifies it.", "rows_per_unit = 1"),
-    key("tables.*", "clustered", "true or false", "false", "The rows of a unit lie next to each other: queries are then faster. Where that is not true they are right all the same.", "clustered = true"),
-    key("tables.*", "keys", "list of lists of columns", "[]", "For public tables: columns of which no two rows agree in all.", r#"keys = [["code"], ["year", "region"]]"#),
-    key("tables.*", "limits", "section", "those of `[limits]`", "Limits of this table.", "limits = { groups = 1 }"),
-    key("tables.*", "version", "text", "that of `[data]` alone", "What you call the present state of this table, beside the version of all data.", r#"version = "2026-11""#),
+    key("tables.*", "each_row", "true or false", "false", "Whether each row is a unit of its own, and no unit has two rows.", "each_row = true"),
+    key("tables.*", "public", "true or false", "false", "Whether the rows are nobody's, and are read without noise.", "public = true"),
+    key("tables.*", "unit_through", "section", "another of the four", "The way to the unit through a row of another private table.", r#"unit_through = { column = "visit", table = "visits", key = "id" }"#),
+    key("tables.*", "rows_per_unit", "whole number of at least 1", "no maximum is known", "The maximum number of rows that any unit has. With 1, answers are more exact. It is your word: if it does not hold, neither does the guarantee. `deniable check` verifies it.", "rows_per_unit = 1"),
+    key("tables.*", "clustered", "true or false", "false", "Whether the rows of a unit lie next to each other: queries are then faster. Where that is not true they are right all the same.", "clustered = true"),
+    key("tables.*", "keys", "list of lists of columns", "[]", "For public tables: sets of columns that identify a row, because no two rows agree in all of them.", r#"keys = [["code"], ["year", "region"]]"#),
+    key("tables.*", "limits", "section", "those of `[limits]`", "The limits of this table.", "limits = { groups = 1 }"),
+    key("tables.*", "version", "text", "that of `[data]` alone", "The name of the present state of this table, beside the version of all data.", r#"version = "2026-11""#),
     key("tables.*", "columns", "section", "", "The columns that queries may use.", r#"columns = { id = { kind = "int" } }"#),
 
     key("tables.*.unit_through", "column", "name of a column", "", "The column here that names a row of the other table.", r#"column = "visit""#),
     key("tables.*.unit_through", "table", "name of a table", "", "The other table.", r#"table = "visits""#),
-    key("tables.*.unit_through", "key", "name of a column", "", "Its column that equals `column`. Your word: no two rows there have the same.", r#"key = "id""#),
+    key("tables.*.unit_through", "key", "name of a column", "", "The column of the other table that equals `column`. No two rows there have the same value, which is your word.", r#"key = "id""#),
 
-    key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "At most this number of groups of a query counts for one unit.", "groups = 1"),
-    key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "At most this number of rows of one unit counts in each group.", "rows_per_group = 2"),
-    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "At most this number of rows of one unit counts where all of them are in one group, as in a query that does not group.", "rows = 20"),
-    key("tables.*.limits", "sums", "section", "none", "What one unit's sum of a column is clamped to where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
-    key("tables.*.limits", "by", "section", "none", "Limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
+    key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "The maximum number of groups of a query to which one unit contributes.", "groups = 1"),
+    key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 2"),
+    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
+    key("tables.*.limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
+    key("tables.*.limits", "by", "section", "none", "The limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
-    key("tables.*.limits.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be, with 0 between them.", "cost = [0, 5000]"),
+    key("tables.*.limits.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column is clamped; it includes 0.", "cost = [0, 5000]"),
 
-    key("tables.*.limits.by", "*", "section", "none", "Limits of queries that group by this column alone.", "ward = { groups = 2 }"),
+    key("tables.*.limits.by", "*", "section", "none", "The limits of queries that group by this column alone.", "ward = { groups = 2 }"),
 
-    key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "At most this number of groups of a query counts for one unit.", "groups = 2"),
-    key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "At most this number of rows of one unit counts in each group.", "rows_per_group = 5"),
-    key("tables.*.limits.by.*", "sums", "section", "none", "What one unit's sum of a column is clamped to in one group.", "sums = { cost = [0, 900] }"),
+    key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "The maximum number of groups of a query to which one unit contributes.", "groups = 2"),
+    key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 5"),
+    key("tables.*.limits.by.*", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped in one group.", "sums = { cost = [0, 900] }"),
 
-    key("tables.*.limits.by.*.sums", "*", "[lowest, highest]", "as many rows as count", "The least and the most that one unit's sum of this column may be in one group, with 0 between them.", "cost = [0, 900]"),
+    key("tables.*.limits.by.*.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column in one group is clamped; it includes 0.", "cost = [0, 900]"),
 
-    key("tables.*.columns", "*", "section", "", "A column by its name in the data.", r#"age = { kind = "int", bounds = [0, 120] }"#),
+    key("tables.*.columns", "*", "section", "", "A column, by its name in the data.", r#"age = { kind = "int", bounds = [0, 120] }"#),
 
-    key("tables.*.columns.*", "kind", r#""bool", "int", "float", "text", "date" or "timestamp""#, "", "What it holds. A value that does not fit is NULL.", r#"kind = "int""#),
+    key("tables.*.columns.*", "kind", r#""bool", "int", "float", "text", "date" or "timestamp""#, "", "The type of its values. A value of another type is NULL.", r#"kind = "int""#),
     key("tables.*.columns.*", "bounds", "[lowest, highest]", "unknown: it cannot be summed", "Sums, averages, quantiles and extremes count numbers beyond as the nearest bound. Conditions (`WHERE`, `FILTER`, joins) and `COUNT` see them as they are, and where a query groups by the column and its groups are listed, they are in none. Of days and moments, `[\"2020-01-01\", \"2023-12-31\"]`: months, weeks and the like between them are public groups, so that grouping by them costs no δ; days beyond are in none of these groups, and conditions see them as they are.", "bounds = [0, 120]"),
     key("tables.*.columns.*", "periods", r#""day", "week", "month", "quarter" or "year""#, "none", "For days and moments with `bounds`: the values are the beginnings of these periods, and are listed as groups.", r#"periods = "month""#),
     key("tables.*.columns.*", "other", "text", "other texts are in no group", "For text with `values`: any other text is read as this value, which is the last group: everywhere in a query, conditions included. NULL stays NULL.", r#"other = "other""#),
-    key("tables.*.columns.*", "values", "list", "unknown", "All values it can take. Grouped by it, each is shown, also if nobody has it. A row with another value is in no group of such a query, not even in that of NULL (but it takes up one of the `groups` in which its unit counts). Conditions and `COUNT` see the value as it is; sums count a number below or above all listed ones as the nearest of them. Which groups an expression over the column has, and which bounds, follows from the listed values alone.", r#"values = ["yes", "no"]"#),
+    key("tables.*.columns.*", "values", "list", "unknown", "All values that it can have. Grouped by it, each is shown, also if nobody has it. A row with another value is in no group of such a query, not even in that of NULL (but it takes up one of the `groups` in which its unit counts). Conditions and `COUNT` see the value as it is; sums count a number below or above all listed ones as the nearest of them. Which groups an expression over the column has, and which bounds, follows from the listed values alone.", r#"values = ["yes", "no"]"#),
     key("tables.*.columns.*", "nullable", "true or false", "true", "Whether it may be NULL: then a query that groups by it has a group for NULL. Where `false` is not true, such rows are in no group.", "nullable = false"),
-    key("tables.*.columns.*", "of_unit", "true or false", "false; true where a unit has one row", "Your word that all rows of a unit have the same value.", "of_unit = true"),
+    key("tables.*.columns.*", "of_unit", "true or false", "false; true where a unit has one row", "Whether all rows of a unit have the same value, which is your word.", "of_unit = true"),
 ];
 
 /// The keys of a section.
