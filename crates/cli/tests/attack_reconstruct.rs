@@ -184,7 +184,7 @@ fn attack_block_finds_ranges_and_contradictions() {
 }
 
 #[test]
-fn attack_block_of_made_up_people_holds_the_truth() {
+fn attack_block_of_synthetic_people_holds_the_truth() {
     let found = object("block --json --people 60 --seconds 20");
     assert_eq!(found["truth_within"], 504);
     let within = &found["private_release"]["within_margins"];

@@ -62,7 +62,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let words =
-        format!("train lm --made-up 400 --steps 12 --target-epsilon 3 --budget 4 {SMALL} --plot p.svg");
+        format!("train lm --synthetic 400 --steps 12 --target-epsilon 3 --budget 4 {SMALL} --plot p.svg");
     let reported = json(here, &words);
     let receipt = &reported["receipt"];
     assert_eq!(
@@ -165,7 +165,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
 #[test]
 fn a_budget_without_delta_says_so() {
     let directory = tempfile::tempdir().unwrap();
-    let words = format!("train lm --made-up 400 --steps 12 --budget 4 --budget-delta 0 {SMALL}");
+    let words = format!("train lm --synthetic 400 --steps 12 --budget 4 --budget-delta 0 {SMALL}");
     let output = deniable(directory.path(), &words);
     let reported: Value = serde_json::from_slice(&output.stdout).expect("an object");
     assert_eq!(output.status.code(), Some(3));
@@ -264,7 +264,7 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
 fn a_killed_run_goes_on_without_a_second_charge() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    let words = format!("train lm --made-up 400 --steps 3000 --every 5 {SMALL}");
+    let words = format!("train lm --synthetic 400 --steps 3000 --every 5 {SMALL}");
     let mut running = command(here, &words)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -294,6 +294,7 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     // A run goes on where it was charged: no ledger, and one that knows no such charge, are refused.
     succeeds(
         here,
+        // The name that the option had before.
         &format!("train lm --made-up 400 --steps 1 {SMALL} --out other"),
     );
     let moved = |from: &str, to: &str| {
@@ -379,7 +380,7 @@ fn a_run_that_is_asked_to_end_goes_on_with_other_threads() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     // Large enough that batches are split.
-    let words = "train lm --made-up 1000 --steps 100000 --every 1 --hidden 64 --embedding 32 --tokens 300 --batch 128 --threads 2 --json";
+    let words = "train lm --synthetic 1000 --steps 100000 --every 1 --hidden 64 --embedding 32 --tokens 300 --batch 128 --threads 2 --json";
     let running = command(here, words)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -2,7 +2,7 @@
 //!
 //! The recorder must see what goes into a mechanism, and nothing takes a private value out of an [`Aggregate`] but a mechanism. So no back boundary is opened: what an aggregate holds is read
 //! through the front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the thousands, which no budget for data of people
-//! allows, and the data here is made up.
+//! allows, and the data here is synthetic.
 
 use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Promise};

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use sql::blocking::Dataset;
 use train::models::{Features, Targets, Tokens};
 use train::private::{Examples, PerUnit, PrivateData, Units};
-use train::text::{START, Vocabulary, made_up_text, read_private_text};
+use train::text::{START, Vocabulary, read_private_text, synthetic_text};
 
 /// Rows of tokens: private, so it has no Debug.
 pub(crate) struct Texts {
@@ -60,8 +60,8 @@ impl Texts {
     ) -> Result<PrivateData<Self>, Error> {
         let name = source.name();
         let rows: Sensitive<(Self, Units)> = match source {
-            Source::MadeUp { rows, seed } => {
-                let (mut texts, _) = Self::whole(name, &made_up(*rows, length, *seed), vocabulary, length);
+            Source::Synthetic { rows, seed } => {
+                let (mut texts, _) = Self::whole(name, &synthetic(*rows, length, *seed), vocabulary, length);
                 texts.rows.truncate(*rows);
                 let units = Units::each_example(texts.rows.len());
                 Sensitive::new((texts, units))
@@ -151,8 +151,8 @@ fn no_catalog() -> Error {
 }
 
 /// Enough synthetic text for `rows` rows; a token is at least one byte and about four.
-pub(crate) fn made_up(rows: usize, length: usize, seed: u64) -> String {
-    made_up_text(rows * length * 5, seed)
+pub(crate) fn synthetic(rows: usize, length: usize, seed: u64) -> String {
+    synthetic_text(rows * length * 5, seed)
 }
 
 /// A row with its start in front.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::description::Language;
-use crate::examples::made_up;
+use crate::examples::synthetic;
 use device::Device;
 use noise::{Entropy, Seeded};
 use train::models::{LanguageModel, Tokens};
@@ -23,7 +23,7 @@ pub(crate) const PUBLIC: u64 = 0xDE71AB1E;
 /// ```
 pub fn public_vocabulary(tokens: usize) -> Result<Vocabulary, Error> {
     Ok(Vocabulary::from_public_text(
-        &made_up(10_000, 20, PUBLIC),
+        &synthetic(10_000, 20, PUBLIC),
         tokens,
         Digits::Single,
     )?)

@@ -1,7 +1,7 @@
 //! What is learned, from what: everything in a session that is particular to its kind.
 
 use crate::description::shape;
-use crate::examples::{Numbers, Texts, made_up};
+use crate::examples::{Numbers, Texts, synthetic};
 use crate::language::{PUBLIC, predicted};
 use crate::{Error, Origin, Source};
 use device::Device;
@@ -66,7 +66,7 @@ impl LearnedText {
 fn validation(origin: &Origin, vocabulary: &Vocabulary, length: usize) -> Result<Option<Rows>, Error> {
     let text = match (&origin.validation, &origin.source) {
         (Some(path), _) => read_text(path)?,
-        (None, Source::MadeUp { .. }) => made_up(MEASURED_ROWS, length, PUBLIC + 1),
+        (None, Source::Synthetic { .. }) => synthetic(MEASURED_ROWS, length, PUBLIC + 1),
         (None, _) => return Ok(None),
     };
     let rows = Rows::of_text(&text, vocabulary, length)?;

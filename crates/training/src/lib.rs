@@ -20,7 +20,7 @@
 //!     length: 20,
 //!     vocabulary: training::public_vocabulary(270)?.to_json(),
 //! };
-//! let origin = Origin::new(Source::MadeUp { rows: 200, seed: 1 }, "ann", folder.join("model.safetensors"));
+//! let origin = Origin::new(Source::Synthetic { rows: 200, seed: 1 }, "ann", folder.join("model.safetensors"));
 //! let privacy = Privacy { batch: 20, length: Length::Steps(3), ..Privacy::default() };
 //! let session = Session::new(description, origin, folder.join("checkpoint"), privacy, Learning::default());
 //! let Outcome::Finished(finished) = session.run(&mut ())? else {

@@ -30,8 +30,9 @@ pub enum DeviceName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
-    /// Synthetic text, to try things out.
-    MadeUp {
+    /// Synthetic text, to try things out. Checkpoints of earlier versions call it `made_up`.
+    #[serde(alias = "made_up")]
+    Synthetic {
         /// How many rows.
         rows: usize,
         /// What they follow from.
@@ -91,7 +92,7 @@ impl Source {
     /// Its public name, for the receipt.
     pub fn name(&self) -> String {
         match self {
-            Self::MadeUp { rows, seed } => format!("{rows} rows of synthetic text (seed {seed})"),
+            Self::Synthetic { rows, seed } => format!("{rows} rows of synthetic text (seed {seed})"),
             Self::Text { path, .. } => file_name(path),
             Self::Column { table, column, .. } => format!("{table}.{column}"),
             Self::Table { table, .. } => table.clone(),
@@ -99,14 +100,14 @@ impl Source {
     }
 
     /// Whether it is synthetic, so that everybody knows how much there is.
-    pub fn is_made_up(&self) -> bool {
-        matches!(self, Self::MadeUp { .. })
+    pub fn is_synthetic(&self) -> bool {
+        matches!(self, Self::Synthetic { .. })
     }
 
     /// Whether one unit may have several examples.
     pub fn has_owners(&self) -> bool {
         match self {
-            Self::MadeUp { .. } => false,
+            Self::Synthetic { .. } => false,
             Self::Text { each_line, .. } => *each_line,
             Self::Column { .. } | Self::Table { .. } => true,
         }
@@ -118,7 +119,7 @@ impl Source {
     /// When the catalog cannot be used.
     pub fn dataset(&self) -> Result<Option<Dataset>, Error> {
         match self {
-            Self::MadeUp { .. } | Self::Text { .. } => Ok(None),
+            Self::Synthetic { .. } | Self::Text { .. } => Ok(None),
             Self::Column { catalog, .. } | Self::Table { catalog, .. } => {
                 let catalog = Catalog::read(catalog)?;
                 Ok(Some(Dataset::new(catalog)?))
@@ -180,7 +181,7 @@ impl Source {
     /// The files that hold its private data.
     fn files(&self, dataset: Option<&Dataset>) -> Vec<PathBuf> {
         let table = match self {
-            Self::MadeUp { .. } => return Vec::new(),
+            Self::Synthetic { .. } => return Vec::new(),
             Self::Text { path, .. } => return vec![path.clone()],
             Self::Column { table, .. } | Self::Table { table, .. } => table,
         };

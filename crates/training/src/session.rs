@@ -235,7 +235,7 @@ impl Session {
         let validation = origin.validation.as_deref().map(|path| (names.validation, path));
         origin.source.check_public(dataset, validation)?;
         let read = match &origin.source {
-            Source::MadeUp { .. } => None,
+            Source::Synthetic { .. } => None,
             Source::Text { path, .. } => Some((names.text, path.as_path())),
             Source::Column { catalog, .. } | Source::Table { catalog, .. } => {
                 Some(("the catalog", catalog.as_path()))
@@ -265,7 +265,7 @@ impl Session {
     /// What a new run would do. Of the data it says no more than is public.
     fn plan(&self, privacy: &Privacy, count: u64, dataset: Option<&Dataset>) -> Result<Plan, Error> {
         let source = &self.origin.source;
-        let known = source.is_made_up().then_some(count);
+        let known = source.is_synthetic().then_some(count);
         privacy.plan(&source.unit(dataset), known, count, source.has_owners())
     }
 

@@ -279,3 +279,10 @@ fn the_rows_of_a_model_are_the_units_of_its_text() {
     );
     assert!(!folder.path().join("model").exists() && !folder.path().join("checkpoint").exists());
 }
+
+/// A checkpoint of an earlier version calls synthetic text otherwise.
+#[test]
+fn the_source_of_an_earlier_checkpoint_is_read() {
+    let source: Source = serde_json::from_str(r#"{"from":"made_up","rows":3,"seed":1}"#).unwrap();
+    assert_eq!(source, Source::Synthetic { rows: 3, seed: 1 });
+}

@@ -21,7 +21,7 @@ const BARS_WRITTEN: u64 = 24;
 const LONGEST_BAR: f64 = 48.0;
 
 const NOTES: &str = "\
-Everyone here is made up. Each of the people answers yes or no by randomized response; the fraction of yes is \
+All people here are synthetic. Each of the people answers yes or no by randomized response; the fraction of yes is \
 estimated from the reports alone; and that is done many times. On average the estimate is the truth, and some \
 estimates are below zero: noise is not cut off, because that would bias it. Without --gamma or --epsilon, γ is 0.25.
 

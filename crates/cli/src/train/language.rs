@@ -53,8 +53,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     catalog: CatalogArguments,
     /// Rows of synthetic text, where no text is named
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = up_to(10_000_000))]
-    made_up: usize,
+    #[arg(long, alias = "made-up", value_name = "N", default_value_t = 50_000, value_parser = up_to(10_000_000))]
+    synthetic: usize,
     /// A vocabulary that is public: an earlier model's, named by the model's file
     #[arg(long, value_name = "FILE", conflicts_with = "public_text")]
     vocabulary: Option<PathBuf>,
@@ -169,12 +169,12 @@ impl Arguments {
                 table: table.clone(),
                 column: column.clone(),
             }),
-            _ if self.made_up < 2 => fail(
+            _ if self.synthetic < 2 => fail(
                 "there is nothing to train on",
-                "take more rows of synthetic text: --made-up 50000",
+                "take more rows of synthetic text: --synthetic 50000",
             ),
-            _ => Ok(Source::MadeUp {
-                rows: self.made_up,
+            _ => Ok(Source::Synthetic {
+                rows: self.synthetic,
                 seed: self.learning.seed,
             }),
         }

@@ -1,7 +1,7 @@
 //! What a study trains on.
 
 use crate::text::{
-    Digits, Phrase, Prediction, Rows, Secret, TextError, Unigram, Vocabulary, made_up_text, plant, secrets,
+    Digits, Phrase, Prediction, Rows, Secret, TextError, Unigram, Vocabulary, plant, secrets, synthetic_text,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,14 +69,14 @@ impl Study {
     ///
     /// # Errors
     /// When the settings do not fit together.
-    pub fn made_up(&self) -> Result<Data, TextError> {
-        let public = made_up_text(2_000_000, self.seed.wrapping_add(PUBLIC_TEXT));
+    pub fn synthetic(&self) -> Result<Data, TextError> {
+        let public = synthetic_text(2_000_000, self.seed.wrapping_add(PUBLIC_TEXT));
         let vocabulary = Vocabulary::from_public_text(&public, self.vocabulary, self.digits)?;
         // About three bytes a token; more text is made until it is enough.
         let wanted = (self.rows + self.validation) * 11 / 10 + 100;
         let mut bytes = wanted * self.length * 3;
         loop {
-            let rows = Rows::of_text(&made_up_text(bytes, self.seed), &vocabulary, self.length)?;
+            let rows = Rows::of_text(&synthetic_text(bytes, self.seed), &vocabulary, self.length)?;
             if rows.len() >= wanted {
                 return self.data(rows, vocabulary);
             }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn secrets_are_where_the_study_says() {
         let study = Study::smaller(3, 40);
-        let data = study.made_up().unwrap();
+        let data = study.synthetic().unwrap();
         assert_eq!((data.training.len(), data.training.length()), (study.rows, 20));
         assert!(data.validation.len() > 400, "{}", data.validation.len());
         let starting = |rows: &Rows, text: &str| {
@@ -163,14 +163,14 @@ mod tests {
             );
             assert_eq!(starting(&data.training, &secret.prefix), *copies);
         }
-        assert_eq!(study.made_up().unwrap().training, data.training);
+        assert_eq!(study.synthetic().unwrap().training, data.training);
     }
 
     #[test]
     fn a_text_of_ones_own_will_do() {
         let mut study = Study::smaller(3, 400);
         study.others.clear();
-        let text = made_up_text(200_000, 9);
+        let text = synthetic_text(200_000, 9);
         let data = study.of_text(&text, Vocabulary::bytes());
         // Under bytes the phrase is longer than 20 tokens.
         assert!(data.is_err());

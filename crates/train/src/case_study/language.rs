@@ -175,7 +175,7 @@ mod tests {
         study.copies = study.rows / 2;
         study.length = 24;
         study.validation = 100;
-        let data = study.made_up().unwrap();
+        let data = study.synthetic().unwrap();
         let prefix: Vec<u32> = std::iter::once(START)
             .chain(data.vocabulary.encode(&study.prefix))
             .collect();

@@ -10,18 +10,18 @@
 //! ```
 
 mod examples;
-mod made_up;
 mod planting;
 mod prediction;
 mod rows;
+mod synthetic;
 mod tokenizer;
 
 pub use examples::TextExamples;
-pub use made_up::made_up_text;
 pub(crate) use noise::Seeded;
 pub use planting::{Phrase, Secret, plant, secrets};
 pub use prediction::{Prediction, Unigram};
 pub use rows::{Rows, Split, read_private_text, read_text};
+pub use synthetic::synthetic_text;
 pub use tokenizer::{Digits, START, Vocabulary};
 
 /// Why text could not be read.

@@ -76,7 +76,7 @@ pub struct Secret {
 /// # Errors
 /// When there are more secrets than owners.
 pub fn secrets(copies: &[usize], seed: u64) -> Result<Vec<Secret>, TextError> {
-    let owners = super::made_up::owners();
+    let owners = super::synthetic::owners();
     if copies.len() > owners.len() {
         return Err(TextError::bad_setting(
             format!("there are only {} owners of secrets", owners.len()),
@@ -96,7 +96,7 @@ pub fn secrets(copies: &[usize], seed: u64) -> Result<Vec<Secret>, TextError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Digits, Vocabulary, made_up_text};
+    use crate::text::{Digits, Vocabulary, synthetic_text};
 
     #[test]
     fn phrases_are_in_as_many_rows_as_asked() {
@@ -130,7 +130,7 @@ mod tests {
         let owners: std::collections::BTreeSet<_> = secrets.iter().map(|secret| &secret.prefix).collect();
         assert_eq!(owners.len(), secrets.len());
         let vocabulary =
-            Vocabulary::from_public_text(&made_up_text(1_000_000, 1), 985, Digits::Single).unwrap();
+            Vocabulary::from_public_text(&synthetic_text(1_000_000, 1), 985, Digits::Single).unwrap();
         let longest = secrets
             .iter()
             .map(|secret| {

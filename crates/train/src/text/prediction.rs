@@ -107,7 +107,7 @@ pub(super) fn another_vocabulary() -> TextError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Digits, Vocabulary, made_up_text};
+    use crate::text::{Digits, Vocabulary, synthetic_text};
     use std::collections::BTreeMap;
 
     #[test]
@@ -140,10 +140,10 @@ mod tests {
 
     /// One token of context halves the perplexity of synthetic text, and two do better still: there is something to learn.
     #[test]
-    fn made_up_text_has_something_to_learn() {
+    fn synthetic_text_has_something_to_learn() {
         let vocabulary =
-            Vocabulary::from_public_text(&made_up_text(500_000, 1), 985, Digits::Single).unwrap();
-        let split = Rows::of_text(&made_up_text(1_500_000, 2), &vocabulary, 20)
+            Vocabulary::from_public_text(&synthetic_text(500_000, 1), 985, Digits::Single).unwrap();
+        let split = Rows::of_text(&synthetic_text(1_500_000, 2), &vocabulary, 20)
             .unwrap()
             .split(0.1, 3)
             .unwrap();

@@ -156,7 +156,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Digits, made_up_text};
+    use crate::text::{Digits, synthetic_text};
 
     #[test]
     fn text_becomes_rows_and_the_rest_is_dropped() {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_split_is_a_partition_that_its_seed_determines() {
-        let text = made_up_text(30_000, 1);
+        let text = synthetic_text(30_000, 1);
         let rows = Rows::of_text(&text, &Vocabulary::bytes(), 10).unwrap();
         let split = rows.split(0.1, 4).unwrap();
         assert_eq!(split.training.len() + split.validation.len(), rows.len());
@@ -251,10 +251,10 @@ mod tests {
     /// The size of the case study, in at most a few seconds even unoptimised.
     #[test]
     fn two_hundred_thousand_rows_are_made_quickly() {
-        let public = made_up_text(1_000_000, 1);
+        let public = synthetic_text(1_000_000, 1);
         let vocabulary = Vocabulary::from_public_text(&public, 985, Digits::Grouped).unwrap();
         assert_eq!(vocabulary.len(), 985);
-        let rows = Rows::of_text(&made_up_text(1_500_000, 2), &vocabulary, 20).unwrap();
+        let rows = Rows::of_text(&synthetic_text(1_500_000, 2), &vocabulary, 20).unwrap();
         assert!(rows.len() > 20_000, "{}", rows.len());
     }
 }

@@ -149,7 +149,7 @@ fn ratings_are_matched_and_judged() {
 }
 
 #[test]
-fn made_up_people_are_found() {
+fn synthetic_people_are_found() {
     let findings = ask("--people 40000 --identifying 0.7").expect("an answer");
     assert!(findings.json["census"]["singled_out"].as_f64().expect("a number") > 0.5);
     assert!(

@@ -12,7 +12,7 @@ use experiments::memorization::{Experiment, Run, side_by_side};
 use report::Report;
 use std::path::PathBuf;
 use train::case_study::{Recipe, Study};
-use train::text::{Digits, Vocabulary, made_up_text, read_text};
+use train::text::{Digits, Vocabulary, read_text, synthetic_text};
 
 /// Ask a language model for a secret that was in its text
 ///
@@ -125,11 +125,11 @@ impl Arguments {
         // As many copies as in the published study, whatever the size, as long as they are few: what is learned by heart depends on how often it was seen.
         study.copies = Study::of_the_paper(seed).copies.min(study.rows / 20).max(1);
         let data = match &self.text {
-            None => study.made_up().map_err(explained)?,
+            None => study.synthetic().map_err(explained)?,
             Some(path) => {
                 let public = match &self.public_text {
                     Some(path) => read_text(path).map_err(explained)?,
-                    None => made_up_text(2_000_000, seed),
+                    None => synthetic_text(2_000_000, seed),
                 };
                 let vocabulary = Vocabulary::from_public_text(&public, study.vocabulary, Digits::Grouped);
                 let text = read_text(path).map_err(explained)?;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 ///
 /// A block is a table of people by a few categories; published are counts by some of them. For every cell the least and the greatest number
 /// that the margins allow is found in exact arithmetic, each with a block that has it. A cell whose range is one number has been published.
-/// Without a file the block is made up, and all of its two-way margins are published.
+/// Without a file the block is synthetic, and all of its two-way margins are published.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   deniable attack reconstruct block                          3000 synthetic people, 504 cells, 230 published counts

@@ -12,7 +12,7 @@ use noise::{Entropy, OsEntropy};
 use report::{Page, significant};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use train::text::made_up_text;
+use train::text::synthetic_text;
 
 #[derive(clap::Args)]
 pub(super) struct DemoArguments {
@@ -174,7 +174,7 @@ fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>,
 
 /// Synthetic sentences, one a line.
 fn lines(seed: u64) -> String {
-    let text = made_up_text(BYTES, seed);
+    let text = synthetic_text(BYTES, seed);
     let sentences = text
         .split(['.', '\n'])
         .map(str::trim)
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_lines_are_short_and_none_is_empty() {
+    fn synthetic_lines_are_short_and_none_is_empty() {
         let text = lines(1);
         assert!(text.lines().count() > 50);
         assert!(

@@ -14,14 +14,14 @@ const RECORDS: u32 = 1_000;
 const REVIEWERS: u32 = 60;
 
 pub(super) fn singled_out() -> Result<Outcome, Fault> {
-    let made_up = census(PEOPLE, SEED);
-    let profile = Partition::of(&made_up.people, &[0, 1, 2]).profile();
+    let synthetic = census(PEOPLE, SEED);
+    let profile = Partition::of(&synthetic.people, &[0, 1, 2]).profile();
     // Two thirds of the people, and by no fewer than all three columns.
     let least = profile.rows * 2 / 3;
-    let sets = identifying_sets(&made_up.people, &[0, 1, 2], least, 3, &|_| true);
+    let sets = identifying_sets(&synthetic.people, &[0, 1, 2], least, 3, &|_| true);
     let all_needed = sets.len() == 1 && sets[0].columns == [0, 1, 2];
-    let links = link(&made_up.both, made_up.patients);
-    let judged = judge(&links.pairs, &made_up.who, made_up.patients);
+    let links = link(&synthetic.both, synthetic.patients);
+    let judged = judge(&links.pairs, &synthetic.who, synthetic.patients);
 
     let films = reviews(RECORDS, REVIEWERS, SEED);
     let (mut right, mut wrong, mut findable) = (0usize, 0usize, 0usize);

@@ -58,7 +58,7 @@ fn study(seed: u64) -> Study {
 
 fn run(seed: u64) -> Result<Seeded, Fault> {
     let study = study(seed);
-    let data = study.made_up()?;
+    let data = study.synthetic()?;
     let delta = Delta::parse(DELTA)?;
     let ordinary = Recipe {
         steps: 900,

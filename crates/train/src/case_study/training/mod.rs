@@ -107,7 +107,7 @@ const AT_ONCE: usize = 200;
 ///
 /// let mut study = Study::smaller(1, 1000);
 /// study.others.clear();
-/// let data = study.made_up()?;
+/// let data = study.synthetic()?;
 /// let network = Network::Lstm { embedding: 4, hidden: 4, dropout: 0.0 };
 /// let model = network.build(Cpu::<f32>::new(), data.vocabulary.len())?;
 /// let recipe = Recipe { steps: 2, batch: 10, ..Recipe::ordinary() };

@@ -8,7 +8,7 @@ fn data() -> Data {
     study.others.clear();
     study.vocabulary = 300;
     study.validation = 50;
-    study.made_up().unwrap()
+    study.synthetic().unwrap()
 }
 
 fn run(data: &Data, recipe: &Recipe, seed: u64, last: u64) -> Result<Trained, Error> {

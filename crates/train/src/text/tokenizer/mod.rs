@@ -43,9 +43,9 @@ struct Written {
 /// What each token stands for. Public: it must not have been made from private text.
 ///
 /// ```
-/// use train::text::{Digits, Vocabulary, made_up_text};
+/// use train::text::{Digits, Vocabulary, synthetic_text};
 ///
-/// let public = made_up_text(20_000, 1);
+/// let public = synthetic_text(20_000, 1);
 /// let vocabulary = Vocabulary::from_public_text(&public, 300, Digits::Single)?;
 /// let tokens = vocabulary.encode("a private note");
 /// assert!(tokens.len() < "a private note".len());

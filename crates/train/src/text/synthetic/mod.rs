@@ -14,10 +14,10 @@ use lexicon::Lexicon;
 /// Synthetic text of `bytes` bytes or a little more, always the same for one seed. Lower case; documents end with a line feed.
 ///
 /// ```
-/// let text = train::text::made_up_text(1000, 7);
-/// assert!(text.len() >= 1000 && text == train::text::made_up_text(1000, 7));
+/// let text = train::text::synthetic_text(1000, 7);
+/// assert!(text.len() >= 1000 && text == train::text::synthetic_text(1000, 7));
 /// ```
-pub fn made_up_text(bytes: usize, seed: u64) -> String {
+pub fn synthetic_text(bytes: usize, seed: u64) -> String {
     let lexicon = Lexicon::new();
     Author::new(&lexicon, seed).write(bytes)
 }
@@ -38,16 +38,16 @@ mod tests {
 
     #[test]
     fn a_seed_writes_the_same_text_again() {
-        assert_eq!(made_up_text(20_000, 5), made_up_text(20_000, 5));
-        assert_ne!(made_up_text(20_000, 5), made_up_text(20_000, 6));
-        let text = made_up_text(20_000, 5);
+        assert_eq!(synthetic_text(20_000, 5), synthetic_text(20_000, 5));
+        assert_ne!(synthetic_text(20_000, 5), synthetic_text(20_000, 6));
+        let text = synthetic_text(20_000, 5);
         assert!(text.len() >= 20_000 && text.len() < 30_000);
         assert!(!text.contains("  ") && !text.contains(" .") && text.ends_with(".\n"));
     }
 
     #[test]
     fn there_is_variety() {
-        let text = made_up_text(2_000_000, 1);
+        let text = synthetic_text(2_000_000, 1);
         let mut counts = BTreeMap::<&str, u64>::new();
         for word in text
             .split(|letter: char| !letter.is_alphanumeric())
