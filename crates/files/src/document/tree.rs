@@ -231,6 +231,14 @@ impl<'d> Node<'d> {
         number.is_finite().then_some(number)
     }
 
+    /// The day or moment, if it is one.
+    pub fn as_moment(&self) -> Option<toml::value::Datetime> {
+        match self.value {
+            DeValue::Datetime(moment) => Some(*moment),
+            _ => None,
+        }
+    }
+
     /// Text in quotes.
     pub fn text(&self) -> Result<&'d str, Mistake> {
         self.as_text()

@@ -5,7 +5,6 @@ use crate::Error;
 use crate::values::facts::{Facts, Kind, Range, Value};
 use crate::values::scalar::calendar;
 use std::sync::Arc;
-use toml::de::DeValue;
 use toml::value::{Date, Datetime, Offset};
 
 /// Whole numbers up to here are floats too, so that bounds on an integer column are exact.
@@ -76,7 +75,7 @@ fn other(node: &Node<'_>, facts: &mut Facts) -> Result<String, Error> {
     let (Kind::Text, Some(values)) = (facts.kind, &facts.values) else {
         return Err(node.wrong("`other` is for columns of text with declared `values`", HINT));
     };
-    let DeValue::String(text) = node.value() else {
+    let Some(text) = node.as_text() else {
         return Err(node.wrong("expected text in double quotes", HINT));
     };
     let other = bound::canonical_text(text).into_owned();
@@ -278,10 +277,10 @@ fn value(node: &Node<'_>, kind: Kind) -> Result<Value, Error> {
         )
     };
     match kind {
-        Kind::Bool => match node.value() {
-            DeValue::Boolean(value) => Ok(Value::Bool(*value)),
-            _ => Err(wrong("true or false")),
-        },
+        Kind::Bool => node
+            .as_flag()
+            .map(Value::Bool)
+            .ok_or_else(|| wrong("true or false")),
         Kind::Int => node
             .integer()
             .map(Value::Int)
@@ -290,11 +289,11 @@ fn value(node: &Node<'_>, kind: Kind) -> Result<Value, Error> {
             .float()
             .map(|value| Value::Float(value + 0.0))
             .ok_or_else(|| wrong("a finite number")),
-        Kind::Text => match node.value() {
-            // Data is compared with it in canonical form.
-            DeValue::String(value) => Ok(Value::Text(bound::canonical_text(value).into_owned())),
-            _ => Err(wrong("text in double quotes")),
-        },
+        // Data is compared with it in canonical form.
+        Kind::Text => node
+            .as_text()
+            .map(|value| Value::Text(bound::canonical_text(value).into_owned()))
+            .ok_or_else(|| wrong("text in double quotes")),
         Kind::Date => moment(node)
             .filter(|moment| moment.time.is_none() && moment.offset.is_none())
             .and_then(|moment| i32::try_from(days(&moment.date?)).ok())
@@ -309,11 +308,7 @@ fn value(node: &Node<'_>, kind: Kind) -> Result<Value, Error> {
 
 /// A day or moment, as TOML's own or in quotes.
 fn moment(node: &Node<'_>) -> Option<Datetime> {
-    match node.value() {
-        DeValue::Datetime(moment) => Some(*moment),
-        DeValue::String(text) => text.parse().ok(),
-        _ => None,
-    }
+    node.as_moment().or_else(|| node.as_text()?.parse().ok())
 }
 
 /// Days since 1970-01-01 in the proleptic Gregorian calendar.

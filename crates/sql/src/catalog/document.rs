@@ -1,18 +1,28 @@
-//! A TOML document in which every value knows its place, so that a mistake is reported by line and key and never by what is written there: the file
-//! may be the wrong one, and full of data.
+//! The catalog as a document in which every value knows its place ([`files::document`]), and each section its row in the table of keys.
 
 use super::keys::{self, Key};
 use crate::Error;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use files::document::{self, Mistake, looks_like_a_key, nearly};
+use toml::value::Datetime;
 
 /// A place in the text: a line, and the keys that lead there.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    line: usize,
-    path: String,
-    /// The same with `*` for each name that the curator chose, as the table of keys calls it.
+    at: document::Place,
+    /// The keys with `*` for each name that the curator chose, as the table of keys calls it.
     section: String,
+}
+
+impl Place {
+    /// The mistake at this place, and what to do about it.
+    pub(super) fn wrong(&self, what: impl AsRef<str>, hint: impl Into<String>) -> Error {
+        said(&self.at.wrong(what.as_ref(), hint))
+    }
+}
+
+/// A mistake with the keys that lead to it.
+fn said(mistake: &Mistake) -> Error {
+    Error::catalog(mistake.message_with_path(), mistake.hint())
 }
 
 /// The path of an entry.
@@ -24,24 +34,11 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-impl Place {
-    /// The mistake at this place, and what to do about it.
-    pub(super) fn wrong(&self, what: impl AsRef<str>, hint: impl Into<String>) -> Error {
-        let what = what.as_ref();
-        if self.path.is_empty() {
-            Error::catalog(format!("line {}: {what}", self.line), hint)
-        } else {
-            Error::catalog(format!("line {}, {}: {what}", self.line, self.path), hint)
-        }
-    }
-}
-
 /// One value of the document.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'d> {
-    lines: &'d Lines,
+    node: document::Node<'d>,
     place: Place,
-    value: &'d DeValue<'d>,
 }
 
 #[cfg(test)]
@@ -54,81 +51,47 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct Section<'d> {
     place: Place,
-    entries: Vec<(&'d str, Node<'d>)>,
+    entries: Vec<Node<'d>>,
 }
 
-/// A document, and where its lines begin.
-pub(super) struct Document<'d> {
-    table: Spanned<DeTable<'d>>,
-    lines: Lines,
-}
-
-#[derive(Debug)]
-struct Lines(Vec<usize>);
-
-impl Lines {
-    fn of(text: &str) -> Self {
-        let after = |(at, byte): (usize, u8)| (byte == b'\n').then_some(at + 1);
-        Self(text.bytes().enumerate().filter_map(after).collect())
-    }
-
-    /// The number of the line in which this byte is.
-    fn line(&self, at: usize) -> usize {
-        self.0.partition_point(|&start| start <= at) + 1
-    }
-}
+/// A document.
+pub(super) struct Document<'d>(document::Document<'d>);
 
 impl<'d> Document<'d> {
     /// Parses the text.
     pub(super) fn parse(text: &'d str) -> Result<Self, Error> {
-        let lines = Lines::of(text);
-        match DeTable::parse(text) {
-            Ok(table) => Ok(Self { table, lines }),
-            Err(error) => {
-                let line = lines.line(error.span().map_or(0, |span| span.start));
-                // The parser's own words name what it expected and never quote the text, but nothing holds them to that.
-                Err(Error::catalog(
-                    format!("line {line}: this is not TOML"),
-                    "a catalog is made of lines such as `name = \"sample\"` and headers such as `[budget]`; `deniable init` writes a first one",
-                ))
-            }
+        match document::Document::parse(text) {
+            Ok(document) => Ok(Self(document)),
+            Err(mistake) if mistake.what() == document::DUPLICATE_KEY => Err(said(&mistake)),
+            Err(mistake) => Err(said(&mistake.with_hint(
+                "a catalog is made of lines such as `name = \"sample\"` and headers such as `[budget]`; `deniable init` writes a first one",
+            ))),
         }
     }
 
     /// The whole document as a section.
     pub(super) fn root(&'d self) -> Section<'d> {
-        let place = Place {
-            line: 1,
-            path: String::new(),
-            section: String::new(),
-        };
-        Section {
-            entries: entries(&self.lines, &place, self.table.get_ref()),
-            place,
-        }
+        Section::of(self.0.root(), String::new())
     }
 }
 
-/// The entries of a table in the order of the text.
-fn entries<'d>(lines: &'d Lines, place: &Place, table: &'d DeTable<'d>) -> Vec<(&'d str, Node<'d>)> {
-    let mut found: Vec<_> = table.iter().collect();
-    found.sort_by_key(|(key, _)| key.span().start);
-    found
-        .into_iter()
-        .map(|(key, value)| {
-            let name: &str = key.get_ref();
-            let place = Place {
-                line: lines.line(key.span().start),
-                path: below(&place.path, name),
-                section: below(&place.section, keys::name_in(&place.section, name)),
-            };
-            let value = value.get_ref();
-            (name, Node { lines, place, value })
-        })
-        .collect()
-}
-
 impl<'d> Section<'d> {
+    /// A table that the table of keys calls `name`.
+    fn of(table: document::Section<'d>, name: String) -> Self {
+        let at = table.place().clone();
+        let entry = |node: document::Node<'d>| {
+            let place = Place {
+                at: node.place().clone(),
+                section: below(&name, keys::name_in(&name, node.key())),
+            };
+            Node { node, place }
+        };
+        Self {
+            entries: table.named().into_iter().map(entry).collect(),
+            place: Place { at, section: name },
+        }
+    }
+
     /// Where it begins.
     pub(super) fn place(&self) -> &Place {
         &self.place
@@ -148,8 +111,8 @@ impl<'d> Section<'d> {
         );
         #[cfg(test)]
         TAKEN.with_borrow_mut(|taken| taken.insert((self.place.section.clone(), key)));
-        let at = self.entries.iter().position(|(name, _)| *name == key)?;
-        Some(self.entries.remove(at).1)
+        let at = self.entries.iter().position(|entry| entry.key() == key)?;
+        Some(self.entries.remove(at))
     }
 
     /// The value of this key, which must be there.
@@ -157,11 +120,15 @@ impl<'d> Section<'d> {
         self.take(key).ok_or_else(|| {
             let missing = format!("`{key}` is missing");
             // A key that is nearly this one is surely a key, and no data.
-            let meant = |name: &str| keys::nearly(name, key) && self.known().all(|known| known.name != name);
-            match self.entries.iter().find(|(name, _)| meant(name)) {
-                Some((name, node)) => self.place.wrong(
+            let meant = |name: &str| nearly(name, key) && self.known().all(|known| known.name != name);
+            match self.entries.iter().find(|entry| meant(entry.key())) {
+                Some(entry) => self.place.wrong(
                     missing,
-                    format!("line {} says `{name}`: did you mean `{key}`?", node.place.line),
+                    format!(
+                        "line {} says `{}`: did you mean `{key}`?",
+                        entry.node.line(),
+                        entry.key()
+                    ),
                 ),
                 None => self.place.wrong(missing, hint),
             }
@@ -174,8 +141,10 @@ impl<'d> Section<'d> {
             Some(node) => node.section(),
             None => Ok(Section {
                 place: Place {
-                    line: self.place.line,
-                    path: below(&self.place.path, key),
+                    at: document::Place {
+                        line: self.place.at.line,
+                        path: below(&self.place.at.path, key),
+                    },
                     section: below(&self.place.section, key),
                 },
                 entries: Vec::new(),
@@ -185,25 +154,24 @@ impl<'d> Section<'d> {
 
     /// All entries, for a section whose keys are names that the curator chose.
     pub(super) fn named(self) -> Vec<(&'d str, Node<'d>)> {
-        self.entries
+        let entries = self.entries.into_iter();
+        entries.map(|entry| (entry.key(), entry)).collect()
     }
 
     /// That every key was taken.
     pub(super) fn finish(self) -> Result<(), Error> {
-        let Some((name, node)) = self.entries.first() else {
+        let Some(entry) = self.entries.first() else {
             return Ok(());
         };
-        let place = Place {
-            line: node.place.line,
-            ..self.place.clone()
-        };
+        let (name, mut place) = (entry.key(), self.place.clone());
+        place.at.line = entry.node.line();
         let all: Vec<_> = self.known().map(|key| key.name).collect();
         let expected = format!("expected one of {}", all.join(", "));
         // By now the file is known to be a catalog, down to here. What does not even look like a key is not repeated all the same: it may be data.
-        if !keys::looks_like_a_key(name) {
+        if !looks_like_a_key(name) {
             return Err(place.wrong("there is no such key here", expected));
         }
-        let hint = match all.iter().find(|known| keys::nearly(name, known)) {
+        let hint = match all.iter().find(|known| nearly(name, known)) {
             Some(known) => format!("did you mean `{known}`? {expected}"),
             None => match keys::elsewhere(name) {
                 Some(section) => format!("`{name}` belongs in {section}; here {expected}"),
@@ -215,6 +183,10 @@ impl<'d> Section<'d> {
 }
 
 impl<'d> Node<'d> {
+    fn key(&self) -> &'d str {
+        self.node.key()
+    }
+
     /// Where it is.
     pub(super) fn place(&self) -> &Place {
         &self.place
@@ -225,17 +197,25 @@ impl<'d> Node<'d> {
         self.place.wrong(what, hint)
     }
 
-    /// The value itself.
-    pub(super) fn value(&self) -> &'d DeValue<'d> {
-        self.value
+    /// Text in quotes, if it is that.
+    pub(super) fn as_text(&self) -> Option<&'d str> {
+        self.node.as_text()
+    }
+
+    /// `true` or `false`, if it is that.
+    pub(super) fn as_flag(&self) -> Option<bool> {
+        self.node.flag().ok()
+    }
+
+    /// A day or moment, if it is one.
+    pub(super) fn as_moment(&self) -> Option<Datetime> {
+        self.node.as_moment()
     }
 
     /// Text in quotes.
     pub(super) fn text(&self) -> Result<&'d str, Error> {
-        match self.value {
-            DeValue::String(text) => Ok(text),
-            _ => Err(self.wrong("expected text", "write it in double quotes")),
-        }
+        self.as_text()
+            .ok_or_else(|| self.wrong("expected text", "write it in double quotes"))
     }
 
     /// Text in quotes with something in it.
@@ -252,18 +232,13 @@ impl<'d> Node<'d> {
 
     /// `true` or `false`.
     pub(super) fn flag(&self) -> Result<bool, Error> {
-        match self.value {
-            DeValue::Boolean(value) => Ok(*value),
-            _ => Err(self.wrong("expected true or false", "write it without quotes")),
-        }
+        self.as_flag()
+            .ok_or_else(|| self.wrong("expected true or false", "write it without quotes"))
     }
 
     /// A whole number of at least 1.
     pub(super) fn count(&self) -> Result<u64, Error> {
-        let number = match self.value {
-            DeValue::Integer(digits) => u64::from_str_radix(digits.as_str(), digits.radix()).ok(),
-            _ => None,
-        };
+        let number = self.integer().and_then(|number| u64::try_from(number).ok());
         number
             .filter(|&number| number >= 1)
             .ok_or_else(|| self.wrong("expected a whole number of at least 1", "write it as 1, 4 or 100"))
@@ -271,67 +246,49 @@ impl<'d> Node<'d> {
 
     /// A whole number.
     pub(super) fn integer(&self) -> Option<i64> {
-        match self.value {
-            DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix()).ok(),
-            _ => None,
-        }
+        self.node.as_integer()
     }
 
     /// The digits of a number as they are written, or of a number in quotes: nothing is lost to a float on the way.
     pub(super) fn decimal(&self) -> Result<&'d str, Error> {
-        match self.value {
-            DeValue::String(text) => Ok(text),
-            DeValue::Integer(digits) if digits.radix() == 10 => Ok(digits.as_str()),
-            DeValue::Float(digits) => Ok(digits.as_str()),
-            _ => Err(self.wrong(
+        self.node.decimal().map_err(|_| {
+            self.wrong(
                 "expected a decimal number",
                 "write it as 2, 0.5 or 1e-6, with or without quotes",
-            )),
-        }
+            )
+        })
     }
 
     /// A finite number, the float closest to what is written.
     pub(super) fn float(&self) -> Option<f64> {
-        let number: f64 = match self.value {
-            DeValue::Integer(digits) if digits.radix() == 10 => digits.as_str().parse().ok()?,
-            DeValue::Float(digits) => digits.as_str().parse().ok()?,
-            _ => return None,
-        };
-        number.is_finite().then_some(number)
+        self.node.as_float()
     }
 
     /// The elements of an array.
     pub(super) fn array(&self) -> Result<Vec<Node<'d>>, Error> {
-        match self.value {
-            DeValue::Array(elements) => Ok(elements
-                .iter()
-                .enumerate()
-                .map(|(index, element)| Node {
-                    lines: self.lines,
-                    place: Place {
-                        line: self.lines.line(element.span().start),
-                        path: format!("{}[{index}]", self.place.path),
-                        section: self.place.section.clone(),
-                    },
-                    value: element.get_ref(),
-                })
-                .collect()),
-            _ => Err(self.wrong("expected a list", "write it in brackets, as [1, 2]")),
-        }
+        let elements = self
+            .node
+            .list()
+            .map_err(|_| self.wrong("expected a list", "write it in brackets, as [1, 2]"))?;
+        let element = |node: document::Node<'d>| {
+            let place = Place {
+                at: node.place().clone(),
+                section: self.place.section.clone(),
+            };
+            Node { node, place }
+        };
+        Ok(elements.into_iter().map(element).collect())
     }
 
     /// The table under this key.
     pub(super) fn section(&self) -> Result<Section<'d>, Error> {
-        match self.value {
-            DeValue::Table(table) => Ok(Section {
-                place: self.place.clone(),
-                entries: entries(self.lines, &self.place, table),
-            }),
-            _ => Err(self.wrong(
+        match self.node.section() {
+            Ok(table) => Ok(Section::of(table, self.place.section.clone())),
+            Err(_) => Err(self.wrong(
                 "expected keys and values",
                 format!(
                     "write [{0}] with lines of `key = value` below, or {0} = {{ key = value }}",
-                    self.place.path
+                    self.place.at.path
                 ),
             )),
         }

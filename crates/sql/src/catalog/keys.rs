@@ -273,44 +273,6 @@ pub(super) fn elsewhere(name: &str) -> Option<String> {
     })
 }
 
-/// Whether this is made as keys are, so that it may be repeated in an error.
-pub(super) fn looks_like_a_key(name: &str) -> bool {
-    name.len() <= 40
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte == b'-')
-        && name.starts_with(|first: char| first.is_ascii_lowercase())
-}
-
-/// Whether somebody who wrote the one may have meant the other.
-pub(super) fn nearly(written: &str, known: &str) -> bool {
-    let same = |text: &str| text.to_ascii_lowercase().replace('-', "_");
-    let (written, known) = (same(written), same(known));
-    if known.len() < 4 {
-        return written == known;
-    }
-    distance(written.as_bytes(), known.as_bytes()) <= 1 + known.len() / 6
-}
-
-/// How many letters must be changed, added or left out to make one of the other; neighbours that changed places count as one.
-fn distance(one: &[u8], other: &[u8]) -> usize {
-    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
-    for (i, a) in one.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in other.iter().enumerate() {
-            let mut least = (rows[i][j] + usize::from(a != b))
-                .min(rows[i][j + 1] + 1)
-                .min(row[j] + 1);
-            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][other.len()]
-}
-
 /// The reference of all keys, as Markdown: `docs/catalog.md`.
 pub fn reference() -> String {
     let mut text = String::from(

@@ -15,6 +15,7 @@ fn every_mistake_is_reported_by_its_place() {
     let mistakes = [
         ("name = \"clinic\"", "nome = \"clinic\"", "line 1: `name` is missing"),
         ("name = \"clinic\"", "name = 7", "line 2, name: expected text"),
+        ("name = \"clinic\"", "name = \"clinic\"\nname = \"clinic\"", "line 3: duplicate key"),
         ("name = \"clinic\"", "name = \" \"", "line 2, name: expected text that is not empty"),
         ("name = \"clinic\"", "name = \"c\"\nsecret = 1", "line 3: there is no key `secret` here"),
         ("whose = \"patient\"", "", "line 3, unit: `whose` is missing"),
