@@ -1,6 +1,6 @@
 //! An audit of one's own mechanism: `cargo run -p deniable --example audit`.
 
-use deniable::audit::black_box::{BlackBox, Feature, Side, Verdict};
+use deniable::audit::black_box::{BlackBox, Feature, FindingVerdict, Side};
 use deniable::exact::ratio;
 use deniable::noise::{DiscreteLaplace, Entropy, OsEntropy};
 
@@ -20,6 +20,6 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let finding = auditor.audit(draw, &[Feature::ordered("the count", |count: &i64| *count)])?;
     println!("ε is at least {:.2}: {}", finding.epsilon_lower, finding.event);
-    assert_eq!(finding.verdict(1.0, 0.0), Verdict::Refuted);
+    assert_eq!(finding.verdict(1.0, 0.0), FindingVerdict::Refuted);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What a plan of many releases costs together: `cargo run -p deniable --example composition`.
 
-use deniable::accounting::{Grid, Ratio};
+use deniable::accounting::{NoiseSupport, Ratio};
 use deniable::prelude::*;
 
 /// Prints the ε of the plan by three accountants.
@@ -8,11 +8,11 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A hundred noisy counts at ε = 0.1 each, and one vector with Gaussian noise of multiplier 5.
     let count = Event::Laplace {
         ratio: Ratio::parse("0.1")?,
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let vector = Event::Gaussian {
         multiplier_squared: Ratio::parse("25")?,
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let counts = Event::Repeated {
         event: Box::new(count),

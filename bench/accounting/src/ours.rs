@@ -3,7 +3,7 @@
 use crate::common::Failure;
 use crate::{Case, Line, Plan, Row};
 use accounting::{
-    Curve, Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Ratio, Sampler,
+    Curve, Delta, Epsilon, Error, Event, NoiseSupport, Neighbors, PrivacyUnit, Ratio, Sampler,
     smallest_training_multiplier,
 };
 use cpu_time::ProcessTime;
@@ -49,11 +49,11 @@ pub fn row(case: &Case) -> Result<Row, Failure> {
         Plan::Mixed { laplace, gaussian } => {
             let laplaces = line(laplace)?.into_iter().map(|ratio| Event::Laplace {
                 ratio: Ratio::at_least(&ratio),
-                on: Grid::Rounded,
+                on: NoiseSupport::Rounded,
             });
             let gaussians = line(gaussian)?.into_iter().map(|multiplier| Event::Gaussian {
                 multiplier_squared: squared(&multiplier),
-                on: Grid::Rounded,
+                on: NoiseSupport::Rounded,
             });
             let event = Event::Composed(laplaces.chain(gaussians).collect());
             timed(|| epsilon_of(&event))

@@ -1,8 +1,8 @@
 //! Our auditor on the gallery, with many seeds that nobody chose: the median and the worst of what it finds beside the exact ε and beside DP-Sniper's published
 //! figures, and what it cost.
 
-use audit::black_box::{Lens, Verdict};
-use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Plan, Standing};
+use audit::black_box::{Lens, FindingVerdict};
+use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, AuditPlan, Standing};
 use cpu_time::ProcessTime;
 use serde_json::{Value, json};
 use std::io::Read;
@@ -118,7 +118,7 @@ fn measure(exhibit: &Exhibit, seconds: f64, seeds: &[u64]) -> Value {
 
 fn run(exhibit: &Exhibit, seconds: f64, seed: u64) -> Value {
     let (wall, started) = (Instant::now(), ProcessTime::now());
-    let plan = Plan { seed, draws: Draws::of(0), workers: 2, confidence: CONFIDENCE, lens: Lens::Everything };
+    let plan = AuditPlan { seed, draws: Draws::of(0), workers: 2, confidence: CONFIDENCE, lens: Lens::Everything };
     let clock = || started.elapsed().as_secs_f64();
     let outcome = plan.audit_within(exhibit, Allowance { seconds, clock: &clock }).expect("an audit");
     let witness = outcome.witness;
@@ -126,7 +126,7 @@ fn run(exhibit: &Exhibit, seconds: f64, seed: u64) -> Value {
     json!({
         "seed": seed,
         "epsilon_at_least": witness.epsilon_lower,
-        "refuted": witness.verdict(CLAIM, 0.0) == Verdict::Refuted,
+        "refuted": witness.verdict(CLAIM, 0.0) == FindingVerdict::Refuted,
         "event": witness.event,
         "mirror": witness.mirror,
         "inputs": [inputs[witness.pair.first], inputs[witness.pair.second]],
@@ -150,14 +150,14 @@ fn false_alarms(runs: u64, seed: u64) {
         let started = ProcessTime::now();
         let exact = exhibit.exact_epsilon().to_f64_up();
         let is_refuted = |run: u64| {
-            let plan = Plan {
+            let plan = AuditPlan {
                 seed: seed.wrapping_add(run * 7919),
                 draws: Draws::of(40_000),
                 workers: 1,
                 confidence: 1.0 - LEVEL,
                 lens: Lens::Everything,
             };
-            plan.audit(exhibit).expect("an audit").verdict(exact, 0.0) == Verdict::Refuted
+            plan.audit(exhibit).expect("an audit").verdict(exact, 0.0) == FindingVerdict::Refuted
         };
         let count = |thread: u64| (thread..runs).step_by(threads as usize).filter(|run| is_refuted(*run)).count();
         let refuted: usize = std::thread::scope(|scope| {

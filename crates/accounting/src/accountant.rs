@@ -180,13 +180,13 @@ fn smallest_delta(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Grid, Neighbors, Ratio};
+    use crate::{Neighbors, NoiseSupport, Ratio};
 
     #[test]
     fn what_a_search_finds_is_tight() {
         let event = Event::Gaussian {
             multiplier_squared: Ratio::parse("4").unwrap(),
-            on: Grid::Rounded,
+            on: NoiseSupport::Rounded,
         };
         let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
         let asked = Epsilon::parse("1").unwrap();

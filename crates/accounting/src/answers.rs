@@ -59,10 +59,10 @@ pub struct Row {
 /// What all of them say, in the order of [`Accountant::ALL`].
 ///
 /// ```
-/// use accounting::plan::{Mechanism, Plan};
+/// use accounting::plan::{Mechanism, ReleasePlan};
 /// use accounting::{Answers, Delta, Epsilon, Neighbors, PrivacyUnit, Question};
 ///
-/// let plan = Plan::new(vec![Mechanism::Pure.release("0.1x10")?])?;
+/// let plan = ReleasePlan::new(vec![Mechanism::Pure.release("0.1x10")?])?;
 /// let person = PrivacyUnit::new("person", Neighbors::AddRemove);
 /// let question = Question { delta: Some(Delta::ZERO), ..Question::default() };
 /// let answers = Answers::of(&plan.event(), &person, &question);

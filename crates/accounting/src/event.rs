@@ -18,7 +18,7 @@ pub const MAXIMUM_DEPTH: u32 = 32;
 /// Where noise lives. The curves differ: noise on the integers is not bounded by the curve of noise on the reals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Grid {
+pub enum NoiseSupport {
     /// Real noise, rounded to a grid afterwards if at all. Rounding is post-processing, so the real curve holds. For Gaussian noise
     /// also on vectors; Laplace noise only where one number can change.
     Rounded,
@@ -41,14 +41,14 @@ pub enum Event {
         /// ℓ₁ sensitivity over scale: Δ₁/b.
         ratio: Ratio,
         /// Which Laplace.
-        on: Grid,
+        on: NoiseSupport,
     },
     /// Gaussian noise.
     Gaussian {
         /// Variance over squared ℓ₂ sensitivity: σ²/Δ₂².
         multiplier_squared: Ratio,
         /// Which Gaussian.
-        on: Grid,
+        on: NoiseSupport,
     },
     /// Gaussian noise on the sum over a random part of the data, as one step of private training takes it.
     SampledGaussian {
@@ -188,7 +188,7 @@ impl Event {
         };
         // Equal events are common, and an exponential is not free: they are counted first.
         let mut pure: BTreeMap<Rational, Natural> = BTreeMap::new();
-        let mut laplace: BTreeMap<(Rational, Grid), Natural> = BTreeMap::new();
+        let mut laplace: BTreeMap<(Rational, NoiseSupport), Natural> = BTreeMap::new();
         for (event, times) in self.leaves() {
             match event {
                 Event::Laplace { ratio, on } => {

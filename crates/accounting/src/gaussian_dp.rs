@@ -1,7 +1,7 @@
 //! Gaussian differential privacy: what is Gaussian throughout adds up exactly.
 
 use crate::composition::{Plan, Sharer};
-use crate::{Error, Event, Grid};
+use crate::{Error, Event, NoiseSupport};
 use exact::{Rational, decimal_at_least};
 
 /// σ²/Δ² of the one Gaussian that costs what everything in `event` costs together; `None` when nothing in it costs anything.
@@ -28,7 +28,7 @@ pub(crate) fn gaussian_multiplier_squared(event: &Event) -> Result<Option<Ration
     let mut sum = Rational::ZERO;
     for (sharer, times) in &plan.sharers {
         let multiplier_squared = match sharer {
-            Sharer::Gaussian(multiplier_squared, Grid::Rounded) => multiplier_squared.as_rational(),
+            Sharer::Gaussian(multiplier_squared, NoiseSupport::Rounded) => multiplier_squared.as_rational(),
             Sharer::Gaussian(..) => {
                 return Err(refused(
                     "Gaussian noise on the integers, whose curve is another",

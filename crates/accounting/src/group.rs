@@ -1,6 +1,6 @@
 //! What ran, as it concerns several units at once.
 
-use crate::{Error, Event, Grid, Promise, Ratio, Sampler};
+use crate::{Error, Event, NoiseSupport, Promise, Ratio, Sampler};
 use exact::Rational;
 
 impl Event {
@@ -28,10 +28,10 @@ impl Event {
     }
 
     fn leaf_for_group(&self, size: u32, factor: &Rational) -> Result<Self, Error> {
-        let wider = |on: &Grid| match on {
-            Grid::DiscreteScalar { sensitivity } => {
+        let wider = |on: &NoiseSupport| match on {
+            NoiseSupport::DiscreteScalar { sensitivity } => {
                 let sensitivity = sensitivity.checked_mul(size.into()).ok_or(Error::TooOften)?;
-                Ok(Grid::DiscreteScalar { sensitivity })
+                Ok(NoiseSupport::DiscreteScalar { sensitivity })
             }
             other => Ok(*other),
         };
@@ -107,7 +107,7 @@ mod tests {
     fn a_group_under_gaussian_noise_has_the_curve_of_its_sensitivity() {
         let one = Event::Gaussian {
             multiplier_squared: Ratio::parse("25").unwrap(),
-            on: Grid::Rounded,
+            on: NoiseSupport::Rounded,
         };
         let group = one.for_group(5).unwrap();
         let unit = PrivacyUnit::new("person", Neighbors::AddRemove);

@@ -1,6 +1,6 @@
 //! Laplace noise on a grid, and the real Laplace noise that dominates it.
 
-use crate::Grid;
+use crate::NoiseSupport;
 use exact::{Rational, ratio};
 
 /// The Δ/b of real Laplace noise on one number whose curve is nowhere below that of this noise; `None` where only ε is known.
@@ -13,17 +13,17 @@ use exact::{Rational, ratio};
 /// (e^u + x)/(e^u + 1), and its ratio to √x is least at √x = e^(u/2), where it is 1/cosh(u/2). So the chord of δ is at most
 /// 1 − e^(−ε/2)·√x/cosh(u/2), the curve for ε + 2·ln cosh(u/2), and ln cosh(y) ≤ y²/2. Beyond ε the discrete δ is 0, and below −ε it is
 /// 1 − x, which no curve undercuts.
-pub(crate) fn dominating_ratio(epsilon: &Rational, on: Grid) -> Option<Rational> {
+pub(crate) fn dominating_ratio(epsilon: &Rational, on: NoiseSupport) -> Option<Rational> {
     match on {
-        Grid::Rounded => Some(epsilon.clone()),
+        NoiseSupport::Rounded => Some(epsilon.clone()),
         // With one step this is randomized response, and with a loss above 1 a step the bound gives too much away.
-        Grid::DiscreteScalar { sensitivity }
+        NoiseSupport::DiscreteScalar { sensitivity }
             if sensitivity >= 2 && *epsilon <= Rational::from(sensitivity) =>
         {
             let step = epsilon / Rational::from(sensitivity);
             Some(epsilon + &step * &step * ratio(1, 4))
         }
-        Grid::DiscreteScalar { .. } | Grid::Discrete => None,
+        NoiseSupport::DiscreteScalar { .. } | NoiseSupport::Discrete => None,
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
             (ratio(3, 1), 4),
             (ratio(1, 2), 100),
         ] {
-            let on = Grid::DiscreteScalar { sensitivity: steps };
+            let on = NoiseSupport::DiscreteScalar { sensitivity: steps };
             let dominating = dominating_ratio(&epsilon, on).unwrap();
             let scale = Rational::from(steps) / &epsilon;
             let mut below_somewhere = false;

@@ -28,10 +28,10 @@
 //! wrong side lets an answer out.
 //!
 //! ```
-//! use accounting::{Accountant, Delta, Epsilon, Event, Grid, Neighbors, PrivacyUnit, Ratio};
+//! use accounting::{Accountant, Delta, Epsilon, Event, NoiseSupport, Neighbors, PrivacyUnit, Ratio};
 //!
 //! // Compose: a thousand noisy counts at ε = 0.1 each, for a person who may be added or removed.
-//! let count = Event::Laplace { ratio: Ratio::parse("0.1")?, on: Grid::Rounded };
+//! let count = Event::Laplace { ratio: Ratio::parse("0.1")?, on: NoiseSupport::Rounded };
 //! let plan = Event::Repeated { event: Box::new(count), times: 1000 };
 //! let person = PrivacyUnit::new("person", Neighbors::AddRemove);
 //!
@@ -79,7 +79,7 @@ pub use discrete::{
     delta_of_discrete_gaussian, delta_of_discrete_laplace, delta_of_pure, epsilon_of_discrete_gaussian,
 };
 pub use error::Error;
-pub use event::{Event, Grid, MAXIMUM_DEPTH};
+pub use event::{Event, MAXIMUM_DEPTH, NoiseSupport};
 pub use filter::{RenyiFilter, RenyiOdometer, RenyiOrders};
 pub use gaussian::{classic_multiplier, delta_of_gaussian, epsilon_of_gaussian, smallest_multiplier};
 pub use person::{Risk, what_it_means_for_one_person};

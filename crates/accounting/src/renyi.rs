@@ -1,6 +1,6 @@
 //! Rényi divergences of events, order by order.
 
-use crate::{Curve, Error, Event, Grid, PrivacyUnit};
+use crate::{Curve, Error, Event, NoiseSupport, PrivacyUnit};
 use exact::{Rational, ratio};
 
 /// At least the Rényi divergence of `order` > 1 between the event's outputs on neighbouring databases, whichever comes first.
@@ -27,7 +27,7 @@ pub fn renyi_divergence(event: &Event, unit: &PrivacyUnit, order: f64) -> Result
             Event::Concentrated { rho } => rho.as_rational().clone(),
             Event::Gaussian {
                 multiplier_squared,
-                on: Grid::Discrete | Grid::DiscreteScalar { .. },
+                on: NoiseSupport::Discrete | NoiseSupport::DiscreteScalar { .. },
             } => {
                 if multiplier_squared.as_rational().is_zero() {
                     return Err(Error::NoNoise);

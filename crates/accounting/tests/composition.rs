@@ -1,8 +1,8 @@
 //! Composition: the exact curve against a sum written down from the theorem, and what must hold between accountants.
 
 use accounting::{
-    Accountant, Curve, Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Promise, Ratio, Rho,
-    Sampler, advanced_epsilon, closed_form_epsilon, delta_of_discrete_laplace, delta_of_pure,
+    Accountant, Curve, Delta, Epsilon, Error, Event, Neighbors, NoiseSupport, PrivacyUnit, Promise, Ratio,
+    Rho, Sampler, advanced_epsilon, closed_form_epsilon, delta_of_discrete_laplace, delta_of_pure,
     epsilon_of_concentrated, epsilon_of_gaussian, epsilon_of_renyi, optimal_epsilon, rho_of_pure,
 };
 use exact::{Integer, Interval, Rational, ratio};
@@ -29,7 +29,7 @@ fn pure(text: &str) -> Event {
 fn gaussian(text: &str) -> Event {
     Event::Gaussian {
         multiplier_squared: Ratio::parse(text).unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     }
 }
 
@@ -218,7 +218,7 @@ fn gaussians_alone_add_up_exactly() {
         (
             Event::Gaussian {
                 multiplier_squared: Ratio::parse("1").unwrap(),
-                on: Grid::Discrete,
+                on: NoiseSupport::Discrete,
             },
             person(),
         ),
@@ -332,7 +332,7 @@ fn simple() -> impl Strategy<Value = Event> {
         decimal(5).prop_map(|epsilon| Event::RandomizedResponse { answers: 3, epsilon }),
         decimal(5).prop_map(|epsilon| Event::Laplace {
             ratio: Ratio::at_least(epsilon.as_rational()),
-            on: Grid::Discrete
+            on: NoiseSupport::Discrete
         }),
         (decimal(5), 1u32..100).prop_map(|(epsilon, units)| Event::Approximate {
             epsilon,
@@ -368,9 +368,9 @@ fn anything() -> impl Strategy<Value = Event> {
         .prop_map(|text| Delta::parse(&text).unwrap_or(Delta::ZERO));
     let rho = number.prop_map(|text| Rho::parse(&text).unwrap_or(Rho::ZERO));
     let grid = prop_oneof![
-        Just(Grid::Rounded),
-        Just(Grid::Discrete),
-        (0u64..100).prop_map(|sensitivity| Grid::DiscreteScalar { sensitivity })
+        Just(NoiseSupport::Rounded),
+        Just(NoiseSupport::Discrete),
+        (0u64..100).prop_map(|sensitivity| NoiseSupport::DiscreteScalar { sensitivity })
     ];
     let sampler = prop_oneof![
         ratio.clone().prop_map(|rate| Sampler::Poisson { rate }),
@@ -508,7 +508,7 @@ fn renyi_is_no_worse_than_its_sum_of_rhos_and_grows_with_the_plan() {
         let plan = Event::Repeated {
             event: Box::new(Event::Laplace {
                 ratio: Ratio::parse("0.1").unwrap(),
-                on: Grid::Rounded,
+                on: NoiseSupport::Rounded,
             }),
             times,
         };

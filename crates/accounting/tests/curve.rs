@@ -2,8 +2,8 @@
 //! 80-bit arithmetic. Each interval must contain the value and be narrow.
 
 use accounting::{
-    Accountant, Curve, Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Ratio, Rho, Sampler,
-    renyi_divergence, smallest_training_multiplier,
+    Accountant, Curve, Delta, Epsilon, Error, Event, Neighbors, NoiseSupport, PrivacyUnit, Ratio, Rho,
+    Sampler, renyi_divergence, smallest_training_multiplier,
 };
 use exact::{Rational, ratio};
 
@@ -91,13 +91,13 @@ fn heterogeneous() -> Event {
     };
     let laplace = (0..1000).map(|i| Event::Laplace {
         ratio: Ratio::at_least(&spread((1, 1000), (1, 10), i, 1000)),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     });
     let gaussian = (0..200).map(|i| {
         let sigma = spread((5, 1), (50, 1), i, 200);
         Event::Gaussian {
             multiplier_squared: Ratio::at_most(&(&sigma * &sigma)),
-            on: Grid::Rounded,
+            on: NoiseSupport::Rounded,
         }
     });
     Event::Composed(laplace.chain(gaussian).collect())
@@ -194,7 +194,7 @@ fn renyi_divergences_have_the_values_computed_elsewhere() {
     }
     let laplace = Event::Laplace {
         ratio: Ratio::parse("0.1").unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let found = renyi_divergence(&laplace, &person(), 4.0).unwrap();
     let truth = 0.018_991_214_963_384_175;
@@ -253,7 +253,7 @@ fn shuffled_batches_cost_a_gaussian_an_epoch() {
     };
     let plain = Event::Gaussian {
         multiplier_squared: Ratio::parse("4").unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let delta = Delta::parse("1e-6").unwrap();
     let epsilon = |event: Event| {
@@ -312,7 +312,7 @@ fn what_reveals_everything_is_never_free() {
     };
     let gaussian = Event::Gaussian {
         multiplier_squared: Ratio::parse("1").unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     for plan in [
         Event::Composed(vec![
@@ -381,7 +381,7 @@ fn pure_plans_are_never_below_the_optimum() {
 fn exact_ends_are_exact() {
     let third = Event::Laplace {
         ratio: Ratio::parse("1/3").unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let found = Curve::of(&third, &person())
         .unwrap()
@@ -431,7 +431,7 @@ fn what_cannot_be_answered_is_an_error_with_a_hint() {
         },
         Event::Gaussian {
             multiplier_squared: Ratio::parse("1").unwrap(),
-            on: Grid::Discrete,
+            on: NoiseSupport::Discrete,
         },
     ] {
         assert!(
@@ -472,7 +472,7 @@ fn a_hundred_thousand_different_noises_are_answered() {
         multiplier_squared: Ratio::at_most(
             &(Rational::from(1_000_003 + 2 * i) / Rational::from(7 + i % 1000)),
         ),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     });
     let plan = Event::Composed(noises.collect());
     let found = Curve::of(&plan, &person())

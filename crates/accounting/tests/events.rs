@@ -1,8 +1,9 @@
 //! Events: what they promise, and that hostile records are refused rather than trusted.
 
 use accounting::{
-    Accountant, Delta, Epsilon, Error, Event, Grid, MAXIMUM_DEPTH, Neighbors, PrivacyUnit, Promise, Ratio,
-    Rho, Sampler, advanced_epsilon, amplified_epsilon, epsilon_of_discrete_gaussian, epsilon_of_gaussian,
+    Accountant, Delta, Epsilon, Error, Event, MAXIMUM_DEPTH, Neighbors, NoiseSupport, PrivacyUnit, Promise,
+    Ratio, Rho, Sampler, advanced_epsilon, amplified_epsilon, epsilon_of_discrete_gaussian,
+    epsilon_of_gaussian,
 };
 use exact::ratio;
 use proptest::prelude::*;
@@ -18,14 +19,14 @@ fn delta(text: &str) -> Delta {
 fn laplace(text: &str) -> Event {
     Event::Laplace {
         ratio: Ratio::parse(text).unwrap(),
-        on: Grid::Discrete,
+        on: NoiseSupport::Discrete,
     }
 }
 
 fn gaussian(text: &str) -> Event {
     Event::Gaussian {
         multiplier_squared: Ratio::parse(text).unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     }
 }
 
@@ -97,10 +98,10 @@ fn each_gaussian_has_its_own_curve() {
             other => panic!("{other}"),
         }
     };
-    let (rounded, vector) = (at(Grid::Rounded), at(Grid::Discrete));
+    let (rounded, vector) = (at(NoiseSupport::Rounded), at(NoiseSupport::Discrete));
     let (one_step, many_steps) = (
-        at(Grid::DiscreteScalar { sensitivity: 1 }),
-        at(Grid::DiscreteScalar { sensitivity: 1000 }),
+        at(NoiseSupport::DiscreteScalar { sensitivity: 1 }),
+        at(NoiseSupport::DiscreteScalar { sensitivity: 1000 }),
     );
     // At σ = Δ = 1 noise on the integers costs more than on the reals; on a fine grid they agree; ρ is the loosest.
     assert!(rounded < one_step && one_step < vector);
@@ -279,7 +280,7 @@ fn records_read_as_they_were_written() {
         },
         Event::Gaussian {
             multiplier_squared: Ratio::parse("4").unwrap(),
-            on: Grid::DiscreteScalar { sensitivity: 3 },
+            on: NoiseSupport::DiscreteScalar { sensitivity: 3 },
         },
     ]);
     let text = serde_json::to_string(&event).unwrap();

@@ -2,8 +2,8 @@
 //! the same rows must reject.
 
 use accounting::{
-    Accountant, Delta, Epsilon, Event, Grid, Neighbors, PrivacyUnit, Promise, Ratio, Rho, advanced_epsilon,
-    amplified_epsilon, classic_multiplier, closed_form_epsilon, delta_of_discrete_gaussian,
+    Accountant, Delta, Epsilon, Event, Neighbors, NoiseSupport, PrivacyUnit, Promise, Ratio, Rho,
+    advanced_epsilon, amplified_epsilon, classic_multiplier, closed_form_epsilon, delta_of_discrete_gaussian,
     delta_of_discrete_laplace, delta_of_gaussian, delta_of_pure, epsilon_of_concentrated,
     epsilon_of_gaussian, optimal_epsilon, rho_of_laplace, rho_of_pure, smallest_multiplier,
 };
@@ -311,7 +311,7 @@ fn gaussian_differential_privacy() {
     for row in rows("group_gdp_exact", 3) {
         let one = Event::Gaussian {
             multiplier_squared: Ratio::at_most(&inverse_square(&row.number("mu"))),
-            on: Grid::Rounded,
+            on: NoiseSupport::Rounded,
         };
         let all = Event::Repeated {
             event: Box::new(one),

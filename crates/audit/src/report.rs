@@ -64,7 +64,7 @@ fn short(value: &Rational) -> String {
 
 /// What is known of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// It holds for what was examined: a theorem.
     Proved,
     /// Nothing was found against it. That is not a proof.
@@ -73,21 +73,21 @@ pub enum Verdict {
     Refuted,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ClaimVerdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
-            Verdict::Proved => "proved",
-            Verdict::Consistent => "consistent",
-            Verdict::Refuted => "refuted",
+            ClaimVerdict::Proved => "proved",
+            ClaimVerdict::Consistent => "consistent",
+            ClaimVerdict::Refuted => "refuted",
         })
     }
 }
 
-impl From<black_box::Verdict> for Verdict {
-    fn from(verdict: black_box::Verdict) -> Self {
+impl From<black_box::FindingVerdict> for ClaimVerdict {
+    fn from(verdict: black_box::FindingVerdict) -> Self {
         match verdict {
-            black_box::Verdict::Refuted => Self::Refuted,
-            black_box::Verdict::Consistent => Self::Consistent,
+            black_box::FindingVerdict::Refuted => Self::Refuted,
+            black_box::FindingVerdict::Consistent => Self::Consistent,
         }
     }
 }
@@ -154,7 +154,7 @@ pub struct Judgement {
     /// About what.
     pub claim: Claim,
     /// The outcome.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// A true claim is refuted with at most this probability.
     pub false_alarm: f64,
     /// What it rests on.
@@ -231,7 +231,11 @@ impl Judgement {
         Ok(Self {
             method: Method::Exact,
             claim,
-            verdict: if holds { Verdict::Proved } else { Verdict::Refuted },
+            verdict: if holds {
+                ClaimVerdict::Proved
+            } else {
+                ClaimVerdict::Refuted
+            },
             false_alarm: 0.0,
             evidence,
         })
@@ -266,13 +270,13 @@ impl Judgement {
                 statistic,
                 limit,
                 samples,
-            } => (Verdict::Consistent, statistic, limit, samples),
+            } => (ClaimVerdict::Consistent, statistic, limit, samples),
             Fit::Rejected {
                 statistic,
                 limit,
                 samples,
                 ..
-            } => (Verdict::Refuted, statistic, limit, samples),
+            } => (ClaimVerdict::Refuted, statistic, limit, samples),
         };
         // The statistic is −log₁₀ of how likely the least likely count is.
         let seen = format!(
@@ -309,7 +313,7 @@ impl Judgement {
         };
         let verdict = search.verdict();
         let seen = match verdict {
-            Verdict::Refuted => seen,
+            ClaimVerdict::Refuted => seen,
             _ => format!("{} pairs of neighbours; {seen}", search.pairs),
         };
         // A bad transcript that was seen has a probability above zero; only a share of them is estimated.
@@ -351,15 +355,19 @@ pub struct Report {
 
 impl Report {
     /// Refuted if any refutes, proved if one proves and none refutes, consistent otherwise; nothing when nothing was judged.
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub fn verdict(&self) -> Option<ClaimVerdict> {
         let any = |verdict| {
             self.judgements
                 .iter()
                 .any(|judgement| judgement.verdict == verdict)
         };
-        [Verdict::Refuted, Verdict::Proved, Verdict::Consistent]
-            .into_iter()
-            .find(|verdict| any(*verdict))
+        [
+            ClaimVerdict::Refuted,
+            ClaimVerdict::Proved,
+            ClaimVerdict::Consistent,
+        ]
+        .into_iter()
+        .find(|verdict| any(*verdict))
     }
 
     /// The probability that all claims are true and some judgement refutes one: at most the sum.
@@ -386,7 +394,7 @@ mod tests {
     fn exact_judgements_prove_and_refute_and_name_the_worst_pair() {
         let claim = || Claim::pure(ratio(1, 1));
         let right = Judgement::exact(claim(), &[laplace(2, 1), laplace(2, 2), laplace(2, 0)]).unwrap();
-        assert_eq!((right.verdict, right.false_alarm), (Verdict::Proved, 0.0));
+        assert_eq!((right.verdict, right.false_alarm), (ClaimVerdict::Proved, 0.0));
         assert_eq!(right.evidence.inputs[1], "2");
         assert_eq!(
             right.evidence.seen,
@@ -395,14 +403,14 @@ mod tests {
         let wrong = Judgement::exact(claim(), &[laplace(2, 3), laplace(2, 1)]).unwrap();
         assert_eq!(
             (wrong.verdict, wrong.evidence.inputs[1].as_str()),
-            (Verdict::Refuted, "3")
+            (ClaimVerdict::Refuted, "3")
         );
         assert!(Judgement::exact(claim(), &[]).is_err());
         let distribution =
             |masses: [i64; 2]| Finite::from_rationals(masses.map(|mass| ratio(mass, 2)).to_vec()).unwrap();
         let disjoint = Distributions::new(["a", "b"], [distribution([1, 1]), distribution([2, 0])]);
         let none = Judgement::exact(claim(), &[disjoint]).unwrap();
-        assert_eq!(none.verdict, Verdict::Refuted);
+        assert_eq!(none.verdict, ClaimVerdict::Refuted);
         assert!(none.evidence.seen.starts_with("no finite ε"));
     }
 
@@ -418,7 +426,7 @@ mod tests {
         };
         let pair = Distributions::new(["a", "b"], [coin(ratio(1, 1)), coin(ratio(2, 1))]);
         let judged = Judgement::exact(Claim::pure(ratio(1, 1)), &[pair]).unwrap();
-        assert_eq!(judged.verdict, Verdict::Proved);
+        assert_eq!(judged.verdict, ClaimVerdict::Proved);
     }
 
     #[test]
@@ -430,11 +438,11 @@ mod tests {
             false_alarm: 1e-9,
             evidence: Evidence::new(["0".into(), "1".into()], "value ≥ 3".into()),
         };
-        let report = |verdicts: &[Verdict]| Report {
+        let report = |verdicts: &[ClaimVerdict]| Report {
             subject: "s".into(),
             judgements: verdicts.iter().map(|verdict| judgement(*verdict)).collect(),
         };
-        use Verdict::{Consistent, Proved, Refuted};
+        use ClaimVerdict::{Consistent, Proved, Refuted};
         assert_eq!(report(&[]).verdict(), None);
         assert_eq!(report(&[Consistent]).verdict(), Some(Consistent));
         assert_eq!(report(&[Consistent, Proved]).verdict(), Some(Proved));

@@ -3,7 +3,7 @@
 mod common;
 
 use audit::Error;
-use audit::black_box::{BlackBox, Feature, Finding, Side, Verdict};
+use audit::black_box::{BlackBox, Feature, Finding, FindingVerdict, Side};
 use common::SplitMix64;
 
 const CONFIDENCE: f64 = 1.0 - 1e-9;
@@ -40,7 +40,7 @@ fn correct_laplace_passes() {
         |side| rounded_laplace(&mut generator, side, 1.0),
         &Feature::<i64>::standard(),
     );
-    assert_eq!(finding.verdict(1.0, 0.0), Verdict::Consistent);
+    assert_eq!(finding.verdict(1.0, 0.0), FindingVerdict::Consistent);
     // Not idly: the bound is close to the truth.
     assert!(finding.epsilon_lower > 0.9, "{}", finding.epsilon_lower);
 }
@@ -51,10 +51,10 @@ fn sensitivity_understated_by_two_is_caught() {
     // The scale is 1 for a claim of ε = 1 with sensitivity 1; a neighbour moves the sum by 2.
     let draw = |side| (2.0 * count(side) * 8.0 + generator.laplace(1.0) * 8.0).round() as i64;
     let finding = audit(200_000, draw, &Feature::<i64>::standard());
-    assert_eq!(finding.verdict(1.0, 0.0), Verdict::Refuted);
-    assert_eq!(finding.verdict(1.5, 0.01), Verdict::Refuted);
-    assert_eq!(finding.verdict(2.0, 0.0), Verdict::Consistent);
-    assert_eq!(finding.verdict(1.0, 0.5), Verdict::Consistent);
+    assert_eq!(finding.verdict(1.0, 0.0), FindingVerdict::Refuted);
+    assert_eq!(finding.verdict(1.5, 0.01), FindingVerdict::Refuted);
+    assert_eq!(finding.verdict(2.0, 0.0), FindingVerdict::Consistent);
+    assert_eq!(finding.verdict(1.0, 0.5), FindingVerdict::Consistent);
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn doubled_budget_is_caught() {
         Feature::ordered("sum of answers", |pair: &(i64, i64)| pair.0 + pair.1),
     ];
     let finding = audit(400_000, draw, &features);
-    assert_eq!(finding.verdict(1.0, 0.0), Verdict::Refuted);
-    assert_eq!(finding.verdict(2.0, 0.0), Verdict::Consistent);
+    assert_eq!(finding.verdict(1.0, 0.0), FindingVerdict::Refuted);
+    assert_eq!(finding.verdict(2.0, 0.0), FindingVerdict::Consistent);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn textbook_float_laplace_is_caught_by_its_low_bits() {
         |side| count(side) + generator.laplace(1.0),
         &Feature::<f64>::standard(),
     );
-    assert_eq!(finding.verdict(1.0, 0.0), Verdict::Refuted);
+    assert_eq!(finding.verdict(1.0, 0.0), FindingVerdict::Refuted);
     assert!(finding.epsilon_lower > 4.0);
     assert!(finding.event.contains("lowest set bit"), "{}", finding.event);
 }
@@ -93,7 +93,7 @@ fn float_laplace_on_a_coarse_grid_passes() {
     let mut generator = SplitMix64::new(15);
     let draw = |side| ((count(side) + generator.laplace(1.0)) * 1024.0).round() / 1024.0;
     let finding = audit(200_000, draw, &Feature::<f64>::standard());
-    assert_eq!(finding.verdict(1.0, 0.0), Verdict::Consistent);
+    assert_eq!(finding.verdict(1.0, 0.0), FindingVerdict::Consistent);
 }
 
 /// Answers truthfully with the given probability.
@@ -112,14 +112,14 @@ fn randomized_response() {
         |side| response(&mut generator, side, 0.75),
         &Feature::<bool>::standard(),
     );
-    assert_eq!(correct.verdict(claimed, 0.0), Verdict::Consistent);
+    assert_eq!(correct.verdict(claimed, 0.0), FindingVerdict::Consistent);
     assert!(correct.epsilon_lower > 1.0);
     let mutant = audit(
         200_000,
         |side| response(&mut generator, side, 0.8),
         &Feature::<bool>::standard(),
     );
-    assert_eq!(mutant.verdict(claimed, 0.0), Verdict::Refuted);
+    assert_eq!(mutant.verdict(claimed, 0.0), FindingVerdict::Refuted);
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn one_sided_mechanisms_are_caught_in_either_direction() {
         let finding = audit(50_000, draw, &features);
         assert_eq!(finding.event, "value in {7}");
         assert_ne!(finding.likely_side, silent);
-        assert_eq!(finding.verdict(3.0, 0.05), Verdict::Refuted);
-        assert_eq!(finding.verdict(3.0, 0.13), Verdict::Consistent);
+        assert_eq!(finding.verdict(3.0, 0.05), FindingVerdict::Refuted);
+        assert_eq!(finding.verdict(3.0, 0.13), FindingVerdict::Consistent);
     }
 }
 
@@ -156,7 +156,7 @@ fn false_alarms_are_as_rare_as_stated() {
             let finding = black_box
                 .audit(|_| generator.laplace(1.0), &Feature::<f64>::standard())
                 .unwrap();
-            finding.verdict(0.0, 0.0) == Verdict::Refuted
+            finding.verdict(0.0, 0.0) == FindingVerdict::Refuted
         })
         .count();
     assert!(alarms <= 40, "{alarms} false alarms");

@@ -4,7 +4,7 @@
 mod common;
 
 use audit::grey_box::{Call, Finding, GreyBox, Input, Limits, Neighbours, Norm, Recorder, Witness};
-use audit::report::Verdict;
+use audit::report::ClaimVerdict;
 use common::SplitMix64;
 use exact::{Rational, ratio};
 use std::cell::RefCell;
@@ -58,7 +58,7 @@ fn caught<R: PartialEq>(mut program: impl FnMut(&[Person], &mut Recorder) -> R) 
     let found = auditor().search(&PEOPLE, &STRANGE, Neighbours::AddRemove, |people, recorder| {
         program(people, recorder)
     });
-    assert_eq!(found.verdict(), Verdict::Refuted);
+    assert_eq!(found.verdict(), ClaimVerdict::Refuted);
     let worst = found.worst.expect("a pair");
     assert_eq!(
         worst.first.len().abs_diff(worst.second.len()),
@@ -76,7 +76,7 @@ fn a_careful_program_passes() {
         let found = auditor()
             .with_runs(50)
             .search(&PEOPLE, &STRANGE, neighbours, careful(&noise));
-        assert_eq!(found.verdict(), Verdict::Consistent);
+        assert_eq!(found.verdict(), ClaimVerdict::Consistent);
         assert_eq!(
             found.pairs,
             match neighbours {
@@ -243,7 +243,7 @@ fn with_listed_answers_every_transcript_is_tried() {
     let found = search(1, false);
     assert_eq!(
         (found.verdict(), found.pairs, found.proved),
-        (Verdict::Proved, 7, 7)
+        (ClaimVerdict::Proved, 7, 7)
     );
     let finding = found.worst.unwrap().finding;
     assert_eq!(
@@ -253,7 +253,7 @@ fn with_listed_answers_every_transcript_is_tried() {
     assert_eq!(finding.words(), "all 16 transcripts of up to 4 calls cost ε ≤ 1");
     // The branch that peeks is taken on few transcripts; all of them are tried, so it is found.
     let found = search(1, true);
-    assert_eq!(found.verdict(), Verdict::Refuted);
+    assert_eq!(found.verdict(), ClaimVerdict::Refuted);
     let worst = found.worst.unwrap();
     assert_eq!(
         worst.first.len() + worst.second.len(),
@@ -264,7 +264,7 @@ fn with_listed_answers_every_transcript_is_tried() {
     let changed = auditor().search(&values, &[0, 15], Neighbours::ChangeOne, |values, recorder| {
         binary_search(values, recorder, 1, false)
     });
-    assert_eq!(changed.verdict(), Verdict::Refuted);
+    assert_eq!(changed.verdict(), ClaimVerdict::Refuted);
 }
 
 /// A test that lets through with probability `leak` what it should not, and then a value without noise to speak of.
@@ -287,10 +287,10 @@ fn delta_makes_room_for_some_bad_transcripts() {
     };
     // The false alarm is 1e-9 here: 0.01 ± 0.004 of 20,000 runs.
     let right = judge(0.01, ratio(1, 100));
-    assert_eq!(right.verdict(), Verdict::Consistent, "{}", right.words());
+    assert_eq!(right.verdict(), ClaimVerdict::Consistent, "{}", right.words());
     assert!(right.bad > 100 && right.unseen_at_most() < 0.016);
-    assert_eq!(judge(0.02, ratio(1, 100)).verdict(), Verdict::Refuted);
-    assert_eq!(judge(0.01, Rational::ZERO).verdict(), Verdict::Refuted);
+    assert_eq!(judge(0.02, ratio(1, 100)).verdict(), ClaimVerdict::Refuted);
+    assert_eq!(judge(0.01, Rational::ZERO).verdict(), ClaimVerdict::Refuted);
 }
 
 #[test]
@@ -303,23 +303,29 @@ fn vectors_and_names_have_their_norms() {
         found.verdict()
     };
     let moved = || [Input::from(vec![1, 2, 3]), Input::from(vec![2, 3, 3])];
-    assert_eq!(judge(Limits::l2_squared(ratio(2, 1)), moved()), Verdict::Proved);
+    assert_eq!(
+        judge(Limits::l2_squared(ratio(2, 1)), moved()),
+        ClaimVerdict::Proved
+    );
     assert_eq!(
         judge(Limits::l2_squared(ratio(19, 10)), moved()),
-        Verdict::Refuted
+        ClaimVerdict::Refuted
     );
-    assert_eq!(judge(Limits::l_infinity(ratio(1, 1)), moved()), Verdict::Proved);
-    assert_eq!(judge(Limits::coordinates(1), moved()), Verdict::Refuted);
-    assert_eq!(judge(Limits::default(), moved()), Verdict::Refuted);
+    assert_eq!(
+        judge(Limits::l_infinity(ratio(1, 1)), moved()),
+        ClaimVerdict::Proved
+    );
+    assert_eq!(judge(Limits::coordinates(1), moved()), ClaimVerdict::Refuted);
+    assert_eq!(judge(Limits::default(), moved()), ClaimVerdict::Refuted);
     let lengths = [Input::from(vec![1]), Input::from(vec![1, 0])];
-    assert_eq!(judge(Limits::l1(ratio(9, 1)), lengths), Verdict::Refuted);
+    assert_eq!(judge(Limits::l1(ratio(9, 1)), lengths), ClaimVerdict::Refuted);
     let groups = || {
         let one: Input = [("Ann Arbor", 3)].into_iter().collect();
         let other: Input = [("Ann Arbor", 3), ("Bergen", 1)].into_iter().collect();
         [one, other]
     };
-    assert_eq!(judge(Limits::l1(ratio(1, 1)), groups()), Verdict::Proved);
-    assert_eq!(judge(Limits::l1(ratio(1, 2)), groups()), Verdict::Refuted);
+    assert_eq!(judge(Limits::l1(ratio(1, 1)), groups()), ClaimVerdict::Proved);
+    assert_eq!(judge(Limits::l1(ratio(1, 2)), groups()), ClaimVerdict::Refuted);
 }
 
 #[test]
@@ -332,7 +338,7 @@ fn answers_of_another_kind_part_the_runs() {
             i64::from(recorder.draw(call(), 0, || 7u8))
         }
     });
-    assert_eq!(found.verdict(), Verdict::Refuted);
+    assert_eq!(found.verdict(), ClaimVerdict::Refuted);
     assert!(matches!(found.witness, Some(Witness::Extra { call: 1, .. })));
 }
 
@@ -349,7 +355,7 @@ fn a_direction_that_is_proved_says_nothing_of_the_other() {
     });
     assert_eq!(
         (found.verdict(), found.exhaustive, found.runs),
-        (Verdict::Consistent, false, 16)
+        (ClaimVerdict::Consistent, false, 16)
     );
     assert!(
         found.unseen_at_most() > 0.5,

@@ -3,8 +3,8 @@
 mod common;
 
 use audit::Error;
-use audit::black_box::{Hunt, Lens, Pair, Subject, Verdict, Witness, word};
-use audit::gallery::{Allowance, Draws, EXHIBITS, Exhibit, Plan, Standing};
+use audit::black_box::{FindingVerdict, Hunt, Lens, Pair, Subject, Witness, word};
+use audit::gallery::{Allowance, AuditPlan, Draws, EXHIBITS, Exhibit, Standing};
 use common::SplitMix64;
 
 const CONFIDENCE: f64 = 1.0 - 1e-9;
@@ -51,8 +51,8 @@ fn find<S: Subject<Error = Error>>(workers: &mut [S], draws: u64) -> Witness {
     witness
 }
 
-fn plan(draws: u64, lens: Lens) -> Plan {
-    Plan {
+fn plan(draws: u64, lens: Lens) -> AuditPlan {
+    AuditPlan {
         seed: 5,
         draws: Draws::of(draws),
         workers: 2,
@@ -85,8 +85,8 @@ fn words_are_reported_as_they_were_read() {
         vec![if yes { word(b"yes") } else { word(b"no") }]
     };
     let witness = find(&mut subject(2, draw), 40_000);
-    assert_eq!(witness.verdict(1.0, 0.0), Verdict::Refuted);
-    assert_eq!(witness.verdict(1.387, 0.0), Verdict::Consistent);
+    assert_eq!(witness.verdict(1.0, 0.0), FindingVerdict::Refuted);
+    assert_eq!(witness.verdict(1.387, 0.0), FindingVerdict::Consistent);
     assert!(
         [
             "value = “yes”",
@@ -107,12 +107,12 @@ fn raw_bits_and_values_are_audited_apart() {
     assert!(bits.epsilon_lower > 4.0, "{bits:?}");
     assert!(bits.event.contains("bit"), "{}", bits.event);
     let values = plan(400_000, Lens::Values).audit(exhibit).unwrap();
-    assert_eq!(values.verdict(0.1, 0.0), Verdict::Consistent);
+    assert_eq!(values.verdict(0.1, 0.0), FindingVerdict::Consistent);
     // Rounded, nothing is left to see.
     let rounded = plan(400_000, Lens::Bits)
         .audit(Exhibit::named("laplace").unwrap())
         .unwrap();
-    assert_eq!(rounded.verdict(0.1, 0.0), Verdict::Consistent);
+    assert_eq!(rounded.verdict(0.1, 0.0), FindingVerdict::Consistent);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn inputs_two_steps_apart_prove_what_one_step_loses() {
         let chosen = hunt(3_000, 0.95).choose(&mut workers, &pairs).unwrap();
         let witness = chosen.test(&mut workers, 3_000).unwrap();
         distant += u32::from(witness.steps == 2);
-        alarms += u32::from(witness.verdict(0.25, 0.0) == Verdict::Refuted);
+        alarms += u32::from(witness.verdict(0.25, 0.0) == FindingVerdict::Refuted);
     }
     assert!(
         alarms <= 30 && distant > 50,
@@ -187,11 +187,11 @@ fn it_may_stop_at_any_moment() {
         .test_until(&mut workers, 1024, |witness| {
             looks += 1;
             assert!(witness.epsilon_lower < 2f64.ln());
-            witness.verdict(0.5, 0.0) == Verdict::Refuted || looks > 500
+            witness.verdict(0.5, 0.0) == FindingVerdict::Refuted || looks > 500
         })
         .unwrap();
     assert!(
-        witness.anytime && witness.verdict(0.5, 0.0) == Verdict::Refuted,
+        witness.anytime && witness.verdict(0.5, 0.0) == FindingVerdict::Refuted,
         "{witness:?}"
     );
     assert!(looks < 100, "{looks} rounds");
@@ -245,10 +245,20 @@ fn the_gallery_is_reported_apart_with_few_draws() {
         );
         assert!(witness.epsilon_lower < exact, "{}: {witness:?}", exhibit.name);
         if exhibit.standing == Standing::Correct {
-            assert_eq!(witness.verdict(0.1, 0.0), Verdict::Consistent, "{}", exhibit.name);
+            assert_eq!(
+                witness.verdict(0.1, 0.0),
+                FindingVerdict::Consistent,
+                "{}",
+                exhibit.name
+            );
         }
         if badly.contains(&exhibit.name) {
-            assert_eq!(witness.verdict(0.1, 0.0), Verdict::Refuted, "{}", exhibit.name);
+            assert_eq!(
+                witness.verdict(0.1, 0.0),
+                FindingVerdict::Refuted,
+                "{}",
+                exhibit.name
+            );
         }
     }
 }
@@ -257,7 +267,7 @@ fn the_gallery_is_reported_apart_with_few_draws() {
 fn the_same_plan_gives_the_same_witness() {
     let exhibit = Exhibit::named("sparse-vector-5").unwrap();
     let audit = |seed| {
-        Plan {
+        AuditPlan {
             seed,
             ..plan(20_000, Lens::Everything)
         }
@@ -279,7 +289,8 @@ fn false_alarms_are_as_rare_as_stated() {
         let chosen = hunt(3_000, 0.95).choose(&mut workers, &[PAIR]).unwrap();
         let witness = chosen.test(&mut workers, 3_000).unwrap();
         alarms += u32::from(
-            witness.verdict(0.0, 0.0) == Verdict::Refuted || witness.verdict(0.0, 0.02) == Verdict::Refuted,
+            witness.verdict(0.0, 0.0) == FindingVerdict::Refuted
+                || witness.verdict(0.0, 0.02) == FindingVerdict::Refuted,
         );
     }
     assert!(alarms <= 30, "{alarms} false alarms");
@@ -296,14 +307,14 @@ fn a_thousand_audits_of_each_correct_exhibit() {
         let exact = exhibit.exact_epsilon().to_f64_up();
         let refuted = (0..1000)
             .filter(|seed| {
-                let plan = Plan {
+                let plan = AuditPlan {
                     seed: *seed,
                     draws: Draws::of(40_000),
                     workers: 1,
                     confidence: 0.95,
                     lens: Lens::Everything,
                 };
-                plan.audit(exhibit).unwrap().verdict(exact, 0.0) == Verdict::Refuted
+                plan.audit(exhibit).unwrap().verdict(exact, 0.0) == FindingVerdict::Refuted
             })
             .count();
         println!("{}: {refuted} of 1000", exhibit.name);
@@ -343,7 +354,7 @@ fn questions_without_sense_are_refused() {
         .unwrap()
         .test(&mut workers, 1000)
         .unwrap();
-    assert_eq!(witness.verdict(0.0, 0.0), Verdict::Consistent);
+    assert_eq!(witness.verdict(0.0, 0.0), FindingVerdict::Consistent);
 }
 
 /// Stopped early or not, a true claim is refuted as rarely as stated. 200 audits at 5 % would give more than 30 false alarms with probability below 1e-7.
@@ -371,7 +382,7 @@ fn a_test_that_is_stopped_says_what_holds_at_any_moment() {
             "{drawn}"
         );
         stopped += u32::from(drawn < 100_000);
-        alarms += u32::from(witness.verdict(0.0, 0.0) == Verdict::Refuted);
+        alarms += u32::from(witness.verdict(0.0, 0.0) == FindingVerdict::Refuted);
     }
     assert!(stopped > 100 && stopped < 200, "{stopped} were stopped");
     assert!(alarms <= 30, "{alarms} false alarms");
@@ -418,7 +429,7 @@ fn a_rare_event_of_few_pairs_is_found() {
         testing: 60_000_000,
     };
     let audit = |seed| {
-        let witness = Plan {
+        let witness = AuditPlan {
             seed,
             draws,
             ..plan(0, Lens::Everything)

@@ -1,7 +1,7 @@
 //! One thing to find out, and many of them on a few threads.
 
 use crate::Error;
-use audit::report::{Judgement, Method, Verdict};
+use audit::report::{ClaimVerdict, Judgement, Method};
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -71,9 +71,9 @@ impl Done {
         };
         match self.expected {
             // What can be written down must be proved; where only samples are there, nothing may be found.
-            Expected::Holds if self.method == Method::Exact => judgement.verdict == Verdict::Proved,
-            Expected::Holds => judgement.verdict != Verdict::Refuted,
-            Expected::Refuted(_) => judgement.verdict == Verdict::Refuted,
+            Expected::Holds if self.method == Method::Exact => judgement.verdict == ClaimVerdict::Proved,
+            Expected::Holds => judgement.verdict != ClaimVerdict::Refuted,
+            Expected::Refuted(_) => judgement.verdict == ClaimVerdict::Refuted,
         }
     }
 }

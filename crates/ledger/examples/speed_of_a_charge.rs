@@ -2,7 +2,9 @@
 //!
 //! With `DENIABLE_TEST_POSTGRES` set, also on PostgreSQL: run it under `scripts/with-postgres`.
 
-use accounting::{Budget, Delta, Epsilon, Event, Grid, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio};
+use accounting::{
+    Budget, Delta, Epsilon, Event, Guarantee, Neighbors, NoiseSupport, PrivacyUnit, Promise, Ratio,
+};
 use accounting::{RenyiFilter, RenyiOrders};
 use ledger::{Place, Rules, Store};
 use mechanism::Charge;
@@ -36,7 +38,7 @@ fn rules() -> Result<Rules, Box<dyn Error>> {
 fn event(number: u64) -> Result<Event, accounting::Error> {
     Ok(Event::Laplace {
         ratio: Ratio::parse(&format!("0.001{:04}", number % 10_000))?,
-        on: Grid::DiscreteScalar { sensitivity: 1 },
+        on: NoiseSupport::DiscreteScalar { sensitivity: 1 },
     })
 }
 

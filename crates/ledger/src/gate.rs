@@ -151,7 +151,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use accounting::{Grid, Neighbors, Ratio, Rho, Sampler};
+    use accounting::{Neighbors, NoiseSupport, Ratio, Rho, Sampler};
 
     fn person() -> PrivacyUnit {
         PrivacyUnit::new("person", Neighbors::AddRemove)
@@ -168,7 +168,7 @@ mod tests {
     fn gaussian(multiplier_squared: &str) -> Event {
         Event::Gaussian {
             multiplier_squared: Ratio::parse(multiplier_squared).unwrap(),
-            on: Grid::Rounded,
+            on: NoiseSupport::Rounded,
         }
     }
 

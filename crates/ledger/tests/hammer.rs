@@ -5,7 +5,7 @@
 
 mod places;
 
-use accounting::{Budget, Delta, Epsilon, Event, Grid, Promise, Ratio, RenyiFilter, RenyiOrders};
+use accounting::{Budget, Delta, Epsilon, Event, NoiseSupport, Promise, Ratio, RenyiFilter, RenyiOrders};
 use exact::{Rational, ratio};
 use ledger::{Entry, Place, Rules, Store};
 use mechanism::{Charge, Refusal};
@@ -88,11 +88,11 @@ fn event(currency: &str, smallness: i32, choices: &mut Choices) -> Event {
         0 => Event::Pure { epsilon },
         1 => Event::Laplace {
             ratio: Ratio::at_least(&size),
-            on: Grid::DiscreteScalar { sensitivity: 1 },
+            on: NoiseSupport::DiscreteScalar { sensitivity: 1 },
         },
         2 => Event::Gaussian {
             multiplier_squared: Ratio::at_most(&(ratio(32, 1) / (&size * &size))),
-            on: Grid::Rounded,
+            on: NoiseSupport::Rounded,
         },
         _ => Event::Approximate {
             epsilon,

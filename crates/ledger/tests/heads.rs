@@ -2,7 +2,7 @@
 
 mod places;
 
-use accounting::{Event, Grid, Ratio};
+use accounting::{Event, NoiseSupport, Ratio};
 use ledger::{Error, Place, Store};
 use mechanism::Ledger;
 use places::{Fresh, approximate_rules, charge, epsilon, pure, pure_rules, sqlite};
@@ -301,7 +301,7 @@ fn nobody_is_charged_while_the_same_is_drawn() {
 fn a_forecast_is_how_many_are_then_admitted() {
     let gaussian = Event::Gaussian {
         multiplier_squared: Ratio::parse("400").unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let several = Event::Composed(vec![pure("0.01"), gaussian.clone()]);
     for (rules, event) in [

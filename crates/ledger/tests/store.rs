@@ -2,7 +2,7 @@
 
 mod places;
 
-use accounting::{Event, Grid, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio};
+use accounting::{Event, Guarantee, Neighbors, NoiseSupport, PrivacyUnit, Promise, Ratio};
 use exact::ratio;
 use ledger::{Error, Place, Store};
 use mechanism::{Account, Aggregate, Charge, Laplace, Ledger, Refusal, Sensitive};
@@ -489,7 +489,7 @@ fn many_charges_fit_together(fresh: &Fresh) {
     let mut store = Store::open(fresh.place(), &rules).unwrap();
     let step = Event::Gaussian {
         multiplier_squared: Ratio::parse("2500").unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let mut steps = 0;
     while store.charge("ann", "q", charge(step.clone())).is_ok() {

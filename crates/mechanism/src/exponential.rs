@@ -84,7 +84,7 @@ mod tests {
     use crate::trial::{black_box, keeps, loss};
     use crate::{Account, Accuracy, MemoryLedger, Sensitive};
     use accounting::{Budget, Neighbors, Promise};
-    use audit::black_box::Verdict;
+    use audit::black_box::FindingVerdict;
     use audit::exact_audit::Finite;
     use exact::{parse_decimal, ratio};
     use noise::Grid;
@@ -123,12 +123,12 @@ mod tests {
         let exponential = mechanism("2", 1, 3);
         let (scores, neighbour) = (vec![0, 3, 0], vec![1, 2, -1]);
         let found = black_box(&exponential, [&scores, &neighbour], 10_000, 0.0, |&i| i as i64);
-        assert_eq!(found.verdict(2.0, 0.0), Verdict::Consistent, "{found:?}");
+        assert_eq!(found.verdict(2.0, 0.0), FindingVerdict::Consistent, "{found:?}");
         // The mutant: scores move by twice the sensitivity that was stated.
         let found = black_box(&exponential, [&scores, &vec![2, 1, -2]], 10_000, 0.0, |&i| {
             i as i64
         });
-        assert_eq!(found.verdict(2.0, 0.0), Verdict::Refuted, "{found:?}");
+        assert_eq!(found.verdict(2.0, 0.0), FindingVerdict::Refuted, "{found:?}");
     }
 
     proptest! {

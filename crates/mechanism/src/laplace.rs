@@ -44,12 +44,12 @@ impl Laplace {
 }
 
 /// What the accountant may know of where the noise lives: on one number its own curve holds, on several only ε does.
-fn scalar_or_vector(sensitivity: &Sensitivity) -> accounting::Grid {
+fn scalar_or_vector(sensitivity: &Sensitivity) -> accounting::NoiseSupport {
     match u64::try_from(sensitivity.l1().numerator()) {
         Ok(steps) if sensitivity.coordinates() == 1 && sensitivity.l1().is_int() => {
-            accounting::Grid::DiscreteScalar { sensitivity: steps }
+            accounting::NoiseSupport::DiscreteScalar { sensitivity: steps }
         }
-        _ => accounting::Grid::Discrete,
+        _ => accounting::NoiseSupport::Discrete,
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::{Account, MemoryLedger, Sensitive};
     use accounting::{Budget, Neighbors, PrivacyUnit};
-    use audit::black_box::{BlackBox, Feature, Side, Verdict};
+    use audit::black_box::{BlackBox, Feature, FindingVerdict, Side};
     use audit::exact_audit::{Lattice, satisfies};
     use exact::ratio;
 
@@ -120,7 +120,10 @@ mod tests {
             assert!(!satisfies(&here.into(), &there.into(), &less, &Rational::ZERO).unwrap());
         }
         // As a black box, through the account: draws on neighbours do not refute ε = 1, and do refute it for noise of 1.05 ε.
-        for (drawn, verdict) in [("1", Verdict::Consistent), ("1.05", Verdict::Refuted)] {
+        for (drawn, verdict) in [
+            ("1", FindingVerdict::Consistent),
+            ("1.05", FindingVerdict::Refuted),
+        ] {
             let mut account = plenty();
             let sensitivity = Sensitivity::scalar(1).unwrap();
             let laplace = Laplace::new(epsilon(drawn), sensitivity.clone(), Grid::new(0)).unwrap();

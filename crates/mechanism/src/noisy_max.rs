@@ -85,7 +85,7 @@ mod tests {
     use crate::trial::account;
     use crate::trial::{FALSE_ALARM, LaplaceTable, black_box, claimed, keeps, loss};
     use accounting::Neighbors;
-    use audit::black_box::Verdict;
+    use audit::black_box::FindingVerdict;
     use audit::exact_audit::Finite;
     use exact::{Interval, ratio};
     use proptest::prelude::*;
@@ -142,10 +142,10 @@ mod tests {
         let noisy = mechanism("2", 1, 3);
         let (scores, neighbour) = (vec![0, 3, 0], vec![1, 2, -1]);
         let found = black_box(&noisy, [&scores, &neighbour], 50_000, 0.0, |&i| i as i64);
-        assert_eq!(found.verdict(2.0, 0.0), Verdict::Consistent, "{found:?}");
+        assert_eq!(found.verdict(2.0, 0.0), FindingVerdict::Consistent, "{found:?}");
         // The mutant: scores move by twice the sensitivity that was stated.
         let found = black_box(&noisy, [&scores, &vec![2, 1, -2]], 50_000, 0.0, |&i| i as i64);
-        assert_eq!(found.verdict(2.0, 0.0), Verdict::Refuted, "{found:?}");
+        assert_eq!(found.verdict(2.0, 0.0), FindingVerdict::Refuted, "{found:?}");
     }
 
     /// What is drawn is what the exact audit judged, ties included.

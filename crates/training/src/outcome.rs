@@ -4,7 +4,7 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use train::private::{ModelReceipt, Plan, Progress};
+use train::private::{ModelReceipt, Progress, TrainingPlan};
 
 /// Whoever watches a session, and may interrupt it.
 pub trait Observer {
@@ -26,7 +26,7 @@ impl Observer for () {}
 #[derive(Debug)]
 pub struct Step<'s> {
     pub(crate) progress: &'s Progress,
-    pub(crate) plan: &'s Plan,
+    pub(crate) plan: &'s TrainingPlan,
 }
 
 impl Step<'_> {

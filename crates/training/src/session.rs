@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use train::model::Model;
 use train::models::Sharded;
-use train::private::{Checkpoint, Ended, Plan, PrivateData, Progress, Recipe, Saving, Task, Trainer};
+use train::private::{Checkpoint, Ended, PrivateData, Progress, Recipe, Saving, Task, Trainer, TrainingPlan};
 
 /// What the ledger calls a run, before the name of its data.
 pub const TRAINING: &str = "training on ";
@@ -69,7 +69,7 @@ enum Begun {
 
 /// What a run starts from.
 enum Start {
-    Planned(Box<Plan>, Recipe),
+    Planned(Box<TrainingPlan>, Recipe),
     Saved(Box<Checkpoint>),
 }
 
@@ -263,7 +263,7 @@ impl Session {
     }
 
     /// What a new run would do. Of the data it says no more than is public.
-    fn plan(&self, privacy: &Privacy, count: u64, dataset: Option<&Dataset>) -> Result<Plan, Error> {
+    fn plan(&self, privacy: &Privacy, count: u64, dataset: Option<&Dataset>) -> Result<TrainingPlan, Error> {
         let source = &self.origin.source;
         let known = source.is_synthetic().then_some(count);
         privacy.plan(&source.unit(dataset), known, count, source.has_owners())

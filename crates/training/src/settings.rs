@@ -3,7 +3,7 @@
 use crate::Error;
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Ratio};
 use mechanism::Sampling;
-use train::private::{Clip, Parameters, Plan, Recipe, Summation};
+use train::private::{Clip, Parameters, Recipe, Summation, TrainingPlan};
 use train::{Rule, Schedule};
 
 /// How much noise a run has.
@@ -110,7 +110,7 @@ impl Privacy {
         known: Option<u64>,
         found: u64,
         several: bool,
-    ) -> Result<Plan, Error> {
+    ) -> Result<TrainingPlan, Error> {
         let replaced = unit.neighbors == Neighbors::ChangeOne;
         let of = match (self.size, known) {
             // Where units are replaced and never added, how many there are is public; a number that is not theirs is refused.

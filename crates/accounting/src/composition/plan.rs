@@ -1,8 +1,8 @@
 //! A plan, sorted by what basic composition and its refinements know of each event: one ε, one δ, how often.
 
 use crate::{
-    Delta, Epsilon, Error, Event, Grid, Ratio, Rho, epsilon_of_concentrated, epsilon_of_discrete_gaussian,
-    epsilon_of_gaussian,
+    Delta, Epsilon, Error, Event, NoiseSupport, Ratio, Rho, epsilon_of_concentrated,
+    epsilon_of_discrete_gaussian, epsilon_of_gaussian,
 };
 use exact::{Interval, Natural, Rational, ratio};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub(crate) const MOST_EPSILONS: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sharer<'a> {
     /// Gaussian noise on all of the data.
-    Gaussian(&'a Ratio, Grid),
+    Gaussian(&'a Ratio, NoiseSupport),
     /// Gaussian noise on a part that holds a given unit with this probability, above 0 and below 1.
     Sampled(&'a Ratio, Rational),
     /// Something known by its ρ.
@@ -43,7 +43,7 @@ impl Sharer<'_> {
                 }
                 let base = gaussian(
                     multiplier_squared.as_rational(),
-                    Grid::Rounded,
+                    NoiseSupport::Rounded,
                     &Delta::rounded_down(&on_all)?,
                 )?;
                 amplified_epsilon(&base, rate)
@@ -92,16 +92,16 @@ pub fn amplified_epsilon(epsilon: &Epsilon, rate: &Rational) -> Result<Epsilon, 
     Ok(amplified.min(epsilon.clone()))
 }
 
-fn gaussian(multiplier_squared: &Rational, on: Grid, delta: &Delta) -> Result<Epsilon, Error> {
+fn gaussian(multiplier_squared: &Rational, on: NoiseSupport, delta: &Delta) -> Result<Epsilon, Error> {
     if multiplier_squared.is_zero() {
         return Err(Error::NoNoise);
     }
     match on {
-        Grid::Rounded => epsilon_of_gaussian(multiplier_squared, delta),
-        Grid::Discrete => {
+        NoiseSupport::Rounded => epsilon_of_gaussian(multiplier_squared, delta),
+        NoiseSupport::Discrete => {
             epsilon_of_concentrated(&Rho::exactly_or_up(&(ratio(1, 2) / multiplier_squared))?, delta)
         }
-        Grid::DiscreteScalar { sensitivity } => {
+        NoiseSupport::DiscreteScalar { sensitivity } => {
             let steps = Rational::from(sensitivity);
             epsilon_of_discrete_gaussian(&(multiplier_squared * &steps * &steps), sensitivity, delta)
         }
@@ -160,7 +160,7 @@ impl<'a> Plan<'a> {
                     let sharer = if rate.is_zero() {
                         continue;
                     } else if rate.is_one() {
-                        Sharer::Gaussian(multiplier_squared, Grid::Rounded)
+                        Sharer::Gaussian(multiplier_squared, NoiseSupport::Rounded)
                     } else {
                         Sharer::Sampled(multiplier_squared, rate)
                     };
@@ -187,7 +187,7 @@ impl<'a> Plan<'a> {
     /// How many searches it takes to give each sharer its ε, in units of the cheapest.
     pub(crate) fn searches(&self) -> usize {
         let cost = |sharer: &Sharer<'_>| match sharer {
-            Sharer::Gaussian(_, Grid::DiscreteScalar { .. }) => 5,
+            Sharer::Gaussian(_, NoiseSupport::DiscreteScalar { .. }) => 5,
             _ => 1,
         };
         self.sharers.keys().map(cost).sum()

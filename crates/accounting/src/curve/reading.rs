@@ -4,7 +4,7 @@ use super::ball::Ball;
 use super::distribution::LossDistribution;
 use super::sampled::{Direction, Sampled};
 use crate::laplace::dominating_ratio;
-use crate::{Delta, Epsilon, Error, Event, Grid, Sampler};
+use crate::{Delta, Epsilon, Error, Event, NoiseSupport, Sampler};
 use exact::{Natural, Rational, ratio};
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl Reading {
             Event::Laplace { ratio, .. } if ratio.as_rational().is_zero() => {}
             Event::Laplace { ratio, on } => {
                 let epsilon = ratio.as_rational();
-                self.attained &= *on == Grid::Rounded;
+                self.attained &= *on == NoiseSupport::Rounded;
                 let Some(dominating) = dominating_ratio(epsilon, *on) else {
                     self.pure(epsilon, times);
                     return Ok(());
@@ -91,9 +91,9 @@ impl Reading {
                 multiplier_squared,
                 on,
             } => match on {
-                Grid::Rounded => self.gaussian(multiplier_squared.as_rational(), times)?,
-                Grid::DiscreteScalar { sensitivity: 0 } => {}
-                Grid::DiscreteScalar { sensitivity } => {
+                NoiseSupport::Rounded => self.gaussian(multiplier_squared.as_rational(), times)?,
+                NoiseSupport::DiscreteScalar { sensitivity: 0 } => {}
+                NoiseSupport::DiscreteScalar { sensitivity } => {
                     let variance = multiplier_squared.as_rational()
                         * Rational::from(*sensitivity)
                         * Rational::from(*sensitivity);
@@ -108,7 +108,7 @@ impl Reading {
                     self.add(3, (&variance, &steps), distribution, times);
                     self.largest = None;
                 }
-                Grid::Discrete => {
+                NoiseSupport::Discrete => {
                     return Err(Error::NoCurve {
                         what: "discrete Gaussian noise on several numbers",
                     });

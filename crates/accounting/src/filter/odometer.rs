@@ -30,7 +30,7 @@ const BITS: u32 = 160;
 /// last claim: P(A) ≤ P(A and L_τ ≤ ε) + P(L_τ > ε_τ) ≤ e^ε·Q(A) + δ for every set A of transcripts. ∎
 ///
 /// ```
-/// use accounting::{Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Ratio};
+/// use accounting::{Delta, Epsilon, Error, Event, NoiseSupport, Neighbors, PrivacyUnit, Ratio};
 /// use accounting::{RenyiOdometer, RenyiOrders};
 ///
 /// # fn main() -> Result<(), Error> {
@@ -40,7 +40,7 @@ const BITS: u32 = 160;
 /// let mut odometer = RenyiOdometer::new(delta, PrivacyUnit::new("person", Neighbors::AddRemove), orders);
 /// assert_eq!(odometer.epsilon(), Epsilon::ZERO);
 ///
-/// let step = Event::Gaussian { multiplier_squared: Ratio::parse("2500")?, on: Grid::Rounded };
+/// let step = Event::Gaussian { multiplier_squared: Ratio::parse("2500")?, on: NoiseSupport::Rounded };
 /// for _ in 0..100 {
 ///     odometer.charge(&step)?; // … and then the step runs.
 /// }

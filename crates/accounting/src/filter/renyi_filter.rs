@@ -53,7 +53,7 @@ const BITS: u32 = 160;
 /// reserve ≤ e^ε·Q + ∫ w·max(0, dP̃ − e^ε·dQ̃) + reserve ≤ e^ε·Q + (δ − reserve) + reserve, the filter being run with δ − reserve for the rest.
 ///
 /// ```
-/// use accounting::{Budget, Delta, Epsilon, Error, Event, Grid, Neighbors, PrivacyUnit, Promise, Ratio};
+/// use accounting::{Budget, Delta, Epsilon, Error, Event, NoiseSupport, Neighbors, PrivacyUnit, Promise, Ratio};
 /// use accounting::{RenyiFilter, RenyiOrders};
 ///
 /// # fn main() -> Result<(), Error> {
@@ -64,7 +64,7 @@ const BITS: u32 = 160;
 ///
 /// // Each step may depend on what earlier steps answered: less noise while it pays, more when it does not.
 /// let step = |multiplier_squared: &str| -> Result<Event, Error> {
-///     Ok(Event::Gaussian { multiplier_squared: Ratio::parse(multiplier_squared)?, on: Grid::Rounded })
+///     Ok(Event::Gaussian { multiplier_squared: Ratio::parse(multiplier_squared)?, on: NoiseSupport::Rounded })
 /// };
 /// let mut steps = 0;
 /// while filter.charge(&step(if steps % 2 == 0 { "2500" } else { "10000" })?).is_ok() {

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! `laplace`, "0.1x1000" ──► Part ─┐
-//! plan.toml, plan.json ──► Parts ─┴─► Plan ──► Event ──► every accountant
+//! plan.toml, plan.json ──► Parts ─┴─► ReleasePlan ──► Event ──► every accountant
 //! ```
 //!
 //! ```
-//! use accounting::plan::{Format, Mechanism, Plan, parse};
+//! use accounting::plan::{Format, Mechanism, ReleasePlan, parse};
 //!
 //! let mut parts = parse("[[event]]\nlaplace = \"0.1\"\ntimes = 1000\n", Format::Toml)?;
 //! parts.push(Mechanism::Gaussian.release("5")?);
-//! let plan = Plan::new(parts)?;
+//! let plan = ReleasePlan::new(parts)?;
 //! assert_eq!(plan.releases(), 1001);
 //! assert_eq!(plan.words(), "1000 × Laplace noise at ε = 0.1; 1 × Gaussian noise at σ/Δ₂ = 5");
 //!
@@ -89,11 +89,11 @@ fn too_many<T>() -> Result<T, Mistake> {
 
 /// A sequence of releases that is fixed before it runs. Equal ones are named and counted together.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ReleasePlan {
     parts: Vec<Part>,
 }
 
-impl Plan {
+impl ReleasePlan {
     /// The plan of these releases, unless there are too many of them.
     pub fn new(parts: Vec<Part>) -> Result<Self, Mistake> {
         let mut places = BTreeMap::new();

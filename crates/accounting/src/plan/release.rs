@@ -1,7 +1,7 @@
 //! One kind of release as it is written: `0.1x1000`.
 
 use super::{Mistake, Part, fail};
-use crate::{Delta, Epsilon, Error, Event, Grid, Ratio, Rho, Sampler};
+use crate::{Delta, Epsilon, Error, Event, NoiseSupport, Ratio, Rho, Sampler};
 use exact::{Rational, parse_decimal};
 
 /// What a plan can be made of, by the names that options and documents have for them.
@@ -141,14 +141,14 @@ fn laplace(text: &str) -> Result<Event, Mistake> {
     let ratio = Ratio::parse(text).map_err(|error| renamed(&error, "ε"))?;
     Ok(Event::Laplace {
         ratio,
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     })
 }
 
 fn gaussian(text: &str) -> Result<Event, Mistake> {
     Ok(Event::Gaussian {
         multiplier_squared: multiplier_squared(text)?,
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     })
 }
 

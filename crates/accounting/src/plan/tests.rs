@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn words(text: &str, format: Format) -> String {
     let parts = parse(text, format).unwrap_or_else(|error| panic!("{text}: {error}"));
-    Plan::new(parts).expect("a plan").words()
+    ReleasePlan::new(parts).expect("a plan").words()
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn many_different_releases_are_refused_and_many_equal_ones_are_not() {
         .map(|step| format!("[[event]]\npure = \"0.{step:04}\"\n"))
         .collect();
     let parts = parse(&different, Format::Toml).expect("readable");
-    let error = Plan::new(parts).expect_err("too many");
+    let error = ReleasePlan::new(parts).expect_err("too many");
     assert!(error.message().contains("1000 different"), "{error}");
     let equal = "[[event]]\npure = \"0.1\"\n".repeat(5000);
     assert_eq!(words(&equal, Format::Toml), "5000 × any mechanism with ε = 0.1");

@@ -1,6 +1,6 @@
 //! Releases in words, for a person to read.
 
-use crate::{Event, Grid, Sampler};
+use crate::{Event, NoiseSupport, Sampler};
 use exact::{Interval, Rational, format_decimal};
 
 /// One release, in words.
@@ -34,10 +34,10 @@ pub(super) fn event(event: &Event) -> String {
     }
 }
 
-fn grid(on: Grid) -> &'static str {
+fn grid(on: NoiseSupport) -> &'static str {
     match on {
-        Grid::Rounded => "",
-        Grid::Discrete | Grid::DiscreteScalar { .. } => "discrete ",
+        NoiseSupport::Rounded => "",
+        NoiseSupport::Discrete | NoiseSupport::DiscreteScalar { .. } => "discrete ",
     }
 }
 

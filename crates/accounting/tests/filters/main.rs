@@ -6,8 +6,8 @@ mod state;
 mod worst;
 
 use accounting::{
-    Budget, Delta, Epsilon, Event, Grid, Neighbors, PrivacyUnit, Promise, Ratio, RenyiFilter, RenyiOdometer,
-    RenyiOrders,
+    Budget, Delta, Epsilon, Event, Neighbors, NoiseSupport, PrivacyUnit, Promise, Ratio, RenyiFilter,
+    RenyiOdometer, RenyiOrders,
 };
 
 fn person() -> PrivacyUnit {
@@ -39,6 +39,6 @@ fn odometer(d: &str, orders: &[f64]) -> RenyiOdometer {
 fn gaussian(multiplier_squared: &str) -> Event {
     Event::Gaussian {
         multiplier_squared: Ratio::parse(multiplier_squared).unwrap(),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     }
 }

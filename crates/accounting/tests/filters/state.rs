@@ -140,7 +140,7 @@ fn event() -> impl Strategy<Value = Event> {
         (1u32..4000).prop_map(|variance| gaussian(&variance.to_string())),
         (1u32..200).prop_map(|hundredths| Event::Laplace {
             ratio: Ratio::parse(&format!("{hundredths}/100")).unwrap(),
-            on: Grid::Rounded
+            on: NoiseSupport::Rounded
         }),
         (1i64..900, 2u64..50).prop_map(|(thousandths, answers)| response(thousandths, answers).event),
         (0u32..100).prop_map(|thousandths| Event::Pure {

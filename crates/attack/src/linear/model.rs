@@ -132,7 +132,7 @@ impl Oracle for Model {
 mod tests {
     use super::*;
     use crate::linear::{Queries, interrogate, secrets};
-    use accounting::{Accountant, Event, Grid, Neighbors, PrivacyUnit, Ratio};
+    use accounting::{Accountant, Event, Neighbors, NoiseSupport, PrivacyUnit, Ratio};
 
     #[test]
     fn without_noise_the_answers_are_counts() {
@@ -182,7 +182,7 @@ mod tests {
             let variance = exact::from_f64(deviation * deviation).unwrap();
             let one = Event::Gaussian {
                 multiplier_squared: Ratio::at_most(&variance),
-                on: Grid::Rounded,
+                on: NoiseSupport::Rounded,
             };
             let all = Event::Repeated {
                 event: Box::new(one),

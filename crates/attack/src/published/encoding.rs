@@ -5,7 +5,7 @@
 //! All else in the formula serves to constrain the rows.
 
 use super::formula::{Formula, Number, TRUE};
-use super::table::{Condition, Group, Kind, Record, Statistic, Table};
+use super::table::{Condition, Group, Record, Statistic, StatisticKind, Table};
 use exact::{Integer, Rational};
 use rustsat::types::Lit;
 use std::collections::BTreeMap;
@@ -143,15 +143,15 @@ impl<'t> Encoding<'t> {
         let members: Vec<Lit> = (0..self.people.len())
             .map(|place| self.belongs(place, &group.members))
             .collect();
-        let (low, high) = match group.statistic(Kind::Count) {
+        let (low, high) = match group.statistic(StatisticKind::Count) {
             Some(Statistic::Count { low, high }) => (*low as usize, *high as usize),
             _ => (0, members.len()),
         };
         // A median or a mean of nobody does not exist.
         let least = low.max(usize::from(
             group
-                .statistic(Kind::Median)
-                .or(group.statistic(Kind::Mean))
+                .statistic(StatisticKind::Median)
+                .or(group.statistic(StatisticKind::Mean))
                 .is_some(),
         ));
         let most = high.min(members.len());

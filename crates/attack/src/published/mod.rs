@@ -45,4 +45,4 @@ pub use census::{census, males_of_the_census};
 pub use private::{Noisy, privately};
 pub use search::{Cell, Conflict, Effort, Findings, Influence, conflict, enough, influence, reconstruct};
 pub use solver::Engine;
-pub use table::{Attribute, Condition, Domain, Group, Kind, Record, Rule, Statistic, Table};
+pub use table::{Attribute, Condition, Domain, Group, Record, Rule, Statistic, StatisticKind, Table};

@@ -1,6 +1,6 @@
 //! The same table released with differential privacy, and what an attacker can make of it.
 
-use super::table::{Group, Kind, Record, Statistic, Table};
+use super::table::{Group, Record, Statistic, StatisticKind, Table};
 use crate::Error;
 use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
 use exact::{Rational, ratio};
@@ -39,8 +39,9 @@ pub fn privately(
     table.check()?;
     let unit = PrivacyUnit::new("person", Neighbors::ChangeOne);
     // A mean is a sum divided by a noisy count, which a group that publishes none needs of its own.
-    let alone =
-        |group: &&Group| group.statistic(Kind::Mean).is_some() && group.statistic(Kind::Count).is_none();
+    let alone = |group: &&Group| {
+        group.statistic(StatisticKind::Mean).is_some() && group.statistic(StatisticKind::Count).is_none()
+    };
     let cells = (table.cells().len() + table.groups.iter().filter(alone).count()).max(1) as u64;
     let share = Epsilon::rounded_down(&(epsilon.as_rational() / Rational::from(cells))).map_err(refused)?;
     let budget = Budget::new(Promise::Pure(epsilon.clone()), unit.clone());
@@ -63,9 +64,9 @@ pub fn privately(
         let members: Vec<&Record> = people.iter().filter(|record| group.has(record)).collect();
         let mut printed = Vec::new();
         let mut margins = Vec::new();
-        let counted = group.statistic(Kind::Count).is_some();
+        let counted = group.statistic(StatisticKind::Count).is_some();
         let mut count = 0;
-        if counted || group.statistic(Kind::Mean).is_some() {
+        if counted || group.statistic(StatisticKind::Mean).is_some() {
             let within = |value: i64| value.clamp(0, people.len() as i64);
             let (value, error) = printer.number(members.len() as i64, 1)?;
             count = within(value);
@@ -82,7 +83,7 @@ pub fn privately(
                 continue;
             };
             let (least, greatest) = table.attributes[of].domain.bounds();
-            if statistic.kind() == Kind::Median {
+            if statistic.kind() == StatisticKind::Median {
                 let values: Vec<i64> = members.iter().map(|record| record[of]).collect();
                 let value = printer.middle(values, least, greatest)?;
                 printed.push(Statistic::median(of, 2 * value));
@@ -97,7 +98,7 @@ pub fn privately(
                 high: value + error,
             });
             match (statistic.kind(), count) {
-                (Kind::Sum, _) => printed.push(Statistic::Sum {
+                (StatisticKind::Sum, _) => printed.push(Statistic::Sum {
                     of,
                     low: value,
                     high: value,
@@ -213,7 +214,7 @@ mod tests {
         let noisy = privately(&table, &people, &much, Seeded::new(1)).unwrap();
         assert!(noisy.with_margins.allows(&people));
         for (group, printed) in table.groups.iter().zip(&noisy.at_face_value.groups) {
-            for kind in [Kind::Count, Kind::Mean] {
+            for kind in [StatisticKind::Count, StatisticKind::Mean] {
                 assert_eq!(group.statistic(kind), printed.statistic(kind), "{}", group.id);
             }
         }

@@ -33,7 +33,7 @@ impl Engine {
 
 /// What a search ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Satisfiability {
     /// There is a model, and [`Solver::holds`] reads it.
     Model,
     /// There is none.
@@ -45,7 +45,7 @@ pub(super) enum Verdict {
 /// What this crate needs of a solver.
 pub(super) trait Solver {
     fn add(&mut self, clause: &[Lit]) -> Result<(), Error>;
-    fn search(&mut self) -> Result<Verdict, Error>;
+    fn search(&mut self) -> Result<Satisfiability, Error>;
     fn holds(&self, lit: Lit) -> bool;
 }
 
@@ -69,11 +69,11 @@ impl Solver for BatSat {
         self.0.add_clause(clause).map_err(|error| Error::solver(&error))
     }
 
-    fn search(&mut self) -> Result<Verdict, Error> {
+    fn search(&mut self) -> Result<Satisfiability, Error> {
         match self.0.solve().map_err(|error| Error::solver(&error))? {
-            SolverResult::Sat => Ok(Verdict::Model),
-            SolverResult::Unsat => Ok(Verdict::Impossible),
-            SolverResult::Interrupted => Ok(Verdict::OutOfTime),
+            SolverResult::Sat => Ok(Satisfiability::Model),
+            SolverResult::Unsat => Ok(Satisfiability::Impossible),
+            SolverResult::Interrupted => Ok(Satisfiability::OutOfTime),
         }
     }
 
@@ -112,11 +112,11 @@ impl Solver for CaDiCaL {
         Ok(())
     }
 
-    fn search(&mut self) -> Result<Verdict, Error> {
+    fn search(&mut self) -> Result<Satisfiability, Error> {
         Ok(match self.0.solve() {
-            Some(true) => Verdict::Model,
-            Some(false) => Verdict::Impossible,
-            None => Verdict::OutOfTime,
+            Some(true) => Satisfiability::Model,
+            Some(false) => Satisfiability::Impossible,
+            None => Satisfiability::OutOfTime,
         })
     }
 

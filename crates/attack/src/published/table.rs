@@ -137,7 +137,7 @@ pub enum Statistic {
 
 /// What a number is of: its name within a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum StatisticKind {
     /// How many.
     Count,
     /// The middle.
@@ -148,18 +148,23 @@ pub enum Kind {
     Sum,
 }
 
-impl Kind {
+impl StatisticKind {
     /// Every kind, in the order in which they are shown.
-    pub const ALL: [Kind; 4] = [Kind::Count, Kind::Median, Kind::Mean, Kind::Sum];
+    pub const ALL: [StatisticKind; 4] = [
+        StatisticKind::Count,
+        StatisticKind::Median,
+        StatisticKind::Mean,
+        StatisticKind::Sum,
+    ];
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for StatisticKind {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
-            Kind::Count => "count",
-            Kind::Median => "median",
-            Kind::Mean => "mean",
-            Kind::Sum => "sum",
+            StatisticKind::Count => "count",
+            StatisticKind::Median => "median",
+            StatisticKind::Mean => "mean",
+            StatisticKind::Sum => "sum",
         })
     }
 }
@@ -193,12 +198,12 @@ impl Statistic {
     }
 
     /// What it is of.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> StatisticKind {
         match self {
-            Statistic::Count { .. } => Kind::Count,
-            Statistic::Median { .. } => Kind::Median,
-            Statistic::Mean { .. } => Kind::Mean,
-            Statistic::Sum { .. } => Kind::Sum,
+            Statistic::Count { .. } => StatisticKind::Count,
+            Statistic::Median { .. } => StatisticKind::Median,
+            Statistic::Mean { .. } => StatisticKind::Mean,
+            Statistic::Sum { .. } => StatisticKind::Sum,
         }
     }
 
@@ -266,13 +271,13 @@ impl Group {
     }
 
     /// Its number of this kind, if that was published.
-    pub fn statistic(&self, kind: Kind) -> Option<&Statistic> {
+    pub fn statistic(&self, kind: StatisticKind) -> Option<&Statistic> {
         self.statistics.iter().find(|statistic| statistic.kind() == kind)
     }
 
     /// The most members its published count allows.
     pub(super) fn most(&self) -> Option<u32> {
-        match self.statistic(Kind::Count) {
+        match self.statistic(StatisticKind::Count) {
             Some(Statistic::Count { high, .. }) => Some(*high),
             _ => None,
         }
@@ -297,7 +302,7 @@ const MOST_VALUES: u64 = 20_000;
 
 impl Table {
     /// The same table with one number less. `false` if it was not there.
-    pub fn suppress(&mut self, group: &str, kind: Option<Kind>) -> bool {
+    pub fn suppress(&mut self, group: &str, kind: Option<StatisticKind>) -> bool {
         let mut dropped = false;
         for found in self.groups.iter_mut().filter(|found| found.id == group) {
             let before = found.statistics.len();

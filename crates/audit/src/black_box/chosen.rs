@@ -38,7 +38,7 @@ use super::sequential::{Guess, lower_limit_always, upper_limit_always};
 use super::shortcut::Shortcut;
 use super::subject::{Pair, Subject, Teller, run};
 use super::tell::{Cells, describe};
-use super::{Side, Verdict};
+use super::{FindingVerdict, Side};
 use crate::binomial::{lower_limit, upper_limit};
 
 /// An event on a pair of inputs, ready to be tested.
@@ -157,11 +157,11 @@ impl Witness {
     }
 
     /// Judges a claimed (ε, δ).
-    pub fn verdict(&self, claimed_epsilon: f64, claimed_delta: f64) -> Verdict {
+    pub fn verdict(&self, claimed_epsilon: f64, claimed_delta: f64) -> FindingVerdict {
         if self.epsilon_at(claimed_delta) > claimed_epsilon {
-            Verdict::Refuted
+            FindingVerdict::Refuted
         } else {
-            Verdict::Consistent
+            FindingVerdict::Consistent
         }
     }
 }

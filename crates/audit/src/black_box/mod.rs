@@ -14,7 +14,7 @@
 //! (1 − confidence)/2, so a private mechanism is refuted with probability at most 1 − confidence: that is the false-alarm
 //! rate, whatever the features do.
 //!
-//! Nothing here can confirm a claim: [`Verdict::Consistent`] means that *these* features found nothing.
+//! Nothing here can confirm a claim: [`FindingVerdict::Consistent`] means that *these* features found nothing.
 //!
 //! [`BlackBox`] is that audit on features that the caller names, for tests beside a mechanism. [`Hunt`] is the same idea at depth: outputs are rows
 //! of numbers, the event is learned, pairs of neighbours are searched, both cores work, and the audit may stop at any moment.
@@ -117,7 +117,7 @@ pub struct Finding {
 
 /// What a finding says about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FindingVerdict {
     /// The claim is false, but for the stated probability of a false alarm.
     Refuted,
     /// Nothing was found against it. That is not a proof.
@@ -126,12 +126,12 @@ pub enum Verdict {
 
 impl Finding {
     /// Judges a claimed (ε, δ). The two limits hold together for every δ, so any number of claims may be judged.
-    pub fn verdict(&self, claimed_epsilon: f64, claimed_delta: f64) -> Verdict {
+    pub fn verdict(&self, claimed_epsilon: f64, claimed_delta: f64) -> FindingVerdict {
         let bound = epsilon_bound(self.likely_at_least, self.unlikely_at_most, claimed_delta);
         if bound > claimed_epsilon {
-            Verdict::Refuted
+            FindingVerdict::Refuted
         } else {
-            Verdict::Consistent
+            FindingVerdict::Consistent
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::claim::{LARGEST_EPSILON, SMALLEST_DELTA};
 use super::file::{LARGEST_EXPONENT, MOST_OUTCOMES, MOST_PIECES};
-use super::{Kind, Mistake, Pair, Parameters, fail};
+use super::{MechanismKind, Mistake, Pair, Parameters, fail};
 use crate::Error;
 use crate::exact_audit::{Distribution, Finite, Gaussian, Lattice, Piecewise};
 use exact::{Rational, ratio};
@@ -48,12 +48,12 @@ impl Parameters {
         };
         let mut given = Given::new(kind, self);
         let pair = match kind {
-            Kind::Uniform => given.uniform(),
-            Kind::Laplace | Kind::ExponentialNoise => given.continuous(),
-            Kind::Gaussian => given.gaussian(),
-            Kind::DiscreteLaplace => given.discrete_laplace(),
-            Kind::DiscreteGaussian => given.discrete_gaussian(),
-            Kind::RandomizedResponse => given.randomized_response(),
+            MechanismKind::Uniform => given.uniform(),
+            MechanismKind::Laplace | MechanismKind::ExponentialNoise => given.continuous(),
+            MechanismKind::Gaussian => given.gaussian(),
+            MechanismKind::DiscreteLaplace => given.discrete_laplace(),
+            MechanismKind::DiscreteGaussian => given.discrete_gaussian(),
+            MechanismKind::RandomizedResponse => given.randomized_response(),
         }?;
         given.finish()?;
         Ok(pair)
@@ -62,12 +62,12 @@ impl Parameters {
 
 /// The parameters that were given and have not been used yet.
 struct Given {
-    kind: Kind,
+    kind: MechanismKind,
     left: BTreeMap<&'static str, Rational>,
 }
 
 impl Given {
-    fn new(kind: Kind, parameters: &Parameters) -> Self {
+    fn new(kind: MechanismKind, parameters: &Parameters) -> Self {
         let left = parameters
             .named()
             .into_iter()
@@ -146,7 +146,8 @@ impl Given {
     fn continuous(&mut self) -> Result<Pair, Mistake> {
         let scale = self.positive("scale")?;
         let shift = self.shift(&scale, MOST_SCALES)?;
-        let (distribution, word): (fn(&Rational, &Rational) -> _, _) = if self.kind == Kind::Laplace {
+        let (distribution, word): (fn(&Rational, &Rational) -> _, _) = if self.kind == MechanismKind::Laplace
+        {
             (Piecewise::laplace, "Laplace")
         } else {
             (Piecewise::exponential, "one-sided exponential")

@@ -27,7 +27,7 @@ pub use distributions::ranges;
 pub use file::{FORMAT, Format, parse, read};
 pub use files::document::Mistake;
 pub use number::Number;
-pub use parameters::{Kind, Pair, Parameters};
+pub use parameters::{MechanismKind, Pair, Parameters};
 
 impl From<crate::Error> for Mistake {
     fn from(error: crate::Error) -> Self {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The mechanisms with a distribution of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum MechanismKind {
     /// Uniform noise between `lower` and `upper`.
     Uniform,
     /// Laplace noise of `scale`.
@@ -31,7 +31,7 @@ pub enum Kind {
 pub struct Parameters {
     /// What kind of mechanism; `geometric` is another name of discrete-laplace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Kind>,
+    pub kind: Option<MechanismKind>,
     /// How far apart the two neighbours' true values are. Without it: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Number>,
@@ -75,7 +75,7 @@ pub struct Pair {
     pub words: String,
 }
 
-impl Kind {
+impl MechanismKind {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Uniform,

@@ -21,7 +21,7 @@ mod words;
 
 pub use exhibit::{EXHIBITS, Exhibit, Standing};
 pub use mechanism::Player;
-pub use plan::{Allowance, Draws, Outcome, Plan};
+pub use plan::{Allowance, AuditPlan, Draws, Outcome};
 pub use truth::Exactly;
 pub use words::{Seeded, Words};
 

@@ -8,7 +8,7 @@ use crate::black_box::{Chosen, Hunt, Lens, Witness};
 
 /// An audit that its numbers determine: the same plan gives the same witness, to the last hit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct AuditPlan {
     /// Of all random words.
     pub seed: u64,
     /// How many there are.
@@ -43,7 +43,7 @@ pub struct Allowance<'a> {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The plan that was made on the way. A replay of it finds the same, unless choosing or the test was stopped early.
-    pub plan: Plan,
+    pub plan: AuditPlan,
     /// What was found.
     pub witness: Witness,
     /// The part of the allowance that it took to choose.
@@ -84,7 +84,7 @@ impl Draws {
     }
 }
 
-impl Plan {
+impl AuditPlan {
     fn workers(&self, exhibit: &Exhibit, streams: std::ops::Range<u64>) -> Vec<Player<Seeded>> {
         streams
             .map(|stream| exhibit.play(Seeded::new(self.seed, stream)))

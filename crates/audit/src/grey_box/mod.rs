@@ -42,7 +42,7 @@
 //!
 //! ```
 //! use audit::grey_box::{Call, GreyBox, Limits, Recorder};
-//! use audit::report::Verdict;
+//! use audit::report::ClaimVerdict;
 //! use exact::Rational;
 //!
 //! // Forgets to clip: one person may earn more than the declared 100.
@@ -52,7 +52,7 @@
 //! };
 //! let auditor = GreyBox::new(Rational::ONE, Rational::ZERO);
 //! let found = auditor.compare(&[50, 90][..], &[50, 90, 4000][..], sum);
-//! assert_eq!(found.verdict(), Verdict::Refuted);
+//! assert_eq!(found.verdict(), ClaimVerdict::Refuted);
 //! assert_eq!(
 //!     found.witness.expect("there is one").to_string(),
 //!     "call 1 (Laplace): its input moves by 4000 in ℓ₁, declared was 100; it is 140 on one input and 4140 on the other"
@@ -70,7 +70,7 @@ pub use search::{Neighbours, Pair, Search};
 pub use witness::Witness;
 
 use crate::binomial::{lower_limit, upper_limit};
-use crate::report::Verdict;
+use crate::report::ClaimVerdict;
 use exact::{Rational, from_f64, to_f64_up};
 use recorder::{Transcript, Ways};
 
@@ -231,20 +231,20 @@ impl GreyBox {
 
 impl Finding {
     /// Proved, consistent or refuted, for this pair.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> ClaimVerdict {
         if self.witness.is_none() {
             return if self.exhaustive {
-                Verdict::Proved
+                ClaimVerdict::Proved
             } else {
-                Verdict::Consistent
+                ClaimVerdict::Consistent
             };
         }
         // One bad transcript has a probability above zero; for any more room the counts decide.
         let certainly = from_f64(lower_limit(self.bad, self.runs, self.failure)).unwrap_or(Rational::ZERO);
         if self.allowance.is_zero() || certainly > self.allowance {
-            Verdict::Refuted
+            ClaimVerdict::Refuted
         } else {
-            Verdict::Consistent
+            ClaimVerdict::Consistent
         }
     }
 

@@ -1,7 +1,7 @@
 //! The worst pair of neighbours, made small.
 
 use super::{Finding, GreyBox, Recorder};
-use crate::report::Verdict;
+use crate::report::ClaimVerdict;
 
 /// What one step between neighbours is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,11 @@ pub struct Search<T> {
 
 impl<T> Search<T> {
     /// The verdict on all pairs together.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> ClaimVerdict {
         match &self.worst {
-            Some(pair) if pair.finding.verdict() == Verdict::Refuted => Verdict::Refuted,
-            Some(_) if self.proved == self.pairs => Verdict::Proved,
-            _ => Verdict::Consistent,
+            Some(pair) if pair.finding.verdict() == ClaimVerdict::Refuted => ClaimVerdict::Refuted,
+            Some(_) if self.proved == self.pairs => ClaimVerdict::Proved,
+            _ => ClaimVerdict::Consistent,
         }
     }
 }
@@ -127,9 +127,9 @@ impl GreyBox {
         for difference in differences(units, values, neighbours) {
             let pair = compare(&difference);
             pairs += 1;
-            proved += u64::from(pair.finding.verdict() == Verdict::Proved);
+            proved += u64::from(pair.finding.verdict() == ClaimVerdict::Proved);
             let rank = |pair: &Pair<T>| {
-                let refuted = pair.finding.verdict() == Verdict::Refuted;
+                let refuted = pair.finding.verdict() == ClaimVerdict::Refuted;
                 (
                     u8::from(refuted),
                     pair.finding.severity(),
@@ -147,7 +147,7 @@ impl GreyBox {
             }
         }
         let worst = worst.map(|(difference, pair)| {
-            if pair.finding.verdict() == Verdict::Refuted {
+            if pair.finding.verdict() == ClaimVerdict::Refuted {
                 shrink(difference, pair, &mut compare)
             } else {
                 pair
@@ -171,7 +171,7 @@ fn shrink<T: Clone>(
             let end = (start + size).min(difference.common.len());
             let smaller = difference.without(start..end);
             let candidate = compare(&smaller);
-            if candidate.finding.verdict() == Verdict::Refuted {
+            if candidate.finding.verdict() == ClaimVerdict::Refuted {
                 (difference, pair, removed) = (smaller, candidate, true);
             } else {
                 start = end;

@@ -4,7 +4,7 @@
 //! best of all numbers, and each is tested at its part of the false-alarm rate: see [`Tried`], where it is proved.
 
 use super::{Found, Secrets, Tried, guess, judge, sides};
-use crate::black_box::Verdict;
+use crate::black_box::FindingVerdict;
 use crate::document::{Claim, Mistake, fail};
 use exact::to_f64_up;
 
@@ -44,7 +44,7 @@ impl Tries {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
     /// Whether it is refuted.
-    pub verdict: Verdict,
+    pub verdict: FindingVerdict,
     /// The most right guesses that it allows, for each number of guesses.
     pub allowed: Vec<u64>,
     /// The share of right guesses that ε allows on average.
@@ -104,9 +104,9 @@ impl Judged {
                     .collect::<Result<_, crate::Error>>()?;
                 Some(Claimed {
                     verdict: if found.epsilon > epsilon {
-                        Verdict::Refuted
+                        FindingVerdict::Refuted
                     } else {
-                        Verdict::Consistent
+                        FindingVerdict::Consistent
                     },
                     allowed,
                     mean: 1.0 / (1.0 + (-epsilon).exp()),
@@ -128,7 +128,7 @@ impl Judged {
     /// Whether a claim was refuted; not where there is none.
     pub fn refuted(&self) -> bool {
         let verdict = self.claimed.as_ref().map(|claimed| claimed.verdict);
-        verdict == Some(Verdict::Refuted)
+        verdict == Some(FindingVerdict::Refuted)
     }
 }
 

@@ -1,7 +1,7 @@
 //! ε against the number of releases, one curve an accountant.
 
 use crate::terminal::{self, CliError, Progress, fail};
-use accounting::plan::Plan;
+use accounting::plan::ReleasePlan;
 use accounting::{Accountant, Delta, Event, PrivacyUnit};
 use report::{Figure, Scale};
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(super) struct Drawing<'asked> {
 
 /// The figure of a plan: its first 1, 2, … releases in the order of their description.
 pub(super) fn of_releases(
-    plan: &Plan,
+    plan: &ReleasePlan,
     unit: &PrivacyUnit,
     delta: &Delta,
     quiet: bool,

@@ -1,7 +1,7 @@
 //! `deniable account`: what a sequence of releases costs, by every accountant at once.
 //!
 //! ```text
-//! flags, a file, or `sgd` ──► Plan ──► every accountant ──► a table, an object, a figure
+//! flags, a file, or `sgd` ──► ReleasePlan ──► every accountant ──► a table, an object, a figure
 //! ```
 //!
 //! Which bound holds is decided in the crate `accounting`. Here they are asked about plans, and their answers shown.
@@ -13,7 +13,7 @@ pub(crate) mod report;
 mod sgd;
 
 use crate::terminal::{self, CliError, explained, fail};
-use accounting::plan::{self, Plan};
+use accounting::plan::{self, ReleasePlan};
 use accounting::{Event, Neighbors, PrivacyUnit};
 use clap::{Args, Subcommand, ValueEnum};
 use question::Asked;
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// Everything but printing and drawing.
-fn answered(arguments: &Arguments) -> Result<(Report, Plan), CliError> {
+fn answered(arguments: &Arguments) -> Result<(Report, ReleasePlan), CliError> {
     let mut parts = arguments.releases.parts()?;
     if let Some(path) = &arguments.events {
         parts.extend(plan::read(path)?);
@@ -133,7 +133,7 @@ fn answered(arguments: &Arguments) -> Result<(Report, Plan), CliError> {
              noise five times as wide as one person's influence",
         );
     }
-    let plan = Plan::new(parts)?;
+    let plan = ReleasePlan::new(parts)?;
     let event = plan.event();
     let unit = unit(&arguments.unit, arguments.neighbors.map(Into::into), &event)?;
     let mut question = Asked::new(&arguments.question)?;

@@ -5,7 +5,7 @@ use super::question::{self, Asked};
 use super::report::Report;
 use super::{explained, unit};
 use crate::terminal::{self, CliError, fail};
-use accounting::plan::{self, Part, Plan, check_sampler};
+use accounting::plan::{self, Part, ReleasePlan, check_sampler};
 use accounting::{Delta, Epsilon, Event, Neighbors, Ratio, Sampler, smallest_training_multiplier};
 use clap::ValueEnum;
 use exact::{Rational, parse_decimal};
@@ -142,7 +142,7 @@ pub(super) struct Answer {
     sigma: Rational,
     /// What it was calibrated to, if it was.
     target: Option<Epsilon>,
-    plan: Plan,
+    plan: ReleasePlan,
     report: Report,
 }
 
@@ -173,7 +173,7 @@ pub(super) fn answered(arguments: &Arguments) -> Result<Answer, CliError> {
         sampler: training.sampler.clone(),
         multiplier_squared,
     };
-    let plan = Plan::new(vec![Part::new(event, training.times)?])?;
+    let plan = ReleasePlan::new(vec![Part::new(event, training.times)?])?;
     let event = plan.event();
     let unit = unit(&arguments.unit, None, &event)?;
     let mut question = Asked::default();

@@ -63,13 +63,13 @@ impl Parameters {
     /// for all other mechanisms.
     pub(super) fn read(&self) -> document::Parameters {
         let kind = self.kind.map(|kind| match kind {
-            Kind::Uniform => document::Kind::Uniform,
-            Kind::Laplace => document::Kind::Laplace,
-            Kind::ExponentialNoise => document::Kind::ExponentialNoise,
-            Kind::Gaussian => document::Kind::Gaussian,
-            Kind::DiscreteLaplace => document::Kind::DiscreteLaplace,
-            Kind::DiscreteGaussian => document::Kind::DiscreteGaussian,
-            Kind::RandomizedResponse => document::Kind::RandomizedResponse,
+            Kind::Uniform => document::MechanismKind::Uniform,
+            Kind::Laplace => document::MechanismKind::Laplace,
+            Kind::ExponentialNoise => document::MechanismKind::ExponentialNoise,
+            Kind::Gaussian => document::MechanismKind::Gaussian,
+            Kind::DiscreteLaplace => document::MechanismKind::DiscreteLaplace,
+            Kind::DiscreteGaussian => document::MechanismKind::DiscreteGaussian,
+            Kind::RandomizedResponse => document::MechanismKind::RandomizedResponse,
         });
         document::Parameters {
             kind,

@@ -320,7 +320,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use audit::report::{Claim, Distributions, Verdict};
+    use audit::report::{Claim, ClaimVerdict, Distributions};
     use exact::{Rational, ratio};
 
     fn judged(scale: i64) -> Judgement {
@@ -403,7 +403,7 @@ mod tests {
         ];
         let summaries = gate(rows, 2);
         let summaries = summaries.summaries();
-        assert_eq!(summaries[0].report.verdict(), Some(Verdict::Proved));
+        assert_eq!(summaries[0].report.verdict(), Some(ClaimVerdict::Proved));
         assert_eq!(summaries[0].mutants.len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use super::look::Look;
 use super::{ClaimArguments, explained, refuted};
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
-use audit::black_box::{Hunt, Pair, Side, Verdict, Witness};
+use audit::black_box::{FindingVerdict, Hunt, Pair, Side, Witness};
 use audit::document::Number;
 use audit::program::{self, Program, Runner};
 use exact::to_f64_up;
@@ -172,7 +172,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     terminal::print(&text)?;
     match reported.verdict {
-        Some(Verdict::Refuted) => Err(refuted(&arguments.claim.read())),
+        Some(FindingVerdict::Refuted) => Err(refuted(&arguments.claim.read())),
         _ => Ok(()),
     }
 }
@@ -307,9 +307,8 @@ impl Arguments {
             progress.label(format!("ε ≥ {}", significant(witness.epsilon_at(hunt.delta), 3)));
             let reached = self.until.iter().any(|until| match until {
                 Until::Seconds(seconds) => started.elapsed().as_secs_f64() >= *seconds,
-                Until::Refuted => {
-                    claimed.is_some_and(|claimed| witness.verdict(claimed, hunt.delta) == Verdict::Refuted)
-                }
+                Until::Refuted => claimed
+                    .is_some_and(|claimed| witness.verdict(claimed, hunt.delta) == FindingVerdict::Refuted),
             });
             reached || interrupt.was_pressed()
         })?;
@@ -323,7 +322,7 @@ struct Reported<'a> {
     inputs: [String; 2],
     pairs: usize,
     witness: Witness,
-    verdict: Option<Verdict>,
+    verdict: Option<FindingVerdict>,
     /// ε is at least this, at the claimed δ.
     bound: f64,
     samples: u64,
@@ -398,8 +397,10 @@ impl Reported<'_> {
         }
         if let Some(verdict) = self.verdict {
             let remark = match verdict {
-                Verdict::Refuted => "refuted",
-                Verdict::Consistent => "consistent (nothing was found against it, which is not a proof)",
+                FindingVerdict::Refuted => "refuted",
+                FindingVerdict::Consistent => {
+                    "consistent (nothing was found against it, which is not a proof)"
+                }
             };
             lines.push(format!("  claim    {}: {remark}", claim.read().words()));
         }
@@ -458,7 +459,7 @@ impl Reported<'_> {
     fn to_html(&self) -> String {
         let claim = &self.arguments.claim;
         let mut report = Page::new("An audit of a program", self.to_text());
-        let held = self.verdict != Some(Verdict::Refuted);
+        let held = self.verdict != Some(FindingVerdict::Refuted);
         report.row(
             Row::new(
                 "run",
@@ -529,10 +530,10 @@ pub(super) fn names(likely: Side) -> (&'static str, &'static str) {
 }
 
 /// One word for a program to read.
-pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
+pub(super) fn verdict_word(verdict: FindingVerdict) -> &'static str {
     match verdict {
-        Verdict::Refuted => "refuted",
-        Verdict::Consistent => "consistent",
+        FindingVerdict::Refuted => "refuted",
+        FindingVerdict::Consistent => "consistent",
     }
 }
 

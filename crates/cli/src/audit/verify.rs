@@ -4,7 +4,7 @@ use super::curve::{self, Highlight};
 use super::parameters::Parameters;
 use super::{ClaimArguments, explained, refuted};
 use crate::terminal::{self, CliError, fail};
-use audit::document::{self, Claim, Kind, Number, Pair, check_delta, check_epsilon, ranges};
+use audit::document::{self, Claim, MechanismKind, Number, Pair, check_delta, check_epsilon, ranges};
 use audit::exact_audit::{Answer, satisfies, smallest_delta, smallest_epsilon};
 use exact::{Interval, Rational, decimal_at_least, decimal_at_most, format_decimal};
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         delta: arguments.delta.clone(),
         claim: arguments.claim.read(),
     };
-    if parameters.kind == Some(Kind::RandomizedResponse) && parameters.gamma.is_none() {
+    if parameters.kind == Some(MechanismKind::RandomizedResponse) && parameters.gamma.is_none() {
         parameters.epsilon = question.epsilon.take();
     }
     let pair = match &arguments.file {

@@ -3,7 +3,7 @@
 use super::local::{FALSE_ALARM, auditor, person, plenty};
 use super::{Claim, Fault, Outcome};
 use accounting::Epsilon;
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Finite, satisfies};
 use audit::goodness::categorical_test;
 use exact::{Rational, ratio};
@@ -126,7 +126,7 @@ fn winners() -> Result<Outcome, Fault> {
             .into_value() as i64
     };
     let finding = auditor(100_000).audit(draw, &Feature::<i64>::standard())?;
-    let private = finding.verdict(1.0, 0.0) == Verdict::Consistent;
+    let private = finding.verdict(1.0, 0.0) == FindingVerdict::Consistent;
     // Drawn: the mechanism's own tests compare the two distributions exactly.
     let runs = 40_000;
     let (flipped, weighed) = (shortfall(&flip, runs)?, shortfall(&exponential, runs)?);

@@ -3,7 +3,7 @@
 use super::local::{FALSE_ALARM, auditor, count, person, plenty};
 use super::{Claim, Fault, Outcome};
 use accounting::{Delta, Epsilon, Neighbors, distance, what_it_means_for_one_person};
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Distribution, Finite, Piecewise, smallest_delta};
 use exact::{Interval, Rational, parse_decimal, ratio};
 use mechanism::{Laplace, Sensitivity};
@@ -162,7 +162,7 @@ fn post_processing() -> Result<Outcome, Fault> {
         release.map(|value| value.clamp(-2, 3) * 7).into_value()
     };
     let finding = auditor(100_000).audit(draw, &Feature::<i64>::standard())?;
-    let kept = finding.verdict(1.0, 0.0) == Verdict::Consistent;
+    let kept = finding.verdict(1.0, 0.0) == FindingVerdict::Consistent;
     let pass = larger == 0 && charges == 1 && kept && finding.epsilon_lower > 0.5;
     let measured = format!(
         "{larger} of 243 functions raise δ; {charges} charge; audit of the mapped answer: ε ≥ {}",

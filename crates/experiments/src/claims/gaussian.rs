@@ -2,7 +2,9 @@
 
 use super::local::person;
 use super::{Claim, Fault, Outcome};
-use accounting::{Curve, Delta, Epsilon, Event, Grid, Ratio, classic_multiplier, smallest_multiplier};
+use accounting::{
+    Curve, Delta, Epsilon, Event, NoiseSupport, Ratio, classic_multiplier, smallest_multiplier,
+};
 use audit::exact_audit::{Gaussian, satisfies};
 use exact::{Interval, Rational, from_f64, parse_decimal, ratio, to_f64_nearest};
 use noise::{DiscreteLaplace, OsEntropy, RoundedGaussian};
@@ -47,7 +49,7 @@ fn epsilon_of_classic() -> Result<(f64, f64), Fault> {
     let sigma = classic_multiplier(&Epsilon::parse("1")?, &delta)?;
     let event = Event::Gaussian {
         multiplier_squared: Ratio::at_most(&(&sigma * &sigma)),
-        on: Grid::Rounded,
+        on: NoiseSupport::Rounded,
     };
     let epsilon = Curve::of(&event, &person())?.epsilon(&delta)?;
     Ok((epsilon.lower.to_f64_down(), epsilon.upper.to_f64_up()))
@@ -146,7 +148,7 @@ fn beside_laplace() -> Result<Outcome, Fault> {
     let (epsilon, delta) = (Epsilon::parse("1")?, Delta::parse("1e-5")?);
     let multiplier = classic_multiplier(&epsilon, &delta)?;
     let mut entropy = OsEntropy::new()?;
-    // Grid steps of 1/1024: fine enough to look continuous.
+    // NoiseSupport steps of 1/1024: fine enough to look continuous.
     let steps = 1024.0;
     let mut noise = vec![0i64; 100_000];
     let reals = |noise: &[i64]| {

@@ -4,7 +4,7 @@ use super::local::{FALSE_ALARM, auditor, count, person, plenty};
 use super::{Claim, Fault, Outcome};
 use accounting::Epsilon;
 use audit::binomial;
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Lattice, satisfies};
 use exact::{Rational, ratio};
 use mechanism::{Aggregate, Laplace, Sensitive, Sensitivity};
@@ -93,7 +93,8 @@ fn private() -> Result<Outcome, Fault> {
         }),
     ];
     let second = auditor(200_000).audit(draw, &features)?;
-    let consistent = |finding: &audit::black_box::Finding| finding.verdict(1.0, 0.0) == Verdict::Consistent;
+    let consistent =
+        |finding: &audit::black_box::Finding| finding.verdict(1.0, 0.0) == FindingVerdict::Consistent;
     // An audit that finds next to nothing shows next to nothing.
     let pass = keeps
         && tight

@@ -5,7 +5,7 @@ use super::{Claim, Fault, Outcome};
 use accounting::{Delta, Epsilon};
 use attack::bits::{TextbookLaplace, grid_noise};
 use audit::binomial::lower_limit;
-use audit::black_box::{Feature, Finding, Side, Verdict, lowest_bit_exponent};
+use audit::black_box::{Feature, Finding, FindingVerdict, Side, lowest_bit_exponent};
 use exact::Rational;
 use mechanism::{
     Aggregate, Bounds, Column, Mechanism, ProposeTestRelease, Sensitive, Sensitivity, SmoothMedian,
@@ -93,9 +93,9 @@ fn medians() -> Result<Outcome, Fault> {
     }
     // Nine in ten land there; half of forty miss with probability under 1e-9.
     let useful = smooth_close >= 20 && tested_close >= 20;
-    let refuted = leak.verdict(1.0, 0.0) == Verdict::Refuted;
-    let kept = repaired.verdict(1.0, 0.0) == Verdict::Consistent
-        && proposed.verdict(1.0, 1e-6) == Verdict::Consistent
+    let refuted = leak.verdict(1.0, 0.0) == FindingVerdict::Refuted;
+    let kept = repaired.verdict(1.0, 0.0) == FindingVerdict::Consistent
+        && proposed.verdict(1.0, 1e-6) == FindingVerdict::Consistent
         // An audit that finds nothing at all shows nothing.
         && repaired.epsilon_lower > 0.0
         && proposed.epsilon_lower > 0.0;
@@ -193,8 +193,8 @@ fn floats() -> Result<Outcome, Fault> {
         .y_axis("answers of 50,000", Scale::Linear)
         .line("truth is 0", &lowest(0.0))
         .line("truth is 1", &lowest(1.0));
-    let pass = textbook.verdict(1.0, 0.0) == Verdict::Refuted
-        && grid_finding.verdict(1.0, 0.0) == Verdict::Consistent
+    let pass = textbook.verdict(1.0, 0.0) == FindingVerdict::Refuted
+        && grid_finding.verdict(1.0, 0.0) == FindingVerdict::Consistent
         && grid_finding.epsilon_lower > 0.7
         // About two thirds, with room for chance; and of a decision that finds its own answers impossible nothing would follow.
         && least > 0.6

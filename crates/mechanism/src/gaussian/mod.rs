@@ -2,7 +2,7 @@ use crate::{
     Accuracy, Aggregate, Error, Mechanism, Permit, Points, Sensitivity, SquaredMultiplier, Stated, Terms,
 };
 use accounting::{
-    Delta, Epsilon, Event, Grid as Where, Promise, Ratio, Rho, classic_multiplier, smallest_multiplier,
+    Delta, Epsilon, Event, NoiseSupport, Promise, Ratio, Rho, classic_multiplier, smallest_multiplier,
 };
 use exact::{Interval, Rational, floor_log2, ratio};
 use noise::{DiscreteGaussian, Grid, RoundedGaussian};
@@ -95,7 +95,7 @@ impl Gaussian {
         let noise = RoundedGaussian::new(&variance)?;
         let event = Event::Gaussian {
             multiplier_squared,
-            on: Where::Rounded,
+            on: NoiseSupport::Rounded,
         };
         let terms = Terms::new(sensitivity, event, promise, accuracy(&variance)).on(grid);
         Ok(Self {
@@ -196,12 +196,14 @@ impl<T: Points> Mechanism<T> for GaussianOnIntegers {
 }
 
 /// When one coordinate moves by a whole number of steps, the noise has an exact curve of its own.
-fn lives_on(sensitivity: &Sensitivity) -> Where {
+fn lives_on(sensitivity: &Sensitivity) -> NoiseSupport {
     let steps = sensitivity.l1();
     let whole = steps.is_int() && steps * steps == *sensitivity.l2_squared();
     match u64::try_from(steps.numerator().clone()) {
-        Ok(steps) if whole && sensitivity.coordinates() == 1 => Where::DiscreteScalar { sensitivity: steps },
-        _ => Where::Discrete,
+        Ok(steps) if whole && sensitivity.coordinates() == 1 => {
+            NoiseSupport::DiscreteScalar { sensitivity: steps }
+        }
+        _ => NoiseSupport::Discrete,
     }
 }
 

@@ -3,7 +3,7 @@ use crate::trial::black_box;
 use crate::trial::person;
 use crate::{Account, MemoryLedger, Sensitive};
 use accounting::{Budget, Neighbors, epsilon_of_discrete_gaussian};
-use audit::black_box::Verdict;
+use audit::black_box::FindingVerdict;
 use audit::exact_audit::{self, Distribution, Finite, Lattice, satisfies};
 use exact::{Integer, parse_decimal};
 
@@ -71,19 +71,19 @@ fn audit_gaussian() {
     assert!(holds(&deviation) && !holds(&(&deviation * ratio(95, 100))));
 
     let found = black_box(&analytic, [&0, &step], 200_000, 0.01, |value: &i64| *value);
-    assert_eq!(found.verdict(0.5, 0.01), Verdict::Consistent, "{found:?}");
+    assert_eq!(found.verdict(0.5, 0.01), FindingVerdict::Consistent, "{found:?}");
     // The mutant: values move by twice the sensitivity that was stated.
     let found = black_box(&analytic, [&0, &(2 * step)], 200_000, 0.01, |value: &i64| *value);
-    assert_eq!(found.verdict(0.5, 0.01), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(0.5, 0.01), FindingVerdict::Refuted, "{found:?}");
     // A vector whose coordinates move together, seen along the line on which it moves.
     let sensitivity = Sensitivity::vector(4, 2).unwrap();
     let analytic = Gaussian::analytic(epsilon("0.5"), delta("0.01"), sensitivity, Grid::new(0)).unwrap();
     let (still, moved, too_far) = (vec![0i64; 4], vec![2; 4], vec![4; 4]);
     let sum = |values: &Vec<i64>| values.iter().sum();
     let found = black_box(&analytic, [&still, &moved], 100_000, 0.01, sum);
-    assert_eq!(found.verdict(0.5, 0.01), Verdict::Consistent, "{found:?}");
+    assert_eq!(found.verdict(0.5, 0.01), FindingVerdict::Consistent, "{found:?}");
     let found = black_box(&analytic, [&still, &too_far], 100_000, 0.01, sum);
-    assert_eq!(found.verdict(0.5, 0.01), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(0.5, 0.01), FindingVerdict::Refuted, "{found:?}");
 }
 
 #[test]
@@ -111,14 +111,14 @@ fn audit_gaussian_on_integers() {
     let found = black_box(&discrete, [&0, &step], 200_000, 0.01, |value: &i64| *value);
     assert_eq!(
         found.verdict(own.to_f64_up(), 0.01),
-        Verdict::Consistent,
+        FindingVerdict::Consistent,
         "{found:?}"
     );
     // The mutant: values move by twice the sensitivity that was stated.
     let found = black_box(&discrete, [&0, &(2 * step)], 200_000, 0.01, |value: &i64| *value);
     assert_eq!(
         found.verdict(own.to_f64_up(), 0.01),
-        Verdict::Refuted,
+        FindingVerdict::Refuted,
         "{found:?}"
     );
 }
@@ -155,12 +155,15 @@ fn events_say_where_the_noise_lives() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(place(scalar(7)), Where::DiscreteScalar { sensitivity: 7 });
-    assert_eq!(place(Sensitivity::vector(2, 7).unwrap()), Where::Discrete);
-    assert_eq!(place(Sensitivity::scalar(ratio(7, 2)).unwrap()), Where::Discrete);
+    assert_eq!(place(scalar(7)), NoiseSupport::DiscreteScalar { sensitivity: 7 });
+    assert_eq!(place(Sensitivity::vector(2, 7).unwrap()), NoiseSupport::Discrete);
+    assert_eq!(
+        place(Sensitivity::scalar(ratio(7, 2)).unwrap()),
+        NoiseSupport::Discrete
+    );
     assert_eq!(
         place(scalar(7).with_norms(&ratio(7, 1), &ratio(40, 1)).unwrap()),
-        Where::Discrete
+        NoiseSupport::Discrete
     );
     let sensitivity = Sensitivity::vector(9, 2).unwrap();
     let analytic = Gaussian::analytic(epsilon("1"), delta("1e-6"), sensitivity, Grid::new(0)).unwrap();

@@ -2,7 +2,7 @@ use super::*;
 use crate::Sensitive;
 use crate::threshold::laplace_tail;
 use crate::trial::{account, person, sample};
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Distribution, Finite, satisfies};
 use exact::{Integer, Interval, ratio};
 use noise::Grid;
@@ -111,18 +111,18 @@ fn audit_propose_test_release() {
     let split = ([0, 0, 0, 1_000, 1_000], [0, 0, 1_000, 1_000, 1_000]);
     assert_eq!(
         find(&mechanism, &dense, &moved).verdict(1.0, 0.01),
-        Verdict::Consistent
+        FindingVerdict::Consistent
     );
     assert_eq!(
         find(&mechanism, &split.0, &split.1).verdict(1.0, 0.01),
-        Verdict::Consistent
+        FindingVerdict::Consistent
     );
     let untested = ProposeTestRelease {
         threshold: -1_000,
         ..mechanism
     };
     let found = find(&untested, &split.0, &split.1);
-    assert_eq!(found.verdict(1.0, 0.01), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.01), FindingVerdict::Refuted, "{found:?}");
 }
 
 #[test]

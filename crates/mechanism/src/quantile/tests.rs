@@ -1,7 +1,7 @@
 use super::*;
 use crate::trial::{account, person, sample};
 use crate::{Sensitive, column};
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Answer, Distribution as OutputDistribution, Finite, smallest_epsilon};
 use exact::power_of_two;
 use noise::Grid;
@@ -192,14 +192,14 @@ fn audit_quantile() {
             0.0,
         )
     };
-    assert_eq!(find(&quantile).verdict(1.0, 0.0), Verdict::Consistent);
+    assert_eq!(find(&quantile).verdict(1.0, 0.0), FindingVerdict::Consistent);
     let rate = &quantile.selector.rate * ratio(3, 1);
     let selector = Selector {
         rate,
         ..quantile.selector.clone()
     };
     let found = find(&Quantile { selector, ..quantile });
-    assert_eq!(found.verdict(1.0, 0.0), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.0), FindingVerdict::Refuted, "{found:?}");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn audit_quantiles() {
         let sum = vec![Feature::ordered("sum", |answers: &Vec<i64>| answers.iter().sum())];
         sample(mechanism, Neighbors::ChangeOne, input, &sum, 2_000, 0.0)
     };
-    assert_eq!(find(&quantiles).verdict(1.0, 0.0), Verdict::Consistent);
+    assert_eq!(find(&quantiles).verdict(1.0, 0.0), FindingVerdict::Consistent);
     let selectors = fractions
         .map(|fraction| Selector {
             rate: ratio(3, 1),
@@ -230,7 +230,7 @@ fn audit_quantiles() {
         selectors,
         ..quantiles
     });
-    assert_eq!(found.verdict(1.0, 0.0), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.0), FindingVerdict::Refuted, "{found:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 use crate::survey::testing::{FALSE_ALARM, SHARE, epsilon, judge, release, respondent};
 use crate::{Account, MemoryLedger, Sensitive, Sensitivity};
 use accounting::{Budget, Neighbors, PrivacyUnit, Promise};
-use audit::black_box::{BlackBox, Feature, Side, Verdict};
+use audit::black_box::{BlackBox, Feature, FindingVerdict, Side};
 use audit::goodness::{categorical_test, cdf_test};
 use exact::{parse_decimal, to_f64_nearest};
 use noise::Tape;
@@ -98,10 +98,10 @@ fn black_box_randomized_response() {
     };
     let claim = 1.2;
     let right = audit(&RandomizedResponse::new(epsilon("1.2"), 3).unwrap());
-    assert_eq!(right.verdict(claim, 0.0), Verdict::Consistent);
+    assert_eq!(right.verdict(claim, 0.0), FindingVerdict::Consistent);
     assert!(right.epsilon_lower > 0.95 * claim, "{}", right.epsilon_lower);
     let mutant = audit(&RandomizedResponse::new(epsilon("1.26"), 3).unwrap());
-    assert_eq!(mutant.verdict(claim, 0.0), Verdict::Refuted);
+    assert_eq!(mutant.verdict(claim, 0.0), FindingVerdict::Refuted);
 }
 
 #[test]

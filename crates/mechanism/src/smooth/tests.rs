@@ -1,7 +1,7 @@
 use super::*;
 use crate::Sensitive;
 use crate::trial::{account, person, sample};
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Answer, Distribution, Finite, smallest_epsilon};
 use noise::Grid;
 
@@ -163,14 +163,14 @@ fn audit_smooth_median() {
     let (first, second) = ([0, 0, 4], [0, 4, 4]);
     assert_eq!(
         find(&mechanism, &first, &second, 1_200).verdict(1.0, 0.0),
-        Verdict::Consistent
+        FindingVerdict::Consistent
     );
     let sixteenth = SmoothMedian {
         factor: &mechanism.factor * ratio(1, 16),
         ..mechanism.clone()
     };
     let found = find(&sixteenth, &first, &second, 1_200);
-    assert_eq!(found.verdict(1.0, 0.0), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.0), FindingVerdict::Refuted, "{found:?}");
     // And the draws follow the distribution that was verified.
     let mut account = account(Neighbors::ChangeOne);
     let draws: Vec<i64> = (0..1_200)
@@ -206,17 +206,17 @@ fn local_sensitivity_leaks() {
     let found = find(&mechanism, &[0, 0, 0, 900, 900], &[0, 0, 900, 900, 900], 400);
     assert_eq!(
         found.verdict(1.0, 0.0),
-        Verdict::Consistent,
+        FindingVerdict::Consistent,
         "where both are sparse nothing shows"
     );
     // The medians are the same; the noise is not.
     let (dense, sparse) = ([500, 500, 500, 500, 1_000], [500, 500, 500, 1_000, 1_000]);
     let found = find(&mechanism, &dense, &sparse, 400);
-    assert_eq!(found.verdict(1.0, 0.0), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.0), FindingVerdict::Refuted, "{found:?}");
     // Smooth sensitivity repairs it.
     assert_eq!(
         find(&smooth("1", 1_000), &dense, &sparse, 400).verdict(1.0, 0.0),
-        Verdict::Consistent
+        FindingVerdict::Consistent
     );
 }
 

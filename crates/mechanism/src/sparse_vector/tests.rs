@@ -3,7 +3,7 @@ use crate::MemoryLedger;
 use crate::trial::{FALSE_ALARM, LaplaceTable, black_box, claimed, keeps, loss};
 use crate::trial::{account, person};
 use accounting::Budget;
-use audit::black_box::Verdict;
+use audit::black_box::FindingVerdict;
 use audit::exact_audit::Finite;
 use exact::Interval;
 use proptest::prelude::*;
@@ -122,9 +122,9 @@ fn audit_above_threshold() {
         })
     };
     let found = find(&mechanism("1", 20, 1));
-    assert_eq!(found.verdict(1.0, 0.0), Verdict::Consistent, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.0), FindingVerdict::Consistent, "{found:?}");
     let found = find(&ignoring_c("1", 20));
-    assert_eq!(found.verdict(1.0, 0.0), Verdict::Refuted, "{found:?}");
+    assert_eq!(found.verdict(1.0, 0.0), FindingVerdict::Refuted, "{found:?}");
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 use super::{GroupName, check, least_threshold, present, reaching, terms, with_leak};
 use crate::gaussian::recorded;
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, SquaredMultiplier, Stated, Terms};
-use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, epsilon_of_gaussian, smallest_multiplier};
+use accounting::{Delta, Epsilon, Event, NoiseSupport, Promise, epsilon_of_gaussian, smallest_multiplier};
 use exact::{Interval, Rational, ratio, to_f64_nearest};
 use noise::RoundedGaussian;
 
@@ -90,7 +90,7 @@ impl GaussianThreshold {
         )?;
         let event = Event::Gaussian {
             multiplier_squared: recorded(multiplier_squared)?,
-            on: Where::Rounded,
+            on: NoiseSupport::Rounded,
         };
         Ok(Self {
             terms: terms(with_leak(event, threshold_delta.clone()), promise, sensitivity),

@@ -2,7 +2,7 @@ use super::{
     GroupName, check, laplace_reach, laplace_tail, least_threshold, present, reaching, terms, with_leak,
 };
 use crate::{Aggregate, Error, Mechanism, Permit, Sensitivity, Stated, Terms};
-use accounting::{Delta, Epsilon, Event, Grid as Where, Promise, Ratio};
+use accounting::{Delta, Epsilon, Event, NoiseSupport, Promise, Ratio};
 use exact::Rational;
 use noise::DiscreteLaplace;
 
@@ -46,7 +46,7 @@ impl LaplaceThreshold {
         )?;
         let event = Event::Laplace {
             ratio: Ratio::at_least(epsilon.as_rational()),
-            on: Where::Discrete,
+            on: NoiseSupport::Discrete,
         };
         let promise = Promise::Approximate(epsilon, delta.clone());
         Ok(Self {

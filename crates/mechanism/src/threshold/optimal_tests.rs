@@ -2,7 +2,7 @@ use super::optimal::{KeepDistribution, probabilities};
 use super::tests::{aggregate, delta, epsilon, grown, in_groups};
 use super::*;
 use crate::trial::sample;
-use audit::black_box::{Feature, Verdict};
+use audit::black_box::{Feature, FindingVerdict};
 use audit::exact_audit::{Distribution, Finite, smallest_delta_at};
 use exact::{power_of_two, ratio};
 
@@ -107,7 +107,10 @@ fn audit_optimal_threshold() {
         sample(mechanism, Neighbors::AddRemove, input, &features(), 60_000, 0.02)
     };
     for count in [1, 4, 8] {
-        assert_eq!(find(&mechanism, count).verdict(1.0, 0.02), Verdict::Consistent);
+        assert_eq!(
+            find(&mechanism, count).verdict(1.0, 0.02),
+            FindingVerdict::Consistent
+        );
     }
     let distribution = KeepDistribution {
         delta: &mechanism.distribution.delta * ratio(4, 1),
@@ -124,6 +127,6 @@ fn audit_optimal_threshold() {
             1
         )
         .verdict(1.0, 0.02),
-        Verdict::Refuted
+        FindingVerdict::Refuted
     );
 }

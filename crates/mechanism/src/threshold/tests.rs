@@ -1,7 +1,7 @@
 use super::gaussian::tail as gaussian_tail;
 use super::*;
 use crate::trial::{account, person, sample};
-use audit::black_box::{Feature, Side, Verdict};
+use audit::black_box::{Feature, FindingVerdict, Side};
 use audit::exact_audit::{Distribution, Finite, satisfies};
 use exact::{Integer, ratio, to_f64_nearest};
 use noise::{DiscreteLaplace, RoundedGaussian};
@@ -157,12 +157,12 @@ fn audit_laplace_threshold() {
         let input = |side| aggregate(grown(side, count), &sensitivity);
         sample(mechanism, Neighbors::AddRemove, input, &features(), 60_000, 0.01)
     };
-    assert_eq!(find(&mechanism).verdict(1.0, 0.01), Verdict::Consistent);
+    assert_eq!(find(&mechanism).verdict(1.0, 0.01), FindingVerdict::Consistent);
     let lower = LaplaceThreshold {
         threshold: mechanism.threshold - 3,
         ..mechanism.clone()
     };
-    assert_eq!(find(&lower).verdict(1.0, 0.01), Verdict::Refuted);
+    assert_eq!(find(&lower).verdict(1.0, 0.01), FindingVerdict::Refuted);
 }
 
 #[test]
@@ -188,21 +188,21 @@ fn audit_gaussian_threshold() {
     let (appears, grows) = (vec![(1, 1), (0, 61)], vec![(1, 61), (0, 61)]);
     assert_eq!(
         find(&mechanism, appears.clone()).verdict(1.0, 0.02),
-        Verdict::Consistent
+        FindingVerdict::Consistent
     );
     assert_eq!(
         find(&mechanism, grows.clone()).verdict(1.0, 0.02),
-        Verdict::Consistent
+        FindingVerdict::Consistent
     );
     let lower = GaussianThreshold {
         threshold: mechanism.threshold - 3,
         ..mechanism.clone()
     };
-    assert_eq!(find(&lower, appears).verdict(1.0, 0.02), Verdict::Refuted);
+    assert_eq!(find(&lower, appears).verdict(1.0, 0.02), FindingVerdict::Refuted);
     let noise = RoundedGaussian::new(&(&mechanism.variance * ratio(1, 4))).unwrap();
     assert_eq!(
         find(&GaussianThreshold { noise, ..mechanism }, grows).verdict(1.0, 0.02),
-        Verdict::Refuted
+        FindingVerdict::Refuted
     );
 }
 

@@ -3,7 +3,7 @@ use crate::trial::account;
 use crate::trial::black_box;
 use crate::{Account, MemoryLedger, Sensitive};
 use accounting::{Budget, Epsilon};
-use audit::black_box::Verdict;
+use audit::black_box::FindingVerdict;
 use audit::exact_audit::{Distribution, Finite, satisfies};
 
 const STEP: i64 = 4;
@@ -91,14 +91,14 @@ fn audit_sampled_gaussian() {
         let found = black_box(&right, [&nobody, &somebody], 20_000, 0.01, first);
         assert_eq!(
             found.verdict(claimed(&right), 0.01),
-            Verdict::Consistent,
+            FindingVerdict::Consistent,
             "{found:?}"
         );
         let mutant = scalar(poisson("1/2"), "1/4", steps);
         let found = black_box(&mutant, [&nobody, &somebody], 20_000, 0.01, first);
         assert_eq!(
             found.verdict(claimed(&right), 0.01),
-            Verdict::Refuted,
+            FindingVerdict::Refuted,
             "{found:?}"
         );
     }
@@ -106,7 +106,7 @@ fn audit_sampled_gaussian() {
     let right = scalar(poisson("1/2"), "1", 1);
     let too_loud = vec![vec![3 * STEP]];
     let found = black_box(&right, [&Vec::new(), &too_loud], 5_000, 0.01, first);
-    assert_eq!(found.verdict(0.0, 0.01), Verdict::Consistent, "{found:?}");
+    assert_eq!(found.verdict(0.0, 0.01), FindingVerdict::Consistent, "{found:?}");
 }
 
 #[test]

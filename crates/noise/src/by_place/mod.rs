@@ -45,7 +45,7 @@ impl Attempt {
 
 /// What an attempt's 96 bits say of it, whatever further bits would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum AttemptOutcome {
     /// It is kept, and lies in this block.
     Kept(u32),
     Dropped,
@@ -300,9 +300,9 @@ impl<'a> PlacedGaussian<'a> {
         let (mut attempt, mut number) = (first, 0u64);
         loop {
             match self.judged(attempt) {
-                Verdict::Kept(cell) => return moved(self.tables, value, cell, attempt),
-                Verdict::Dropped => {}
-                Verdict::Open => {
+                AttemptOutcome::Kept(cell) => return moved(self.tables, value, cell, attempt),
+                AttemptOutcome::Dropped => {}
+                AttemptOutcome::Open => {
                     if let Some(value) = self.judged_exactly(place, number, attempt, value) {
                         return value;
                     }
@@ -318,12 +318,12 @@ impl<'a> PlacedGaussian<'a> {
         }
     }
 
-    fn judged(&self, attempt: Attempt) -> Verdict {
+    fn judged(&self, attempt: Attempt) -> AttemptOutcome {
         let entry = self.tables.entries[(attempt.word >> (32 - ENTRY_BITS)) as usize];
         let cell = match reported(entry, attempt.word) {
-            (_, false) => return Verdict::Open,
+            (_, false) => return AttemptOutcome::Open,
             (OPEN.., true) => match self.blocks.table.search(attempt.word >> 1) {
-                (cell, open) if open || cell == self.tables.last => return Verdict::Open,
+                (cell, open) if open || cell == self.tables.last => return AttemptOutcome::Open,
                 (cell, _) => cell,
             },
             (cell, true) => cell,
@@ -336,11 +336,11 @@ impl<'a> PlacedGaussian<'a> {
         let least = ONE - gamma + square / 2 - (((square + 1) * gamma) >> 32) / 6 - 4;
         let coin = u64::from(attempt.coin >> 16) << 16;
         if coin + (1 << 16) <= least {
-            Verdict::Kept(cell)
+            AttemptOutcome::Kept(cell)
         } else if coin >= most {
-            Verdict::Dropped
+            AttemptOutcome::Dropped
         } else {
-            Verdict::Open
+            AttemptOutcome::Open
         }
     }
 

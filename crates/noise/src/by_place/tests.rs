@@ -119,15 +119,15 @@ fn verdicts(placed: &PlacedGaussian<'_>, entropy: &mut OsEntropy) -> ([u32; 3], 
             };
             let coin = coin << 16;
             match placed.judged(Attempt { word, place, coin }) {
-                Verdict::Kept(found) => {
+                AttemptOutcome::Kept(found) => {
                     seen[0] += 1;
                     wrong += u32::from(found != cell || !kept(u64::MAX));
                 }
-                Verdict::Dropped => {
+                AttemptOutcome::Dropped => {
                     seen[1] += 1;
                     wrong += u32::from(kept(0));
                 }
-                Verdict::Open => seen[2] += 1,
+                AttemptOutcome::Open => seen[2] += 1,
             }
         }
     }
@@ -195,7 +195,7 @@ fn few_are_left_open() {
         let mut bits = [0u32; 3];
         entropy.fill(&mut bits, 32);
         let [word, place, coin] = bits;
-        placed.judged(Attempt { word, place, coin }) == Verdict::Open
+        placed.judged(Attempt { word, place, coin }) == AttemptOutcome::Open
     });
     let (_, high) = audit::binomial::clopper_pearson(open.count() as u64, 1_000_000, 1.0 - 1e-9);
     assert!(high < 1e-4, "{high}");

@@ -1,6 +1,6 @@
 //! How a model of the study is trained, and what that guarantees.
 
-use crate::private::{Parameters, Plan, Summation};
+use crate::private::{Parameters, Summation, TrainingPlan};
 use accounting::{
     Curve, Delta, Epsilon, Error, Event, Guarantee, Neighbors, PrivacyUnit, Ratio, Sampler,
     smallest_training_multiplier,
@@ -117,7 +117,7 @@ impl Recipe {
     ///
     /// # Errors
     /// When the noise is not a positive number, or the plan cannot be made.
-    pub fn plan(&self, rows: usize, delta: &Delta) -> Result<Option<Plan>, crate::Error> {
+    pub fn plan(&self, rows: usize, delta: &Delta) -> Result<Option<TrainingPlan>, crate::Error> {
         let (clip, summation, normaliser) = match self.privacy {
             Privacy::None => return Ok(None),
             Privacy::Records { clip, .. } => (clip, Summation::Float, self.batch as f64),

@@ -1,6 +1,6 @@
 //! Does the trainer keep its guarantee? A canary that is in the data or not, and everything that a run publishes (Nasr et al. 2023, "Tight auditing of differentially private machine learning").
 
-use super::plan::{Clip, GRID_BITS, Plan};
+use super::plan::{Clip, GRID_BITS, TrainingPlan};
 use super::summation::Work;
 use super::trainer::private_sum;
 use super::units::{Examples, Units};
@@ -55,7 +55,7 @@ pub struct CanaryView {
 ///
 /// Whoever calls this has the statistics: see the crate `audit`. What they find at a stated confidence is at most the plan's ε, unless something is wrong.
 pub struct CanaryAudit {
-    plan: Plan,
+    plan: TrainingPlan,
     mechanism: SampledGaussian,
     account: Account<UnlimitedLedger>,
     sides: [(Gradients, Units); 2],
@@ -75,7 +75,7 @@ impl CanaryAudit {
     /// # Errors
     /// When there are fewer than two coordinates, or the plan has no noise.
     pub fn new(
-        plan: &Plan,
+        plan: &TrainingPlan,
         others: usize,
         coordinates: usize,
         defect: Option<Defect>,
@@ -102,7 +102,7 @@ impl CanaryAudit {
             }
             _ => {}
         }
-        let drawn = Plan::try_from(parameters)?;
+        let drawn = TrainingPlan::try_from(parameters)?;
         let clip = plan.parameters().clip.start();
         let gradients = |canary: bool| {
             let mut rows = vec![vec![0.0f32; coordinates]; others + 1];
@@ -207,7 +207,7 @@ fn along(sum: &[i64], coordinates: usize, count: Option<i64>) -> f64 {
 fn planted_sum(
     run: &mut Training,
     work: &mut Work<Cpu<f32>, Planted, &Gradients>,
-    plan: &Plan,
+    plan: &TrainingPlan,
     parameters: &Vec<f32>,
     defect: Defect,
     (order, number): (&[u64], u64),

@@ -1,6 +1,6 @@
 //! A run between two processes. It holds the key of the noise, so it is as private as the data.
 
-use super::plan::Plan;
+use super::plan::TrainingPlan;
 use super::receipt::{flat, made_by, tensors};
 use super::task::Recipe;
 use crate::Error;
@@ -29,7 +29,7 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct State {
-    pub(crate) plan: Plan,
+    pub(crate) plan: TrainingPlan,
     pub(crate) recipe: Recipe,
     pub(crate) clip: f64,
     pub(crate) data: String,
@@ -39,7 +39,7 @@ pub(crate) struct State {
 
 impl Checkpoint {
     /// The plan of the run.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &TrainingPlan {
         &self.state.plan
     }
 

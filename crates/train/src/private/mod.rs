@@ -1,14 +1,14 @@
 //! Private training: planned, charged, clipped and noised.
 //!
 //! ```text
-//! Parameters ─ certified ε ─► Plan ─ mechanism ─► Account::begin_training ─ durable charge ─► Training
+//! Parameters ─ certified ε ─► TrainingPlan ─ mechanism ─► Account::begin_training ─ durable charge ─► Training
 //!                                                                                                │ a step: which units
 //!   examples ─► model: backward, norms ─► clip, sum (summation) ─► integers on a grid ──────────►│ exact noise
 //!                                                                                                ▼
 //!   parameters ◄─ optimizer ◄─ divided by a public number ◄──────────────────────────────── noised sum: public
 //! ```
 //!
-//! What one unit can do to a sum is decided in `summation`, what that costs in `plan`, and both are read from one [`Plan`]. The noise is made behind the privacy boundary, in the crate `mechanism`.
+//! What one unit can do to a sum is decided in `summation`, what that costs in `plan`, and both are read from one [`TrainingPlan`]. The noise is made behind the privacy boundary, in the crate `mechanism`.
 
 mod canary;
 mod checkpoint;
@@ -26,7 +26,7 @@ mod units;
 pub use canary::{CanaryAudit, CanaryView, Defect};
 pub use checkpoint::Checkpoint;
 pub use data::PrivateData;
-pub use plan::{Clip, Parameters, Plan, Summation};
+pub use plan::{Clip, Parameters, Summation, TrainingPlan};
 pub use receipt::{ModelReceipt, SavedModel};
 pub use task::{Recipe, Saving, Task};
 pub use trainer::{Ended, Progress, Trainer};

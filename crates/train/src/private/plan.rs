@@ -118,18 +118,18 @@ pub struct Parameters {
 /// A plan with its certified ε.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parameters", into = "Parameters")]
-pub struct Plan {
+pub struct TrainingPlan {
     parameters: Parameters,
     epsilon: Epsilon,
 }
 
-impl From<Plan> for Parameters {
-    fn from(plan: Plan) -> Self {
+impl From<TrainingPlan> for Parameters {
+    fn from(plan: TrainingPlan) -> Self {
         plan.parameters
     }
 }
 
-impl TryFrom<Parameters> for Plan {
+impl TryFrom<Parameters> for TrainingPlan {
     type Error = Error;
 
     /// ε follows from the rest, by the certified curve.
@@ -233,7 +233,7 @@ impl Parameters {
     ///
     /// # Errors
     /// When no noise does, or a parameter is out of range.
-    pub fn for_target(mut self, epsilon: &Epsilon) -> Result<Plan, Error> {
+    pub fn for_target(mut self, epsilon: &Epsilon) -> Result<TrainingPlan, Error> {
         self.check()?;
         let times = self.sampling.times(self.steps);
         self.multiplier = smallest_training_multiplier(&self.sampling.sampler(), times, epsilon, &self.delta)
@@ -241,16 +241,16 @@ impl Parameters {
                 epsilon: epsilon.to_string(),
                 source,
             })?;
-        Plan::try_from(self)
+        TrainingPlan::try_from(self)
     }
 
     /// With this noise multiplier; ε follows.
     ///
     /// # Errors
     /// When so little noise guarantees nothing, or a parameter is out of range.
-    pub fn with_multiplier(mut self, multiplier: Ratio) -> Result<Plan, Error> {
+    pub fn with_multiplier(mut self, multiplier: Ratio) -> Result<TrainingPlan, Error> {
         self.multiplier = multiplier;
-        Plan::try_from(self)
+        TrainingPlan::try_from(self)
     }
 
     fn unit(&self) -> PrivacyUnit {
@@ -274,7 +274,7 @@ impl Parameters {
     }
 }
 
-impl Plan {
+impl TrainingPlan {
     /// What was decided.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -394,18 +394,18 @@ mod tests {
         let plan = plan().with_multiplier(Ratio::parse("1.1").unwrap()).unwrap();
         let text = serde_json::to_string(&plan).unwrap();
         assert!(!text.contains("epsilon"), "ε follows from the rest: {text}");
-        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
-        assert!(serde_json::from_str::<Plan>(&text.replace("1000", "0")).is_err());
+        assert_eq!(serde_json::from_str::<TrainingPlan>(&text).unwrap(), plan);
+        assert!(serde_json::from_str::<TrainingPlan>(&text.replace("1000", "0")).is_err());
         assert!(
             !text.contains("examples_per_unit"),
             "plans of before are read as ever: {text}"
         );
         let mut capped = plan.parameters().clone();
         capped.examples_per_unit = Some(7);
-        let capped = Plan::try_from(capped).unwrap();
+        let capped = TrainingPlan::try_from(capped).unwrap();
         let text = serde_json::to_string(&capped).unwrap();
-        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), capped);
-        assert!(serde_json::from_str::<Plan>(&text.replace(":7", ":0")).is_err());
+        assert_eq!(serde_json::from_str::<TrainingPlan>(&text).unwrap(), capped);
+        assert!(serde_json::from_str::<TrainingPlan>(&text.replace(":7", ":0")).is_err());
     }
 
     #[test]
@@ -431,7 +431,7 @@ mod tests {
             },
             Summation::Exact,
         );
-        let square = |plan: &Plan| plan.sensitivity(50).unwrap().l2_squared().clone();
+        let square = |plan: &TrainingPlan| plan.sensitivity(50).unwrap().l2_squared().clone();
         assert_eq!(square(&poisson), power_of_two(60));
         assert_eq!(square(&fixed), power_of_two(62), "2C where one is replaced");
         assert_eq!(square(&shuffled), power_of_two(62));

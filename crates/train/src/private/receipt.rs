@@ -1,6 +1,6 @@
 //! What a finished model says about how it was made.
 
-use super::plan::Plan;
+use super::plan::TrainingPlan;
 use crate::Error;
 use crate::model::Parameter;
 use crate::safetensors::{Contents, Tensor};
@@ -28,7 +28,7 @@ pub struct ModelReceipt {
     /// δ of it.
     pub delta: Delta,
     /// Everything that decided about privacy, the number of planned steps among it.
-    pub plan: Plan,
+    pub plan: TrainingPlan,
     /// The place of the charge in its ledger.
     pub ledger_entry: u64,
     /// What made the model.

@@ -1,7 +1,7 @@
 //! From gradients to a clipped sum on the grid: the part of a step that decides what one unit can do.
 
 use super::grid_sum::GridSum;
-use super::plan::{GRID_BITS, Plan, Summation};
+use super::plan::{GRID_BITS, Summation, TrainingPlan};
 use super::units::{Examples, Units};
 use crate::model::{Model, Parameter};
 use device::{Device, Scalar};
@@ -51,7 +51,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
     /// Leaves the sum of these units' gradients, each cut to length `clip`, in `sum`.
     pub(crate) fn clipped_sum(
         &mut self,
-        plan: &Plan,
+        plan: &TrainingPlan,
         parameters: &D::Buffer,
         members: &[u64],
         clip: f64,
@@ -81,7 +81,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
     /// Claim: where a unit comes or goes, one group changes and all others stay what they are, to the last bit.
     /// Proof: which group a unit is in is a hash of the multiset of its own examples, so it depends on no other unit and on no order of rows. A group is computed from its own examples alone, in
     /// the order of their digests. ∎
-    /// What a group adds has a norm of at most C whatever is in it, so the sum moves by at most 2C, which is what [`Plan::sensitivity`] says.
+    /// What a group adds has a norm of at most C whatever is in it, so the sum moves by at most 2C, which is what [`TrainingPlan::sensitivity`] says.
     fn microbatches(&self, members: &[u64], number: u64) -> Vec<(Vec<usize>, f64)> {
         let mut groups = std::collections::BTreeMap::<u64, Vec<([u8; 32], usize)>>::new();
         for unit in members {

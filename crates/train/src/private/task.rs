@@ -1,7 +1,7 @@
 //! What a run is about and how it trains: checked before anything is charged.
 
 use super::data::PrivateData;
-use super::plan::Plan;
+use super::plan::TrainingPlan;
 use super::summation::{Work, coordinates};
 use super::units::Examples;
 use crate::Error;
@@ -84,7 +84,7 @@ pub struct Task<D, M, E> {
 }
 
 impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
-    pub(super) fn check(&self, plan: &Plan, recipe: &Recipe) -> Result<usize, Error> {
+    pub(super) fn check(&self, plan: &TrainingPlan, recipe: &Recipe) -> Result<usize, Error> {
         recipe.check()?;
         // How many units there are is private where they come and go: then nothing depends on it, and a run without any is noise.
         let counted = !matches!(plan.parameters().sampling, Sampling::Poisson { .. });
@@ -105,7 +105,12 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
     ///
     /// # Errors
     /// When something is wrong with the input, or a checkpoint has no room.
-    pub fn check_start(&self, plan: &Plan, recipe: &Recipe, saving: Option<&Saving>) -> Result<(), Error> {
+    pub fn check_start(
+        &self,
+        plan: &TrainingPlan,
+        recipe: &Recipe,
+        saving: Option<&Saving>,
+    ) -> Result<(), Error> {
         let coordinates = self.check(plan, recipe)?;
         plan.mechanism(coordinates)?;
         let Some(saving) = saving else { return Ok(()) };
@@ -114,7 +119,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
     }
 
     /// Everything that the sums depend on, but for what was released: a charge is for this.
-    pub(super) fn subject(&self, plan: &Plan, recipe: &Recipe) -> String {
+    pub(super) fn subject(&self, plan: &TrainingPlan, recipe: &Recipe) -> String {
         let mut hash = Sha256::new();
         let mut add = |part: &str| {
             hash.update((part.len() as u64).to_le_bytes());
@@ -140,7 +145,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
     }
 
     /// The plan says how many examples of a unit count, and the seed of the recipe which: both are in the subject of the charge, so a resumed run has the same.
-    pub(super) fn work(self, plan: &Plan, recipe: &Recipe) -> Work<D, M, E> {
+    pub(super) fn work(self, plan: &TrainingPlan, recipe: &Recipe) -> Work<D, M, E> {
         let (examples, units) = self.data.into_parts();
         let most = plan.parameters().examples_per_unit;
         let capped = match most.map(|most| units.at_most(most, recipe.seed, &examples)) {

@@ -1,7 +1,7 @@
 //! The private loop: sample, differentiate, clip, add, noise, update.
 
 use super::checkpoint::{Checkpoint, State};
-use super::plan::{Clip, GRID_BITS, Plan};
+use super::plan::{Clip, GRID_BITS, TrainingPlan};
 use super::receipt::{ModelReceipt, SavedModel, made_by};
 use super::summation::Work;
 use super::task::{Recipe, Saving, Task};
@@ -43,7 +43,7 @@ pub enum Ended {
 pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>(
     run: &mut Training,
     work: &mut Work<D, M, E>,
-    plan: &Plan,
+    plan: &TrainingPlan,
     parameters: &D::Buffer,
     clip: f64,
 ) -> Result<Option<f64>, Error> {
@@ -94,7 +94,7 @@ pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>
 /// ```
 pub struct Trainer<D: Device, M, E> {
     work: Work<D, M, E>,
-    plan: Plan,
+    plan: TrainingPlan,
     recipe: Recipe,
     run: Training,
     parameters: D::Buffer,
@@ -121,7 +121,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
     pub fn begin<L: Ledger>(
         account: &mut Account<L>,
         task: Task<D, M, E>,
-        plan: Plan,
+        plan: TrainingPlan,
         recipe: Recipe,
         saving: Option<Saving>,
         purpose: &str,
@@ -212,7 +212,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &TrainingPlan {
         &self.plan
     }
 

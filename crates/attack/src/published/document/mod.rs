@@ -12,7 +12,7 @@
 
 pub use files::document::Mistake;
 
-use super::{Attribute, Condition, Domain, Group, Kind, Rule, Statistic, Table};
+use super::{Attribute, Condition, Domain, Group, Rule, Statistic, StatisticKind, Table};
 use crate::documents;
 use exact::{Rational, parse_decimal};
 use files::document::{Document, Node};
@@ -121,12 +121,12 @@ impl Described {
         };
         let of = section.take("of").map(|node| self.measured(&node)).transpose()?;
         let mut statistics = Vec::new();
-        for kind in Kind::ALL {
+        for kind in StatisticKind::ALL {
             let key = match kind {
-                Kind::Count => "count",
-                Kind::Median => "median",
-                Kind::Mean => "mean",
-                Kind::Sum => "sum",
+                StatisticKind::Count => "count",
+                StatisticKind::Median => "median",
+                StatisticKind::Mean => "mean",
+                StatisticKind::Sum => "sum",
             };
             let found = section.take(key);
             let cell = found.as_ref().filter(|node| !suppressed(node));
@@ -134,7 +134,7 @@ impl Described {
                 self.lines.insert(format!("{id}.{kind}"), node.line());
                 let of = || of.map_or_else(|| self.only_measure(node), Ok);
                 statistics.push(statistic(kind, node, of, decimals)?);
-            } else if let (Kind::Count, Some(below)) = (kind, below) {
+            } else if let (StatisticKind::Count, Some(below)) = (kind, below) {
                 self.lines.insert(
                     format!("{id}.{kind}"),
                     found.as_ref().map_or(node.line(), Node::line),
@@ -334,7 +334,7 @@ fn range(node: &Node<'_>, domain: &Domain) -> Result<(i64, i64), Mistake> {
 
 /// A number that was printed, or [least, greatest].
 fn statistic(
-    kind: Kind,
+    kind: StatisticKind,
     node: &Node<'_>,
     of: impl Fn() -> Result<usize, Mistake>,
     decimals: Option<u32>,
@@ -358,12 +358,12 @@ fn statistic(
         }
     };
     match kind {
-        Kind::Count => {
+        StatisticKind::Count => {
             let (low, high) = (count(low)?, count(high)?);
             ordered(low <= high)?;
             Ok(Statistic::Count { low, high })
         }
-        Kind::Median => {
+        StatisticKind::Median => {
             let (low, high) = (doubled(low)?, doubled(high)?);
             ordered(low <= high)?;
             Ok(Statistic::Median {
@@ -372,7 +372,7 @@ fn statistic(
                 twice_high: high,
             })
         }
-        Kind::Mean => {
+        StatisticKind::Mean => {
             let (low_value, low_decimals) = exactly(low)?;
             let (high_value, _) = exactly(high)?;
             ordered(low_value <= high_value)?;
@@ -394,7 +394,7 @@ fn statistic(
             }
             Ok(Statistic::mean(of()?, &low_value, decimals))
         }
-        Kind::Sum => {
+        StatisticKind::Sum => {
             let (low, high) = (low.integer()?, high.integer()?);
             ordered(low <= high)?;
             Ok(Statistic::Sum { of: of()?, low, high })

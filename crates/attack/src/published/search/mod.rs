@@ -1,8 +1,8 @@
 //! Every solution, what they share, and which numbers make the difference.
 
 use super::encoding::Encoding;
-use super::solver::{Engine, Verdict};
-use super::table::{Kind, Record, Table};
+use super::solver::{Engine, Satisfiability};
+use super::table::{Record, StatisticKind, Table};
 use crate::{Error, Patience};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,7 +53,7 @@ pub struct Cell {
     /// The group's id.
     pub group: String,
     /// What it is of.
-    pub kind: Kind,
+    pub kind: StatisticKind,
 }
 
 impl fmt::Display for Cell {
@@ -121,14 +121,14 @@ pub fn reconstruct(table: &Table, effort: &Effort) -> Result<Findings, Error> {
     loop {
         // Easy tables have solutions without end, each found before a solver would look at its watch.
         let verdict = if effort.patience.is_over() {
-            Verdict::OutOfTime
+            Satisfiability::OutOfTime
         } else {
             solver.search()?
         };
         match verdict {
-            Verdict::Impossible => findings.complete = true,
-            Verdict::OutOfTime => findings.out_of_time = true,
-            Verdict::Model if findings.solutions.len() < effort.limit => {
+            Satisfiability::Impossible => findings.complete = true,
+            Satisfiability::OutOfTime => findings.out_of_time = true,
+            Satisfiability::Model if findings.solutions.len() < effort.limit => {
                 let people = encoding.people(|lit| solver.holds(lit));
                 // The clauses are clever and this check is not.
                 if !table.allows(&people) {
@@ -138,7 +138,7 @@ pub fn reconstruct(table: &Table, effort: &Effort) -> Result<Findings, Error> {
                 findings.solutions.push(people);
                 continue;
             }
-            Verdict::Model => {}
+            Satisfiability::Model => {}
         }
         break;
     }
@@ -163,7 +163,7 @@ fn certain(
                 let mut encoding = Encoding::new(table, most_people);
                 encoding.fewer_than(count, &record);
                 let mut solver = effort.engine.start(&encoding.formula, &effort.patience)?;
-                solver.search()? == Verdict::Impossible
+                solver.search()? == Satisfiability::Impossible
             };
             if proved {
                 certain.extend(std::iter::repeat_n(record.clone(), count));
@@ -227,15 +227,15 @@ pub fn influence(
 /// has no solution either. `None` if the table has a solution, or too little time was given to tell.
 pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Error> {
     table.check()?;
-    let impossible = |table: &Table| -> Result<Verdict, Error> {
+    let impossible = |table: &Table| -> Result<Satisfiability, Error> {
         // Where nothing bounds the people any more, nothing is proved impossible.
         let Ok(most_people) = table.most_people() else {
-            return Ok(Verdict::Model);
+            return Ok(Satisfiability::Model);
         };
         let encoding = Encoding::new(table, most_people);
         effort.engine.start(&encoding.formula, &effort.patience)?.search()
     };
-    if impossible(table)? != Verdict::Impossible {
+    if impossible(table)? != Satisfiability::Impossible {
         return Ok(None);
     }
     let mut rest = table.clone();
@@ -243,9 +243,9 @@ pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Erro
     for cell in hardest_first(table) {
         let fewer = rest.without(&cell);
         match impossible(&fewer)? {
-            Verdict::Impossible => rest = fewer,
-            Verdict::Model => {}
-            Verdict::OutOfTime => minimal = false,
+            Satisfiability::Impossible => rest = fewer,
+            Satisfiability::Model => {}
+            Satisfiability::OutOfTime => minimal = false,
         }
     }
     Ok(Some(Conflict {

@@ -161,7 +161,7 @@ fn people_without_bound_are_refused() {
     }
     // Black and white people still cover everybody.
     assert!(reconstruct(&table, &up_to(1)).is_ok());
-    assert!(table.suppress("2D", Some(Kind::Count)));
+    assert!(table.suppress("2D", Some(StatisticKind::Count)));
     let error = reconstruct(&table, &up_to(1)).unwrap_err().to_string();
     assert!(
         error.contains("nothing bounds how many people there are"),

@@ -5,9 +5,9 @@ mod seeds;
 use super::look::Look;
 use super::run::{curve_figure, verdict_word};
 use crate::terminal::{self, CliError, Interrupt, Progress, exit_code, explained, fail};
-use audit::black_box::{Verdict, Witness};
+use audit::black_box::{FindingVerdict, Witness};
 use audit::document::Number;
-use audit::gallery::{Allowance, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Plan, Standing};
+use audit::gallery::{Allowance, AuditPlan, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Standing};
 use cpu_time::ProcessTime;
 use exact::to_f64_up;
 use noise::{Entropy, OsEntropy};
@@ -81,7 +81,7 @@ const FEWEST_DRAWS: u64 = 4096;
 struct Finding {
     exhibit: &'static Exhibit,
     exact: Exactly,
-    plan: Plan,
+    plan: AuditPlan,
     witness: Witness,
 }
 
@@ -187,7 +187,7 @@ impl Arguments {
                 break;
             }
             progress.label(exhibit.name);
-            let plan = Plan {
+            let plan = AuditPlan {
                 seed,
                 draws: draws.unwrap_or(Draws::of(FEWEST_DRAWS)),
                 workers: WORKERS,
@@ -259,14 +259,14 @@ fn fresh_seed() -> Result<u64, CliError> {
 }
 
 impl Finding {
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> FindingVerdict {
         self.witness.verdict(CLAIM, 0.0)
     }
 
     /// Broken ones are refuted, correct ones are not, and nothing is found that is not there. What only the low bits give away is
     /// not there for who does not look at them.
     fn is_right(&self) -> bool {
-        let refuted = self.verdict() == Verdict::Refuted;
+        let refuted = self.verdict() == FindingVerdict::Refuted;
         refuted == (self.exhibit.standing == Standing::Broken)
             && self.witness.epsilon_lower <= self.exact.to_f64_up()
     }

@@ -2,7 +2,7 @@
 
 use super::{Arguments, Finding, exact_to_json, finding_to_json, fresh_seed, interrupted, standing_word};
 use crate::terminal::{self, CliError, Interrupt};
-use audit::black_box::Verdict;
+use audit::black_box::FindingVerdict;
 use audit::gallery::{Exactly, Exhibit, Standing};
 use report::{Column, Table, significant};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ impl Record<'_> {
     }
 
     fn refuted(&self) -> usize {
-        self.count(|finding| finding.verdict() == Verdict::Refuted)
+        self.count(|finding| finding.verdict() == FindingVerdict::Refuted)
     }
 
     fn above_exact(&self) -> usize {

@@ -1,7 +1,7 @@
 //! A verdict as people and programs read it.
 
 use super::super::run::verdict_word;
-use audit::black_box::Verdict;
+use audit::black_box::FindingVerdict;
 use audit::one_run::Judged;
 use exact::to_f64_up;
 use report::{Column, Figure, Scale, Table, significant};
@@ -40,8 +40,10 @@ impl Shown<'_> {
                 significant(100.0 * claimed.mean, 3)
             ));
             let remark = match claimed.verdict {
-                Verdict::Refuted => "refuted",
-                Verdict::Consistent => "consistent (nothing was found against it, which is not a proof)",
+                FindingVerdict::Refuted => "refuted",
+                FindingVerdict::Consistent => {
+                    "consistent (nothing was found against it, which is not a proof)"
+                }
             };
             lines.push(format!("  claim    {}: {remark}", self.judged.claim.words()));
             if let Some(short) = self.too_few() {

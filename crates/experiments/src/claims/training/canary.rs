@@ -2,21 +2,25 @@
 
 use super::super::{Fault, Outcome};
 use accounting::{Curve, Delta, Ratio};
-use audit::black_box::{BlackBox, Feature, Side, Verdict};
+use audit::black_box::{BlackBox, Feature, FindingVerdict, Side};
 use report::significant;
-use train::private::{CanaryAudit, CanaryView, Defect, Parameters, Plan};
+use train::private::{CanaryAudit, CanaryView, Defect, Parameters, TrainingPlan};
 
 const DELTA: &str = "0.05";
 const RUNS: u64 = 10_000;
 const CONFIDENCE: f64 = 1.0 - 1e-9;
 
-fn plan() -> Result<Plan, Fault> {
+fn plan() -> Result<TrainingPlan, Fault> {
     let parameters = Parameters::poisson("example", 1, 1, 1.0, 1, Delta::parse("1e-5")?)?;
     Ok(parameters.with_multiplier(Ratio::parse("1")?)?)
 }
 
 /// A lower bound on ε at [`DELTA`] from runs with and without a canary, and whether it refutes the claim.
-fn audited(plan: &Plan, claimed: f64, defect: Option<Defect>) -> Result<(f64, Verdict), Fault> {
+fn audited(
+    plan: &TrainingPlan,
+    claimed: f64,
+    defect: Option<Defect>,
+) -> Result<(f64, FindingVerdict), Fault> {
     let mut audit = CanaryAudit::new(plan, 3, 9, defect)?;
     let cell = |value: f64| (value * 32.0).round() as i64;
     let features = [
@@ -63,10 +67,10 @@ pub(super) fn loop_keeps_its_promise() -> Result<Outcome, Fault> {
     let (found, verdict) = audited(&plan, claimed, None)?;
     let (clipped, clip_verdict) = audited(&plan, claimed, Some(Defect::ClipTwiceTooLarge))?;
     let (halved, noise_verdict) = audited(&plan, claimed, Some(Defect::HalfTheNoise))?;
-    let pass = verdict == Verdict::Consistent
+    let pass = verdict == FindingVerdict::Consistent
         && found > 0.25 * claimed
-        && clip_verdict == Verdict::Refuted
-        && noise_verdict == Verdict::Refuted;
+        && clip_verdict == FindingVerdict::Refuted
+        && noise_verdict == FindingVerdict::Refuted;
     Ok(Outcome::new(
         "sampled, clipped per example, noised: a canary's lower bound stays under ε; twice the clip or half the noise goes over",
         format!(

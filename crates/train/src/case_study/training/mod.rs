@@ -3,7 +3,8 @@
 use super::{Data, Recipe};
 use crate::models::LanguageModel;
 use crate::private::{
-    Ended, Examples, Plan, PrivateData, Progress as StepTaken, Recipe as Choices, Task, Trainer, Units,
+    Ended, Examples, PrivateData, Progress as StepTaken, Recipe as Choices, Task, Trainer, TrainingPlan,
+    Units,
 };
 use crate::text::{Prediction, Seeded, TextExamples};
 use crate::{Error, PlainTrainer};
@@ -173,7 +174,7 @@ impl<D: Device<Scalar = f32>> Arm<'_, D> {
         mut self,
         model: M,
         training: TextExamples<'_>,
-        plan: Plan,
+        plan: TrainingPlan,
     ) -> Result<Trained, Error> {
         let ledger = MemoryLedger::new(Budget::new(plan.guarantee().promise().clone(), plan.unit()));
         let mut account = Account::with_entropy(ledger, Seeded::numbered(self.seed, KEY));

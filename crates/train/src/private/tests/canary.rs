@@ -3,7 +3,13 @@
 use super::*;
 
 /// What the canary tells at a confidence of 1 − 1e-9, against the certified ε of the plan.
-fn audited(plan: &Plan, others: usize, defect: Option<Defect>, runs: u64, delta: f64) -> Verdict {
+fn audited(
+    plan: &TrainingPlan,
+    others: usize,
+    defect: Option<Defect>,
+    runs: u64,
+    delta: f64,
+) -> FindingVerdict {
     let mut audit = CanaryAudit::new(plan, others, 9, defect).unwrap();
     let cell = |value: f64| (value * 32.0).round() as i64;
     let features = [
@@ -52,31 +58,40 @@ fn a_canary_catches_what_is_wrong() {
     };
     for summation in [Summation::Float, Summation::Exact] {
         let one = plan((1, 1), 1, "1", summation);
-        assert_eq!(audited(&one, 3, None, 6_000, 0.01), Verdict::Consistent);
+        assert_eq!(audited(&one, 3, None, 6_000, 0.01), FindingVerdict::Consistent);
         let three = plan((1, 1), 3, "2", summation);
-        assert_eq!(audited(&three, 0, None, 4_000, 0.01), Verdict::Consistent);
+        assert_eq!(audited(&three, 0, None, 4_000, 0.01), FindingVerdict::Consistent);
         for defect in [Defect::ClipTwiceTooLarge, Defect::HalfTheNoise] {
             assert_eq!(
                 audited(&one, 3, Some(defect), 6_000, 0.05),
-                Verdict::Refuted,
+                FindingVerdict::Refuted,
                 "{defect:?}"
             );
         }
         // Everybody is in: the batch has two units or one.
         let loud = plan((1, 1), 1, "4", summation);
-        assert_eq!(audited(&loud, 1, None, 3_000, 0.01), Verdict::Consistent);
+        assert_eq!(audited(&loud, 1, None, 3_000, 0.01), FindingVerdict::Consistent);
         let divided = Defect::DividedByRealBatch;
-        assert_eq!(audited(&loud, 1, Some(divided), 3_000, 0.01), Verdict::Refuted);
+        assert_eq!(
+            audited(&loud, 1, Some(divided), 3_000, 0.01),
+            FindingVerdict::Refuted
+        );
     }
     let half = plan((1, 2), 1, "1", Summation::Exact);
-    assert_eq!(audited(&half, 0, None, 4_000, 0.01), Verdict::Consistent);
+    assert_eq!(audited(&half, 0, None, 4_000, 0.01), FindingVerdict::Consistent);
     let empty = Defect::NoNoiseOnEmptyBatch;
-    assert_eq!(audited(&half, 0, Some(empty), 3_000, 0.01), Verdict::Refuted);
+    assert_eq!(
+        audited(&half, 0, Some(empty), 3_000, 0.01),
+        FindingVerdict::Refuted
+    );
     // Ten batches of one, in a random order: the canary is in one of them for certain, where ten Poisson samples miss it in a third of all runs.
     let epoch = plan((1, 10), 10, "0.25", Summation::Exact);
-    assert_eq!(audited(&epoch, 9, None, 3_000, 0.66), Verdict::Consistent);
+    assert_eq!(audited(&epoch, 9, None, 3_000, 0.66), FindingVerdict::Consistent);
     let shuffled = Defect::ShuffledAsPoisson;
-    assert_eq!(audited(&epoch, 9, Some(shuffled), 3_000, 0.66), Verdict::Refuted);
+    assert_eq!(
+        audited(&epoch, 9, Some(shuffled), 3_000, 0.66),
+        FindingVerdict::Refuted
+    );
 }
 
 /// A clip that follows a quantile: the count that it follows is part of what is published. With h = C the count alone tells as much as the gradient. False alarm 1e-9 a look.
@@ -92,7 +107,7 @@ fn a_canary_sees_the_count_of_an_adaptive_clip() {
             share: 1.0,
         };
         let plan = parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap();
-        assert_eq!(audited(&plan, 3, None, 30_000, 0.05), Verdict::Consistent);
+        assert_eq!(audited(&plan, 3, None, 30_000, 0.05), FindingVerdict::Consistent);
         for defect in [
             Defect::CountNotPaidFor,
             Defect::ClipTwiceTooLarge,
@@ -100,7 +115,7 @@ fn a_canary_sees_the_count_of_an_adaptive_clip() {
         ] {
             assert_eq!(
                 audited(&plan, 3, Some(defect), 30_000, 0.05),
-                Verdict::Refuted,
+                FindingVerdict::Refuted,
                 "{defect:?}"
             );
         }

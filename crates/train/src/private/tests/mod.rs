@@ -8,7 +8,7 @@ use crate::model::{Model, Parameter};
 use crate::optimizer::{Rule, Schedule};
 use crate::{Error, PlainTrainer};
 use accounting::{Budget, Curve, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Ratio};
-use audit::black_box::{BlackBox, Feature, Side, Verdict};
+use audit::black_box::{BlackBox, Feature, FindingVerdict, Side};
 use device::Cpu;
 use mechanism::{Account, MemoryLedger, Sampling};
 use noise::{Entropy, Keyed};
@@ -159,7 +159,7 @@ fn account(neighbors: Neighbors) -> Account<MemoryLedger> {
     )
 }
 
-fn plan(steps: u64, summation: Summation) -> Plan {
+fn plan(steps: u64, summation: Summation) -> TrainingPlan {
     let mut parameters =
         Parameters::poisson("row", 50, 1000, 1.0, steps, Delta::parse("1e-5").unwrap()).unwrap();
     parameters.summation = summation;
@@ -186,7 +186,7 @@ fn bits(trainer: &Small<'_>) -> Vec<u32> {
 }
 
 /// Begins with the same key each time, so that runs can be compared.
-fn begin<'a>(table: &'a Table, units: &Units, plan: Plan, recipe: Recipe) -> Small<'a> {
+fn begin<'a>(table: &'a Table, units: &Units, plan: TrainingPlan, recipe: Recipe) -> Small<'a> {
     Trainer::begin(
         &mut account(plan.unit().neighbors),
         task(table, units),
@@ -380,12 +380,13 @@ fn bad_input_is_refused_before_it_is_charged() {
     let table = Table::new(1000);
     let directory = tempfile::tempdir().unwrap();
     let mut account = account(Neighbors::AddRemove);
-    let mut refuse = |table: &Table, units: &Units, plan: Plan, recipe: Recipe, saving: Option<Saving>| {
-        let refused =
-            Trainer::begin(&mut account, task(table, units), plan, recipe, saving, "x").unwrap_err();
-        assert!(account.ledger().charges().is_empty());
-        refused.to_string()
-    };
+    let mut refuse =
+        |table: &Table, units: &Units, plan: TrainingPlan, recipe: Recipe, saving: Option<Saving>| {
+            let refused =
+                Trainer::begin(&mut account, task(table, units), plan, recipe, saving, "x").unwrap_err();
+            assert!(account.ledger().charges().is_empty());
+            refused.to_string()
+        };
     let (one, none) = (Table::new(1), Table::new(0));
     let units = Units::each_example(1000);
     let float = || plan(40, Summation::Float);
@@ -393,7 +394,7 @@ fn bad_input_is_refused_before_it_is_charged() {
     let counted = |of: u64| {
         let mut parameters = float().parameters().clone();
         parameters.sampling = Sampling::FixedSize { batch: 1, of };
-        Plan::try_from(parameters).unwrap()
+        TrainingPlan::try_from(parameters).unwrap()
     };
     assert!(refuse(&one, &Units::each_example(1), counted(1), recipe(), None).contains("one unit"));
     assert!(refuse(&none, &Units::each_example(0), counted(1), recipe(), None).contains("no examples"));
@@ -410,7 +411,7 @@ fn bad_input_is_refused_before_it_is_charged() {
     assert!(refuse(&table, &units, float(), recipe(), Some(nowhere)).contains("hint:"));
     let mut parameters = float().parameters().clone();
     parameters.sampling = Sampling::FixedSize { batch: 10, of: 500 };
-    let fixed = Plan::try_from(parameters).unwrap();
+    let fixed = TrainingPlan::try_from(parameters).unwrap();
     assert!(refuse(&table, &units, fixed, recipe(), None).contains("number of units"));
     let mut parameters = float().parameters().clone();
     parameters.steps = 3000;
@@ -430,7 +431,7 @@ fn other_samplers_run_under_their_own_neighbours() {
         let mut parameters = plan(20, Summation::Exact).parameters().clone();
         parameters.sampling = sampling;
         parameters.normaliser = 10.0;
-        let plan = Plan::try_from(parameters).unwrap();
+        let plan = TrainingPlan::try_from(parameters).unwrap();
         assert_eq!(plan.unit().neighbors, Neighbors::ChangeOne);
         all(begin(&table, &units, plan.clone(), recipe()));
         let refused = Trainer::begin(

@@ -44,7 +44,7 @@ fn exact_sums_do_not_depend_on_order() {
     let plan = plan(1, Summation::Exact);
     let members: Vec<u64> = (0..40).collect();
     let backwards: Vec<u64> = members.iter().rev().copied().collect();
-    let mut summed = |plan: &Plan, members: &[u64]| {
+    let mut summed = |plan: &TrainingPlan, members: &[u64]| {
         work.clipped_sum(plan, &parameters, members, 0.3);
         work.sum.numbers()
     };
@@ -360,7 +360,7 @@ fn one_row_more_moves_microbatches_by_up_to_twice_the_clipping_norm() {
             (features.collect::<Vec<f32>>(), bits.bits(1) == 1)
         };
         let rows: Vec<(Vec<f32>, bool)> = (0..4).map(|_| row()).collect();
-        let sum = |rows: &[(Vec<f32>, bool)], plan: &Plan| {
+        let sum = |rows: &[(Vec<f32>, bool)], plan: &TrainingPlan| {
             let table = Table(rows.to_vec());
             let units = Units::each_example(rows.len());
             let device = Cpu::<f32>::new();

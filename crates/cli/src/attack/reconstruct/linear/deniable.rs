@@ -2,7 +2,7 @@
 
 use super::{Ledger, Plan, Promise, Row, stream, unusable};
 use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
-use accounting::{Epsilon, Event, Grid, Neighbors, Ratio};
+use accounting::{Epsilon, Event, Neighbors, NoiseSupport, Ratio};
 use attack::averaging::Reply;
 use attack::linear::{Oracle, Queries, Subset, estimate, interrogate, right, rounded, secrets};
 use exact::{Rational, ratio};
@@ -104,7 +104,7 @@ fn affordable(store: &mut Store, promise: &Promise, questions: u64) -> Result<Ep
     let mut fits = |each: &Rational| -> Result<bool, CliError> {
         let one = Event::Laplace {
             ratio: Ratio::at_least(each),
-            on: Grid::DiscreteScalar { sensitivity: 1 },
+            on: NoiseSupport::DiscreteScalar { sensitivity: 1 },
         };
         let all = Event::Repeated {
             event: Box::new(one),

@@ -7,7 +7,7 @@ use accounting::Epsilon;
 use attack::Patience;
 use attack::published::document::{self, CENSUS, Described};
 use attack::published::{
-    self, Cell, Effort, Engine, Findings, Influence, Kind, Table, males_of_the_census, privately,
+    self, Cell, Effort, Engine, Findings, Influence, StatisticKind, Table, males_of_the_census, privately,
 };
 use clap::ValueEnum;
 use noise::Seeded;
@@ -209,7 +209,9 @@ fn drop_cell(table: &mut Table, name: &str) -> Result<(), CliError> {
     let (group, kind) = match name.split_once('.') {
         None => (name, None),
         Some((group, kind)) => {
-            let known = Kind::ALL.into_iter().find(|known| known.to_string() == kind);
+            let known = StatisticKind::ALL
+                .into_iter()
+                .find(|known| known.to_string() == kind);
             if known.is_none() {
                 return fail(
                     format!("`{kind}` is no kind of number"),
