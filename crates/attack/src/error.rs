@@ -24,6 +24,12 @@ pub enum Error {
     Solver(String),
 }
 
+impl From<Error> for files::document::Mistake {
+    fn from(error: Error) -> Self {
+        Self::of(&error)
+    }
+}
+
 impl Error {
     /// A setting that makes no sense, and what to do about it.
     pub fn bad_setting(what: impl Into<String>, hint: impl Into<String>) -> Self {

@@ -16,6 +16,7 @@ pub mod memorization;
 mod parallel;
 mod patience;
 pub mod published;
+pub mod sheet;
 
 pub use error::Error;
 pub use noise::Seeded;

@@ -30,13 +30,15 @@ mod partition;
 mod ratings;
 mod released;
 mod search;
+mod sheets;
 mod synthetic;
 mod table;
 
 pub use join::{Judged, Links, judge, link};
 pub use partition::{Partition, Profile};
-pub use ratings::{Candidate, Matching, Rating, Ratings};
+pub use ratings::{Candidate, Matched, Matching, Rating, Ratings, Reviewer, matched};
 pub use released::{Shown, shown_groups, shown_probability};
 pub use search::{Identifying, identifying_sets};
+pub use sheets::{LinkColumns, RatingFile, RatingFiles, TwoTables, each_once, read_table};
 pub use synthetic::{Census, Reviews, census, reviews};
 pub use table::Table;

@@ -1,5 +1,8 @@
 //! Fuzzy matching of ratings, after Narayanan and Shmatikov ("Robust De-anonymization of Large Sparse Datasets", 2008).
 
+use super::Judged;
+use crate::Watch;
+
 /// One opinion about one item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
@@ -128,6 +131,67 @@ impl Ratings {
             record: best.0,
             eccentricity,
             accepted: eccentricity > matching.eccentricity,
+        })
+    }
+}
+
+/// Somebody's public reviews.
+#[derive(Clone, Debug)]
+pub struct Reviewer {
+    /// What they reviewed.
+    pub reviews: Vec<Rating>,
+    /// Whether the truth has a record for them at all; `None` where it is not known.
+    pub findable: Option<bool>,
+}
+
+/// What matching found: for each reviewer the best record, if any was near.
+#[derive(Clone, Debug)]
+pub struct Matched {
+    /// In the order of the reviewers; fewer where somebody stopped it.
+    pub candidates: Vec<Option<Candidate>>,
+    /// Whether somebody did.
+    pub stopped: bool,
+}
+
+/// Matches every reviewer.
+pub fn matched(ratings: &Ratings, reviewers: &[Reviewer], matching: &Matching, watch: &Watch<'_>) -> Matched {
+    let mut candidates = Vec::with_capacity(reviewers.len());
+    let mut stopped = !watch(0);
+    for reviewer in reviewers {
+        if stopped {
+            break;
+        }
+        candidates.push(ratings.best(&reviewer.reviews, matching));
+        stopped = !watch(1);
+    }
+    Matched { candidates, stopped }
+}
+
+impl Matched {
+    /// Reviewers and records that were accepted as the same.
+    pub fn accepted(&self) -> impl Iterator<Item = (usize, &Candidate)> {
+        self.candidates
+            .iter()
+            .enumerate()
+            .filter_map(|(reviewer, found)| Some((reviewer, found.as_ref()?)))
+            .filter(|(_, found)| found.accepted)
+    }
+
+    /// How right they are, if `is_right` knows.
+    pub fn judged(&self, reviewers: &[Reviewer], is_right: impl Fn(usize, u32) -> bool) -> Option<Judged> {
+        // Known only if it is known of every reviewer.
+        let known = reviewers.iter().take(self.candidates.len());
+        let findable: Vec<bool> = known
+            .map(|reviewer| reviewer.findable)
+            .collect::<Option<Vec<bool>>>()?;
+        let right = self
+            .accepted()
+            .filter(|(reviewer, found)| is_right(*reviewer, found.record))
+            .count();
+        Some(Judged {
+            right,
+            wrong: self.accepted().count() - right,
+            findable: findable.iter().filter(|findable| **findable).count(),
         })
     }
 }

@@ -15,10 +15,12 @@
 
 mod population;
 mod roc;
+mod sheets;
 mod suspect;
 
 pub use population::Population;
 pub use roc::{Accusations, GaussianLimit, Limit, Scores, upper_tail};
+pub use sheets::{PublishedMeans, suspects};
 pub use suspect::{Suspect, Tracing};
 
 use crate::parallel::share;

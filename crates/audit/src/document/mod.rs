@@ -21,6 +21,7 @@ mod distributions;
 mod file;
 mod number;
 mod parameters;
+mod question;
 
 pub use claim::{Claim, check_delta, check_epsilon};
 pub use distributions::ranges;
@@ -28,6 +29,7 @@ pub use file::{FORMAT, Format, parse, read};
 pub use files::document::Mistake;
 pub use number::Number;
 pub use parameters::{MechanismKind, Pair, Parameters};
+pub use question::{Question, Verified, answer, delta_words, epsilon_words};
 
 impl From<crate::Error> for Mistake {
     fn from(error: crate::Error) -> Self {

@@ -7,7 +7,6 @@ mod membership;
 mod memorization;
 mod outputs;
 mod reconstruct;
-mod table;
 
 use crate::terminal::CliError;
 use clap::{Args, Subcommand};

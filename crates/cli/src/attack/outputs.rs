@@ -2,6 +2,7 @@
 
 use crate::account::figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
+use attack::sheet::Sheet;
 use report::Findings;
 use std::path::PathBuf;
 
@@ -40,6 +41,11 @@ impl Outputs {
     /// A bar that shows to a person only.
     pub(super) fn progress(&self, label: &str, steps: u64) -> Progress {
         Progress::new(label, steps, self.json || self.quiet)
+    }
+
+    /// A bar that follows the bytes of these files.
+    pub(super) fn reading(&self, sheets: &[Sheet]) -> Progress {
+        self.progress("reading", sheets.iter().map(Sheet::bytes).sum())
     }
 
     /// Prints, draws and writes.

@@ -2,12 +2,13 @@
 
 use super::curve::{self, Highlight};
 use super::parameters::Parameters;
-use super::{ClaimArguments, explained, refuted};
+use super::{ClaimArguments, refuted};
 use crate::terminal::{self, CliError, fail};
-use audit::document::{self, Claim, MechanismKind, Number, Pair, check_delta, check_epsilon, ranges};
-use audit::exact_audit::{Answer, satisfies, smallest_delta, smallest_epsilon};
-use exact::{Interval, Rational, decimal_at_least, decimal_at_most, format_decimal};
-use serde_json::{Value, json};
+use audit::document::{
+    self, MechanismKind, Number, Question, Verified, answer, delta_words, epsilon_words, ranges,
+};
+use audit::exact_audit::Answer;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Prove or refute a claim about output distributions that can be written down
@@ -60,25 +61,6 @@ question cannot be answered.";
 static LONG_EXAMPLES: std::sync::LazyLock<String> =
     std::sync::LazyLock::new(|| format!("{EXAMPLES}\n\n{}\n\n{}", ranges(), document::FORMAT));
 
-/// What the verifier found.
-pub(super) struct Report {
-    pair: Pair,
-    /// The smallest ε at a δ.
-    epsilon: Option<(Number, Answer)>,
-    /// The smallest δ at an ε.
-    delta: Option<(Number, Interval)>,
-    /// The claim and whether it holds.
-    verdict: Option<(Claim, bool)>,
-}
-
-/// What to ask of the verifier.
-#[derive(Debug, Default)]
-pub(super) struct Question {
-    pub(super) epsilon: Option<Number>,
-    pub(super) delta: Option<Number>,
-    pub(super) claim: Claim,
-}
-
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut parameters = arguments.parameters.read();
@@ -102,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let report = answer(pair, question)?;
     if let Some(path) = &arguments.plot {
-        let svg = curve::draw(&report.pair, &report.highlights()).to_svg();
+        let svg = curve::draw(&report.pair, &highlights(&report)).to_svg();
         terminal::write_file_atomically(path, svg.as_bytes())?;
     }
     let text = if arguments.json {
@@ -121,213 +103,37 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
 }
 
-/// Asks the verifier. A claim asks both questions at its own ε and δ, unless others are asked.
-/// A claimed ε without a δ of its own is judged at the δ that is asked for.
-pub(super) fn answer(pair: Pair, mut question: Question) -> Result<Report, CliError> {
-    check_epsilon("--epsilon", question.epsilon.as_ref())?;
-    check_delta("--delta", question.delta.as_ref())?;
-    question.claim.check_as("--claim-epsilon", "--claim-delta")?;
-    if question.claim.delta.is_some() && question.claim.epsilon.is_none() {
-        return fail(
-            "--claim-delta without --claim-epsilon is half a claim",
-            "add --claim-epsilon, or ask with --delta for the smallest ε",
-        );
-    }
-    if question.claim.epsilon.is_some() && question.claim.delta.is_none() {
-        question.claim.delta = question.delta.clone();
-    }
-    let (p, q) = (&pair.first, &pair.second);
-    let at_epsilon = question
-        .epsilon
-        .clone()
-        .or_else(|| question.claim.epsilon.clone());
-    let at_delta = match (&question.delta, &question.claim.epsilon, &question.epsilon) {
-        (Some(delta), _, _) => Some(delta.clone()),
-        (None, Some(_), _) => Some(question.claim.delta_or_zero()),
-        (None, None, None) => Some(Number::ZERO),
-        (None, None, Some(_)) => None,
-    };
-    let epsilon = match at_delta {
-        Some(delta) => {
-            let least = smallest_epsilon(p, q, &delta.0).map_err(explained)?;
-            Some((delta, least))
-        }
-        None => None,
-    };
-    let delta = match at_epsilon {
-        Some(epsilon) => {
-            let least = least_delta(&pair, &epsilon.0)?;
-            Some((epsilon, least))
-        }
-        None => None,
-    };
-    let verdict = match &question.claim.epsilon {
-        Some(claimed) => Some((question.claim.clone(), holds(&pair, claimed, &question.claim)?)),
-        None => None,
-    };
-    Ok(Report {
-        pair,
-        epsilon,
-        delta,
-        verdict,
-    })
-}
-
-/// The smallest δ at ε. An enclosure that reaches down to zero is zero where the largest privacy loss proves it.
-fn least_delta(pair: &Pair, epsilon: &Rational) -> Result<Interval, CliError> {
-    let (p, q) = (&pair.first, &pair.second);
-    let least = smallest_delta(p, q, epsilon).map_err(explained)?;
-    let nothing = least.lower().is_zero() && satisfies(p, q, epsilon, &Rational::ZERO) == Ok(true);
-    Ok(if nothing {
-        Interval::from_integer(0, least.bits())
-    } else {
-        least
-    })
-}
-
-/// Whether the claim holds. One too close to the truth to be decided gets the nearest claim that can be.
-fn holds(pair: &Pair, epsilon: &Number, claim: &Claim) -> Result<bool, CliError> {
-    let delta = claim.delta_or_zero();
-    let (p, q) = (&pair.first, &pair.second);
-    satisfies(p, q, &epsilon.0, &delta.0).map_err(|error| {
-        let undecided = matches!(error, audit::Error::Undecided { .. });
-        match smallest_epsilon(p, q, &delta.0) {
-            Ok(Answer::Finite(least)) if undecided => CliError::bad_input(format!(
-                "the claim {} is too close to the truth to be decided: the smallest ε is {}",
-                claim.words(),
-                interval_words(&least)
-            ))
-            .with_hint(format!(
-                "claim ε = {}, which can be proved",
-                format_decimal(&decimal_at_least(&least.upper(), DIGITS))
-            )),
-            _ => explained(error),
-        }
-    })
-}
-
-/// Significant digits that people read; rounded outward, so the words stay true.
-const DIGITS: u32 = 12;
-
-/// The number when it is known exactly, otherwise what it lies between.
-pub(super) fn interval_words(interval: &Interval) -> String {
-    let low = decimal_at_most(&interval.lower(), DIGITS);
-    let high = decimal_at_least(&interval.upper(), DIGITS);
-    if low == high {
-        format_decimal(&low)
-    } else if low.is_zero() {
-        format!("at most {}", format_decimal(&decimal_at_least(&high, 3)))
-    } else {
-        format!("between {} and {}", format_decimal(&low), format_decimal(&high))
-    }
-}
-
-fn interval_json(interval: &Interval) -> Value {
-    json!({ "lower": interval.to_f64_down(), "upper": interval.to_f64_up() })
-}
-
-fn answer_words(answer: &Answer) -> String {
-    match answer {
-        Answer::Finite(least) => interval_words(least),
-        Answer::NoFinite { smallest_delta } if smallest_delta.upper().is_zero() => {
-            "no finite ε; δ falls towards 0 as ε grows and never reaches it".to_string()
-        }
-        Answer::NoFinite { smallest_delta } => {
-            let least = decimal_at_most(&smallest_delta.lower(), DIGITS);
-            format!(
-                "no finite ε; δ is at least {}, whatever ε is",
-                format_decimal(&least)
-            )
-        }
-    }
-}
-
-fn epsilon_words(delta: &Number, least: &Answer) -> String {
-    format!("smallest ε at δ = {delta}: {}", answer_words(least))
-}
-
-fn delta_words(epsilon: &Number, least: &Interval) -> String {
-    format!("smallest δ at ε = {epsilon}: {}", interval_words(least))
-}
-
-impl Report {
-    /// Points worth marking on the curve.
-    fn highlights(&self) -> Vec<Highlight> {
-        let nearest = |number: &Number| exact::to_f64_nearest(&number.0);
-        let mut highlights = Vec::new();
-        if let Some((claim, _)) = &self.verdict
-            && let Some(epsilon) = &claim.epsilon
-        {
-            highlights.push(Highlight {
-                name: "the claim",
-                epsilon: nearest(epsilon),
-                delta: nearest(&claim.delta_or_zero()),
-                words: format!("claim: {}", claim.words()),
-            });
-        }
-        if let Some((delta, Answer::Finite(epsilon))) = &self.epsilon {
-            highlights.push(Highlight {
-                name: "smallest ε",
-                epsilon: epsilon.to_f64_nearest(),
-                delta: nearest(delta),
-                words: epsilon_words(delta, &Answer::Finite(epsilon.clone())),
-            });
-        }
-        if let Some((epsilon, delta)) = &self.delta
-            && curve::drawable(delta)
-        {
-            highlights.push(Highlight {
-                name: "smallest δ",
-                epsilon: nearest(epsilon),
-                delta: delta.to_f64_nearest(),
-                words: delta_words(epsilon, delta),
-            });
-        }
-        highlights
-    }
-
-    pub(super) fn to_text(&self) -> String {
-        let mut lines = vec![self.pair.words.clone()];
-        if let Some((delta, least)) = &self.epsilon {
-            lines.push(format!("  {}", epsilon_words(delta, least)));
-        }
-        if let Some((epsilon, least)) = &self.delta {
-            lines.push(format!("  {}", delta_words(epsilon, least)));
-        }
-        if let Some((claim, holds)) = &self.verdict {
-            let verdict = verdict_word(*holds);
-            lines.push(format!("  claim {}: {verdict}", claim.words()));
-        }
-        lines.push(String::new());
-        lines.join("\n")
-    }
-
-    pub(super) fn to_json(&self, mechanism: Value) -> Value {
-        let epsilon = self.epsilon.as_ref().map(|(delta, least)| match least {
-            Answer::Finite(least) => {
-                json!({ "delta": delta, "finite": true, "epsilon": interval_json(least) })
-            }
-            Answer::NoFinite { smallest_delta } => {
-                json!({ "delta": delta, "finite": false, "delta_at_least": interval_json(smallest_delta) })
-            }
+/// Points worth marking on the curve.
+fn highlights(verified: &Verified) -> Vec<Highlight> {
+    let nearest = |number: &Number| exact::to_f64_nearest(&number.0);
+    let mut highlights = Vec::new();
+    if let Some((claim, _)) = &verified.verdict
+        && let Some(epsilon) = &claim.epsilon
+    {
+        highlights.push(Highlight {
+            name: "the claim",
+            epsilon: nearest(epsilon),
+            delta: nearest(&claim.delta_or_zero()),
+            words: format!("claim: {}", claim.words()),
         });
-        let delta = self
-            .delta
-            .as_ref()
-            .map(|(epsilon, least)| json!({ "epsilon": epsilon, "delta": interval_json(least) }));
-        let claim = self.verdict.as_ref().map(|(claim, holds)| {
-            json!({ "epsilon": claim.epsilon, "delta": claim.delta_or_zero(), "verdict": verdict_word(*holds) })
-        });
-        json!({
-            "mechanism": mechanism,
-            "words": self.pair.words,
-            "smallest_epsilon": epsilon,
-            "smallest_delta": delta,
-            "claim": claim,
-        })
     }
-}
-
-fn verdict_word(holds: bool) -> &'static str {
-    if holds { "proved" } else { "refuted" }
+    if let Some((delta, Answer::Finite(epsilon))) = &verified.epsilon {
+        highlights.push(Highlight {
+            name: "smallest ε",
+            epsilon: epsilon.to_f64_nearest(),
+            delta: nearest(delta),
+            words: epsilon_words(delta, &Answer::Finite(epsilon.clone())),
+        });
+    }
+    if let Some((epsilon, delta)) = &verified.delta
+        && curve::drawable(delta)
+    {
+        highlights.push(Highlight {
+            name: "smallest δ",
+            epsilon: nearest(epsilon),
+            delta: delta.to_f64_nearest(),
+            words: delta_words(epsilon, delta),
+        });
+    }
+    highlights
 }

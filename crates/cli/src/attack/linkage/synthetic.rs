@@ -1,11 +1,11 @@
 //! Everything at once on synthetic people, whose truth is known.
 
-use super::reviews::{Reviewer, matched};
 use super::uniqueness::{Search, Uniqueness};
 use super::{Arguments, Beside, pair, reviews};
+use crate::attack::outputs::watched;
 use crate::terminal::{CliError, Interrupt};
 use ::report::Findings;
-use attack::linkage::{Matching, census, judge, link};
+use attack::linkage::{Matching, Reviewer, census, judge, link, matched};
 use serde_json::json;
 
 /// Records of ratings and reviewers: as many for this many people.
@@ -57,13 +57,15 @@ pub(super) fn run(
         eccentricity: arguments.eccentricity,
         ..Matching::default()
     };
-    let found = matched(
-        &films.ratings,
-        &reviewers,
-        &matching,
-        &arguments.outputs,
-        interrupt,
-    );
+    let found = {
+        let progress = arguments.outputs.progress("reviewers", reviewers.len() as u64);
+        matched(
+            &films.ratings,
+            &reviewers,
+            &matching,
+            &watched(&progress, interrupt),
+        )
+    };
     let judged = found.judged(&reviewers, |reviewer, record| truth[reviewer] == Some(record));
     let rated = reviews::findings(
         &found,

@@ -2,12 +2,12 @@
 
 use super::{Arguments, Beside};
 use crate::attack::outputs::{Outputs, watched};
-use crate::attack::table::Source;
-use crate::terminal::{CliError, Interrupt, explained, fail};
+use crate::terminal::{CliError, Interrupt, explained};
 use ::report::{Findings, grouped, percent};
 use attack::linkage::{
     self, Identifying, Partition, Profile, Shown, identifying_sets, shown_groups, shown_probability,
 };
+use attack::sheet::Sheet;
 use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -50,7 +50,11 @@ pub(super) fn run(
     beside: &Beside,
     interrupt: &Interrupt,
 ) -> Result<Findings, CliError> {
-    let table = read(arguments, file)?;
+    let sheet = Sheet::open(file)?;
+    let table = {
+        let progress = arguments.outputs.progress("reading", sheet.bytes());
+        linkage::read_table(sheet, &arguments.columns, &|bytes| progress.advance(bytes))?
+    };
     let search = Search {
         identifying: arguments.identifying,
         largest: arguments.largest,
@@ -67,45 +71,6 @@ pub(super) fn run(
         rows: vec![found.row()],
         figures: vec![found.figure()],
     })
-}
-
-/// The columns asked for, coded.
-fn read(arguments: &Arguments, file: &Path) -> Result<linkage::Table, CliError> {
-    let mut source = Source::open(file)?;
-    let names: Vec<String> = if arguments.columns.is_empty() {
-        source.names().to_vec()
-    } else {
-        distinct(&arguments.columns)?
-    };
-    let places = names
-        .iter()
-        .map(|name| source.column(name))
-        .collect::<Result<Vec<usize>, CliError>>()?;
-    let mut table = linkage::Table::new(names);
-    let progress = arguments.outputs.progress("reading", source.bytes());
-    source.each(&progress, |_, record| {
-        table
-            .push(places.iter().map(|place| record.get(*place).unwrap_or_default()))
-            .map_err(explained)
-    })?;
-    if table.rows() == 0 {
-        return fail(
-            format!("`{}` has no rows", file.display()),
-            "its first line names the columns; people come after it",
-        );
-    }
-    Ok(table)
-}
-
-/// Names of columns as they were asked for, each once.
-pub(super) fn distinct(columns: &[String]) -> Result<Vec<String>, CliError> {
-    let names: Vec<String> = columns.iter().map(|name| name.trim().to_owned()).collect();
-    for (place, name) in names.iter().enumerate() {
-        if names[..place].contains(name) {
-            return fail(format!("--columns names `{name}` twice"), "name each column once");
-        }
-    }
-    Ok(names)
 }
 
 impl Uniqueness {
