@@ -7,7 +7,9 @@
 //! # Ok::<(), experiments::claims::NoSuchClaim>(())
 //! ```
 
+pub mod averaging;
 pub mod claims;
+pub mod linear;
 pub mod memorization;
 mod observed_model;
 pub mod people;

@@ -128,6 +128,12 @@ pub enum Error {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// Settings that make no sense, or an attack that cannot be carried out.
+    #[error(transparent)]
+    Attack(#[from] attack::Error),
+    /// A quantity of the accounting does not exist.
+    #[error(transparent)]
+    Accounting(#[from] accounting::Error),
     /// The answer is no number.
     #[error("Deniable answered without a number\nhint: ask for one count")]
     NoNumber,

@@ -84,6 +84,20 @@ pub(super) fn watched<'work>(
     }
 }
 
+/// The same for work that says what it is at.
+pub(super) fn labelled<'work>(
+    progress: &'work Progress,
+    interrupt: &'work Interrupt,
+) -> impl Fn(&'static str, u64) -> bool + 'work {
+    |label, pieces| {
+        if pieces > 0 {
+            progress.label(label);
+            progress.advance(pieces);
+        }
+        !interrupt.was_pressed()
+    }
+}
+
 /// A whole number that may be written as `1e9`.
 pub(super) fn count(text: &str) -> Result<u64, String> {
     exact::parse_decimal(text)

@@ -1,63 +1,64 @@
-//! What came out, beside what was promised.
+//! What came out, beside what was promised: once, for people, programs and a page.
 
-use super::{Against, Arguments, Kind, Plan, Row, Way};
-use crate::account::figure;
-use crate::terminal::{self, CliError, explained};
-use accounting::Epsilon;
+use super::Against;
+use crate::terminal::{CliError, explained};
+use ::report::{DynamicTable, Figure, Findings, Heading, Row, Scale, significant};
+use accounting::{Delta, Epsilon};
 use attack::linear::{Noise, expected_of_least_squares};
-use report::{DynamicTable, Figure, Heading, Scale, significant};
+use experiments::linear::{NoiseKind, Recovered, Study, Way};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 
-/// Prints, draws and writes what was asked for; more than was promised is a failed check.
-pub(super) fn deliver(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Result<(), CliError> {
-    terminal::print(&if arguments.json {
-        format!("{}\n", json(plan, rows, arguments))
-    } else {
-        text(plan, rows, arguments)
-    })?;
-    if let Some(path) = &arguments.plot {
-        figure::save(path, &drawn(plan, rows, arguments)?)?;
-    }
-    if let Some(path) = &arguments.html {
-        terminal::write_file_atomically(path, page(plan, rows, arguments)?.to_html().as_bytes())?;
-        eprintln!("wrote {}", path.display());
-    }
-    match rows.iter().filter(|row| row.broken()).count() {
-        0 => Ok(()),
-        broken => Err(CliError::check_failed(format!(
-            "at {broken} of the settings more bits came out than (ε, δ) allows"
-        ))
-        .with_hint("chance explains it with probability below 1e-9: the promise is not kept")),
-    }
+pub(super) fn findings(
+    study: &Study,
+    rows: &[Recovered<'_>],
+    against: Against,
+    delta: &Delta,
+) -> Result<Findings, CliError> {
+    let opening = opening(study, against);
+    let figure = match against {
+        Against::Model => by_noise(study, rows, delta)?,
+        Against::Deniable => by_budget(study, rows, delta),
+    };
+    let numbered = rows.iter().enumerate();
+    Ok(Findings {
+        text: text(study, rows, against, &opening),
+        json: json(study, rows, against),
+        title: "Linear reconstruction",
+        introduction: format!(
+            "{opening}\n\nEverybody has one secret bit. Each query asks how many of a random set have theirs set. The answers are equations with \
+             errors; solved and rounded they give the bits back, unless the noise is of the order of √n. Under (ε, δ)-differential \
+             privacy no attack gets more than (e^ε + δ)/(1 + e^ε) of the bits right, on average."
+        ),
+        rows: numbered.map(|(number, row)| claim(study, number, row)).collect(),
+        figures: vec![figure],
+    })
 }
 
 fn name(way: Way) -> &'static str {
-    if way == Way::Ls {
-        "least squares"
-    } else {
-        "linear program"
+    match way {
+        Way::LeastSquares => "least squares",
+        Way::LinearProgram => "linear program",
     }
 }
 
 /// Where it starts, in one sentence.
-fn opening(plan: &Plan, arguments: &Arguments) -> String {
-    let who = match arguments.against {
+fn opening(study: &Study, against: Against) -> String {
+    let who = match against {
         Against::Model => "answered by a model",
         Against::Deniable => "answered by Deniable, whose ledger has the budget",
     };
     format!(
         "{} people with a secret bit each; {} random sets of them {who}; {} data set{}, seed {}.",
-        plan.people,
-        plan.queries,
-        plan.runs,
-        if plan.runs == 1 { "" } else { "s" },
-        plan.seed
+        study.people,
+        study.queries,
+        study.runs,
+        if study.runs == 1 { "" } else { "s" },
+        study.seed
     )
 }
 
-pub(super) fn text(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> String {
-    let deniable = arguments.against == Against::Deniable;
+fn text(study: &Study, rows: &[Recovered<'_>], against: Against, opening: &str) -> String {
+    let deniable = against == Against::Deniable;
     let mut headings = if deniable {
         vec![
             Heading::left("budget"),
@@ -68,7 +69,7 @@ pub(super) fn text(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Stri
     } else {
         vec![Heading::left("noise"), Heading::right("deviation")]
     };
-    headings.extend(plan.ways.iter().map(|way| Heading::right(name(*way))));
+    headings.extend(study.ways.iter().map(|way| Heading::right(name(*way))));
     headings.push(Heading::right("at most"));
     let mut table = DynamicTable::new(headings);
     for row in rows {
@@ -76,7 +77,7 @@ pub(super) fn text(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Stri
             (Some(ledger), Some(promise)) => vec![
                 promise.words.clone(),
                 ledger.each.to_string(),
-                (ledger.answered / plan.runs).to_string(),
+                (ledger.answered / study.runs).to_string(),
                 if ledger.refused {
                     "refused"
                 } else {
@@ -86,7 +87,7 @@ pub(super) fn text(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Stri
             ],
             _ => vec![row.setting.words(), significant(row.setting.noise.deviation(), 3)],
         };
-        cells.extend((0..plan.ways.len()).map(|place| format!("{:.3}", row.fraction(place))));
+        cells.extend((0..study.ways.len()).map(|place| format!("{:.3}", row.fraction(place))));
         cells.push(match &row.setting.promise {
             Some(promise) if row.broken() => format!("{:.3} EXCEEDED", promise.at_most()),
             Some(promise) => format!("{:.3}", promise.at_most()),
@@ -94,24 +95,19 @@ pub(super) fn text(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Stri
         });
         table.row(cells);
     }
-    let mut text = format!(
-        "{}\nThe part of the bits that came out right:\n\n{table}\n",
-        opening(plan, arguments)
-    );
-    let standard_error = 0.5 / ((plan.people as u64 * plan.runs) as f64).sqrt();
-    let _ = writeln!(
-        text,
-        "A coin gets one half. At most: (e^ε + δ)/(1 + e^ε), on average, for any attack; by chance a measured part is off by about ±{}.",
+    let standard_error = 0.5 / ((study.people as u64 * study.runs) as f64).sqrt();
+    format!(
+        "{opening}\nThe part of the bits that came out right:\n\n{table}\n\
+         A coin gets one half. At most: (e^ε + δ)/(1 + e^ε), on average, for any attack; by chance a measured part is off by about ±{}.\n",
         significant(standard_error, 1)
-    );
-    text
+    )
 }
 
-pub(super) fn json(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Value {
+fn json(study: &Study, rows: &[Recovered<'_>], against: Against) -> Value {
     let rows: Vec<Value> = rows
         .iter()
         .map(|row| {
-            let recovered: serde_json::Map<String, Value> = plan
+            let recovered: serde_json::Map<String, Value> = study
                 .ways
                 .iter()
                 .enumerate()
@@ -120,7 +116,7 @@ pub(super) fn json(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Valu
             let promise = row.setting.promise.as_ref();
             let mut object = json!({
                 "noise": row.setting.kind.name().to_lowercase(),
-                "alpha": (row.setting.kind == Kind::Uniform).then(|| row.setting.size.parse::<f64>().ok()).flatten(),
+                "alpha": (row.setting.kind == NoiseKind::Uniform).then(|| row.setting.size.parse::<f64>().ok()).flatten(),
                 "epsilon": promise.map(|promise| promise.epsilon.to_string()),
                 "delta": promise.map(|promise| promise.delta.to_string()),
                 "recovered": recovered,
@@ -139,7 +135,7 @@ pub(super) fn json(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Valu
                     let deviation = row.setting.noise.deviation();
                     object["deviation"] = json!(deviation);
                     object["expected_of_least_squares"] =
-                        json!(expected_of_least_squares(plan.people, plan.queries, deviation));
+                        json!(expected_of_least_squares(study.people, study.queries, deviation));
                 }
             }
             object
@@ -147,32 +143,34 @@ pub(super) fn json(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Valu
         .collect();
     json!({
         "command": "attack reconstruct linear",
-        "against": if arguments.against == Against::Deniable { "deniable" } else { "model" },
-        "people": plan.people,
-        "queries": plan.queries,
-        "runs": plan.runs,
-        "seed": plan.seed,
+        "against": if against == Against::Deniable { "deniable" } else { "model" },
+        "people": study.people,
+        "queries": study.queries,
+        "runs": study.runs,
+        "seed": study.seed,
         "rows": rows,
     })
 }
 
-/// Recovered bits against the noise. For the model, the noise is measured in √n, where the phase change is; for Deniable, by the budget.
-pub(super) fn drawn(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Result<Figure, CliError> {
-    if arguments.against == Against::Deniable {
-        return Ok(by_budget(plan, rows));
-    }
-    let root = (plan.people as f64).sqrt();
-    let mut figure = Figure::new(format!("{} bits from {} noisy sums", plan.people, plan.queries))
+/// Recovered bits of the model against the noise, measured in √n, where the phase change is.
+fn by_noise(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Figure, CliError> {
+    let root = (study.people as f64).sqrt();
+    let mut figure = Figure::new(format!("{} bits from {} noisy sums", study.people, study.queries))
         .x_axis("standard deviation of the noise, in √n", Scale::Log10)
         .y_axis("part of the bits recovered", Scale::Linear)
         .y_at_most(1.0);
-    for kind in [Kind::None, Kind::Uniform, Kind::Gaussian, Kind::Laplace] {
-        let chosen: Vec<&Row<'_>> = rows.iter().filter(|row| row.setting.kind == kind).collect();
-        if chosen.is_empty() || kind == Kind::None {
+    for kind in [
+        NoiseKind::None,
+        NoiseKind::Uniform,
+        NoiseKind::Gaussian,
+        NoiseKind::Laplace,
+    ] {
+        let chosen: Vec<&Recovered<'_>> = rows.iter().filter(|row| row.setting.kind == kind).collect();
+        if chosen.is_empty() || kind == NoiseKind::None {
             continue;
         }
         let label = kind.name();
-        for (place, way) in plan.ways.iter().enumerate() {
+        for (place, way) in study.ways.iter().enumerate() {
             let mut points: Vec<(f64, f64)> = chosen
                 .iter()
                 .map(|row| (row.setting.noise.deviation() / root, row.fraction(place)))
@@ -189,18 +187,18 @@ pub(super) fn drawn(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Res
     let (least, most) = deviations.fold((f64::INFINITY, 0.0f64), |(least, most), deviation| {
         (least.min(deviation), most.max(deviation))
     });
-    if plan.ways.contains(&Way::Ls) && least < most {
+    if study.ways.contains(&Way::LeastSquares) && least < most {
         let expected: Vec<(f64, f64)> = evenly(least, most)
             .map(|deviation| {
                 (
                     deviation / root,
-                    expected_of_least_squares(plan.people, plan.queries, deviation),
+                    expected_of_least_squares(study.people, study.queries, deviation),
                 )
             })
             .collect();
         figure = figure.line("least squares in theory", &expected);
     }
-    let bound = bound(plan, rows)?;
+    let bound = bound(study, rows, delta)?;
     if !bound.is_empty() {
         figure = figure.line(
             "most that (ε, δ) allows",
@@ -218,10 +216,10 @@ fn evenly(least: f64, most: f64) -> impl Iterator<Item = f64> {
 }
 
 /// The most that Gaussian noise of each deviation allows, between the smallest and the largest ε of the rows.
-fn bound(plan: &Plan, rows: &[Row<'_>]) -> Result<Vec<(f64, f64)>, CliError> {
+fn bound(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Vec<(f64, f64)>, CliError> {
     let promises = rows
         .iter()
-        .filter(|row| row.setting.kind == Kind::Gaussian)
+        .filter(|row| row.setting.kind == NoiseKind::Gaussian)
         .filter_map(|row| row.setting.promise.as_ref());
     let epsilons: Vec<f64> = promises.map(|promise| promise.epsilon.to_f64_up()).collect();
     let (least, most) = epsilons
@@ -235,33 +233,34 @@ fn bound(plan: &Plan, rows: &[Row<'_>]) -> Result<Vec<(f64, f64)>, CliError> {
     let mut points = Vec::new();
     for epsilon in evenly(least, most) {
         let rounded = Epsilon::parse(&format!("{epsilon:.6e}")).map_err(explained)?;
-        let noise =
-            Noise::gaussian_for(&rounded, &plan.delta, plan.queries as u64).map_err(super::unusable)?;
-        let at_most = attack::bound::right_guesses(epsilon, plan.delta.to_f64_up());
+        let noise = Noise::gaussian_for(&rounded, delta, study.queries as u64).map_err(explained)?;
+        let at_most = attack::bound::right_guesses(epsilon, delta.to_f64_up());
         points.push((noise.deviation(), at_most));
     }
     points.reverse();
     Ok(points)
 }
 
-fn by_budget(plan: &Plan, rows: &[Row<'_>]) -> Figure {
-    let of = |value: &dyn Fn(&Row<'_>) -> f64| -> Vec<(f64, f64)> {
-        let point = |row: &Row<'_>| Some((row.setting.promise.as_ref()?.epsilon.to_f64_up(), value(row)));
+/// Recovered bits of Deniable against the budget.
+fn by_budget(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Figure {
+    let of = |value: &dyn Fn(&Recovered<'_>) -> f64| -> Vec<(f64, f64)> {
+        let point =
+            |row: &Recovered<'_>| Some((row.setting.promise.as_ref()?.epsilon.to_f64_up(), value(row)));
         let mut points: Vec<(f64, f64)> = rows.iter().filter_map(point).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
-    let mut figure = Figure::new(format!("{} bits through private SQL", plan.people))
+    let mut figure = Figure::new(format!("{} bits through private SQL", study.people))
         .x_axis("budget ε", Scale::Log10)
         .y_axis("part of the bits recovered", Scale::Linear)
         .y_at_most(1.0);
-    for (place, way) in plan.ways.iter().enumerate() {
+    for (place, way) in study.ways.iter().enumerate() {
         let points = of(&|row| row.fraction(place));
         figure = figure.line(name(*way), &points).points(name(*way), &points);
     }
     let ends = of(&|_| 0.0);
     if let [(least, _), .., (most, _)] = ends.as_slice() {
-        let delta = plan.delta.to_f64_up();
+        let delta = delta.to_f64_up();
         let bound: Vec<(f64, f64)> = evenly(*least, *most)
             .map(|epsilon| (epsilon, attack::bound::right_guesses(epsilon, delta)))
             .collect();
@@ -270,57 +269,30 @@ fn by_budget(plan: &Plan, rows: &[Row<'_>]) -> Figure {
     figure.horizontal("a coin", 0.5)
 }
 
-pub(super) fn page(plan: &Plan, rows: &[Row<'_>], arguments: &Arguments) -> Result<::report::Page, CliError> {
-    let mut report = ::report::Page::new(
-        "Linear reconstruction",
-        format!(
-            "{}\n\nEverybody has one secret bit. Each query asks how many of a random set have theirs set. The answers are equations with \
-             errors; solved and rounded they give the bits back, unless the noise is of the order of √n. Under (ε, δ)-differential \
-             privacy no attack gets more than (e^ε + δ)/(1 + e^ε) of the bits right, on average.",
-            opening(plan, arguments)
-        ),
-    );
-    for (number, row) in rows.iter().enumerate() {
-        let measured: Vec<String> = plan
-            .ways
-            .iter()
-            .enumerate()
-            .map(|(place, way)| format!("{:.3} by {}", row.fraction(place), name(*way)))
-            .collect();
-        let (claim, expected) = match &row.setting.promise {
-            Some(promise) => {
-                let whose = row.ledger.as_ref().map_or_else(
-                    || row.setting.words(),
-                    |ledger| {
-                        format!(
-                            "Deniable, {} answers, then {}",
-                            ledger.answered / plan.runs,
-                            if ledger.refused {
-                                "refused"
-                            } else {
-                                "not asked further"
-                            }
-                        )
-                    },
-                );
-                (
-                    whose,
-                    format!("at most {:.3} ({})", promise.at_most(), promise.words),
-                )
+/// One setting, for a page.
+fn claim(study: &Study, number: usize, row: &Recovered<'_>) -> Row {
+    let measured: Vec<String> = study
+        .ways
+        .iter()
+        .enumerate()
+        .map(|(place, way)| format!("{:.3} by {}", row.fraction(place), name(*way)))
+        .collect();
+    let claim = match &row.ledger {
+        Some(ledger) => format!(
+            "Deniable, {} answers, then {}",
+            ledger.answered / study.runs,
+            if ledger.refused {
+                "refused"
+            } else {
+                "not asked further"
             }
-            None => (row.setting.words(), "nothing is promised".to_owned()),
-        };
-        let mut entry = ::report::Row::new(
-            format!("{}", number + 1),
-            claim,
-            expected,
-            measured.join(", "),
-            !row.broken(),
-        );
-        if number == 0 {
-            entry = entry.figure(drawn(plan, rows, arguments)?);
-        }
-        report.row(entry);
-    }
-    Ok(report)
+        ),
+        None => row.setting.words(),
+    };
+    let expected = match &row.setting.promise {
+        Some(promise) => format!("at most {:.3} ({})", promise.at_most(), promise.words),
+        None => "nothing is promised".to_owned(),
+    };
+    let number = (number + 1).to_string();
+    Row::new(number, claim, expected, measured.join(", "), !row.broken())
 }

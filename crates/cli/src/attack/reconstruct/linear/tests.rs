@@ -1,12 +1,9 @@
 use super::*;
-use clap::{Args as _, Command, FromArgMatches as _};
+use crate::attack::outputs::parsed;
+use ::report::Findings;
 
-fn arguments(words: &str) -> Arguments {
-    let command = Arguments::augment_args(Command::new("linear").no_binary_name(true));
-    let matches = command
-        .try_get_matches_from(words.split_whitespace())
-        .expect("arguments");
-    Arguments::from_arg_matches(&matches).expect("arguments")
+fn study(words: &str) -> Result<Study, CliError> {
+    parsed::<Arguments>(words)?.study()
 }
 
 #[test]
@@ -22,9 +19,7 @@ fn what_makes_no_sense_is_refused() {
         ("--against deniable --noise uniform", "chooses its noise itself"),
         ("--against deniable --people 5000", "cannot list the ids"),
     ] {
-        let Err(error) = Plan::new(&arguments(words)) else {
-            panic!("{words} was taken")
-        };
+        let error = study(words).expect_err(words);
         assert!(
             error.message.contains(expected) && error.hint.is_some(),
             "{words}: {error}"
@@ -32,67 +27,18 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-#[test]
-fn noise_below_the_root_gives_everything_away_and_private_noise_does_not() {
-    let words =
-        "--people 64 --runs 2 --noise none,uniform,gaussian,laplace --alpha 0.1 --epsilon 0.5 --quiet";
-    let plan = Plan::new(&arguments(words)).expect("a plan");
-    let rows = model::attack(&plan, &Interrupt::default()).expect("rows");
-    let fractions: Vec<(f64, f64)> = rows
-        .iter()
-        .map(|row| (row.fraction(0), row.fraction(1)))
-        .collect();
-    assert_eq!(&fractions[..2], [(1.0, 1.0); 2]);
-    // 128 fair coins and a seed: within 0.2 of what a coin gets, and of the bound 0.622.
-    for (squares, program) in &fractions[2..] {
-        assert!(
-            (squares - 0.5).abs() < 0.2 && (program - 0.5).abs() < 0.2,
-            "{fractions:?}"
-        );
-    }
-    assert!(rows.iter().all(|row| !row.broken()));
-}
-
-#[test]
-fn more_than_was_promised_is_noticed() {
-    let plan = Plan::new(&arguments("--people 64 --noise gaussian --epsilon 0.1")).expect("a plan");
-    let mut row = Row {
-        setting: &plan.settings[0],
-        right: vec![40, 64],
-        bits: 64,
-        ledger: None,
-    };
-    assert!(row.broken());
-    row.right = vec![40, 33];
-    assert!(!row.broken());
-}
-
-#[test]
-fn deniable_stops_answering() {
-    let plan = Plan::new(&arguments(
-        "--against deniable --people 8 --queries 6 --epsilon 1 --quiet",
-    ))
-    .expect("a plan");
-    let rows = deniable::attack(&plan, &Interrupt::default()).expect("rows");
-    let ledger = rows[0].ledger.clone().expect("a ledger");
-    assert!(
-        ledger.refused && (6..=11).contains(&ledger.answered),
-        "{}",
-        ledger.answered
-    );
-    assert!(!rows[0].broken());
-}
-
 /// A small attack from a fixed seed.
-const SMALL: &str =
-    "--people 32 --runs 2 --noise none,uniform,gaussian,laplace --alpha 0.5 --epsilon 1,30 --quiet";
+fn small() -> Findings {
+    let words = "--people 32 --runs 2 --noise none,uniform,gaussian,laplace --alpha 0.5 --epsilon 1,30";
+    let study = study(words).expect("a study");
+    let rows = study.of_a_model(&|_, _| true).expect("rows");
+    let delta = Delta::parse("1e-6").expect("a number");
+    report::findings(&study, &rows, Against::Model, &delta).expect("findings")
+}
 
 #[test]
 fn a_report_for_people() {
-    let arguments = arguments(SMALL);
-    let plan = Plan::new(&arguments).expect("a plan");
-    let rows = model::attack(&plan, &Interrupt::default()).expect("rows");
-    insta::assert_snapshot!(report::text(&plan, &rows, &arguments), @r"
+    insta::assert_snapshot!(small().text, @r"
     32 people with a secret bit each; 128 random sets of them answered by a model; 2 data sets, seed 1.
     The part of the bits that came out right:
 
@@ -111,10 +57,8 @@ fn a_report_for_people() {
 
 #[test]
 fn a_report_for_programs_and_a_page() {
-    let arguments = arguments(SMALL);
-    let plan = Plan::new(&arguments).expect("a plan");
-    let rows = model::attack(&plan, &Interrupt::default()).expect("rows");
-    let object = report::json(&plan, &rows, &arguments);
+    let findings = small();
+    let object = &findings.json;
     assert_eq!(object["rows"][0]["recovered"]["least_squares"], 1.0);
     assert_eq!(object["rows"][0]["at_most"], serde_json::Value::Null);
     assert_eq!(object["rows"][1]["alpha"], 0.5);
@@ -122,9 +66,7 @@ fn a_report_for_programs_and_a_page() {
         (&object["rows"][2]["noise"], &object["rows"][2]["epsilon"]),
         (&"gaussian".into(), &"1".into())
     );
-    let drawn = report::drawn(&plan, &rows, &arguments)
-        .expect("a figure")
-        .to_svg();
+    let drawn = findings.figures[0].to_svg();
     for name in [
         "uniform noise, linear program",
         "Gaussian noise, least squares",
@@ -133,18 +75,7 @@ fn a_report_for_programs_and_a_page() {
     ] {
         assert!(drawn.contains(name), "{name}");
     }
-    let page = report::page(&plan, &rows, &arguments).expect("a page").to_html();
-    assert_eq!(page.matches("<tr><td").count(), rows.len());
+    let page = findings.to_html();
+    assert_eq!(page.matches("<tr><td").count(), 6);
     assert!(page.contains("nothing is promised") && page.contains("<svg"));
-}
-
-#[test]
-fn ctrl_c_keeps_the_runs_that_were_done() {
-    let arguments = arguments("--people 16 --noise none --runs 5 --method ls --quiet");
-    let plan = Plan::new(&arguments).expect("a plan");
-    let interrupt = Interrupt::default();
-    interrupt.press();
-    let rows = model::attack(&plan, &interrupt).expect("rows");
-    assert!(!rows.is_empty());
-    assert!(rows.iter().all(|row| row.bits == 16 && row.right[0] <= 16));
 }
