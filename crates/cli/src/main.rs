@@ -8,6 +8,7 @@ mod check;
 mod compute;
 mod data;
 mod dataset;
+mod delivery;
 mod explain;
 mod failure;
 mod init;

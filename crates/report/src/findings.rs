@@ -42,9 +42,12 @@ impl Findings {
         format!("{}\n", self.json)
     }
 
-    /// The page. All figures are about all rows; they stand with the last.
+    /// The page. All figures are about all rows; they stand with the last, and after the introduction where there are no rows.
     pub fn to_html(&self) -> String {
         let mut page = Page::new(self.title, self.introduction.clone());
+        if self.rows.is_empty() {
+            self.figures.iter().for_each(|figure| page.figure(figure.clone()));
+        }
         let last = self.rows.len().saturating_sub(1);
         for (place, row) in self.rows.iter().enumerate() {
             let mut row = row.clone();
@@ -54,5 +57,30 @@ impl Findings {
             page.row(row);
         }
         page.to_html()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_on_the_page_with_and_without_rows() {
+        let mut findings = Findings {
+            text: String::new(),
+            json: Value::Null,
+            title: "Costs",
+            introduction: "Ten releases.".to_owned(),
+            rows: Vec::new(),
+            figures: vec![Figure::new("Drift").line("certified", &[(1.0, 1.0), (2.0, 2.0)])],
+        };
+        let page = findings.to_html();
+        assert_eq!(page.matches("<figure>").count(), 1, "{page}");
+        assert!(!page.contains("claims hold"), "{page}");
+        findings.rows = vec![
+            Row::new("1", "a", "b", "c", true),
+            Row::new("2", "a", "b", "c", true),
+        ];
+        assert_eq!(findings.to_html().matches("<figure>").count(), 1);
     }
 }

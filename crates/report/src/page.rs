@@ -12,6 +12,7 @@ use crate::markup::escape;
 pub struct Page {
     title: String,
     introduction: String,
+    figures: Vec<Figure>,
     rows: Vec<Row>,
 }
 
@@ -71,8 +72,14 @@ impl Page {
         Self {
             title: title.into(),
             introduction: introduction.into(),
+            figures: Vec::new(),
             rows: Vec::new(),
         }
+    }
+
+    /// Adds a figure after the introduction.
+    pub fn figure(&mut self, figure: Figure) {
+        self.figures.push(figure);
     }
 
     /// Adds a claim.
@@ -91,6 +98,9 @@ impl Page {
              <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
         );
         paragraphs(&mut page, &self.introduction);
+        for figure in &self.figures {
+            let _ = writeln!(page, "<figure>{}</figure>", figure.to_svg());
+        }
         if !self.rows.is_empty() {
             let all = if held == self.rows.len() { "pass" } else { "fail" };
             let _ = writeln!(

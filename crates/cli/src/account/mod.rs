@@ -12,7 +12,8 @@ mod releases;
 pub(crate) mod report;
 mod sgd;
 
-use crate::terminal::{self, CliError, explained, fail};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, explained, fail};
 use accounting::plan::{self, ReleasePlan};
 use accounting::{Event, Neighbors, PrivacyUnit};
 use clap::{Args, Subcommand, ValueEnum};
@@ -47,12 +48,8 @@ pub(crate) struct Arguments {
     /// Whose privacy it is about
     #[arg(long, value_name = "WHOSE", default_value = "person")]
     unit: String,
-    /// Draw ε against the number of releases, one curve an accountant
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 #[derive(Subcommand)]
@@ -105,19 +102,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(Command::Sgd(arguments)) = &arguments.command {
         return sgd::run(arguments);
     }
-    figure::check(arguments.plot.as_deref())?;
+    let outputs = &arguments.outputs;
+    outputs.check()?;
     let (report, plan) = answered(arguments)?;
-    terminal::print(&if arguments.json {
-        format!("{}\n", report.to_json())
-    } else {
-        report.to_text()
-    })?;
-    if let Some(path) = &arguments.plot {
+    let figure = if outputs.is_drawn() {
         let delta = report.question().delta_or_default()?;
-        let figure = figure::of_releases(&plan, report.unit(), &delta, arguments.json)?;
-        figure::save(path, &figure)?;
-    }
-    Ok(())
+        Some(figure::of_releases(
+            &plan,
+            report.unit(),
+            &delta,
+            outputs.is_quiet(),
+        )?)
+    } else {
+        None
+    };
+    outputs.give(&report::findings(report.to_text(), report.to_json(), figure))
 }
 
 /// Everything but printing and drawing.

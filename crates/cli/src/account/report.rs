@@ -8,7 +8,7 @@ use accounting::{
     Risk, Row, times_certified, what_it_means_for_one_person,
 };
 use exact::{Rational, decimal_at_least, decimal_at_most, format_decimal, ratio, to_f64_nearest};
-use report::{Column, Table, significant};
+use report::{Column, Figure, Findings, Table, significant};
 use serde_json::{Map, Value, json};
 
 /// Significant digits that people read; rounded outward, so that the words stay true.
@@ -33,6 +33,18 @@ struct Meaning {
     epsilon: Epsilon,
     delta: Delta,
     risks: Vec<(Rational, Risk)>,
+}
+
+/// The answers once: for people, for programs, and on a page.
+pub(super) fn findings(text: String, json: Value, figure: Option<Figure>) -> Findings {
+    Findings {
+        introduction: text.clone(),
+        text,
+        json,
+        title: "What these releases cost together",
+        rows: Vec::new(),
+        figures: figure.into_iter().collect(),
+    }
 }
 
 impl Report {

@@ -55,12 +55,8 @@ pub(super) struct Arguments {
     /// Whose privacy it is about. Say `person` only if each person has one example
     #[arg(long, value_name = "WHOSE", default_value = "example")]
     unit: String,
-    /// Draw ε against steps
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 const EXAMPLES: &str = "\
@@ -110,29 +106,16 @@ struct Training {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    figure::check(arguments.plot.as_deref())?;
+    let outputs = &arguments.outputs;
+    outputs.check()?;
     let answer = answered(arguments)?;
-    terminal::print(&if arguments.json {
-        format!("{}\n", Value::Object(answer.to_json()))
+    let figure = if outputs.is_drawn() {
+        Some(answer.figure(outputs.is_quiet())?)
     } else {
-        answer.to_text()
-    })?;
-    let Some(path) = &arguments.plot else {
-        return Ok(());
+        None
     };
-    let Training {
-        kind, times, delta, ..
-    } = &answer.training;
-    let shuffled = *kind == Kind::Shuffled;
-    let drawing = Drawing {
-        title: format!("{}, δ = {delta}", answer.plan.words()),
-        counted: if shuffled { "epochs" } else { "steps" },
-        most: *times,
-        unit: answer.report.unit(),
-        delta,
-        quiet: arguments.json,
-    };
-    figure::save(path, &drawing.draw(|times| answer.plan.first(times))?)
+    let json = Value::Object(answer.to_json());
+    outputs.give(&super::report::findings(answer.to_text(), json, figure))
 }
 
 /// What is reported about a training.
@@ -301,6 +284,22 @@ fn times(
 }
 
 impl Answer {
+    fn figure(&self, quiet: bool) -> Result<Figure, CliError> {
+        let Training {
+            kind, times, delta, ..
+        } = &self.training;
+        let shuffled = *kind == Kind::Shuffled;
+        let drawing = Drawing {
+            title: format!("{}, δ = {delta}", self.plan.words()),
+            counted: if shuffled { "epochs" } else { "steps" },
+            most: *times,
+            unit: self.report.unit(),
+            delta,
+            quiet,
+        };
+        drawing.draw(|times| self.plan.first(times))
+    }
+
     fn warnings(&self) -> Vec<String> {
         let mut warnings = self.report.warnings();
         let Training {

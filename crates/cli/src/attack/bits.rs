@@ -1,6 +1,6 @@
 //! `deniable attack bits`: outputs that the neighbour cannot have made.
 
-use super::outputs::{Outputs, count, watched};
+use crate::delivery::{Outputs, count, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use ::report::{Findings, grouped, percent, percent_interval};
 use accounting::Epsilon;
@@ -290,7 +290,7 @@ fn figure(textbook: &TextbookLaplace, claimed: f64, seed: u64) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attack::outputs::parsed;
+    use crate::delivery::parsed;
 
     fn ask(words: &str) -> Result<(Findings, bool), CliError> {
         findings(&parsed::<Arguments>(words)?)

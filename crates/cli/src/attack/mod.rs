@@ -5,7 +5,6 @@ mod bits;
 mod linkage;
 mod membership;
 mod memorization;
-mod outputs;
 mod reconstruct;
 
 use crate::terminal::CliError;

@@ -1,7 +1,8 @@
 //! `deniable audit self`: every mechanism that Deniable ships, by every method there is, and the proof that each method can fail.
 
 use super::report::{self, Gate};
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
 use conformance::Effort;
 use noise::{Entropy, OsEntropy};
 use std::path::PathBuf;
@@ -82,15 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         quick: arguments.quick,
         elapsed: start.elapsed(),
     };
-    terminal::print(&if arguments.json {
-        format!("{}\n", gate.to_json())
-    } else {
-        gate.to_text()
-    })?;
-    // After the results are out: a report that cannot be written must not hide them.
-    if let Some(path) = &arguments.html {
-        terminal::write_file_atomically(path, gate.to_html().as_bytes())?;
-    }
+    Outputs::without_figure(arguments.html.clone(), arguments.json).give(&gate.findings())?;
     if interrupt.was_pressed() && gate.rows.len() < asked {
         return Err(super::gallery::interrupted(gate.rows.len(), asked));
     }

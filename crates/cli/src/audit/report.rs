@@ -2,7 +2,7 @@
 
 use audit::report::{Judgement, Method, Report};
 use conformance::{Done, Error, Expected};
-use report::{Column, Table, significant};
+use report::{Column, Findings, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -94,7 +94,7 @@ impl Gate {
     }
 
     /// A line a mechanism, what went wrong in full, and what it rests on.
-    pub(super) fn to_text(&self) -> String {
+    fn to_text(&self) -> String {
         let mut table = Table::new([
             Column::Left("mechanism"),
             Column::Left("claim"),
@@ -142,7 +142,7 @@ impl Gate {
     }
 
     /// Everything, for a program.
-    pub(super) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let mechanisms: Vec<Value> = self
             .summaries()
             .iter()
@@ -173,8 +173,8 @@ impl Gate {
         })
     }
 
-    /// A page with a section for each mechanism.
-    pub(super) fn to_html(&self) -> String {
+    /// All of it once: a page has a section for each mechanism.
+    pub(super) fn findings(&self) -> Findings {
         let introduction = format!(
             "Every mechanism that Deniable ships, judged by every method there is. Exact verdicts are theorems about the pairs of neighbours compared. Black-box and \
              fit verdicts come from draws through a real account: a right mechanism fails one of them with probability {:.1e} at most, all together. Beside each stands a \
@@ -185,11 +185,10 @@ impl Gate {
             self.seed,
             self.elapsed.as_secs_f64(),
         );
-        let mut page = ::report::Page::new("Deniable audits itself", introduction);
-        for summary in self.summaries() {
+        let row = |summary: &Summary<'_>| {
             let verdict = summary.report.verdict();
             let refuted = summary.mutants.iter().filter(|row| row.is_right).count();
-            let mut row = ::report::Row::new(
+            let row = ::report::Row::new(
                 summary.mechanism,
                 summary.claim(),
                 format!("it holds, and {} mutants are refuted", summary.mutants.len()),
@@ -199,12 +198,17 @@ impl Gate {
                 ),
                 summary.is_right,
             );
-            for detail in self.rows.iter().filter(|row| row.mechanism == summary.mechanism) {
-                row = row.note(detail.in_full());
-            }
-            page.row(row);
+            let details = self.rows.iter().filter(|row| row.mechanism == summary.mechanism);
+            details.fold(row, |row, detail| row.note(detail.in_full()))
+        };
+        Findings {
+            text: self.to_text(),
+            json: self.to_json(),
+            title: "Deniable audits itself",
+            introduction,
+            rows: self.summaries().iter().map(row).collect(),
+            figures: Vec::new(),
         }
-        page.to_html()
     }
 }
 
@@ -392,7 +396,7 @@ mod tests {
         assert_eq!((&object["passed"], &object["checks"]), (&json!(false), &json!(4)));
         assert_eq!(object["mechanisms"][0]["verdict"], "refuted");
         assert_eq!(object["mechanisms"][0]["checks"][0]["inputs"], json!(["0", "1"]));
-        assert!(gate.to_html().contains("0 of 1 claims hold"));
+        assert!(gate.findings().to_html().contains("0 of 1 claims hold"));
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use super::look::Look;
 use super::{ClaimArguments, explained, refuted};
-use crate::terminal::{self, CliError, Interrupt, Progress, fail};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, Interrupt, fail};
 use audit::black_box::{FindingVerdict, Hunt, Pair, Side, Witness};
 use audit::document::Number;
 use audit::program::{self, Program, Runner};
 use exact::to_f64_up;
 use noise::{Entropy, OsEntropy};
-use report::{Figure, Page, Row, Scale, significant};
+use report::{Figure, Findings, Row, Scale, significant};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -66,18 +67,8 @@ pub(super) struct Arguments {
     /// Start the program once for each draw, instead of once for each input
     #[arg(long)]
     one_shot: bool,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
-    /// Draw the bound on ε at every δ
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Write a report
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Show no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    outputs: Outputs,
     /// The program and its arguments, after --
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -142,6 +133,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         .claim
         .read()
         .check_as("--claim-epsilon", "--claim-delta")?;
+    arguments.outputs.check()?;
     let inputs = arguments.inputs()?;
     let hunt = arguments.hunt()?;
     let witness = arguments.audit(&hunt, &inputs)?;
@@ -159,18 +151,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         samples: arguments.samples()?,
         witness,
     };
-    if let Some(path) = &arguments.plot {
-        terminal::write_file_atomically(path, reported.figure().to_svg().as_bytes())?;
-    }
-    if let Some(path) = &arguments.html {
-        terminal::write_file_atomically(path, reported.to_html().as_bytes())?;
-    }
-    let text = if arguments.json {
-        format!("{}\n", reported.to_json())
-    } else {
-        reported.to_text()
-    };
-    terminal::print(&text)?;
+    arguments.outputs.give(&reported.findings())?;
     match reported.verdict {
         Some(FindingVerdict::Refuted) => Err(refuted(&arguments.claim.read())),
         _ => Ok(()),
@@ -275,7 +256,7 @@ impl Arguments {
         } else {
             "running the program"
         };
-        let progress = Progress::new(label, 2 * hunt.choosing, self.json || self.quiet);
+        let progress = self.outputs.progress(label, 2 * hunt.choosing);
         // One start serves for everything where there is one pair and one number of draws: a coin decides how many each side has, so a
         // little more than half is asked for, by eight standard deviations.
         let batch = match (self.one_shot, pairs.len(), self.until.is_empty()) {
@@ -408,10 +389,6 @@ impl Reported<'_> {
         lines
     }
 
-    fn to_text(&self) -> String {
-        self.lines().join("\n") + "\n"
-    }
-
     fn to_json(&self) -> Value {
         let witness = &self.witness;
         let claim = self.verdict.map(|verdict| {
@@ -456,30 +433,29 @@ impl Reported<'_> {
         curve_figure("What was found", &self.witness, claimed)
     }
 
-    fn to_html(&self) -> String {
+    fn findings(&self) -> Findings {
         let claim = &self.arguments.claim;
-        let mut report = Page::new("An audit of a program", self.to_text());
-        let held = self.verdict != Some(FindingVerdict::Refuted);
-        report.row(
-            Row::new(
-                "run",
-                self.arguments
-                    .program
-                    .iter()
-                    .map(|word| word.to_string_lossy())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-                if claim.epsilon.is_some() {
-                    claim.read().words()
-                } else {
-                    "no claim".to_string()
-                },
-                format!("ε ≥ {}", significant(self.bound, 4)),
-                held,
-            )
-            .figure(self.figure()),
+        let text = self.lines().join("\n") + "\n";
+        let program = self.arguments.program.iter().map(|word| word.to_string_lossy());
+        let row = Row::new(
+            "run",
+            program.collect::<Vec<_>>().join(" "),
+            if claim.epsilon.is_some() {
+                claim.read().words()
+            } else {
+                "no claim".to_string()
+            },
+            format!("ε ≥ {}", significant(self.bound, 4)),
+            self.verdict != Some(FindingVerdict::Refuted),
         );
-        report.to_html()
+        Findings {
+            introduction: text.clone(),
+            text,
+            json: self.to_json(),
+            title: "An audit of a program",
+            rows: vec![row],
+            figures: vec![self.figure()],
+        }
     }
 }
 

@@ -4,11 +4,11 @@ use clap::Args;
 use mechanism::{Estimate, Questionnaire};
 use std::path::PathBuf;
 
-use super::json_text;
 use super::method::{MethodArguments, catch_all_words, estimate_json};
 use super::sheet::Sheet;
-use crate::terminal::{CliError, explained, fail, print, write_file_atomically};
-use ::report::{Column, Figure, Scale, Table};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, explained, fail};
+use ::report::{Column, Figure, Findings, Scale, Table};
 
 const NOTES: &str = "\
 Reports are public, so this costs no privacy. Give the same --answers, --mechanism and noise as to `survey randomize`, \
@@ -33,15 +33,12 @@ pub(super) struct Arguments {
     /// With what probability the intervals hold.
     #[arg(long, default_value_t = 0.95, allow_negative_numbers = true)]
     confidence: f64,
-    /// Draw the estimates into this SVG file.
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Print the result as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    arguments.outputs.check()?;
     let method = arguments.method.method()?;
     // Also refuses a confidence that is none, before any file is read.
     method
@@ -71,13 +68,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         );
     }
     let estimates = reports.estimate(arguments.confidence).map_err(explained)?;
-    if let Some(path) = &arguments.plot {
-        write_file_atomically(path, figure(&method, &estimates, arguments).to_svg().as_bytes())?;
-    }
-    print(&if arguments.json {
-        json_text(&json(&method, &estimates, arguments, count)?)
-    } else {
-        text(&method, &estimates, arguments, count)
+    let text = text(&method, &estimates, arguments, count);
+    arguments.outputs.give(&Findings {
+        introduction: text.clone(),
+        text,
+        json: json(&method, &estimates, arguments, count)?,
+        title: "Estimates from randomized reports",
+        rows: Vec::new(),
+        figures: vec![figure(&method, &estimates, arguments)],
     })
 }
 

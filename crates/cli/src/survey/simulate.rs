@@ -5,12 +5,11 @@ use exact::{Rational, ratio, to_f64_nearest};
 use mechanism::{RandomizedResponse, Sensitive};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-use super::json_text;
 use super::method::NoiseArguments;
-use crate::terminal::{CliError, Progress, explained, fail, print, write_file_atomically};
-use ::report::{Column, Figure, Scale, Table, significant};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, explained, fail};
+use ::report::{Column, Figure, Findings, Row, Scale, Table, significant};
 
 /// This many respondents are randomized at a time: the progress bar moves, and memory stays small.
 const AT_A_TIME: u64 = 1 << 17;
@@ -42,12 +41,8 @@ pub(super) struct Arguments {
     /// How many surveys.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     runs: u64,
-    /// Draw the histogram of estimates into this SVG file.
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Print the result as JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 /// What came out.
@@ -68,15 +63,8 @@ struct Bar {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let outcome = simulate(arguments)?;
-    if let Some(path) = &arguments.plot {
-        write_file_atomically(path, outcome.figure().to_svg().as_bytes())?;
-    }
-    print(&if arguments.json {
-        json_text(&outcome.json())
-    } else {
-        outcome.text()
-    })
+    arguments.outputs.check()?;
+    arguments.outputs.give(&simulate(arguments)?.findings())
 }
 
 fn simulate(arguments: &Arguments) -> Result<Outcome, CliError> {
@@ -99,7 +87,7 @@ fn simulate(arguments: &Arguments) -> Result<Outcome, CliError> {
     let yes = u64::try_from((fraction * Rational::from(people) + ratio(1, 2)).floor()).unwrap_or(people);
     // At most 10^18, as both factors are at most 10^9.
     let total = people * runs;
-    let progress = Progress::new("asking", total, arguments.json);
+    let progress = arguments.outputs.progress("asking", total);
     let mut tally = BTreeMap::new();
     let (mut asked, mut reported_yes) = (0u64, 0u64);
     while asked < total {
@@ -225,6 +213,40 @@ impl Outcome {
             // The last is on top: the mean is often too close to the truth to be derived from it.
             .vertical("mean of the estimates", self.mean())
             .vertical("truth", self.truth())
+    }
+
+    fn findings(&self) -> Findings {
+        let text = self.text();
+        let (theory, bound) = self.deviation();
+        let mean = significant(self.mean(), 4);
+        // Five standard errors of the mean.
+        let near = 5.0 * theory / (self.runs as f64).sqrt();
+        let deviation = significant(self.measured_deviation(), 4);
+        let rows = vec![
+            Row::new(
+                "mean",
+                "estimates are right on average",
+                significant(self.truth(), 4),
+                mean,
+                (self.mean() - self.truth()).abs() <= near,
+            ),
+            Row::new(
+                "deviation",
+                "their standard deviation is at most 1/(4γ√n)",
+                format!("{}, at most {}", significant(theory, 4), significant(bound, 4)),
+                deviation,
+                // What is measured of so many surveys is off by about one in √(2 runs).
+                self.measured_deviation() <= bound * (1.0 + 5.0 / (2.0 * self.runs as f64).sqrt()),
+            ),
+        ];
+        Findings {
+            introduction: text.clone(),
+            text,
+            json: self.json(),
+            title: "Randomized surveys",
+            rows,
+            figures: vec![self.figure()],
+        }
     }
 
     fn text(&self) -> String {

@@ -2,7 +2,7 @@
 
 mod report;
 
-use super::outputs::{Outputs, labelled};
+use crate::delivery::{Outputs, labelled};
 use crate::terminal::{CliError, Interrupt, explained};
 use accounting::Epsilon;
 use experiments::averaging::{Settings, Study};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::attack::outputs::parsed;
+use crate::delivery::parsed;
 
 fn asked(words: &str) -> Result<Study, CliError> {
     study(&parsed::<Arguments>(words)?)

@@ -6,7 +6,7 @@ mod reviews;
 mod synthetic;
 mod uniqueness;
 
-use super::outputs::{Outputs, count};
+use crate::delivery::{Outputs, count};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use ::report::Findings;
 use accounting::{Delta, Epsilon};

@@ -2,7 +2,7 @@
 
 use super::matches::{judged_json, judged_words, write};
 use super::{Arguments, Beside};
-use crate::attack::outputs::watched;
+use crate::delivery::watched;
 use crate::terminal::{CliError, Interrupt};
 use ::report::{Findings, grouped};
 use attack::linkage::{Judged, Matched, Matching, RatingFiles, matched};

@@ -2,7 +2,7 @@
 
 use super::uniqueness::{Search, Uniqueness};
 use super::{Arguments, Beside, pair, reviews};
-use crate::attack::outputs::watched;
+use crate::delivery::watched;
 use crate::terminal::{CliError, Interrupt};
 use ::report::Findings;
 use attack::linkage::{Matching, Reviewer, census, judge, link, matched};

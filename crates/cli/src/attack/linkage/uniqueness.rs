@@ -1,7 +1,7 @@
 //! How many rows some columns single out, and which columns suffice.
 
 use super::{Arguments, Beside};
-use crate::attack::outputs::{Outputs, watched};
+use crate::delivery::{Outputs, watched};
 use crate::terminal::{CliError, Interrupt, explained};
 use ::report::{Findings, grouped, percent};
 use attack::linkage::{

@@ -3,7 +3,7 @@
 mod report;
 mod study;
 
-use super::outputs::{Outputs, count, watched};
+use crate::delivery::{Outputs, count, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use ::report::Findings;
 use accounting::{Delta, Epsilon};

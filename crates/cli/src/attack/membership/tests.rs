@@ -1,5 +1,5 @@
 use super::*;
-use crate::attack::outputs::parsed;
+use crate::delivery::parsed;
 use std::path::Path;
 
 fn ask(words: &str) -> Result<(Findings, bool), CliError> {

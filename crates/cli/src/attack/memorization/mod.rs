@@ -3,8 +3,8 @@
 mod across;
 mod report;
 
-use super::outputs::Outputs;
 use crate::compute::{DeviceName, cuda, processors};
+use crate::delivery::Outputs;
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::{Delta, Epsilon};
 use device::Cpu;

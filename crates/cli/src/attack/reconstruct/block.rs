@@ -1,12 +1,13 @@
 //! `deniable attack reconstruct block`: what margins give away about cells of thousands of people.
 
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
+use crate::delivery::Outputs;
+use crate::terminal::{self, CliError, Interrupt, explained, fail};
 use accounting::Epsilon;
 use attack::Patience;
 use attack::blocks::document::{self, TEMPLATE};
 use attack::blocks::{self, Block, Effort, Found, Range, around, privately, synthetic};
 use noise::Seeded;
-use report::{Column, Figure, Scale, Table, significant};
+use report::{Column, Figure, Findings, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -49,18 +50,8 @@ pub(super) struct Arguments {
     /// Print a small example as a file, and stop
     #[arg(long)]
     template: bool,
-    /// Draw the ranges
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Write a self-contained report
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 const MOST_PEOPLE: u64 = 1_000_000;
@@ -125,6 +116,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             "a block has a few thousand",
         );
     }
+    arguments.outputs.check()?;
     let epsilon = Epsilon::parse(&arguments.epsilon).map_err(explained)?;
     let (name, block, truth) = match &arguments.file {
         None => {
@@ -170,17 +162,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         epsilon,
         seed: arguments.seed,
     };
-    if let Some(path) = &arguments.plot {
-        write_file_atomically(path, report.figure().to_svg().as_bytes())?;
-    }
-    if let Some(path) = &arguments.html {
-        write_file_atomically(path, report.to_html().as_bytes())?;
-    }
-    terminal::print(&if arguments.json {
-        format!("{}\n", report.to_json())
-    } else {
-        report.to_text()
-    })
+    arguments.outputs.give(&report.findings())
 }
 
 /// The ranges of a block, or the counts that contradict each other.
@@ -198,7 +180,7 @@ fn search(
         splits: arguments.splits,
         patience: Patience::lasting(seconds).unless(interrupt.flag()),
     };
-    let progress = Progress::new(label, block.cells() as u64, arguments.json || arguments.quiet);
+    let progress = arguments.outputs.progress(label, block.cells() as u64);
     let found = blocks::ranges(block, &effort, |_| progress.advance(1)).map_err(explained)?;
     Ok(match found {
         Found::Contradiction(counts) => Err(counts),
@@ -388,45 +370,44 @@ impl Report<'_> {
         figure
     }
 
-    fn to_html(&self) -> String {
+    fn findings(&self) -> Findings {
         let known = self.finding.known().count();
         let cells = self.finding.ranges.len();
-        let mut report = ::report::Page::new(
-            "Reconstruction of a block from its margins",
-            format!("{}: {} cells.\n\n{}", self.name, cells, self.bound()),
-        );
         let allowed = format!(
             "at most {} % sure of anybody at ε = {}",
             significant(100.0 * self.sure(), 3),
             self.epsilon
         );
-        report.row(
-            ::report::Row::new(
-                "margins",
-                "the published margins tell no cell for certain",
-                allowed.clone(),
-                format!("{known} of {cells} cells, {} people", self.finding.people_known()),
-                known == 0,
-            )
-            .note(self.to_text())
-            .figure(self.figure()),
-        );
-        if let Some(private) = &self.private {
+        let text = self.to_text();
+        let published = Row::new(
+            "margins",
+            "the published margins tell no cell for certain",
+            allowed.clone(),
+            format!("{known} of {cells} cells, {} people", self.finding.people_known()),
+            known == 0,
+        )
+        .note(&text);
+        let private = self.private.as_ref().map(|private| {
             let naive = private.at_face_value.as_ref();
             let known = naive.map_or(0, |finding| finding.known().count())
                 + private.with_margins.as_deref().map_or(0, still_known);
-            report.row(
-                ::report::Row::new(
-                    "private",
-                    "nor do the same margins with differential privacy",
-                    allowed,
-                    format!("{known} of {cells} cells"),
-                    known == 0,
-                )
-                .note(self.released(private)),
-            );
+            Row::new(
+                "private",
+                "nor do the same margins with differential privacy",
+                allowed,
+                format!("{known} of {cells} cells"),
+                known == 0,
+            )
+            .note(self.released(private))
+        });
+        Findings {
+            text,
+            json: self.to_json(),
+            title: "Reconstruction of a block from its margins",
+            introduction: format!("{}: {cells} cells.\n\n{}", self.name, self.bound()),
+            rows: [published].into_iter().chain(private).collect(),
+            figures: vec![self.figure()],
         }
-        report.to_html()
     }
 
     fn to_json(&self) -> Value {

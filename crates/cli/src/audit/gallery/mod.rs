@@ -4,16 +4,16 @@ mod seeds;
 
 use super::look::Look;
 use super::run::{curve_figure, verdict_word};
-use crate::terminal::{self, CliError, Interrupt, Progress, exit_code, explained, fail};
+use crate::delivery::Outputs;
+use crate::terminal::{self, CliError, Interrupt, exit_code, explained, fail};
 use audit::black_box::{FindingVerdict, Witness};
 use audit::document::Number;
 use audit::gallery::{Allowance, AuditPlan, CLAIM, Draws, EXHIBITS, Exactly, Exhibit, Standing};
 use cpu_time::ProcessTime;
 use exact::to_f64_up;
 use noise::{Entropy, OsEntropy};
-use report::{Column, Figure, Page, Row, Scale, Table, significant};
+use report::{Column, Figure, Findings, Row, Scale, Table, significant};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 
 /// Run the auditor on known mechanisms, broken and correct, and compare what it finds with the exact ε
 ///
@@ -59,18 +59,8 @@ pub(super) struct Arguments {
     /// What to look at
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     look: Look,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
-    /// Write a report with figures
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Draw found against exact ε; for one mechanism, its bound at every δ
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Show no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 /// Threads; a fixed number, so that a seed means the same everywhere.
@@ -98,26 +88,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(seed) => seed,
         None => fresh_seed()?,
     };
-    let interrupt = Interrupt::listen();
-    let findings = arguments.audit(&exhibits, &[seed], &interrupt)?;
+    arguments.outputs.check()?;
+    let findings = arguments.audit(&exhibits, &[seed], &Interrupt::listen())?;
     let missing = exhibits.len() - findings.len();
-    // A report about a part of what was asked would look like one about all of it.
-    let whole = missing == 0;
-    if let Some(path) = arguments.plot.as_ref().filter(|_| whole) {
-        terminal::write_file_atomically(path, figure(&findings).to_svg().as_bytes())?;
-    }
-    if let Some(path) = arguments.html.as_ref().filter(|_| whole) {
-        terminal::write_file_atomically(path, to_html(&findings).as_bytes())?;
-    }
-    let text = if arguments.json {
-        format!("{}\n", to_json(&findings, missing))
-    } else {
-        to_text(&findings)
-    };
-    terminal::print(&text)?;
+    let reported = reported(&findings, missing);
     if missing > 0 {
+        // A page about a part of what was asked would look like one about all of it.
+        arguments.outputs.print(&reported)?;
         return Err(interrupted(findings.len(), exhibits.len()));
     }
+    arguments.outputs.give(&reported)?;
     let wrong = findings.iter().filter(|finding| !finding.is_right()).count();
     if wrong > 0 {
         let all = findings.len();
@@ -174,7 +154,7 @@ impl Arguments {
             return Err(explained(audit::Error::ConfidenceOutOfRange));
         }
         let all = exhibits.len() * seeds.len();
-        let progress = Progress::new("auditing", all as u64, self.json || self.quiet);
+        let progress = self.outputs.progress("auditing", all as u64);
         // What the threads of this process have taken, however busy the machine is with others.
         let started = ProcessTime::now();
         let clock = || started.elapsed().as_secs_f64();
@@ -473,35 +453,40 @@ fn figure(findings: &[Finding]) -> Figure {
         .points("correct", &of(Standing::Correct))
 }
 
-fn to_html(findings: &[Finding]) -> String {
-    let mut report = Page::new(
-        "The auditor on known mechanisms",
-        "Each mechanism claims ε = 0.1. A broken one must be refuted, nothing may be found against a correct one, and no bound may be above the exact ε.",
-    );
-    for finding in findings {
-        let witness = &finding.witness;
+/// The same for people, for programs, and on a page with a section for each.
+fn reported(findings: &[Finding], missing: usize) -> Findings {
+    let row = |finding: &Finding| {
+        let row = Row::new(
+            finding.exhibit.name,
+            finding.exhibit.what,
+            format!(
+                "{}, exact ε = {}",
+                standing_word(finding.exhibit.standing),
+                finding.exact_words()
+            ),
+            format!(
+                "{}, ε ≥ {}",
+                verdict_word(finding.verdict()),
+                significant(finding.witness.epsilon_lower, 4)
+            ),
+            finding.is_right(),
+        )
+        .note(finding.witness_lines().join("\n"));
+        // Of one alone this is the figure of all.
+        if findings.len() == 1 {
+            return row;
+        }
         let title = format!("{}: what was found", finding.exhibit.name);
-        report.row(
-            Row::new(
-                finding.exhibit.name,
-                finding.exhibit.what,
-                format!(
-                    "{}, exact ε = {}",
-                    standing_word(finding.exhibit.standing),
-                    finding.exact_words()
-                ),
-                format!(
-                    "{}, ε ≥ {}",
-                    verdict_word(finding.verdict()),
-                    significant(witness.epsilon_lower, 4)
-                ),
-                finding.is_right(),
-            )
-            .note(finding.witness_lines().join("\n"))
-            .figure(curve_figure(&title, witness, Some(CLAIM))),
-        );
+        row.figure(curve_figure(&title, &finding.witness, Some(CLAIM)))
+    };
+    Findings {
+        text: to_text(findings),
+        json: to_json(findings, missing),
+        title: "The auditor on known mechanisms",
+        introduction: "Each mechanism claims ε = 0.1. A broken one must be refuted, nothing may be found against a correct one, and no bound may be above the exact ε.".to_owned(),
+        rows: findings.iter().map(row).collect(),
+        figures: vec![figure(findings)],
     }
-    report.to_html()
 }
 
 #[cfg(test)]
@@ -551,10 +536,11 @@ mod tests {
           seed     7
           replay   deniable audit gallery reused-noise --seed 7 --draws 20000
         ");
-        let reported = to_json(&findings, 0);
+        let page = reported(&findings, 0);
+        let reported = &page.json;
         assert_eq!(reported["passed"], true);
         assert_eq!(reported["mechanisms"][0]["exact_epsilon"], "infinite");
-        assert!(to_html(&findings).contains("reused-noise") && figure(&findings).to_svg().contains("<svg"));
+        assert!(page.to_html().contains("reused-noise") && page.figures[0].to_svg().contains("<svg"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments, exhibits: &[&'static Exhibit], seeds: u
     let all = exhibits.len() * seeds.len();
     let missing = all - findings.len();
     let records = records(&findings);
-    let text = if arguments.json {
+    let text = if arguments.outputs.is_json() {
         format!("{}\n", to_json(&records, &seeds, missing))
     } else {
         to_text(&records, &seeds)

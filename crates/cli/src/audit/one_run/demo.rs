@@ -2,16 +2,15 @@
 
 use super::judge::{self, Confidence, row};
 use super::verdict;
-use crate::account::figure;
-use crate::terminal::{self, CliError, Interrupt, Progress, explained};
+use crate::delivery::Outputs;
+use crate::terminal::{self, CliError, Interrupt, explained};
 use crate::train::{LineModel, SMALL_BATCH as BATCH, SmallModels};
 use accounting::{Delta, Epsilon};
 use audit::document::Claim;
 use audit::one_run::{Judged, Tries, plant};
 use noise::{Entropy, OsEntropy};
-use report::{Page, significant};
+use report::{Findings, significant};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use train::text::synthetic_text;
 
 #[derive(clap::Args)]
@@ -28,18 +27,8 @@ pub(super) struct DemoArguments {
     /// One minus the probability that the private model is refuted
     #[arg(long, value_name = "C", default_value = "95%")]
     confidence: Confidence,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
-    /// Draw how often guesses about the model without privacy were right
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Write a report
-    #[arg(long, value_name = "FILE.html")]
-    html: Option<PathBuf>,
-    /// Show no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 /// Bytes of synthetic text that canaries hide in, and that models are measured on.
@@ -80,22 +69,11 @@ impl Shown {
 
 /// Runs the command.
 pub(super) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
-    figure::check(arguments.plot.as_deref())?;
+    arguments.outputs.check()?;
     let interrupt = Interrupt::listen();
     let shown = audit(arguments, &interrupt)?;
-    if let (Some(path), Some(last)) = (&arguments.plot, shown.last()) {
-        figure::save(path, &last.verdict().figure(last.name))?;
-    }
-    if let Some(path) = &arguments.html {
-        terminal::write_file_atomically(path, page(&shown).as_bytes())?;
-    }
     let stopped = shown.len() < 2;
-    terminal::print(&if arguments.json {
-        let models: Vec<Value> = shown.iter().map(Shown::to_json).collect();
-        format!("{}\n", json!({ "models": models, "stopped": stopped }))
-    } else {
-        text(&shown)
-    })?;
+    arguments.outputs.give(&findings(&shown, stopped))?;
     if stopped {
         eprintln!("stopped: {} of 2 models were trained and judged", shown.len());
     }
@@ -132,7 +110,7 @@ fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>,
     let models = SmallModels::read(&path)?;
     let tries = Tries::new(arguments.canaries, None)?;
     let (private, plain) = (PRIVATE_EPOCHS * size / BATCH, EPOCHS * size / BATCH);
-    let progress = Progress::new("", private + plain, arguments.json || arguments.quiet);
+    let progress = arguments.outputs.progress("", private + plain);
     let go_on = || {
         progress.advance(1);
         !interrupt.was_pressed()
@@ -203,20 +181,25 @@ fn text(shown: &[Shown]) -> String {
     text
 }
 
-fn page(shown: &[Shown]) -> String {
-    let mut report = Page::new("Two models, audited from one run each", text(shown));
-    for shown in shown {
-        let figure = shown.verdict().figure(&format!("A model {}", shown.name));
-        report.row(
-            row(
-                if shown.private { "private" } else { "plain" },
-                shown.name,
-                &shown.judged,
-            )
-            .figure(figure),
-        );
+fn findings(shown: &[Shown], stopped: bool) -> Findings {
+    let models: Vec<Value> = shown.iter().map(Shown::to_json).collect();
+    let id = |shown: &Shown| if shown.private { "private" } else { "plain" };
+    let rows = shown
+        .iter()
+        .map(|shown| row(id(shown), shown.name, &shown.judged));
+    let figures = shown
+        .iter()
+        .rev()
+        .map(|shown| shown.verdict().figure(&format!("A model {}", shown.name)));
+    Findings {
+        text: text(shown),
+        json: json!({ "models": models, "stopped": stopped }),
+        title: "Two models, audited from one run each",
+        introduction: text(shown),
+        rows: rows.collect(),
+        // The last one, without privacy, is the one that is drawn alone.
+        figures: figures.collect(),
     }
-    report.to_html()
 }
 
 #[cfg(test)]
@@ -230,10 +213,7 @@ mod tests {
             epsilon: "1".to_owned(),
             delta: "1e-5".to_owned(),
             confidence: Confidence(0.95),
-            json: true,
-            plot: None,
-            html: None,
-            quiet: true,
+            outputs: Outputs::without_figure(None, true),
         };
         let interrupt = Interrupt::default();
         interrupt.press();

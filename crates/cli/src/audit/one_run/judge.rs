@@ -2,13 +2,13 @@
 
 use super::super::refuted;
 use super::verdict::Shown;
-use crate::account::figure;
-use crate::terminal::{self, CliError, Progress, fail};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, Progress, fail};
 use crate::train::LineModel;
 use accounting::Neighbors;
 use audit::document::{Claim, Number};
 use audit::one_run::{Judged, Secrets, Tries, read_scores};
-use report::{Page, Row, significant};
+use report::{Findings, Row, significant};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use train::private::ModelReceipt;
@@ -63,18 +63,8 @@ pub(super) struct Arguments {
     /// Guesses on each side, decided on before any judging [default: several, of which each pays its part of the confidence]
     #[arg(long, value_name = "N")]
     guesses: Option<usize>,
-    /// Print one object for a program to read
-    #[arg(long)]
-    json: bool,
-    /// Draw how often guesses were right, beside what the claim allows
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Write a report
-    #[arg(long, value_name = "FILE.html")]
-    html: Option<PathBuf>,
-    /// Show no progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 /// Significant digits of a claim that a file states.
@@ -109,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         delta: arguments.delta.clone(),
     };
     given.check_as("--epsilon", "--delta")?;
-    figure::check(arguments.plot.as_deref())?;
+    arguments.outputs.check()?;
     let secrets = Secrets::read(&arguments.secrets)?;
     let tries = Tries::new(secrets.canaries.len(), arguments.guesses)?;
     let known = match &arguments.text {
@@ -129,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
                 }
                 None => given,
             };
-            let hidden = arguments.json || arguments.quiet;
+            let hidden = arguments.outputs.is_quiet();
             (score(&mut model, &secrets, hidden)?, claim, path)
         }
         (None, Some(path)) => (read_scores(path, secrets.canaries.len())?, given, path),
@@ -137,19 +127,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let judged = Judged::new(&secrets, &scores, &tries, claim, arguments.confidence.0)?;
     let shown = Shown { judged: &judged };
-    let drawn = || shown.figure("How many guesses were right");
-    if let Some(path) = &arguments.plot {
-        figure::save(path, &drawn())?;
-    }
-    if let Some(path) = &arguments.html {
-        let mut report = Page::new("An audit of a model, from one run", shown.to_text());
-        report.row(row("judge", &name.display().to_string(), &judged).figure(drawn()));
-        terminal::write_file_atomically(path, report.to_html().as_bytes())?;
-    }
-    terminal::print(&if arguments.json {
-        format!("{}\n", shown.to_json())
-    } else {
-        shown.to_text()
+    arguments.outputs.give(&Findings {
+        text: shown.to_text(),
+        json: shown.to_json(),
+        title: "An audit of a model, from one run",
+        introduction: shown.to_text(),
+        rows: vec![row("judge", &name.display().to_string(), &judged)],
+        figures: vec![shown.figure("How many guesses were right")],
     })?;
     if judged.refuted() {
         return Err(refuted(&judged.claim));

@@ -2,7 +2,7 @@
 
 mod report;
 
-use crate::attack::outputs::{Outputs, labelled};
+use crate::delivery::{Outputs, labelled};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::Delta;
 use clap::ValueEnum;

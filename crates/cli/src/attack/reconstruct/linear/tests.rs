@@ -1,5 +1,5 @@
 use super::*;
-use crate::attack::outputs::parsed;
+use crate::delivery::parsed;
 use ::report::Findings;
 
 fn study(words: &str) -> Result<Study, CliError> {

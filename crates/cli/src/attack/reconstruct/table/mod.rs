@@ -2,7 +2,8 @@
 
 mod report;
 
-use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail, write_file_atomically};
+use crate::delivery::Outputs;
+use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
 use accounting::Epsilon;
 use attack::Patience;
 use attack::published::document::{self, CENSUS, Described};
@@ -153,14 +154,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         epsilon: &epsilon,
         seed: arguments.seed,
     };
-    if let Some(path) = &arguments.html {
-        write_file_atomically(path, report.to_html().as_bytes())?;
-    }
-    terminal::print(&if arguments.json {
-        format!("{}\n", report.to_json())
-    } else {
-        report.to_text()
-    })
+    Outputs::without_figure(arguments.html.clone(), arguments.json).give(&report.findings())
 }
 
 /// The table that was asked for, and what to call it.

@@ -3,7 +3,7 @@
 use super::{Private, says_nothing};
 use accounting::Epsilon;
 use attack::published::{Cell, Domain, Findings, Influence, Record, Table};
-use report::{DynamicTable, Heading, significant};
+use report::{DynamicTable, Heading, Row, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(super) struct Report<'r> {
 const SHOWN: usize = 3;
 
 impl Report<'_> {
-    pub(super) fn to_text(&self) -> String {
+    fn to_text(&self) -> String {
         let mut text = String::new();
         let numbers = self.table.cells().len();
         let _ = write!(text, "{}: {numbers} published numbers", self.name);
@@ -189,7 +189,7 @@ impl Report<'_> {
         )
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let people = |people: &Vec<Record>| -> Value {
             let records = people.iter().map(|record| {
                 let fields = self
@@ -242,7 +242,8 @@ impl Report<'_> {
         })
     }
 
-    pub(super) fn to_html(&self) -> String {
+    /// All of it once: for people, for programs, and on a page.
+    pub(super) fn findings(&self) -> ::report::Findings {
         let (_, after) = self.chances();
         let allowed = format!(
             "at most {} % for anybody at ε = {}",
@@ -251,11 +252,7 @@ impl Report<'_> {
         );
         let people = self.findings.solutions.first().map_or(0, Vec::len);
         let certain = self.findings.certain.len();
-        let mut report = ::report::Page::new(
-            "Reconstruction from a published table",
-            format!("{}: {}\n\n{}", self.name, self.verdict(), self.bound()),
-        );
-        let mut row = ::report::Row::new(
+        let mut row = Row::new(
             "table",
             "the published numbers tell nobody's record",
             allowed.clone(),
@@ -268,21 +265,25 @@ impl Report<'_> {
         if !self.influences.is_empty() {
             row = row.note(self.without());
         }
-        report.row(row);
-        if let Some(private) = self.private {
+        let private = self.private.map(|private| {
             let certain = private.at_face_value.certain.len() + private.with_margins.certain.len();
-            report.row(
-                ::report::Row::new(
-                    "private",
-                    "nor do those of the same table with differential privacy",
-                    allowed,
-                    format!("{certain} people with certainty"),
-                    certain == 0,
-                )
-                .note(self.released(private)),
-            );
+            Row::new(
+                "private",
+                "nor do those of the same table with differential privacy",
+                allowed,
+                format!("{certain} people with certainty"),
+                certain == 0,
+            )
+            .note(self.released(private))
+        });
+        ::report::Findings {
+            text: self.to_text(),
+            json: self.to_json(),
+            title: "Reconstruction from a published table",
+            introduction: format!("{}: {}\n\n{}", self.name, self.verdict(), self.bound()),
+            rows: [row].into_iter().chain(private).collect(),
+            figures: Vec::new(),
         }
-        report.to_html()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where the findings of an attack go: text or JSON, a figure, a page.
+//! Where findings go: text or JSON, a figure, a page.
 
 use crate::account::figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Where results go.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub(super) struct Outputs {
+pub(crate) struct Outputs {
     /// Draw the figure
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub(super) struct Outputs {
 
 impl Outputs {
     /// Refuses places where nothing can be put, before anything is computed for them.
-    pub(super) fn check(&self) -> Result<(), CliError> {
+    pub(crate) fn check(&self) -> Result<(), CliError> {
         figure::check(self.plot.as_deref())?;
         let Some(page) = &self.html else { return Ok(()) };
         let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -39,22 +39,51 @@ impl Outputs {
     }
 
     /// A bar that shows to a person only.
-    pub(super) fn progress(&self, label: &str, steps: u64) -> Progress {
-        Progress::new(label, steps, self.json || self.quiet)
+    pub(crate) fn progress(&self, label: &str, steps: u64) -> Progress {
+        Progress::new(label, steps, self.is_quiet())
     }
 
     /// A bar that follows the bytes of these files.
-    pub(super) fn reading(&self, sheets: &[Sheet]) -> Progress {
+    pub(crate) fn reading(&self, sheets: &[Sheet]) -> Progress {
         self.progress("reading", sheets.iter().map(Sheet::bytes).sum())
     }
 
-    /// Prints, draws and writes.
-    pub(super) fn give(&self, findings: &Findings) -> Result<(), CliError> {
+    /// A page and an object alone, for what has nothing to draw.
+    pub(crate) fn without_figure(html: Option<PathBuf>, json: bool) -> Self {
+        Self {
+            html,
+            json,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a figure is asked for, which may take long to compute.
+    pub(crate) fn is_drawn(&self) -> bool {
+        self.plot.is_some() || self.html.is_some()
+    }
+
+    /// Whether a program reads the results.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether progress is shown to nobody.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.json || self.quiet
+    }
+
+    /// Prints.
+    pub(crate) fn print(&self, findings: &Findings) -> Result<(), CliError> {
         terminal::print(&if self.json {
             findings.to_line()
         } else {
             findings.text.clone()
-        })?;
+        })
+    }
+
+    /// Prints, draws and writes.
+    pub(crate) fn give(&self, findings: &Findings) -> Result<(), CliError> {
+        self.print(findings)?;
         match (&self.plot, findings.figures.first()) {
             (Some(path), Some(drawn)) => figure::save(path, drawn)?,
             (Some(_), None) => {
@@ -74,7 +103,7 @@ impl Outputs {
 }
 
 /// Moves a bar, and stops when somebody presses Ctrl-C.
-pub(super) fn watched<'work>(
+pub(crate) fn watched<'work>(
     progress: &'work Progress,
     interrupt: &'work Interrupt,
 ) -> impl Fn(u64) -> bool + Sync + 'work {
@@ -85,7 +114,7 @@ pub(super) fn watched<'work>(
 }
 
 /// The same for work that says what it is at.
-pub(super) fn labelled<'work>(
+pub(crate) fn labelled<'work>(
     progress: &'work Progress,
     interrupt: &'work Interrupt,
 ) -> impl Fn(&'static str, u64) -> bool + 'work {
@@ -99,7 +128,7 @@ pub(super) fn labelled<'work>(
 }
 
 /// A whole number that may be written as `1e9`.
-pub(super) fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     exact::parse_decimal(text)
         .ok()
         .filter(|value| value.is_int())
@@ -109,7 +138,7 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
 
 /// The arguments of a command from a line of words without spaces in them.
 #[cfg(test)]
-pub(super) fn parsed<A: clap::Args>(words: &str) -> Result<A, CliError> {
+pub(crate) fn parsed<A: clap::Args>(words: &str) -> Result<A, CliError> {
     let command = A::augment_args(clap::Command::new("attack").no_binary_name(true));
     let matches = command
         .try_get_matches_from(words.split_whitespace())
