@@ -7,6 +7,7 @@ pub mod averaging;
 pub mod bits;
 pub mod blocks;
 pub mod bound;
+pub mod csv_file;
 mod documents;
 mod error;
 pub mod linear;
@@ -16,7 +17,6 @@ pub mod memorization;
 mod parallel;
 mod patience;
 pub mod published;
-pub mod sheet;
 
 pub use error::Error;
 pub use noise::Seeded;

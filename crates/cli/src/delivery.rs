@@ -2,7 +2,7 @@
 
 use crate::account::figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, fail};
-use attack::sheet::Sheet;
+use attack::csv_file::CsvFile;
 use report::Findings;
 use std::path::PathBuf;
 
@@ -44,8 +44,8 @@ impl Outputs {
     }
 
     /// A bar that follows the bytes of these files.
-    pub(crate) fn reading(&self, sheets: &[Sheet]) -> Progress {
-        self.progress("reading", sheets.iter().map(Sheet::bytes).sum())
+    pub(crate) fn reading(&self, sheets: &[CsvFile]) -> Progress {
+        self.progress("reading", sheets.iter().map(CsvFile::bytes).sum())
     }
 
     /// A page and an object alone, for what has nothing to draw.

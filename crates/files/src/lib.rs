@@ -5,6 +5,7 @@
 #[cfg(feature = "csv")]
 pub mod csv;
 pub mod document;
+pub mod sheet;
 mod whole;
 
 pub use whole::{Readable, Whole};

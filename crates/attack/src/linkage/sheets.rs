@@ -1,7 +1,7 @@
 //! Tables to look at and to link, from CSV files.
 
 use super::{Rating, Ratings, Reviewer, Table};
-use crate::sheet::{Bytes, Sheet};
+use crate::csv_file::{Bytes, CsvFile};
 use files::document::Mistake;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn each_once(columns: &[String]) -> Result<Vec<String>, Mistake> {
 ///
 /// # Errors
 /// When one is not there, or there are no rows.
-pub fn read_table(mut sheet: Sheet, columns: &[String], read: &Bytes<'_>) -> Result<Table, Mistake> {
+pub fn read_table(mut sheet: CsvFile, columns: &[String], read: &Bytes<'_>) -> Result<Table, Mistake> {
     let names = match columns {
         [] => sheet.names().to_vec(),
         columns => each_once(columns)?,
@@ -61,9 +61,9 @@ pub struct LinkColumns<'asked> {
 ///
 /// ```
 /// use attack::linkage::{LinkColumns, TwoTables, link};
-/// use attack::sheet::Sheet;
+/// use attack::csv_file::CsvFile;
 ///
-/// let sheet = |text: &'static str| Sheet::new("a.csv".as_ref(), text.len() as u64, Box::new(text.as_bytes()));
+/// let sheet = |text: &'static str| CsvFile::new("a.csv".as_ref(), text.len() as u64, Box::new(text.as_bytes()));
 /// let sheets = [sheet("zip,illness\n1,flu\n2,cold\n")?, sheet("zip,name\n1,Ann\n3,Ben\n")?];
 /// let columns = LinkColumns { columns: &[], names: Some("name"), truth: None };
 /// let tables = TwoTables::read(sheets, columns, &|_| ())?;
@@ -91,7 +91,7 @@ impl TwoTables {
     ///
     /// # Errors
     /// When a column is not there, or there is none to link on.
-    pub fn read(sheets: [Sheet; 2], asked: LinkColumns<'_>, read: &Bytes<'_>) -> Result<Self, Mistake> {
+    pub fn read(sheets: [CsvFile; 2], asked: LinkColumns<'_>, read: &Bytes<'_>) -> Result<Self, Mistake> {
         let columns = shared(&asked, &sheets)?;
         let named = asked.names.map(|name| sheets[1].column(name)).transpose()?;
         let mut both = Table::new(columns.iter().cloned());
@@ -124,7 +124,7 @@ impl TwoTables {
 }
 
 /// The columns to link on.
-fn shared(asked: &LinkColumns<'_>, sheets: &[Sheet; 2]) -> Result<Vec<String>, Mistake> {
+fn shared(asked: &LinkColumns<'_>, sheets: &[CsvFile; 2]) -> Result<Vec<String>, Mistake> {
     if !asked.columns.is_empty() {
         let columns = each_once(asked.columns)?;
         for sheet in sheets {
@@ -180,7 +180,7 @@ impl RatingFiles {
     /// # Errors
     /// When a column is not there, or a rating or a day is none.
     pub fn read(
-        [records, public]: [Sheet; 2],
+        [records, public]: [CsvFile; 2],
         columns: &[String],
         truth: Option<&str>,
         read: &Bytes<'_>,
@@ -234,7 +234,7 @@ struct Codes {
 impl Codes {
     fn read(
         &mut self,
-        mut sheet: Sheet,
+        mut sheet: CsvFile,
         columns: &[&str],
         truth: Option<&str>,
         read: &Bytes<'_>,
@@ -278,7 +278,7 @@ fn number(path: &Path, line: u64, column: &str, field: &[u8]) -> Result<f32, Mis
         .and_then(|text| text.trim().parse::<f32>().ok())
         .filter(|value| value.is_finite())
         .ok_or_else(|| {
-            Sheet::wrong(
+            CsvFile::wrong(
                 path,
                 line,
                 &format!("`{column}` is not a number"),
@@ -298,7 +298,7 @@ fn moment(path: &Path, line: u64, column: &str, field: &[u8]) -> Result<f32, Mis
     }
     match text.parse::<f32>() {
         Ok(day) if day.is_finite() => Ok(day),
-        _ => Err(Sheet::wrong(
+        _ => Err(CsvFile::wrong(
             path,
             line,
             &format!("`{column}` is not a day"),

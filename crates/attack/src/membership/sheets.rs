@@ -1,7 +1,7 @@
 //! Published means, and people to trace, from CSV files.
 
 use super::{Published, Suspect, Tracing};
-use crate::sheet::{Bytes, Sheet};
+use crate::csv_file::{Bytes, CsvFile};
 use csv::ByteRecord;
 use files::document::Mistake;
 use std::path::Path;
@@ -10,10 +10,10 @@ use std::path::Path;
 ///
 /// ```
 /// use attack::membership::PublishedMeans;
-/// use attack::sheet::Sheet;
+/// use attack::csv_file::CsvFile;
 ///
 /// let text = "attribute,mean,frequency\nsmokes,0.5,0.2\n";
-/// let sheet = Sheet::new("means.csv".as_ref(), text.len() as u64, Box::new(text.as_bytes()))?;
+/// let sheet = CsvFile::new("means.csv".as_ref(), text.len() as u64, Box::new(text.as_bytes()))?;
 /// let means = PublishedMeans::read(sheet)?;
 /// assert_eq!((&means.attributes[..], &means.means[..]), (&["smokes".to_owned()][..], &[0.5][..]));
 /// # Ok::<(), files::document::Mistake>(())
@@ -33,7 +33,7 @@ impl PublishedMeans {
     ///
     /// # Errors
     /// When a column or a number is missing, or a frequency is not strictly between 0 and 1.
-    pub fn read(mut sheet: Sheet) -> Result<Self, Mistake> {
+    pub fn read(mut sheet: CsvFile) -> Result<Self, Mistake> {
         let [attribute, mean, frequency] = ["attribute", "mean", "frequency"].map(|name| sheet.column(name));
         let (attribute, mean, frequency) = (attribute?, mean?, frequency?);
         let path = sheet.path().to_owned();
@@ -45,7 +45,7 @@ impl PublishedMeans {
             means.means.push(number(&path, line, "mean", record.get(mean))?);
             let frequency = number(&path, line, "frequency", record.get(frequency))?;
             if frequency <= 0.0 || frequency >= 1.0 {
-                return Err(Sheet::wrong(
+                return Err(CsvFile::wrong(
                     &path,
                     line,
                     "the frequency is not strictly between 0 and 1",
@@ -72,7 +72,7 @@ impl PublishedMeans {
 pub fn suspects(
     study: &Published<'_>,
     attributes: &[String],
-    mut sheet: Sheet,
+    mut sheet: CsvFile,
     names: Option<&str>,
     read: &Bytes<'_>,
 ) -> Result<Vec<Suspect>, Mistake> {
@@ -107,7 +107,7 @@ fn number(path: &Path, line: u64, column: &str, field: Option<&[u8]>) -> Result<
         .and_then(|text| text.trim().parse::<f64>().ok())
         .filter(|value| value.is_finite())
         .ok_or_else(|| {
-            Sheet::wrong(
+            CsvFile::wrong(
                 path,
                 line,
                 &format!("`{column}` is not a number"),
@@ -120,7 +120,7 @@ fn bit(path: &Path, line: u64, attribute: &str, record: &ByteRecord, place: usiz
     match record.get(place).map(<[u8]>::trim_ascii) {
         Some(b"1") => Ok(true),
         Some(b"0") => Ok(false),
-        _ => Err(Sheet::wrong(
+        _ => Err(CsvFile::wrong(
             path,
             line,
             &format!("`{attribute}` is neither 0 nor 1"),

@@ -1,16 +1,17 @@
 //! `deniable account sgd`: private training, whose steps see a random part of the data.
 
-use super::figure::{self, Drawing};
+use super::figure::Drawing;
 use super::question::{self, Asked};
 use super::report::Report;
 use super::{explained, unit};
-use crate::terminal::{self, CliError, fail};
+use crate::delivery::Outputs;
+use crate::terminal::{CliError, fail};
+use ::report::Figure;
 use accounting::plan::{self, Part, ReleasePlan, check_sampler};
 use accounting::{Delta, Epsilon, Event, Neighbors, Ratio, Sampler, smallest_training_multiplier};
 use clap::ValueEnum;
 use exact::{Rational, parse_decimal};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 
 /// What does private training cost? And how much noise does a target need?
 ///

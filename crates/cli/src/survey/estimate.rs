@@ -1,11 +1,11 @@
 //! `survey estimate`: how common each answer is, from reports.
 
 use clap::Args;
+use files::sheet::Sheet;
 use mechanism::{Estimate, Questionnaire};
 use std::path::PathBuf;
 
 use super::method::{MethodArguments, catch_all_words, estimate_json};
-use super::sheet::Sheet;
 use crate::delivery::Outputs;
 use crate::terminal::{CliError, explained, fail};
 use ::report::{Column, Figure, Findings, Scale, Table};

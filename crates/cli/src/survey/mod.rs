@@ -7,7 +7,6 @@
 mod estimate;
 mod method;
 mod randomize;
-mod sheet;
 mod simulate;
 
 use crate::terminal::CliError;

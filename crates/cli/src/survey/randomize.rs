@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::json_text;
 use super::method::{MethodArguments, catch_all_words};
-use super::sheet::{Row, Sheet};
 use crate::terminal::{CliError, explained, fail, print, print_bytes, write_file_atomically};
 use ::report::significant;
+use files::sheet::{Row, Sheet};
 
 /// The confidence of the accuracy that is reported before anything is estimated.
 const CONFIDENCE: f64 = 0.95;
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         .keep
         .iter()
         .map(|name| sheet.column(name))
-        .collect::<Result<_, CliError>>()?;
+        .collect::<Result<_, files::document::Mistake>>()?;
     let repeated = |(index, place)| kept[..index].contains(place);
     if kept.iter().enumerate().any(repeated) {
         return fail("--keep names a column twice", "name each column to keep once");

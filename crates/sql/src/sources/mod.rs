@@ -6,6 +6,7 @@
 mod checkup;
 mod cluster;
 mod delimited;
+mod differences;
 mod files;
 mod header;
 mod incident;
@@ -19,6 +20,7 @@ mod typed;
 
 pub use checkup::{ColumnCheck, KeyCheck, TableCheck, UnitCheck, check};
 pub use cluster::{Progress, cluster};
+pub use differences::{Difference, counted, one_or_many, part_of};
 pub use header::written;
 pub use incident::incident;
 

@@ -4,8 +4,8 @@ use super::matches::{judged_json, judged_words, write};
 use super::{Arguments, Beside};
 use crate::terminal::CliError;
 use ::report::{Findings, grouped, percent};
+use attack::csv_file::CsvFile;
 use attack::linkage::{Judged, LinkColumns, Links, TwoTables, judge, link};
-use attack::sheet::Sheet;
 use report::{Column, Table};
 use serde_json::json;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) fn run(
     [file, other]: [&Path; 2],
     beside: &Beside,
 ) -> Result<Findings, CliError> {
-    let sheets = [Sheet::open(file)?, Sheet::open(other)?];
+    let sheets = [CsvFile::open(file)?, CsvFile::open(other)?];
     let asked = LinkColumns {
         columns: &arguments.columns,
         names: arguments.names.as_deref(),

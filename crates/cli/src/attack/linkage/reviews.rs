@@ -5,8 +5,8 @@ use super::{Arguments, Beside};
 use crate::delivery::watched;
 use crate::terminal::{CliError, Interrupt};
 use ::report::{Findings, grouped};
+use attack::csv_file::CsvFile;
 use attack::linkage::{Judged, Matched, Matching, RatingFiles, matched};
-use attack::sheet::Sheet;
 use report::{Figure, Scale, significant};
 use serde_json::json;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) fn run(
     beside: &Beside,
     interrupt: &Interrupt,
 ) -> Result<Findings, CliError> {
-    let sheets = [Sheet::open(file)?, Sheet::open(other)?];
+    let sheets = [CsvFile::open(file)?, CsvFile::open(other)?];
     let files = {
         let progress = arguments.outputs.reading(&sheets);
         let read = |bytes| progress.advance(bytes);

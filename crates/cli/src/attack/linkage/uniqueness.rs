@@ -4,10 +4,10 @@ use super::{Arguments, Beside};
 use crate::delivery::{Outputs, watched};
 use crate::terminal::{CliError, Interrupt, explained};
 use ::report::{Findings, grouped, percent};
+use attack::csv_file::CsvFile;
 use attack::linkage::{
     self, Identifying, Partition, Profile, Shown, identifying_sets, shown_groups, shown_probability,
 };
-use attack::sheet::Sheet;
 use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn run(
     beside: &Beside,
     interrupt: &Interrupt,
 ) -> Result<Findings, CliError> {
-    let sheet = Sheet::open(file)?;
+    let sheet = CsvFile::open(file)?;
     let table = {
         let progress = arguments.outputs.progress("reading", sheet.bytes());
         linkage::read_table(sheet, &arguments.columns, &|bytes| progress.advance(bytes))?

@@ -3,8 +3,8 @@
 use super::Arguments;
 use crate::terminal::{CliError, explained, fail};
 use ::report::{Findings, grouped, percent};
+use attack::csv_file::CsvFile;
 use attack::membership::{Noise, Published, PublishedMeans, Suspect, suspects};
-use attack::sheet::Sheet;
 use report::{Column, Row, Table, significant};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn findings(
             );
         }
     };
-    let published = PublishedMeans::read(Sheet::open(means)?)?;
+    let published = PublishedMeans::read(CsvFile::open(means)?)?;
     let size = noise
         .size(published.attributes.len(), arguments.people)
         .map_err(explained)?;
@@ -39,7 +39,7 @@ pub(super) fn findings(
         noise: &noise,
         size,
     };
-    let targets = Sheet::open(targets)?;
+    let targets = CsvFile::open(targets)?;
     let progress = arguments.outputs.progress("targets", targets.bytes());
     let names = arguments.names.as_deref();
     let suspects = suspects(&study, &published.attributes, targets, names, &|bytes| {

@@ -1,4 +1,4 @@
-//! A CSV file in memory.
+//! A CSV file in memory, row by row, of which no field decides how the others are read.
 //!
 //! A row is a line, or several of them: a field in quotes may hold line breaks, in a *well-formed* row. That is one with as many fields as the first
 //! line, in which every quote opens a field at its beginning, is doubled inside of quotes, or closes a field before a comma or the end of a line. A quote that is open at the end of a line where no such
@@ -6,18 +6,28 @@
 //!
 //! So what somebody answers decides neither whether a command succeeds nor how many rows it sees, in either of these files. In one that a program wrote, every row is well-formed whatever the
 //! answers are. In one whose rows are of one line each and well-formed, but for one line that may hold anything, each row is its own line, because a well-formed row has an even number of
-//! quotes (the crate `records` has the proof). Where two lines are broken, the first may take in the lines up to the second.
+//! quotes (`files::csv` has the proof). Where two lines are broken, the first may take in the lines up to the second.
 //!
 //! Fields are counted from the left, so what is left of an answer is found without looking at the answer, and what is right of it is
 //! not: a comma in an answer that is not quoted, or a quote that it opens, moves everything after it. See [`Row::left_of`].
 
 use std::path::Path;
 
-use crate::terminal::{CliError, fail};
+use crate::document::Mistake;
 
 /// The columns' names, and the rest.
+///
+/// ```
+/// use files::sheet::Sheet;
+///
+/// let sheet = Sheet::parse("answers.csv".to_owned(), b"who,cheated\n1,yes\n2,\"no, never\n")?;
+/// let cheated = sheet.column("cheated")?;
+/// let answers: Vec<_> = sheet.rows().map(|row| row.field(cheated).to_vec()).collect();
+/// assert_eq!(answers, [b"yes".to_vec(), b"no, never".to_vec()]);
+/// # Ok::<(), files::document::Mistake>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(super) struct Sheet {
+pub struct Sheet {
     /// What to call it in an error.
     name: String,
     columns: Vec<Vec<u8>>,
@@ -26,26 +36,26 @@ pub(super) struct Sheet {
 
 impl Sheet {
     /// Reads a file whose first line names its columns.
-    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
+    pub fn read(path: &Path) -> Result<Self, Mistake> {
         let name = path.display().to_string();
         match std::fs::read(path) {
             Ok(bytes) => Self::parse(name, &bytes),
-            Err(cause) => fail(
+            Err(cause) => Err(Mistake::new(
                 format!("cannot read `{name}`: {cause}"),
                 "name a CSV file that you may read",
-            ),
+            )),
         }
     }
 
     /// Takes the bytes of a file apart.
-    pub(super) fn parse(name: String, bytes: &[u8]) -> Result<Self, CliError> {
+    pub fn parse(name: String, bytes: &[u8]) -> Result<Self, Mistake> {
         const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Some(start) = bytes.iter().position(|byte| !ends_line(byte)) else {
-            return fail(
+            return Err(Mistake::new(
                 format!("`{name}` is empty"),
                 "its first line must name the columns",
-            );
+            ));
         };
         let end = bytes[start..]
             .iter()
@@ -65,27 +75,27 @@ impl Sheet {
     }
 
     /// The place of the column with this name.
-    pub(super) fn column(&self, name: &str) -> Result<usize, CliError> {
+    pub fn column(&self, name: &str) -> Result<usize, Mistake> {
         let wanted = name.trim().as_bytes();
         let mut places = (0..self.columns.len()).filter(|place| self.columns[*place] == wanted);
         // The names that are there are not listed: in a file without a first line of names they would be somebody's answers.
         let Some(place) = places.next() else {
-            return fail(
+            return Err(Mistake::new(
                 format!("`{}` has no column `{name}`", self.name),
                 "the first line of the file must name the columns, separated by commas; use one of those names",
-            );
+            ));
         };
         if places.next().is_some() {
-            return fail(
+            return Err(Mistake::new(
                 format!("`{}` has more than one column `{name}`", self.name),
                 "rename one of them",
-            );
+            ));
         }
         Ok(place)
     }
 
     /// The rows in order. In a file of one column an empty line is an empty answer; elsewhere it is nobody's.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+    pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
         let fields = self.columns.len();
         let empty_line_is_answer = fields == 1;
         let mut rest = self.body.as_slice();
@@ -119,7 +129,7 @@ fn ends_line(byte: &u8) -> bool {
 
 /// How long the well-formed row of this many fields is that these bytes begin with, if they do.
 ///
-/// Of many lines whose quotes nothing closes, each is read by at most as many searches as there are fields, for the reason that `records` gives.
+/// Of many lines whose quotes nothing closes, each is read by at most as many searches as there are fields, for the reason that `files::csv` gives.
 fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
     let mut found = 1;
     let mut at = 0;
@@ -149,7 +159,7 @@ fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
 
 /// One row, taken apart. What it holds depends on its own bytes alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub struct Row {
     fields: Vec<Vec<u8>>,
     /// How many fields from the left are whole: each is followed by a comma, and none of them is a quoted field that does not end with its quote.
     whole: usize,
@@ -190,7 +200,7 @@ impl Row {
     }
 
     /// One field; empty where the row is too short.
-    pub(super) fn field(&self, column: usize) -> &[u8] {
+    pub fn field(&self, column: usize) -> &[u8] {
         self.fields.get(column).map_or(&[], Vec::as_slice)
     }
 
@@ -201,7 +211,7 @@ impl Row {
     /// Where the row begins with `column` whole fields and the comma after them, this is a function of those bytes: fields are read from the left, each as far as its comma, so whatever follows
     /// (commas, quotes, nothing) changes nothing. Where it does not (a field is missing, or one opens a quote that it does not close), the text of the column may have moved to the left, and nothing
     /// of the row is given.
-    pub(super) fn left_of(&self, column: usize) -> Option<&[Vec<u8>]> {
+    pub fn left_of(&self, column: usize) -> Option<&[Vec<u8>]> {
         (self.whole >= column).then(|| &self.fields[..column])
     }
 }
@@ -375,19 +385,19 @@ mod tests {
     fn columns_are_found_by_name() {
         let sheet = sheet("id, answer ,id\n1,2,3\n");
         assert_eq!(sheet.column("answer").unwrap(), 1);
-        assert!(sheet.column("id").unwrap_err().message.contains("more than one"));
-        let missing = sheet.column("age").unwrap_err();
         assert!(
-            missing
-                .hint
-                .as_deref()
-                .is_some_and(|hint| hint.contains("separated by commas"))
-                && !missing.to_string().contains("answer")
+            sheet
+                .column("id")
+                .unwrap_err()
+                .message()
+                .contains("more than one")
         );
+        let missing = sheet.column("age").unwrap_err();
+        assert!(missing.hint().contains("separated by commas") && !missing.to_string().contains("answer"));
         assert!(
             Sheet::parse("empty.csv".into(), b"")
                 .unwrap_err()
-                .message
+                .message()
                 .contains("empty")
         );
         assert!(Sheet::parse("empty.csv".into(), b"\n\r\n").is_err());

@@ -16,10 +16,10 @@ pub type Bytes<'watcher> = dyn Fn(u64) + 'watcher;
 /// An open file whose first line named its columns.
 ///
 /// ```
-/// use attack::sheet::Sheet;
+/// use attack::csv_file::CsvFile;
 ///
 /// let text = "zip,sex\n8000,f\n8001,m\n";
-/// let mut sheet = Sheet::new("people.csv".as_ref(), text.len() as u64, Box::new(text.as_bytes()))?;
+/// let mut sheet = CsvFile::new("people.csv".as_ref(), text.len() as u64, Box::new(text.as_bytes()))?;
 /// assert_eq!(sheet.column("SEX")?, 1);
 /// let mut lines = Vec::new();
 /// sheet.each(&|_| (), |line, record| {
@@ -29,14 +29,14 @@ pub type Bytes<'watcher> = dyn Fn(u64) + 'watcher;
 /// assert_eq!(lines, [(2, Some(b"f".to_vec())), (3, Some(b"m".to_vec()))]);
 /// # Ok::<(), files::document::Mistake>(())
 /// ```
-pub struct Sheet {
+pub struct CsvFile {
     path: PathBuf,
     reader: Reader<Box<dyn Read>>,
     names: Vec<String>,
     bytes: u64,
 }
 
-impl Sheet {
+impl CsvFile {
     /// Opens a file and reads the names of its columns.
     ///
     /// # Errors
@@ -166,11 +166,11 @@ impl Sheet {
     }
 }
 
-impl std::fmt::Debug for Sheet {
+impl std::fmt::Debug for CsvFile {
     /// Without the data.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Sheet")
+            .debug_struct("CsvFile")
             .field("path", &self.path)
             .finish_non_exhaustive()
     }
@@ -185,9 +185,9 @@ fn unreadable(path: &Path) -> Mistake {
 
 /// A sheet of this text.
 #[cfg(test)]
-pub(crate) fn of_text(text: &str) -> Sheet {
+pub(crate) fn of_text(text: &str) -> CsvFile {
     let bytes = text.as_bytes().to_vec();
-    Sheet::new(
+    CsvFile::new(
         "people.csv".as_ref(),
         bytes.len() as u64,
         Box::new(std::io::Cursor::new(bytes)),
