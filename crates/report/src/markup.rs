@@ -1,5 +1,8 @@
 //! The one place where text becomes markup, shared by figures (XML) and reports (HTML).
 
+use maud::Render;
+use std::borrow::Cow;
+
 /// `text` with everything that XML or HTML would read as markup escaped, in content and in quoted attributes alike.
 ///
 /// Control characters other than tab and newline are not legal XML even when escaped, so they become `U+FFFD`.
@@ -9,21 +12,22 @@
 /// assert_eq!(escape("<b> & co"), "&lt;b&gt; &amp; co");
 /// ```
 pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\t' | '\n' => escaped.push(character),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other if other.is_control() => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
+    // All of our attributes are in double quotes; a single one is escaped for those of others.
+    legal(text).render().into_string().replace('\'', "&#39;")
+}
+
+/// `text` with `U+FFFD` for each character that XML does not allow, not even escaped: what remains is escaped where it is put into markup.
+pub(crate) fn legal(text: &str) -> Cow<'_, str> {
+    let forbidden = |character: char| match character {
+        '\t' | '\n' => false,
+        '\u{fffe}' | '\u{ffff}' => true,
+        other => other.is_control(),
+    };
+    if text.contains(forbidden) {
+        text.replace(forbidden, "\u{fffd}").into()
+    } else {
+        text.into()
     }
-    escaped
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //!
 //! The caller gives text and [`Figure`]s, never markup, so everything in the page is escaped by construction.
 
-use std::fmt::Write as _;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::figure::Figure;
-use crate::markup::escape;
+use crate::markup::legal;
 
 /// A page of claims and what became of them.
 #[derive(Clone, Debug)]
@@ -89,98 +89,116 @@ impl Page {
 
     /// The page as one file.
     pub fn to_html(&self) -> String {
-        let title = escape(&self.title);
         let held = self.rows.iter().filter(|row| row.pass).count();
         let anchors = anchors(&self.rows);
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
-        );
-        paragraphs(&mut page, &self.introduction);
-        for figure in &self.figures {
-            let _ = writeln!(page, "<figure>{}</figure>", figure.to_svg());
-        }
-        if !self.rows.is_empty() {
-            let all = if held == self.rows.len() { "pass" } else { "fail" };
-            let _ = writeln!(
-                page,
-                "<p class=\"tally {all}\">{held} of {} claims hold.</p>",
-                self.rows.len()
-            );
-            self.table(&mut page, &anchors);
-        }
-        for (row, anchor) in self
-            .rows
-            .iter()
-            .zip(&anchors)
-            .filter(|(row, _)| !row.details.is_empty())
-        {
-            section(&mut page, row, anchor);
-        }
-        page.push_str("</main>\n</body>\n</html>\n");
-        page
+        let sections = self.rows.iter().zip(&anchors);
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { (legal(&self.title)) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    main {
+                        h1 { (legal(&self.title)) }
+                        (paragraphs(&self.introduction))
+                        @for figure in &self.figures {
+                            (drawn(figure))
+                        }
+                        @if !self.rows.is_empty() {
+                            p class={ "tally " (word(held == self.rows.len())) } {
+                                (held) " of " (self.rows.len()) " claims hold."
+                            }
+                            (self.table(&anchors))
+                        }
+                        @for (row, anchor) in sections.filter(|(row, _)| !row.details.is_empty()) {
+                            (section(row, anchor))
+                        }
+                    }
+                }
+            }
+        };
+        page.into_string() + "\n"
     }
 
-    fn table(&self, page: &mut String, anchors: &[String]) {
-        page.push_str(
-            "<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">id</th><th scope=\"col\">claim</th>\
-             <th scope=\"col\">expected</th><th scope=\"col\">measured</th><th scope=\"col\">result</th></tr></thead>\n\
-             <tbody>\n",
-        );
-        for (row, anchor) in self.rows.iter().zip(anchors) {
-            let id = escape(&row.id);
-            let id = if row.details.is_empty() {
-                id
-            } else {
-                format!("<a href=\"#{anchor}\">{id}</a>")
-            };
-            let _ = writeln!(
-                page,
-                "<tr><td class=\"id\">{id}</td><td>{}</td><td class=\"value\">{}</td><td class=\"value\">{}</td><td>{}</td></tr>",
-                escape(&row.claim),
-                escape(&row.expected),
-                escape(&row.measured),
-                badge(row.pass),
-            );
-        }
-        page.push_str("</tbody>\n</table></div>\n");
-    }
-}
-
-/// Words as well as colour: not everyone sees red and green apart, and paper may be grey.
-fn badge(pass: bool) -> &'static str {
-    if pass {
-        "<span class=\"badge pass\">✓ pass</span>"
-    } else {
-        "<span class=\"badge fail\">✗ fail</span>"
-    }
-}
-
-fn section(page: &mut String, row: &Row, anchor: &str) {
-    let _ = writeln!(
-        page,
-        "<section id=\"{anchor}\">\n<h2><span class=\"id\">{}</span> {} {}</h2>\n\
-         <p class=\"value\">expected {} · measured {}</p>",
-        escape(&row.id),
-        escape(&row.claim),
-        badge(row.pass),
-        escape(&row.expected),
-        escape(&row.measured),
-    );
-    for detail in &row.details {
-        match detail {
-            Detail::Note(text) => paragraphs(page, text),
-            Detail::Figure(figure) => {
-                let _ = writeln!(page, "<figure>{}</figure>", figure.to_svg());
+    fn table(&self, anchors: &[String]) -> Markup {
+        html! {
+            div class="wide" {
+                table {
+                    thead {
+                        tr {
+                            @for heading in ["id", "claim", "expected", "measured", "result"] {
+                                th scope="col" { (heading) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for (row, anchor) in self.rows.iter().zip(anchors) {
+                            tr {
+                                td class="id" {
+                                    @if row.details.is_empty() {
+                                        (legal(&row.id))
+                                    } @else {
+                                        a href={ "#" (anchor) } { (legal(&row.id)) }
+                                    }
+                                }
+                                td { (legal(&row.claim)) }
+                                td class="value" { (legal(&row.expected)) }
+                                td class="value" { (legal(&row.measured)) }
+                                td { (badge(row.pass)) }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
-    page.push_str("</section>\n");
+}
+
+fn word(pass: bool) -> &'static str {
+    if pass { "pass" } else { "fail" }
+}
+
+/// Words as well as colour: not everyone sees red and green apart, and paper may be grey.
+fn badge(pass: bool) -> Markup {
+    html! {
+        span class={ "badge " (word(pass)) } {
+            @if pass { "✓ pass" } @else { "✗ fail" }
+        }
+    }
+}
+
+/// A figure is markup of our own, escaped where it was made.
+fn drawn(figure: &Figure) -> Markup {
+    html! { figure { (PreEscaped(figure.to_svg())) } }
+}
+
+fn section(row: &Row, anchor: &str) -> Markup {
+    html! {
+        section id=(anchor) {
+            h2 {
+                span class="id" { (legal(&row.id)) }
+                " " (legal(&row.claim)) " " (badge(row.pass))
+            }
+            p class="value" {
+                "expected " (legal(&row.expected)) " · measured " (legal(&row.measured))
+            }
+            @for detail in &row.details {
+                @match detail {
+                    Detail::Note(text) => (paragraphs(text)),
+                    Detail::Figure(figure) => (drawn(figure)),
+                }
+            }
+        }
+    }
 }
 
 /// Text as paragraphs; a table that was laid out with spaces, as terminals show it, becomes a table.
-fn paragraphs(page: &mut String, text: &str) {
+fn paragraphs(text: &str) -> Markup {
+    let mut found: Vec<Markup> = Vec::new();
     for paragraph in text
         .split("\n\n")
         .filter(|paragraph| !paragraph.trim().is_empty())
@@ -189,30 +207,30 @@ fn paragraphs(page: &mut String, text: &str) {
         let mut words: Vec<&str> = Vec::new();
         let mut next = 0;
         while next < lines.len() {
-            let found = laid_out(&lines[next..]).or_else(|| listed(&lines[next..]));
-            let Some((table, taken)) = found else {
+            let table = laid_out(&lines[next..]).or_else(|| listed(&lines[next..]));
+            let Some((table, taken)) = table else {
                 words.push(lines[next]);
                 next += 1;
                 continue;
             };
-            write_words(page, &mut words);
-            page.push_str(&table);
+            found.extend(in_words(&mut words));
+            found.push(table);
             next += taken;
         }
-        write_words(page, &mut words);
+        found.extend(in_words(&mut words));
     }
+    html! { @for part in found { (part) } }
 }
 
-fn write_words(page: &mut String, words: &mut Vec<&str>) {
+fn in_words(words: &mut Vec<&str>) -> Option<Markup> {
     let text = std::mem::take(words).join("\n");
-    if !text.trim().is_empty() {
-        let _ = writeln!(page, "<p>{}</p>", escape(text.trim()));
-    }
+    let text = text.trim();
+    (!text.is_empty()).then(|| html! { p { (legal(text)) } })
 }
 
 /// A table with headings and a rule under them at the start of `lines`, as [`crate::Table`] lays it out, and how many lines it takes. The rule says where columns are; a line with anything between them is
 /// no more of the table.
-fn laid_out(lines: &[&str]) -> Option<(String, usize)> {
+fn laid_out(lines: &[&str]) -> Option<(Markup, usize)> {
     let [heading, rule, ..] = lines else { return None };
     let indent = rule.len() - rule.trim_start().len();
     let is_rule = rule.contains('─') && rule.chars().all(|character| matches!(character, '─' | ' '));
@@ -231,19 +249,24 @@ fn laid_out(lines: &[&str]) -> Option<(String, usize)> {
         .iter()
         .map_while(|line| cells(line, &columns).filter(|cells| cells.iter().any(|cell| !cell.is_empty())))
         .collect();
-    let mut table = String::from("<div class=\"wide\"><table>\n<thead><tr>");
-    for cell in &first {
-        let _ = write!(table, "<th scope=\"col\">{}</th>", escape(cell));
-    }
-    table.push_str("</tr></thead>\n<tbody>\n");
-    for row in &rows {
-        table.push_str("<tr>");
-        for cell in row {
-            let _ = write!(table, "<td>{}</td>", escape(cell));
+    let table = html! {
+        div class="wide" {
+            table {
+                thead {
+                    tr {
+                        @for cell in &first { th scope="col" { (legal(cell)) } }
+                    }
+                }
+                tbody {
+                    @for row in &rows {
+                        tr {
+                            @for cell in row { td { (legal(cell)) } }
+                        }
+                    }
+                }
+            }
         }
-        table.push_str("</tr>\n");
-    }
-    table.push_str("</tbody>\n</table></div>\n");
+    };
     Some((table, 2 + rows.len()))
 }
 
@@ -272,7 +295,7 @@ fn cells(line: &str, columns: &[(usize, usize)]) -> Option<Vec<String>> {
 }
 
 /// At least two indented lines of a name, two spaces or more and what it is: a table of two columns without headings.
-fn listed(lines: &[&str]) -> Option<(String, usize)> {
+fn listed(lines: &[&str]) -> Option<(Markup, usize)> {
     let pairs: Vec<(&str, &str)> = lines
         .iter()
         .map_while(|line| {
@@ -284,16 +307,20 @@ fn listed(lines: &[&str]) -> Option<(String, usize)> {
     if pairs.len() < 2 {
         return None;
     }
-    let mut table = String::from("<div class=\"wide\"><table>\n<tbody>\n");
-    for (name, value) in &pairs {
-        let _ = writeln!(
-            table,
-            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
-            escape(name),
-            escape(value)
-        );
-    }
-    table.push_str("</tbody>\n</table></div>\n");
+    let table = html! {
+        div class="wide" {
+            table {
+                tbody {
+                    @for (name, value) in &pairs {
+                        tr {
+                            th scope="row" { (legal(name)) }
+                            td { (legal(value)) }
+                        }
+                    }
+                }
+            }
+        }
+    };
     Some((table, pairs.len()))
 }
 
@@ -393,7 +420,7 @@ mod tests {
         );
         assert!(page.contains("<td class=\"id\">M1</td>"));
         assert!(page.contains("<p class=\"tally fail\">1 of 2 claims hold.</p>"));
-        assert!(page.contains("<p>First.</p>\n<p>Second.</p>"));
+        assert!(page.contains("<p>First.</p><p>Second.</p>"));
         let (note, figure) = (page.find("<p>Why.</p>"), page.find("<figure><svg"));
         assert!(note.is_some() && note < figure);
     }
@@ -483,7 +510,7 @@ mod tests {
     fn an_empty_report_is_a_page() {
         let page = Page::new("Nothing", "").to_html();
         assert!(
-            page.starts_with("<!doctype html>") && !page.contains("<table") && page.ends_with("</html>\n")
+            page.starts_with("<!DOCTYPE html>") && !page.contains("<table") && page.ends_with("</html>\n")
         );
     }
 }
