@@ -113,6 +113,7 @@ impl Handler {
                 Response::TransactionEnd(Tag::new("ROLLBACK")),
                 Some("nothing that was charged is given back".to_owned()),
             ),
+            Statement::RollbackTo => Outcome::Done(Response::TransactionStart(Tag::new("ROLLBACK")), None),
             Statement::Nothing(tag) => done(tag),
         })
     }

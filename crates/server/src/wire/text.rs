@@ -199,7 +199,7 @@ pub(super) fn bound(sql: &str, literals: &[String], most: usize) -> Option<Strin
             }
         }
     }
-    Some(text)
+    (text.len() <= most).then_some(text)
 }
 
 /// The code outside of comments, in which a few words decide what a statement is. Quoted parts stay.

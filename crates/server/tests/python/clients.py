@@ -15,6 +15,11 @@ conninfo = (
 )
 
 
+def named(rows):
+    """The rows of groups that have a name: that of NULL is declared too, and empty."""
+    return [row for row in rows if row[0] is not None and row[0] != "\\N"]
+
+
 def psycopg_asks():
     import psycopg
 
@@ -22,7 +27,7 @@ def psycopg_asks():
     with psycopg.connect(conninfo) as connection:
         connection.add_notice_handler(lambda notice: notices.append(notice.message_primary))
         cursor = connection.execute("SELECT region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY region ORDER BY region")
-        rows = cursor.fetchall()
+        rows = named(cursor.fetchall())
         assert [column.name for column in cursor.description] == ["region", "n", "age"], cursor.description
         assert [row[0] for row in rows] == ["north", "south", "west"], rows
         assert all(isinstance(row[1], int) and abs(row[1] - 667) < 100 for row in rows), rows
@@ -37,26 +42,27 @@ def psycopg_asks():
         again = connection.execute(sql, values, prepare=True).fetchone()
         assert once == again, (once, again)
         written = "SELECT COUNT(*) AS n FROM people WHERE age >= 18 AND region = 'north' AND score < 9.5 AND joined >= DATE '2024-02-01' AND member"
-        assert connection.execute(written).fetchone() == once
+        assert abs(connection.execute(written).fetchone()[0] - once[0]) < 100
         assert connection.execute("SELECT COUNT(*) AS n FROM people WHERE region = %s", ("x' OR '1'='1",)).fetchone()[0] < 100
         assert abs(connection.execute("SELECT COUNT(*) FROM people WHERE score < %s", (decimal.Decimal("100"),)).fetchone()[0] - 2000) < 200
 
         # Binary results, dates and booleans.
         cursor = connection.cursor(binary=True)
-        rows = cursor.execute("SELECT region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY region ORDER BY region").fetchall()
+        rows = named(cursor.execute("SELECT region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY region ORDER BY region").fetchall())
         assert rows == first, (rows, first)
         rows = cursor.execute("SELECT member, COUNT(*) AS n FROM people GROUP BY member ORDER BY member").fetchall()
         assert [row[0] for row in rows] == [False, True], rows
         rows = cursor.execute("SELECT date_trunc('month', joined) AS month, COUNT(*) AS n FROM people GROUP BY month ORDER BY month").fetchall()
+        rows = named(rows)
         assert len(rows) == 12 and rows[0][0].month == 1, rows
 
         # Copies, as text and in binary.
         with cursor.copy("COPY (SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY region) TO STDOUT") as copy:
-            copied = list(copy.rows())
+            copied = named(copy.rows())
         assert [row[0] for row in copied] == ["north", "south", "west"], copied
         with cursor.copy("COPY (SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY region) TO STDOUT (FORMAT binary)") as copy:
             copy.set_types(["text", "int8"])
-            binary = list(copy.rows())
+            binary = named(copy.rows())
         assert [(row[0], str(row[1])) for row in binary] == copied, (binary, copied)
 
         # A refusal is an error of SQL with a hint, and the connection goes on.
@@ -92,6 +98,7 @@ def sqlalchemy_and_pandas_ask():
     )
     frame = pandas.read_sql(text("SELECT region, COUNT(*) AS n FROM people WHERE age < :age GROUP BY region ORDER BY region"), engine, params={"age": 50})
     assert list(frame.columns) == ["region", "n", "n_low", "n_high"], frame
+    frame = frame.dropna(subset=["region"])
     assert (frame["n_low"] <= frame["n"]).all() and (frame["n"] <= frame["n_high"]).all(), frame
     inspector = sqlalchemy.inspect(engine)
     assert set(inspector.get_table_names()) == {"people", "regions"}, inspector.get_table_names()
@@ -101,7 +108,7 @@ def sqlalchemy_and_pandas_ask():
     people = sqlalchemy.Table("people", sqlalchemy.MetaData(), autoload_with=engine)
     with engine.connect() as connection:
         query = sqlalchemy.select(people.c.region, sqlalchemy.func.count().label("n")).group_by(people.c.region)
-        assert len(connection.execute(query).fetchall()) == 3
+        assert len(named(connection.execute(query).fetchall())) == 3
 
 
 def adbc_asks():
@@ -113,7 +120,7 @@ def adbc_asks():
             cursor.execute("SELECT region, COUNT(*) AS n, AVG(score) AS score FROM people GROUP BY region ORDER BY region")
             table = cursor.fetch_arrow_table()
     assert table.column_names == ["region", "n", "score"], table
-    assert table.column("region").to_pylist() == ["north", "south", "west"], table
+    assert [name for name in table.column("region").to_pylist() if name is not None] == ["north", "south", "west"], table
     assert str(table.schema.field("n").type) == "int64", table.schema
 
 
