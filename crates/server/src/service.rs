@@ -37,6 +37,8 @@ const MOST_SQL_HELD: usize = 4 << 10;
 const LOOKS: usize = 4096;
 /// How long somebody who signed in with a password stays signed in.
 const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
+/// The number of rows in a group for which `explain` states errors.
+const GROUP_SIZE: u64 = 1000;
 /// Requests that are kept so that an answer can be looked up by its number.
 const REQUESTS: &str = "question";
 
@@ -194,7 +196,8 @@ pub struct Service {
     looks: AtomicUsize,
     /// Questions of each account that run or wait.
     of_account: Mutex<HashMap<String, usize>>,
-    answers: Mutex<HashMap<Question, Arc<Answered>>>,
+    /// With the version of the data that each is about.
+    answers: Mutex<HashMap<Question, (String, Arc<Answered>)>>,
     identities: Mutex<HashMap<String, (Identity, Instant)>>,
     running: Arc<Running>,
     ending: AtomicBool,
@@ -494,7 +497,7 @@ impl Service {
     pub async fn explain(&self, who: &Identity, question: &Question) -> Result<Explained, Failure> {
         self.admit(who)?;
         let request = question.request(who)?;
-        let explanation = self.dataset.explain(&request, sql_group_size()).await?;
+        let explanation = self.dataset.explain(&request, GROUP_SIZE).await?;
         let forecast = self.dataset.forecast(&request).await?;
         let columns = self.dataset.columns(&request).await?;
         Ok(Explained {
@@ -504,7 +507,7 @@ impl Service {
         })
     }
 
-    /// The columns that the answer will have, and nothing else: free. `Ok(None)` for SHOW TABLES and the like, which are answered from the catalog.
+    /// The columns that the answer will have, and nothing else: free.
     ///
     /// # Errors
     /// When the question is refused.
@@ -513,8 +516,7 @@ impl Service {
         if let Some(answer) = self.dataset.describe(&question.sql)? {
             return Ok(answer.columns);
         }
-        let known = self.lock_answers().get(question).cloned();
-        if let Some(answered) = known {
+        if let Some(answered) = self.held(question) {
             return Ok(answered.answer.columns.clone());
         }
         Ok(self.dataset.columns(&question.request(who)?).await?)
@@ -570,7 +572,7 @@ impl Service {
         }
         // With a key the ledger is asked, which knows what the key was used for.
         let known = match request.once {
-            None => self.lock_answers().get(question).cloned(),
+            None => self.held(question),
             Some(_) => None,
         };
         if let Some(known) = known {
@@ -598,6 +600,8 @@ impl Service {
         since: Instant,
     ) -> Result<Arc<Answered>, Failure> {
         let _run = Run::begin(&self.running);
+        // The one that the question was asked of, or an earlier one: then it is not held for the next.
+        let version = self.version();
         let answered = self.run_in_turn(who, request, since).await;
         if let Err(failure) = &answered
             && matches!(
@@ -619,7 +623,7 @@ impl Service {
             if answers.len() >= MOST_ANSWERS {
                 answers.clear();
             }
-            answers.insert(question, Arc::clone(&answered));
+            answers.insert(question, (version, Arc::clone(&answered)));
         }
         Ok(answered)
     }
@@ -781,7 +785,22 @@ impl Service {
         Ok(self.dataset.with_ledger(move |store| Ok(work(store))).await??)
     }
 
-    fn lock_answers(&self) -> std::sync::MutexGuard<'_, HashMap<Question, Arc<Answered>>> {
+    /// What the data is called now: it may follow the calendar.
+    fn version(&self) -> String {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        self.dataset
+            .catalog()
+            .data
+            .on_day(accounts::now().div_euclid(DAY))
+    }
+
+    /// An answer that is held in memory, if it is about the data as it is now.
+    fn held(&self, question: &Question) -> Option<Arc<Answered>> {
+        let (version, answered) = self.lock_answers().get(question).cloned()?;
+        (version == self.version()).then_some(answered)
+    }
+
+    fn lock_answers(&self) -> std::sync::MutexGuard<'_, HashMap<Question, (String, Arc<Answered>)>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -796,11 +815,6 @@ impl Service {
 struct KeptRequest {
     account: String,
     question: Question,
-}
-
-/// The number of rows in a group for which `explain` states errors.
-fn sql_group_size() -> u64 {
-    1000
 }
 
 fn not_signed_in() -> Failure {

@@ -222,12 +222,9 @@ fn roles_do_what_they_may_and_nothing_else() {
         let asks = matches!(role, Role::Analyst | Role::Curator);
         let reads = matches!(role, Role::Curator | Role::Auditor);
         let expected = |allowed: bool| if allowed { 200 } else { 403 };
-        let token = Some(token.as_str());
-        assert_eq!(
-            running.query(token.unwrap(), COUNT, &[]).0,
-            expected(asks),
-            "{role:?}"
-        );
+        let bearer = token.as_str();
+        let token = Some(bearer);
+        assert_eq!(running.query(bearer, COUNT, &[]).0, expected(asks), "{role:?}");
         assert_eq!(
             running.curl(token, "/v1/budget", &[]).0,
             expected(asks),
@@ -285,6 +282,52 @@ fn roles_do_what_they_may_and_nothing_else() {
         .curl_curator(Some(&tokens[2].1), "/v1/ledger/verify", &[])
         .1;
     assert!(json(&verified)["head"]["hash"].is_string(), "{verified}");
+}
+
+#[test]
+fn one_curator_cannot_become_two() {
+    let running = Running::start();
+    let carol = running.account("carol", Role::Curator);
+    running.account("dan", Role::Curator);
+    let post = |path: &str, body: &str| {
+        let arguments = ["--header", "Content-Type: application/json", "--data", body];
+        running.curl_curator(Some(&carol), path, &arguments).0
+    };
+    assert_eq!(
+        post("/v1/accounts", r#"{"name": "sock", "role": "curator"}"#),
+        403
+    );
+    assert_eq!(post("/v1/accounts/dan/tokens", "{}"), 403);
+    assert_eq!(post("/v1/accounts/DAN/tokens", "{}"), 403);
+    let delete = ["--request", "DELETE"];
+    assert_eq!(
+        running.curl_curator(Some(&carol), "/v1/accounts/dan", &delete).0,
+        403
+    );
+    assert_eq!(
+        running
+            .curl_curator(Some(&carol), "/v1/accounts/dan/tokens/default", &delete)
+            .0,
+        403
+    );
+    assert_eq!(post("/v1/accounts/carol/tokens", r#"{"name": "laptop"}"#), 200);
+}
+
+#[test]
+fn what_is_done_with_released_values_has_a_limit() {
+    let running = Running::start();
+    let ann = running.account("ann", Role::Analyst);
+    // Four groups to the tenth power: a million rows and more.
+    let joined: Vec<String> = (0..10).map(|number| format!("a AS a{number}")).collect();
+    let sql = format!(
+        "WITH a AS (SELECT region, COUNT(*) AS n FROM people GROUP BY region) SELECT a0.n FROM {}",
+        joined.join(", ")
+    );
+    let body = serde_json::json!({ "sql": sql, "epsilon": "1" }).to_string();
+    let (status, answer) = running.query(&ann, &body, &[]);
+    assert!(answer.len() < 100_000, "{status}: {} bytes", answer.len());
+    // The server goes on.
+    assert_eq!(running.query(&ann, COUNT, &[]).0, 200);
 }
 
 #[test]

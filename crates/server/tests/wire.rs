@@ -211,7 +211,7 @@ fn only_who_has_a_good_token_gets_in_and_only_encrypted() {
 }
 
 #[test]
-fn an_account_that_is_revoked_is_thrown_out() {
+fn a_token_that_is_revoked_ends_connections_that_are_open() {
     let running = Running::start();
     let ann = running.account("ann", Role::Analyst);
     let conninfo = running.conninfo("ann", EPSILON);
@@ -232,7 +232,7 @@ fn an_account_that_is_revoked_is_thrown_out() {
         assert_eq!(stdout.read(&mut byte).unwrap(), 1);
         seen.push(char::from(byte[0]));
     }
-    running.on(|store| accounts::revoke(store, "test", "ann", None));
+    running.on(|store| accounts::revoke(store, "test", "ann", Some("default")));
     std::thread::sleep(Duration::from_millis(1100));
     writeln!(stdin, "SELECT SUM(age) FROM people;").unwrap();
     drop(stdin);

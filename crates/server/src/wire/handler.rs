@@ -121,7 +121,7 @@ impl Handler {
     /// Answers a query: from the catalog where it asks that, else privately.
     async fn select(&self, connection: &Connection, sql: &str) -> Result<Shown, Failure> {
         let who = self.service.still_signed_in(&connection.who).await?;
-        if let Some(shown) = self.from_system(&who, sql).await? {
+        if let Some(shown) = self.answered_by_system(&who, sql).await? {
             return Ok(shown);
         }
         let settings = connection
@@ -138,7 +138,7 @@ impl Handler {
     }
 
     /// What the system catalogs answer; `None` where they are not asked.
-    async fn from_system(&self, who: &Identity, sql: &str) -> Result<Option<Shown>, Failure> {
+    async fn answered_by_system(&self, who: &Identity, sql: &str) -> Result<Option<Shown>, Failure> {
         let (system, sql, user) = (Arc::clone(&self.system), sql.to_owned(), who.name().to_owned());
         let asked =
             tokio::task::spawn_blocking(move || system.answers(&sql).then(|| system.query(&sql, &user)))
