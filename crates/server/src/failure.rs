@@ -142,6 +142,14 @@ impl Failure {
         )
     }
 
+    /// A task that ended by a panic, whose words may quote data: its place in the code was reported where it happened, and its words are nowhere.
+    pub(crate) fn defect(what: &str) -> Self {
+        Self::incident(
+            what,
+            &"a defect of Deniable; see the place in the code before this line",
+        )
+    }
+
     /// A failure in words that have a hint after them.
     fn worded(code: Code, error: &dyn fmt::Display) -> Self {
         let words = error.to_string();

@@ -284,6 +284,49 @@ fn roles_do_what_they_may_and_nothing_else() {
     assert!(json(&verified)["head"]["hash"].is_string(), "{verified}");
 }
 
+/// Lower bounds alone, which a busy machine does not break: without the wait before saving, or the one before leaving, each comes too early.
+#[test]
+fn nothing_leaves_or_is_seen_before_its_moment() {
+    let unit = std::time::Duration::from_secs(4);
+    let settings = server::Settings {
+        schedule: server::Schedule::every(unit),
+        ..common::quick()
+    };
+    let running = Running::with(settings, &common::people(&[]), &common::catalog());
+    let ann = running.account("ann", Role::Analyst);
+    let explain = [
+        "--header",
+        "Content-Type: application/json",
+        "--data-binary",
+        COUNT,
+    ];
+    std::thread::scope(|scope| {
+        let since = std::time::Instant::now();
+        let asked = scope.spawn(|| running.query(&ann, COUNT, &[]));
+        // That an answer is saved shows in what the next who asks would pay.
+        let mut free = false;
+        while !free && !asked.is_finished() {
+            let (_, explained) = running.curl(Some(&ann), "/v1/explain", &explain);
+            free = json(&explained)["forecast"]["free"] == true;
+        }
+        assert!(since.elapsed() >= unit * 3 / 4, "it was saved too early");
+        assert_eq!(asked.join().unwrap().0, 200);
+        assert!(since.elapsed() >= unit, "the answer left too early");
+    });
+    // A saved answer and a refusal wait as well.
+    for (body, status) in [
+        (COUNT, 200),
+        (
+            r#"{"sql": "SELECT SUM(age) FROM people", "epsilon": "5000"}"#,
+            402,
+        ),
+    ] {
+        let since = std::time::Instant::now();
+        assert_eq!(running.query(&ann, body, &[]).0, status);
+        assert!(since.elapsed() >= unit, "{body}");
+    }
+}
+
 #[test]
 fn one_curator_cannot_become_two() {
     let running = Running::start();

@@ -1,48 +1,29 @@
 //! The ledger itself.
 
-use crate::analyst::normalised;
 use crate::backend::{Access, Backend};
-use crate::chain::{AnswerBody, ChargeBody, Content, Head, Kind, Record, RulesBody};
+use crate::chain::{Content, Head, Kind, RulesBody};
 use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
-use crate::writing::{append, body_of, check_text, in_one_line, json, now};
-use crate::{
-    Analyst, Caps, Entry, Error, Excess, Forecast, Left, Once, Rules, Session, StoredAnswer, Verified,
-};
+use crate::writing::{append, in_one_line, json};
+use crate::{Analyst, Entry, Error, Excess, Forecast, Left, Rules, Session, Verified};
 use accounting::{Epsilon, Event};
 use exact::Rational;
-use mechanism::{Charge, Receipt, Refusal};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never drawn again.
-const DRAWING: &str = "";
-
-/// Whoever has drawn saves within this many milliseconds, or is taken to have died. It decides who waits for whom, and nothing else.
-const DRAWING_LASTS: i64 = 3000;
-
 mod administration;
+mod answers;
+mod charging;
 mod opening;
 #[cfg(test)]
 mod tests;
 
 pub use administration::{Administration, LogEntry, Logged};
+pub(crate) use charging::Conditions;
 pub use opening::Accepted;
 
 /// The name of no analyst.
 const NOBODY: &str = "";
-
-/// What a charge depends on beside the budget and the share.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Conditions {
-    /// Where a charge without a saved answer is used before a new one is made: the last entry that was there when whoever asks looked for a saved answer. One that came
-    /// later is theirs, and they are not charged.
-    pub(crate) resumes: Option<u64>,
-    /// What the account may spend.
-    pub(crate) caps: Caps,
-    /// The request, where it is charged once however often it is sent.
-    pub(crate) once: Option<Once>,
-}
 
 /// A budget that outlives the process. See the [crate] for what it promises.
 ///
@@ -69,141 +50,6 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Charges what is about to run to the budget and to the analyst's share, for good. `question` is a digest by which the answer can be
-    /// found again.
-    ///
-    /// # Errors
-    /// When the budget or the share does not admit it, and nothing was spent. Also when the database did not confirm it: then nothing may
-    /// run, and it may count as spent.
-    pub fn charge(&mut self, analyst: &str, question: &str, charge: Charge) -> Result<Receipt, Refusal> {
-        self.charge_or_find(analyst, question, charge, &Conditions::default())
-    }
-
-    /// The same under conditions. All is decided in one transaction, so that of several who ask the same at the same time one is charged.
-    pub(crate) fn charge_or_find(
-        &mut self,
-        analyst: &str,
-        question: &str,
-        charge: Charge,
-        conditions: &Conditions,
-    ) -> Result<Receipt, Refusal> {
-        let refused = |error: Error| match error {
-            Error::AnsweredMeanwhile { .. } | Error::BeingAnswered { .. } => {
-                Refusal::Elsewhere(in_one_line(&error))
-            }
-            error => match error.rule() {
-                Some(rule) => Refusal::Rule {
-                    rule,
-                    what: error.to_string(),
-                },
-                None => Refusal::NotRecorded(in_one_line(&error)),
-            },
-        };
-        let analyst = Analyst::named(analyst).map_err(refused)?;
-        let analyst = analyst.name();
-        let body = body_of(&charge).map_err(refused)?;
-        for text in [analyst, question, &charge.purpose] {
-            check_text(text).map_err(refused)?;
-        }
-        let kept = self.kept().map_err(refused)?;
-        self.backend.begin(Access::Write).map_err(refused)?;
-        let found = self
-            .check_kept(kept.as_ref())
-            .and_then(|()| self.charged_before(analyst, question, &charge, conditions));
-        let admitted = match found {
-            Ok(None) => self.admit(analyst, question, &charge, body, conditions),
-            Ok(Some(number)) => {
-                self.keep_request(number, conditions).map_err(refused)?;
-                return Ok(Receipt { number, charge });
-            }
-            Err(error) => Err(error),
-        };
-        let appended = match admitted {
-            Ok(Ok(appended)) => Ok(appended),
-            Ok(Err(refusal)) => {
-                self.backend.rollback();
-                return Err(Refusal::Budget(refusal));
-            }
-            Err(error) => Err(error),
-        };
-        let number = self.finish(appended).map_err(refused)?;
-        Ok(Receipt { number, charge })
-    }
-
-    /// Ends the transaction of a request that an earlier charge pays for: its key belongs to that charge from now on.
-    fn keep_request(&mut self, number: u64, conditions: &Conditions) -> Result<(), Error> {
-        let Some(once) = &conditions.once else {
-            self.backend.rollback();
-            return Ok(());
-        };
-        match once.keep(&mut *self.backend, number) {
-            Ok(()) => self.backend.commit(),
-            Err(error) => {
-                self.backend.rollback();
-                Err(error)
-            }
-        }
-    }
-
-    /// Inside a transaction: an earlier charge that pays for this, and that nothing was drawn under.
-    fn charged_before(
-        &mut self,
-        analyst: &str,
-        question: &str,
-        charge: &Charge,
-        conditions: &Conditions,
-    ) -> Result<Option<u64>, Error> {
-        let found = match conditions.resumes {
-            Some(since) => self.unanswered(analyst, question, charge, since)?,
-            None => None,
-        };
-        if let (None, Some(once)) = (found, &conditions.once)
-            && let Some(number) = once.charged(&mut *self.backend)?
-        {
-            // It was charged under this key, and cannot be finished. Whatever the reason, it is not charged again.
-            return Err(Error::Lost { charge: number });
-        }
-        Ok(found)
-    }
-
-    /// Inside a transaction: counts, and appends what was admitted.
-    fn admit(
-        &mut self,
-        analyst: &str,
-        question: &str,
-        charge: &Charge,
-        body: String,
-        conditions: &Conditions,
-    ) -> Result<Result<Current, accounting::Error>, Error> {
-        self.load(analyst)?;
-        conditions.caps.check(&mut *self.backend, analyst, charge)?;
-        // Taken away, so that sums of which nobody knows whether they were committed are never used again.
-        let mut current = self.current.take().ok_or_else(history::no_entries)?;
-        if let Err(refusal) = current
-            .tally
-            .charge(analyst, &charge.event, charge.guarantee.unit())?
-        {
-            self.current = Some(current);
-            return Ok(Err(refusal));
-        }
-        let content = |tally| Content {
-            kind: Kind::Charge,
-            analyst,
-            question,
-            purpose: &charge.purpose,
-            body,
-            tally,
-        };
-        let head = append(&mut *self.backend, Some(&current.head), &current.tally, content)?;
-        if let Some(once) = &conditions.once {
-            once.keep(&mut *self.backend, head.number)?;
-        }
-        Ok(Ok(Current {
-            head,
-            tally: current.tally,
-        }))
-    }
-
     /// Ends the transaction: commits what was appended, and only then believes it.
     fn finish(&mut self, appended: Result<Current, Error>) -> Result<u64, Error> {
         let current = match appended {
@@ -366,160 +212,6 @@ impl Store {
         since: u64,
     ) -> Result<Session<'_>, Error> {
         Session::open(self, analyst, question).map(|session| session.resuming(since))
-    }
-
-    /// Inside a transaction: the newest charge of exactly this to this analyst for this question, if no answer was saved for it.
-    fn unanswered(
-        &mut self,
-        analyst: &str,
-        question: &str,
-        charge: &Charge,
-        since: u64,
-    ) -> Result<Option<u64>, Error> {
-        self.load(analyst)?;
-        let (mut begun, mut done) = (BTreeMap::new(), BTreeSet::new());
-        for record in self.backend.answers(question, u32::MAX)? {
-            let AnswerBody { charge, answer } = record.body()?;
-            if answer == DRAWING {
-                begun.insert(charge, record.time);
-                continue;
-            }
-            if record.number > since {
-                return Err(Error::AnsweredMeanwhile { charge });
-            }
-            done.insert(charge);
-        }
-        let drawing = |charge: &u64, time: &i64| !done.contains(charge) && now() - *time < DRAWING_LASTS;
-        if let Some((charge, _)) = begun.iter().find(|(charge, time)| drawing(charge, time)) {
-            return Err(Error::BeingAnswered { charge: *charge });
-        }
-        for record in self.backend.charges(question, u32::MAX)? {
-            record.check_itself()?;
-            let ChargeBody { event, guarantee } = record.body()?;
-            if normalised(&record.analyst) == analyst
-                && event == charge.event
-                && guarantee == charge.guarantee
-                && !begun.contains_key(&record.number)
-                && !done.contains(&record.number)
-            {
-                return Ok(Some(record.number));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Writes down that drawing under this charge begins now.
-    pub(crate) fn begin_drawing(
-        &mut self,
-        receipt_number: u64,
-        question: &str,
-        analyst: &str,
-    ) -> Result<(), Error> {
-        self.record_answer(receipt_number, question, analyst, DRAWING)
-    }
-
-    /// Keeps the answer that an earlier charge paid for.
-    ///
-    /// # Errors
-    /// When there is no such charge for this question by this analyst, it has an answer, or the ledger cannot be used.
-    pub fn record_answer(
-        &mut self,
-        receipt_number: u64,
-        question: &str,
-        analyst: &str,
-        answer: &str,
-    ) -> Result<(), Error> {
-        let analyst = Analyst::named(analyst)?;
-        self.backend.begin(Access::Write)?;
-        let appended = self.append_answer(receipt_number, question, analyst.name(), answer);
-        self.finish(appended)?;
-        Ok(())
-    }
-
-    fn append_answer(
-        &mut self,
-        number: u64,
-        question: &str,
-        analyst: &str,
-        answer: &str,
-    ) -> Result<Current, Error> {
-        let refused = |what: &str| Error::NotAnswerable {
-            number,
-            what: what.to_owned(),
-        };
-        self.load(analyst)?;
-        let charge = self
-            .backend
-            .entry(number)?
-            .ok_or_else(|| refused("there is none"))?;
-        charge.check_itself()?;
-        if charge.kind()? != Kind::Charge {
-            return Err(refused("it is no charge"));
-        }
-        if charge.question != question || normalised(&charge.analyst) != analyst {
-            return Err(refused(
-                "it was charged for another question, or to another analyst",
-            ));
-        }
-        for earlier in self.backend.answers(question, u32::MAX)? {
-            let earlier: AnswerBody = earlier.body()?;
-            // What was drawn is saved after the word that drawing has begun, once.
-            let only_begun = earlier.answer == DRAWING && answer != DRAWING;
-            if earlier.charge == number && !only_begun {
-                return Err(refused("it has an answer, or is being answered"));
-            }
-        }
-        let last = self.backend.last()?.ok_or_else(history::no_entries)?;
-        let current = self.current.take().ok_or_else(history::no_entries)?;
-        let content = Content {
-            kind: Kind::Answer,
-            analyst,
-            question,
-            purpose: "",
-            body: json(&AnswerBody {
-                charge: number,
-                answer: answer.to_owned(),
-            })?,
-            tally: last.tally,
-        };
-        let record = Record::after(Some(&current.head), now(), content);
-        self.backend.append(&record)?;
-        self.backend
-            .move_snapshot(current.head.number, record.number, &record.hash)?;
-        Ok(Current {
-            head: record.head(),
-            tally: current.tally,
-        })
-    }
-
-    /// The newest answer that was kept for this question, whoever asked it.
-    ///
-    /// # Errors
-    /// When the ledger cannot be used.
-    pub fn stored_answer(&mut self, question: &str) -> Result<Option<StoredAnswer>, Error> {
-        // From a ledger that is not what it was nothing is taken, not even an answer.
-        let kept = self.kept()?;
-        self.backend.begin(Access::Read)?;
-        let found = (|| {
-            self.check_kept(kept.as_ref())?;
-            self.load(NOBODY)?;
-            self.backend.answers(question, u32::MAX)
-        })();
-        self.backend.rollback();
-        for record in found? {
-            record.check_itself()?;
-            let AnswerBody { charge, answer } = record.body()?;
-            if answer != DRAWING {
-                return Ok(Some(StoredAnswer {
-                    number: record.number,
-                    time: record.time,
-                    analyst: normalised(&record.analyst),
-                    answer,
-                    charge_number: charge,
-                }));
-            }
-        }
-        Ok(None)
     }
 
     /// Every charge, the oldest first.

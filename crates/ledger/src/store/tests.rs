@@ -1,8 +1,10 @@
 use super::*;
 use crate::Place;
 use crate::backend::{self, Snapshot, Sqlite};
-use crate::writing::make;
+use crate::chain::Record;
+use crate::writing::{body_of, make, now};
 use accounting::{Budget, Delta, Guarantee, Neighbors, PrivacyUnit, Promise};
+use mechanism::{Charge, Refusal};
 use std::path::Path;
 
 /// How a commit goes wrong.

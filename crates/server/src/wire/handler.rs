@@ -143,7 +143,7 @@ impl Handler {
         let asked =
             tokio::task::spawn_blocking(move || system.answers(&sql).then(|| system.query(&sql, &user)))
                 .await;
-        let asked = asked.map_err(|failure| Failure::incident("the system catalogs failed", &failure))?;
+        let asked = asked.map_err(|_| Failure::defect("the system catalogs failed"))?;
         let Some(answer) = asked else {
             return Ok(None);
         };
@@ -161,7 +161,7 @@ impl Handler {
         let asked =
             tokio::task::spawn_blocking(move || system.answers(&sql).then(|| system.columns(&sql, &user)))
                 .await;
-        let asked = asked.map_err(|failure| Failure::incident("the system catalogs failed", &failure))?;
+        let asked = asked.map_err(|_| Failure::defect("the system catalogs failed"))?;
         let columns = asked
             .transpose()
             .map_err(|error| Failure::new(Code::Refused, error.what, error.hint))?;

@@ -1,42 +1,40 @@
 //! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire only translate to and from it.
 
-use crate::accounts::{self, Account, Role, Token};
+mod question;
+mod queue;
+mod sign_in;
+
+pub(crate) use question::MOST_BYTES_OF_SQL;
+pub use question::{BudgetView, Explained, Question};
+use queue::{Place, Run, Running};
+pub use sign_in::Identity;
+use sign_in::PASSWORDS_AT_ONCE;
+
+use crate::accounts::{self, Role};
 use crate::failure::{Code, Failure};
 use crate::governance;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::schedule::Schedule;
-use crate::secrets::{self, Verifier};
-use accounting::{Delta, Epsilon};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use ledger::{Left, Once};
 use serde::{Deserialize, Serialize};
-use sql::{AnswerColumn, Answered, Dataset, Explanation, Forecast, QueryRequest, Stage};
+use sql::{AnswerColumn, Answered, Dataset, QueryRequest, Stage};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// Answers that are held in memory, for whoever asks the same in the same words.
 const MOST_ANSWERS: usize = 4096;
-pub(crate) const MOST_BYTES_OF_SQL: usize = 256 << 10;
-/// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that are open.
-const IDENTITY_LASTS: Duration = Duration::from_secs(1);
-/// Passwords that are checked at once: each takes 19 MiB and a part of a second.
-const PASSWORDS_AT_ONCE: usize = 2;
-const MOST_WAITING_PASSWORDS: usize = 32;
-/// Questions of one account that run or wait, of all that may.
-const PART_OF_ONE_ACCOUNT: usize = 4;
 /// Larger answers, and longer queries, are not held in memory.
 const MOST_CELLS_HELD: usize = 10_000;
 const MOST_SQL_HELD: usize = 4 << 10;
 /// After this many looks those whose rates are full again are forgotten.
 const LOOKS: usize = 4096;
-/// How long somebody who signed in with a password stays signed in.
-const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
 /// The number of rows in a group for which `explain` states errors.
 const GROUP_SIZE: u64 = 1000;
 /// Requests that are kept so that an answer can be looked up by its number.
@@ -69,116 +67,6 @@ impl Default for Settings {
     }
 }
 
-/// Who asks: made by signing in, and by nothing else.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    account: Arc<Account>,
-    /// The fingerprint of the token that they signed in with: it has to stay good.
-    token: String,
-}
-
-impl Identity {
-    /// Their name, as the ledger has it.
-    pub fn name(&self) -> &str {
-        &self.account.name
-    }
-
-    /// What they may do.
-    pub fn role(&self) -> Role {
-        self.account.role
-    }
-}
-
-/// A question as an entrance receives it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Question {
-    /// The SQL.
-    pub sql: String,
-    /// The ε of the question, where its SQL does not state one: a decimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<String>,
-    /// Likewise its δ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delta: Option<String>,
-    /// Whether what the limits cut is to be estimated, for a share of ε.
-    #[serde(default = "yes")]
-    pub cut_estimate: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl Question {
-    /// A question of this SQL, for the ε that it states itself.
-    pub fn new(sql: impl Into<String>) -> Self {
-        Self {
-            sql: sql.into(),
-            epsilon: None,
-            delta: None,
-            cut_estimate: true,
-        }
-    }
-
-    fn request(&self, who: &Identity) -> Result<QueryRequest, Failure> {
-        let wrong = |what: &str, error: accounting::Error| {
-            Failure::new(
-                Code::BadRequest,
-                format!("{what} is no number that can be used"),
-                format!("{error}").replace("\nhint: ", "; "),
-            )
-        };
-        if self.sql.len() > MOST_BYTES_OF_SQL {
-            return Err(Failure::new(
-                Code::BadRequest,
-                "the SQL is longer than 256 KiB",
-                "send a shorter query",
-            ));
-        }
-        let epsilon = self.epsilon.as_deref().map(Epsilon::parse).transpose();
-        let delta = self.delta.as_deref().map(Delta::parse).transpose();
-        Ok(QueryRequest {
-            epsilon: epsilon.map_err(|error| wrong("ε", error))?,
-            delta: delta.map_err(|error| wrong("δ", error))?,
-            cut_estimate: self.cut_estimate,
-            explicit_epsilon: true,
-            caps: who.account.caps.clone(),
-            ..QueryRequest::new(self.sql.clone(), who.name())
-        })
-    }
-}
-
-/// What a question would do and cost.
-#[derive(Clone, Debug, Serialize)]
-pub struct Explained {
-    /// How it is understood.
-    pub explanation: Explanation,
-    /// What it costs against what is left.
-    pub forecast: Forecast,
-    /// The columns that its answer will have.
-    pub columns: Vec<AnswerColumn>,
-}
-
-/// What the asker may spend.
-#[derive(Clone, Debug, Serialize)]
-pub struct BudgetView {
-    /// Who asks.
-    pub account: String,
-    /// The rules of the dataset, in words.
-    pub rules: String,
-    /// The largest ε of one further release by this account.
-    pub left: Epsilon,
-    /// The largest ε of one further release by anybody.
-    pub left_of_dataset: Epsilon,
-    /// The account's share of the budget.
-    pub share: Option<String>,
-    /// The largest ε of one question of this account.
-    pub per_question: Option<Epsilon>,
-    /// The largest sum of ε in 24 hours.
-    pub per_day: Option<Epsilon>,
-}
-
 /// The service that all entrances share.
 pub struct Service {
     dataset: Dataset,
@@ -206,70 +94,6 @@ pub struct Service {
 impl std::fmt::Debug for Service {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Service({:?})", self.dataset)
-    }
-}
-
-/// Questions that run now.
-#[derive(Debug, Default)]
-struct Running {
-    count: AtomicUsize,
-    none: Notify,
-}
-
-/// One of them.
-struct Run(Arc<Running>);
-
-impl Run {
-    fn begin(running: &Arc<Running>) -> Self {
-        running.count.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(running))
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.none.notify_waiters();
-        }
-    }
-}
-
-/// One of the questions of an account that run or wait.
-struct Place<'a> {
-    service: &'a Service,
-    account: String,
-}
-
-impl<'a> Place<'a> {
-    /// `None` where the account has enough of them.
-    fn of(service: &'a Service, account: &str) -> Option<Self> {
-        let most = (service.settings.waiting / PART_OF_ONE_ACCOUNT).max(1);
-        let mut counts = service.of_account.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(account.to_owned()).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        Some(Self {
-            service,
-            account: account.to_owned(),
-        })
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        let mut counts = self
-            .service
-            .of_account
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.account) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.account);
-            }
-        }
     }
 }
 
@@ -328,167 +152,6 @@ impl Service {
         }
         self.journal.log("server-ended", "", "");
     }
-
-    // ---- who asks
-
-    /// Who a bearer token belongs to.
-    ///
-    /// # Errors
-    /// When it belongs to nobody, has expired or was revoked: which of these is not said.
-    pub async fn sign_in_with_token(&self, token: &str) -> Result<Identity, Failure> {
-        let fingerprint = secrets::fingerprint(token);
-        let known = self.lock_identities().get(&fingerprint).cloned();
-        if let Some((identity, since)) = known
-            && since.elapsed() < IDENTITY_LASTS
-        {
-            return Ok(identity);
-        }
-        let looked_up = fingerprint.clone();
-        let found = self
-            .on_ledger(move |store| accounts::of_fingerprint(store, &looked_up))
-            .await?;
-        let Some((account, token)) = found else {
-            self.lock_identities().remove(&fingerprint);
-            self.metrics.login(false);
-            self.journal.log("login-failed", "", "with a token");
-            return Err(not_signed_in());
-        };
-        let identity = self.signed_in(account, token).await?;
-        self.remember(&identity);
-        Ok(identity)
-    }
-
-    /// A token for somebody who knows a password, good for eight hours.
-    ///
-    /// # Errors
-    /// When the name or the password is wrong: which of these is not said.
-    pub async fn sign_in_with_password(
-        &self,
-        name: &str,
-        password: &str,
-    ) -> Result<secrets::Secret, Failure> {
-        // Guesses are limited by name, in whatever spelling, before anything is looked up or hashed.
-        let Some(name) = accounts::spelled(name) else {
-            return Err(not_signed_in());
-        };
-        if self.guesses.check_key(&name).is_err() {
-            return Err(too_many());
-        }
-        if self.passwords.available_permits() == 0
-            && self.waiting_passwords.load(Ordering::SeqCst) >= MOST_WAITING_PASSWORDS
-        {
-            return Err(too_many());
-        }
-        self.waiting_passwords.fetch_add(1, Ordering::SeqCst);
-        let turn = self.passwords.acquire().await;
-        self.waiting_passwords.fetch_sub(1, Ordering::SeqCst);
-        let _turn = turn.map_err(|_| ending())?;
-        let looked_up = name.clone();
-        let account = self
-            .on_ledger(move |store| accounts::find(store, &looked_up))
-            .await?
-            .filter(|account| !account.revoked);
-        let password = zeroize::Zeroizing::new(password.to_owned());
-        let checked = tokio::task::spawn_blocking(move || {
-            accounts::has_password(account.as_ref(), &password)
-                .then_some(account)
-                .flatten()
-        });
-        let account = checked
-            .await
-            .map_err(|failure| Failure::incident("signing in failed", &failure))?;
-        self.metrics.login(account.is_some());
-        let Some(account) = account else {
-            self.journal.log("login-failed", &name, "with a password");
-            return Err(not_signed_in());
-        };
-        let label = secrets::random::<8>().map_err(|error| Failure::incident("signing in failed", &error))?;
-        let label: String = label.iter().map(|byte| format!("{byte:02x}")).collect();
-        let made = self
-            .on_ledger(move |store| {
-                let expires = accounts::now() + i64::try_from(SIGNED_IN.as_millis()).unwrap_or(i64::MAX);
-                let label = format!("session-{label}");
-                accounts::add_token(store, &account.name, &account.name, &label, Some(expires))
-            })
-            .await?;
-        self.journal.log("login", &name, "with a password");
-        Ok(made)
-    }
-
-    /// What a PostgreSQL client that signs in under this name is checked against, and who it is if it passes.
-    pub(crate) async fn verifier_of(
-        &self,
-        login: &str,
-    ) -> Result<(Verifier, Option<(Account, Token)>), Failure> {
-        let login = login.to_owned();
-        self.on_ledger(move |store| accounts::of_login(store, &login))
-            .await
-    }
-
-    /// Who a PostgreSQL client is that has passed; the account and the token are those of [`Service::verifier_of`].
-    pub(crate) async fn signed_in_by_wire(
-        &self,
-        account: Account,
-        token: Token,
-    ) -> Result<Identity, Failure> {
-        let identity = self.signed_in(account, token).await?;
-        self.journal
-            .log("login", identity.name(), "over the PostgreSQL wire");
-        Ok(identity)
-    }
-
-    /// Notes a client that did not pass.
-    pub(crate) fn failed_by_wire(&self, login: &str) {
-        self.metrics.login(false);
-        self.journal
-            .log("login-failed", login, "over the PostgreSQL wire");
-    }
-
-    /// The same identity as the accounts have it now; fails where the account or the token was revoked, or has expired, since it signed in.
-    pub(crate) async fn still_signed_in(&self, who: &Identity) -> Result<Identity, Failure> {
-        let known = self.lock_identities().get(&who.token).cloned();
-        if let Some((identity, since)) = known
-            && since.elapsed() < IDENTITY_LASTS
-        {
-            return Ok(identity);
-        }
-        let fingerprint = who.token.clone();
-        let found = self
-            .on_ledger(move |store| accounts::of_fingerprint(store, &fingerprint))
-            .await?;
-        let Some((account, _)) = found else {
-            self.lock_identities().remove(&who.token);
-            return Err(not_signed_in());
-        };
-        let identity = Identity {
-            account: Arc::new(account),
-            token: who.token.clone(),
-        };
-        self.remember(&identity);
-        Ok(identity)
-    }
-
-    fn remember(&self, identity: &Identity) {
-        let mut identities = self.lock_identities();
-        if identities.len() >= MOST_ANSWERS {
-            identities.clear();
-        }
-        identities.insert(identity.token.clone(), (identity.clone(), Instant::now()));
-    }
-
-    async fn signed_in(&self, account: Account, token: Token) -> Result<Identity, Failure> {
-        self.metrics.login(true);
-        let name = account.name.clone();
-        let fingerprint = token.fingerprint().to_owned();
-        self.on_ledger(move |store| accounts::used(store, &name, &token))
-            .await?;
-        Ok(Identity {
-            account: Arc::new(account),
-            token: fingerprint,
-        })
-    }
-
-    // ---- what is asked
 
     /// What a question would do and cost. Free, and reads no private data, so it leaves at once.
     ///
@@ -589,7 +252,7 @@ impl Service {
         // A task of its own: whoever waits may go away, what was charged is finished.
         let run = tokio::spawn(async move { service.run(&who, question, &request, since).await });
         run.await
-            .unwrap_or_else(|failure| Err(Failure::incident("the question failed", &failure)))
+            .unwrap_or_else(|_| Err(Failure::defect("the question failed")))
     }
 
     async fn run(
@@ -815,14 +478,6 @@ impl Service {
 struct KeptRequest {
     account: String,
     question: Question,
-}
-
-fn not_signed_in() -> Failure {
-    Failure::new(
-        Code::NotSignedIn,
-        "you are not signed in",
-        "send a token that is good, as Authorization: Bearer …; the curator makes one with `deniable user token`",
-    )
 }
 
 pub(crate) fn forbidden() -> Failure {
