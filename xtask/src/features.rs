@@ -1,4 +1,4 @@
-//! `cargo xtask features`: the binary alone and the tests ask for the same features of every library.
+//! `cargo xtask features`: the binary alone, the Python extension alone and the tests ask for the same features of every library.
 //!
 //! Cargo builds a library once for each set of its features that somebody asks for. Where the dependencies of tests ask for one more, `cargo run` and `cargo nextest run --workspace` each
 //! build the query engine, which takes longer than everything else together.
@@ -13,11 +13,15 @@ const HINT: &str = "ask for the same features in [workspace.dependencies] of Car
 /// Libraries with their versions, and the sets of features that each is built with.
 type Built = BTreeMap<String, Vec<String>>;
 
-/// Compares what `cargo run` builds with what the tests build.
+/// Compares what `cargo run` and the wheel build with what the tests build.
 pub(crate) fn run(root: &Path) -> Outcome {
-    let binary = tree(root, &["--package", "deniable-cli", "--edges", "normal,build"])?;
-    let tests = tree(root, &["--workspace", "--edges", "normal,build,dev"])?;
-    compare(&parse(&binary), &parse(&tests))
+    let tests = parse(&tree(root, &["--workspace", "--edges", "normal,build,dev"])?);
+    let mut said = Vec::new();
+    for (package, name) in [("deniable-cli", "the binary"), ("deniable-python", "the wheel")] {
+        let alone = tree(root, &["--package", package, "--edges", "normal,build"])?;
+        said.push(compare(name, &parse(&alone), &tests)?);
+    }
+    Ok(said.join("\n"))
 }
 
 fn tree(root: &Path, selection: &[&str]) -> Result<String, Finding> {
@@ -63,17 +67,22 @@ fn parse(tree: &str) -> Built {
     built
 }
 
-fn compare(binary: &Built, tests: &Built) -> Outcome {
+/// `name` is what `alone` makes.
+fn compare(name: &str, alone: &Built, tests: &Built) -> Outcome {
     let mut findings = Vec::new();
-    if binary.is_empty() {
+    if alone.is_empty() {
         let hint = "a check that looks at nothing passes always: what does `cargo tree` print?";
-        findings.push(Finding::new("Cargo.toml", "the binary has no dependency", hint));
+        findings.push(Finding::new(
+            "Cargo.toml",
+            format!("{name} has no dependency"),
+            hint,
+        ));
     }
-    for (library, sets) in binary {
+    for (library, sets) in alone {
         let others = tests.get(library).map(Vec::as_slice).unwrap_or_default();
         if let Some(features) = sets.iter().find(|features| !others.contains(features)) {
             let what = format!(
-                "{library} is built twice: with the features {features} for the binary, and with {} for tests",
+                "{library} is built twice: with the features {features} for {name}, and with {} for tests",
                 others.join(" or ")
             );
             findings.push(Finding::new("Cargo.toml", what, HINT));
@@ -81,8 +90,8 @@ fn compare(binary: &Built, tests: &Built) -> Outcome {
     }
     outcome(findings, || {
         format!(
-            "features: {} libraries of the binary, all built as the tests build them",
-            binary.len()
+            "features: {} libraries of {name}, all built as the tests build them",
+            alone.len()
         )
     })
 }
@@ -96,20 +105,20 @@ mod tests {
     #[test]
     fn equal_features_pass() {
         let tests = format!("{BINARY}insta v1.0.0|default\nsyn v2.0.0|full,visit\n");
-        let said = compare(&parse(BINARY), &parse(&tests)).unwrap();
+        let said = compare("the binary", &parse(BINARY), &parse(&tests)).unwrap();
         assert!(said.starts_with("features: 2 libraries"), "{said}");
     }
 
     #[test]
     fn one_more_feature_for_tests_is_caught() {
         let tests = BINARY.replace("default,derive", "default,derive,rc");
-        let said = compare(&parse(BINARY), &parse(&tests)).unwrap_err().to_string();
+        let said = compare("the binary", &parse(BINARY), &parse(&tests)).unwrap_err().to_string();
         assert!(said.contains("serde v1.0.0 is built twice"), "{said}");
         assert!(!said.contains("syn"), "{said}");
     }
 
     #[test]
     fn a_check_of_nothing_fails() {
-        assert!(compare(&Built::new(), &parse(BINARY)).is_err());
+        assert!(compare("the binary", &Built::new(), &parse(BINARY)).is_err());
     }
 }

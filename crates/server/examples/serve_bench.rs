@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -88,14 +89,16 @@ async fn measure(lasts: Duration) {
         })
         .await
         .unwrap();
-    let connector = connector(&certificate);
+    let config = client_config(&certificate);
+    let connector = TlsConnector::from(Arc::new(config.clone()));
     let address = server.addresses().http;
+    let wire = wire(config, server.addresses().wire, &token).await;
     let number = Arc::new(AtomicU64::new(0));
 
     // One after the other.
     let count = 200;
     let mut library_new = Vec::new();
-    let mut http_new = Vec::new();
+    let (mut http_new, mut wire_new) = (Vec::new(), Vec::new());
     let mut connection = connect(&connector, address).await;
     for _ in 0..count {
         let request = QueryRequest {
@@ -109,9 +112,13 @@ async fn measure(lasts: Duration) {
         let start = Instant::now();
         ask(&mut connection, &token, &body).await;
         http_new.push(start.elapsed());
+        let sql = sql_of(&number);
+        let start = Instant::now();
+        wire.simple_query(&sql).await.unwrap();
+        wire_new.push(start.elapsed());
     }
     let saved = sql_of(&number);
-    let (mut library_saved, mut http_saved) = (Vec::new(), Vec::new());
+    let (mut library_saved, mut http_saved, mut wire_saved) = (Vec::new(), Vec::new(), Vec::new());
     let request = QueryRequest {
         epsilon: Some(accounting::Epsilon::parse("0.01").unwrap()),
         ..QueryRequest::new(saved.clone(), "ann")
@@ -125,6 +132,9 @@ async fn measure(lasts: Duration) {
         let start = Instant::now();
         ask(&mut connection, &token, &saved_body).await;
         http_saved.push(start.elapsed());
+        let start = Instant::now();
+        wire.simple_query(&saved).await.unwrap();
+        wire_saved.push(start.elapsed());
     }
 
     // Many at once.
@@ -175,8 +185,10 @@ async fn measure(lasts: Duration) {
             "milliseconds": {
                 "library_new": median(library_new),
                 "http_new": median(http_new),
+                "wire_new": median(wire_new),
                 "library_saved": median(library_saved),
                 "http_saved": median(http_saved),
+                "wire_saved": median(wire_saved),
             },
             "saved_a_second": saved_a_second.round(),
             "new_a_second": new_a_second.round(),
@@ -197,17 +209,37 @@ fn body(sql: &str) -> String {
     serde_json::json!({ "sql": sql, "epsilon": "0.01" }).to_string()
 }
 
-fn connector(certificate: &Certificate) -> TlsConnector {
+fn client_config(certificate: &Certificate) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(certificate.pem().as_bytes()).unwrap())
         .unwrap();
-    let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+    ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
-        .with_no_client_auth();
-    TlsConnector::from(Arc::new(config))
+        .with_no_client_auth()
+}
+
+/// A connection of the PostgreSQL protocol whose questions cost what those over HTTP cost.
+async fn wire(config: ClientConfig, address: SocketAddr, token: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::Config::new()
+        .host("localhost")
+        .hostaddr(address.ip())
+        .port(address.port())
+        .user("ann")
+        .password(token)
+        .dbname("bench")
+        .ssl_mode(tokio_postgres::config::SslMode::Require)
+        .connect(MakeRustlsConnect::new(config))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    client
+        .batch_execute("SET deniable.epsilon = '0.01'")
+        .await
+        .unwrap();
+    client
 }
 
 async fn connect(connector: &TlsConnector, address: SocketAddr) -> Connection {

@@ -1,0 +1,83 @@
+//! Errors as exceptions of `deniable._errors`, with the hint apart from what is wrong.
+
+use pyo3::prelude::*;
+use std::fmt::Display;
+
+/// The exceptions that this crate raises.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Class {
+    Parameter,
+    Catalog,
+    Query,
+    Budget,
+    Ledger,
+    Engine,
+    File,
+}
+
+impl Class {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Parameter => "ParameterError",
+            Self::Catalog => "CatalogError",
+            Self::Query => "QueryError",
+            Self::Budget => "BudgetError",
+            Self::Ledger => "LedgerError",
+            Self::Engine => "EngineError",
+            Self::File => "FileError",
+        }
+    }
+
+    /// An exception that says this. The crates below write a hint after `\nhint: `.
+    pub(crate) fn raise(self, said: impl Display) -> PyErr {
+        let said = said.to_string();
+        let (what, hint) = said.split_once("\nhint: ").unwrap_or((said.as_str(), ""));
+        Python::attach(|py| match self.exception(py, what, hint) {
+            Ok(exception) => PyErr::from_value(exception),
+            // The package itself is broken, and that is what to report.
+            Err(broken) => broken,
+        })
+    }
+
+    fn exception<'py>(self, py: Python<'py>, what: &str, hint: &str) -> PyResult<Bound<'py, PyAny>> {
+        py.import("deniable._errors")?
+            .getattr(self.name())?
+            .call1((what, hint))
+    }
+}
+
+/// What the query engine and its ledger say.
+pub(crate) fn of_sql(error: sql::Error) -> PyErr {
+    use sql::Error;
+    let class = match &error {
+        Error::Catalog { .. } => Class::Catalog,
+        Error::Syntax { .. } | Error::Refused { .. } | Error::NoEpsilon => Class::Query,
+        Error::OverBudget(over) => return over_budget(over),
+        Error::Ledger(_) => Class::Ledger,
+        Error::Mechanism(_) | Error::Accounting(_) => Class::Parameter,
+        Error::Engine { .. } => Class::Engine,
+        Error::File { .. } => Class::File,
+        _ => Class::Query,
+    };
+    class.raise(error)
+}
+
+fn over_budget(over: &sql::OverBudget) -> PyErr {
+    let number = |epsilon: &accounting::Epsilon| exact::to_f64_nearest(epsilon.as_rational());
+    Python::attach(|py| {
+        let made = Class::Budget
+            .exception(py, &over.what, &over.hint)
+            .and_then(|exception| {
+                exception.setattr("cost", &over.cost)?;
+                exception.setattr("left", number(&over.left))?;
+                exception.setattr("fits", over.fits.as_ref().map(number))?;
+                Ok(exception)
+            });
+        made.map_or_else(|broken| broken, PyErr::from_value)
+    })
+}
+
+/// A quantity that does not exist: an ε that is not positive, and the like.
+pub(crate) fn of_parameter(error: impl Display) -> PyErr {
+    Class::Parameter.raise(error)
+}
