@@ -64,9 +64,11 @@ pub(crate) fn of_sql(error: sql::Error) -> PyErr {
 
 fn over_budget(over: &sql::OverBudget) -> PyErr {
     let number = |epsilon: &accounting::Epsilon| exact::to_f64_nearest(epsilon.as_rational());
+    // The hint is written for the command line.
+    let hint = over.hint.replace("--epsilon ", "epsilon=");
     Python::attach(|py| {
         let made = Class::Budget
-            .exception(py, &over.what, &over.hint)
+            .exception(py, &over.what, &hint)
             .and_then(|exception| {
                 exception.setattr("cost", &over.cost)?;
                 exception.setattr("left", number(&over.left))?;

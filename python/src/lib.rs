@@ -3,7 +3,9 @@
 //!
 //! A file for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
 
+mod dataset;
 mod errors;
+mod table;
 mod work;
 
 use pyo3::prelude::*;
@@ -12,5 +14,7 @@ use pyo3::prelude::*;
 fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::keep_panics_quiet();
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    table::register(module)?;
+    dataset::register(module)?;
     Ok(())
 }

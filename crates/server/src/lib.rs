@@ -28,4 +28,4 @@ pub use failure::{Code, Failure};
 pub use schedule::Schedule;
 pub use secrets::Secret;
 pub use server::{Addresses, Error, Server};
-pub use service::{BudgetView, Explained, Identity, Question, Service, Settings};
+pub use service::{BudgetView, Explained, Identity, Precision, Question, Service, Settings};

@@ -1,6 +1,29 @@
-"""Differential privacy that can be checked."""
+"""Differential privacy that can be checked: private SQL under a budget, exact noise, certified accounting.
+
+Open a dataset, ask it, look at what is left::
+
+    >>> import deniable
+    >>> people = {"person": [1, 2, 3, 4], "city": ["Ash", "Bree", "Ash", "Ash"], "age": [20, 35, 41, 58]}
+    >>> ds = deniable.from_arrow(
+    ...     {"people": people}, unit="person", rows_per_unit=1, epsilon=3,
+    ...     bounds={"age": (0, 100)}, values={"city": ["Ash", "Bree"]}, not_null=["city"],
+    ... )
+    >>> answer = ds.sql("SELECT city, COUNT(*) AS n FROM people GROUP BY city ORDER BY city", epsilon=1)
+    >>> [row["city"] for row in answer]
+    ['Ash', 'Bree']
+    >>> ds.budget.left
+    2.0
+
+The three ways in give the same object: :func:`open` reads a catalog file, :func:`from_arrow` takes tables in memory, and
+:func:`connect` asks a server, whose data never comes here. The parts beside it are imported when they are used:
+:mod:`deniable.accounting`, :mod:`deniable.mechanisms`, :mod:`deniable.audit`, :mod:`deniable.attack`,
+:mod:`deniable.survey` and :mod:`deniable.train`.
+"""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from deniable._deniable import VERSION as __version__
 from deniable._errors import (
@@ -15,15 +38,82 @@ from deniable._errors import (
     ServerError,
 )
 
+if TYPE_CHECKING:
+    from deniable import accounting, attack, audit, mechanisms, survey, train
+    from deniable._answer import Answer
+    from deniable._dataset import Budget, Dataset, Explanation, connect, from_arrow, open, sample
+    from deniable._query import avg, column, count, max, median, min, quantile, stddev, sum, variance
+
+# Where each name is. Nothing of it is read until it is used: `import deniable` stays a matter of milliseconds.
+_SUBMODULES = frozenset({"accounting", "attack", "audit", "mechanisms", "opacus", "survey", "train"})
+_NAMES = {
+    "Answer": "_answer",
+    "Budget": "_dataset",
+    "Dataset": "_dataset",
+    "Explanation": "_dataset",
+    "connect": "_dataset",
+    "from_arrow": "_dataset",
+    "open": "_dataset",
+    "sample": "_dataset",
+    "avg": "_query",
+    "column": "_query",
+    "count": "_query",
+    "max": "_query",
+    "median": "_query",
+    "min": "_query",
+    "quantile": "_query",
+    "stddev": "_query",
+    "sum": "_query",
+    "variance": "_query",
+}
+
 __all__ = [
+    "Answer",
+    "Budget",
     "BudgetError",
     "CatalogError",
+    "Dataset",
     "EngineError",
     "Error",
+    "Explanation",
     "FileError",
     "LedgerError",
     "ParameterError",
     "QueryError",
     "ServerError",
     "__version__",
+    "accounting",
+    "attack",
+    "audit",
+    "avg",
+    "column",
+    "connect",
+    "count",
+    "from_arrow",
+    "max",
+    "mechanisms",
+    "median",
+    "min",
+    "open",
+    "quantile",
+    "sample",
+    "stddev",
+    "sum",
+    "survey",
+    "train",
+    "variance",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"deniable.{name}")
+    if name in _NAMES:
+        value = getattr(importlib.import_module(f"deniable.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -3,8 +3,7 @@
 use super::answers::Format;
 use super::problem::{self, Problem};
 use super::{Audience, routes as described};
-use crate::failure::Failure;
-use crate::service::{Identity, Question, Service};
+use crate::service::{Identity, Precision, Question, Service};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
@@ -12,7 +11,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sql::catalog::Owner;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -76,6 +74,33 @@ impl QuestionBody {
     }
 }
 
+/// A question that is explained, and how precise its answer is wanted to be.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ExplainBody {
+    /// One SELECT.
+    #[schema(example = "SELECT region, COUNT(*) FROM people GROUP BY region")]
+    sql: String,
+    /// The ε of the question, where its SQL does not state one: a decimal, as text or as a number.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "0.1")]
+    epsilon: Option<Decimal>,
+    /// Likewise its δ.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "1e-7")]
+    delta: Option<Decimal>,
+    /// Whether what the limits cut is to be estimated, for a tenth of ε.
+    #[serde(default)]
+    cut_estimate: Option<bool>,
+    /// The largest expected error of any column, in place of an ε: a number, or a part of the largest possible value as in 2%. The smallest ε for it is found.
+    #[serde(default)]
+    #[schema(example = "2%")]
+    error: Option<String>,
+    /// The number of rows in a group for which errors are stated; 1,000 where nothing is said.
+    #[serde(default)]
+    group_size: Option<u64>,
+}
+
 /// A name and a password.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -109,16 +134,26 @@ async fn sign_in(
 }
 
 /// What a question would do and cost. Free: nothing is charged and no private data is read.
-#[utoipa::path(post, path = "/v1/explain", request_body = QuestionBody, security(("token" = [])),
+#[utoipa::path(post, path = "/v1/explain", request_body = ExplainBody, security(("token" = [])),
     responses((status = 200, description = "How it is understood, what it costs, what is left, and which columns the answer has", body = Object),
         (status = "4XX", body = problem::Body)))]
 async fn explain(
     State(service): State<Arc<Service>>,
     who: Identity,
-    body: Result<Json<QuestionBody>, JsonRejection>,
+    body: Result<Json<ExplainBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Json(body) = body?;
-    let explained = service.explain(&who, &body.question()).await?;
+    let precision = Precision {
+        error: body.error,
+        group_size: body.group_size,
+    };
+    let question = QuestionBody {
+        sql: body.sql,
+        epsilon: body.epsilon,
+        delta: body.delta,
+        cut_estimate: body.cut_estimate,
+    };
+    let explained = service.explain(&who, &question.question(), &precision).await?;
     Ok(Json(json!(explained)))
 }
 
@@ -169,36 +204,7 @@ async fn answer(
     responses((status = 200, description = "Each table with its columns", body = Object), (status = "4XX", body = problem::Body)))]
 async fn tables(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
     service.check_rate(who.name())?;
-    let catalog = service.dataset().catalog();
-    let mut tables = Vec::new();
-    for (name, table) in &catalog.tables {
-        let quoted = format!("DESCRIBE \"{name}\"");
-        let columns = service.dataset().describe(&quoted).map_err(Failure::from)?;
-        let columns: Vec<Value> = columns
-            .iter()
-            .flat_map(|answer| &answer.rows)
-            .map(|row| {
-                let text = |place: usize| row.get(place).and_then(|cell| cell.value.as_str());
-                json!({
-                    "name": text(0),
-                    "type": text(1),
-                    "known_values": text(2).filter(|text| !text.is_empty()),
-                    "nullable": text(3) == Some("may be NULL"),
-                })
-            })
-            .collect();
-        tables.push(json!({
-            "name": name,
-            "private": !matches!(table.owner, Owner::Public),
-            "rows_per_unit": table.rows_per_unit,
-            "columns": columns,
-        }));
-    }
-    Ok(Json(json!({
-        "dataset": catalog.name,
-        "unit": catalog.unit.to_string(),
-        "tables": tables,
-    })))
+    Ok(Json(service.dataset().tables_as_json()))
 }
 
 /// What you may spend.

@@ -5,7 +5,7 @@ mod queue;
 mod sign_in;
 
 pub(crate) use question::MOST_BYTES_OF_SQL;
-pub use question::{BudgetView, Explained, Question};
+pub use question::{BudgetView, Explained, Precision, Question};
 use queue::{Place, Run, Running};
 pub use sign_in::Identity;
 use sign_in::PASSWORDS_AT_ONCE;
@@ -157,13 +157,25 @@ impl Service {
     ///
     /// # Errors
     /// When the question is refused.
-    pub async fn explain(&self, who: &Identity, question: &Question) -> Result<Explained, Failure> {
+    pub async fn explain(
+        &self,
+        who: &Identity,
+        question: &Question,
+        precision: &Precision,
+    ) -> Result<Explained, Failure> {
         self.admit(who)?;
-        let request = question.request(who)?;
-        let explanation = self.dataset.explain(&request, GROUP_SIZE).await?;
+        let mut request = question.request(who)?;
+        let group_size = precision.group_size.unwrap_or(GROUP_SIZE).max(1);
+        let epsilon = match precision.wanted()? {
+            None => None,
+            Some(wanted) => Some(self.dataset.epsilon_for(&request, wanted, group_size).await?),
+        };
+        request.epsilon = epsilon.clone().or(request.epsilon);
+        let explanation = self.dataset.explain(&request, group_size).await?;
         let forecast = self.dataset.forecast(&request).await?;
         let columns = self.dataset.columns(&request).await?;
         Ok(Explained {
+            epsilon,
             explanation,
             forecast,
             columns,

@@ -4,7 +4,7 @@ use super::Identity;
 use crate::failure::{Code, Failure};
 use accounting::{Delta, Epsilon};
 use serde::{Deserialize, Serialize};
-use sql::{AnswerColumn, Explanation, Forecast, QueryRequest};
+use sql::{AnswerColumn, Explanation, Forecast, QueryRequest, WantedError};
 
 pub(crate) const MOST_BYTES_OF_SQL: usize = 256 << 10;
 
@@ -68,9 +68,34 @@ impl Question {
     }
 }
 
+/// How precise an answer is wanted to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Precision {
+    /// The largest expected error of any column: a number, or a part of the largest possible value as in `2%`.
+    pub error: Option<String>,
+    /// The number of rows in a group for which errors are stated.
+    pub group_size: Option<u64>,
+}
+
+impl Precision {
+    pub(super) fn wanted(&self) -> Result<Option<WantedError>, Failure> {
+        let parsed = self.error.as_deref().map(str::parse::<WantedError>).transpose();
+        parsed.map_err(|error| {
+            Failure::new(
+                Code::BadRequest,
+                "the wanted error is no number that can be used",
+                error,
+            )
+        })
+    }
+}
+
 /// What a question would do and cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
+    /// The smallest ε for the error that was wanted, where one was; what follows is for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<Epsilon>,
     /// How it is understood.
     pub explanation: Explanation,
     /// What it costs against what is left.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, LedgerPlace};
-use crate::dataset::description::describe;
+use crate::dataset::description::{describe, tables_as_json};
 use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain};
 use crate::finish::answer::{Answer, AnswerColumn, Cost, answer, columns};
@@ -307,6 +307,11 @@ impl Dataset {
     /// When there is no such table.
     pub fn describe(&self, sql: &str) -> Result<Option<Answer>, Error> {
         describe(sql, &self.shared.catalog)
+    }
+
+    /// The tables as the catalog declares them, as an object for programs.
+    pub fn tables_as_json(&self) -> serde_json::Value {
+        tables_as_json(&self.shared.catalog)
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.

@@ -7,6 +7,7 @@ use crate::finish::estimate::CONFIDENCE;
 use crate::understand::mistakes;
 use crate::values::facts::{Facts, Kind, Value};
 use crate::values::scalar::calendar::{DAY, civil};
+use serde_json::json;
 
 /// Values of a column that are listed at most.
 const MOST_VALUES: usize = 20;
@@ -31,6 +32,49 @@ pub(crate) fn describe(sql: &str, catalog: &Catalog) -> Result<Option<Answer>, E
             "write SHOW TABLES or DESCRIBE name",
         )),
         _ => Ok(None),
+    }
+}
+
+/// The tables as the catalog declares them, for programs: what may be asked, of which values, whose privacy it is.
+pub(crate) fn tables_as_json(catalog: &Catalog) -> serde_json::Value {
+    let tables = catalog.tables.iter().map(|(name, table)| {
+        let columns = table.columns.iter().map(|(column, facts)| {
+            let known = known(facts);
+            let listed = facts.values.as_deref();
+            json!({
+                "name": column,
+                "type": kind(facts.kind),
+                "known_values": (!known.is_empty()).then_some(known),
+                "nullable": facts.nullable,
+                "bounds": ends(facts).map(|(low, high)| [low, high]),
+                "values": listed.map(|values| values.iter().map(json_value).collect::<Vec<_>>()),
+            })
+        });
+        json!({
+            "name": name,
+            "private": table.owner != Owner::Public,
+            "unit": match &table.owner {
+                Owner::Column(column) | Owner::Through { column, .. } => Some(column),
+                Owner::Public | Owner::EachRow => None,
+            },
+            "rows_per_unit": table.rows_per_unit,
+            "columns": columns.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "dataset": catalog.name,
+        "unit": catalog.unit.to_string(),
+        "tables": tables.collect::<Vec<_>>(),
+    })
+}
+
+/// A public value; days and moments as SQL writes them.
+fn json_value(known: &Value) -> serde_json::Value {
+    match known {
+        Value::Bool(known) => json!(known),
+        Value::Int(known) => json!(known),
+        Value::Float(known) => json!(known),
+        Value::Text(_) | Value::Date(_) | Value::Timestamp(_) | Value::Null => json!(value(known)),
     }
 }
 
@@ -93,6 +137,11 @@ fn known(facts: &Facts) -> String {
         }
         return listed.join(", ");
     }
+    ends(facts).map_or_else(String::new, |(low, high)| format!("{low} to {high}"))
+}
+
+/// The ends of the declared range, as SQL writes them.
+fn ends(facts: &Facts) -> Option<(String, String)> {
     let end = |end: f64| match facts.kind {
         Kind::Int | Kind::Float => Some(end.to_string()),
         // Whole days and microseconds, both far below 2⁵³.
@@ -100,8 +149,7 @@ fn known(facts: &Facts) -> String {
         Kind::Timestamp => Some(moment(end as i64)),
         Kind::Bool | Kind::Text => None,
     };
-    let ends = facts.range.and_then(|range| end(range.low).zip(end(range.high)));
-    ends.map_or_else(String::new, |(low, high)| format!("{low} to {high}"))
+    facts.range.and_then(|range| end(range.low).zip(end(range.high)))
 }
 
 fn value(value: &Value) -> Option<String> {

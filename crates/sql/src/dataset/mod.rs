@@ -10,7 +10,7 @@ mod wanted_error;
 
 use crate::catalog::Catalog;
 use crate::dataset::blocking::{Answered, Shared, Stage};
-use crate::dataset::description::describe;
+use crate::dataset::description::{describe, tables_as_json};
 use crate::finish::answer::{Answer, AnswerColumn};
 use crate::finish::cut::CutEstimate;
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
@@ -108,6 +108,11 @@ impl Dataset {
     /// When there is no such table.
     pub fn describe(&self, sql: &str) -> Result<Option<Answer>, Error> {
         describe(sql, self.catalog())
+    }
+
+    /// The tables as the catalog declares them, as an object for programs.
+    pub fn tables_as_json(&self) -> serde_json::Value {
+        tables_as_json(self.catalog())
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.

@@ -1,6 +1,6 @@
 //! An answer for spreadsheets and programs.
 
-use crate::finish::answer::{Answer, CellKind, Cost};
+use crate::finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 use crate::finish::cell::CellValue;
 use serde_json::{Map, Value, json};
 
@@ -81,6 +81,29 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// The table of an answer from [`Answer::to_json`], for a program that got it from a server: columns, cells and intervals; `None` where it is no such object.
+    pub fn table_from_json(object: &Value) -> Option<Self> {
+        let columns: Vec<AnswerColumn> = serde_json::from_value(object.get("columns")?.clone()).ok()?;
+        let mut answer = Self {
+            columns,
+            rows: Vec::new(),
+            confidence: object.get("confidence")?.as_f64()?,
+            bounds: Vec::new(),
+            cut: Vec::new(),
+            notes: Vec::new(),
+            cost: None,
+        };
+        let names = distinct_names(&answer);
+        let cell = |row: &Value, name: &String| serde_json::from_value::<Cell>(row.get(name)?.clone()).ok();
+        let rows = object.get("rows")?.as_array()?.iter();
+        answer.rows = rows
+            .map(|row| names.iter().map(|name| cell(row, name)).collect())
+            .collect::<Option<_>>()?;
+        Some(answer)
+    }
+}
+
 impl Cost {
     /// What an answer cost: the guarantee in words, and its numbers.
     pub fn to_json(&self) -> Value {
@@ -106,4 +129,54 @@ fn distinct_names(answer: &Answer) -> Vec<String> {
         names.push(name);
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_comes_back_from_its_json() {
+        let column = |name: &str, kind, noisy| AnswerColumn {
+            name: name.to_owned(),
+            kind,
+            noisy,
+            no_interval: None,
+        };
+        let cell = |value: CellValue, ends: Option<(f64, f64)>| Cell {
+            value,
+            low: ends.map(|(low, _)| low),
+            high: ends.map(|(_, high)| high),
+        };
+        let answer = Answer {
+            columns: vec![
+                column("n", CellKind::Int, true),
+                // Two columns of one name are two columns.
+                column("n", CellKind::Float, true),
+                column("day", CellKind::Date, false),
+            ],
+            rows: vec![
+                vec![
+                    cell(CellValue::Int(7), Some((3.0, 11.0))),
+                    cell(CellValue::Float(0.1), Some((-0.5, 0.7))),
+                    cell(CellValue::Text("2024-02-29".to_owned()), None),
+                ],
+                vec![
+                    cell(CellValue::Null, None),
+                    cell(CellValue::Int(2), None),
+                    cell(CellValue::Null, None),
+                ],
+            ],
+            confidence: 0.95,
+            bounds: Vec::new(),
+            cut: Vec::new(),
+            notes: Vec::new(),
+            cost: None,
+        };
+        let object = answer.to_json();
+        let back = Answer::table_from_json(&object).unwrap();
+        assert_eq!(back.to_json(), object);
+        assert_eq!(back.to_batch().unwrap(), answer.to_batch().unwrap());
+        assert_eq!(Answer::table_from_json(&json!({"columns": []})), None);
+    }
 }

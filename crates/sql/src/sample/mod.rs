@@ -1,11 +1,14 @@
-//! Data to try things on: invented people, their visits to an invented clinic, and the regions they live in.
+//! Data to try things on: invented people, their visits to an invented clinic, and the regions they live in; and a dummy of whatever a catalog declares.
 //!
 //! The rows are the same for everybody, made by a small generator from a fixed number and by arithmetic that is exact on every machine; and they look like
 //! the real thing: incomes grow with education, few people make most of the visits.
 
+mod dummy;
 mod people;
 mod random;
 mod visits;
+
+pub use dummy::{DUMMY_UNITS, dummy};
 
 use crate::Error;
 use crate::sources::incident;

@@ -1,0 +1,206 @@
+"""A dataset on a server, over HTTPS, with the standard library alone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import secrets
+import ssl
+import threading
+import time
+import urllib.parse
+from typing import Any
+
+from deniable._deniable import ArrowTable, LocalDataset, table_of_answer
+from deniable._errors import (
+    BudgetError,
+    EngineError,
+    Error,
+    ParameterError,
+    QueryError,
+    ServerError,
+)
+
+# How long an answer is waited for at most. A server may run a question long; the connection says when it is gone.
+_TIMEOUT = 3600
+_ATTEMPTS = 4
+
+_CLASSES: dict[str, type[Error]] = {
+    "bad-request": ParameterError,
+    "syntax": QueryError,
+    "refused": QueryError,
+    "no-epsilon": QueryError,
+    "over-budget": BudgetError,
+    "question-cap": BudgetError,
+    "day-cap": BudgetError,
+    "no-share": BudgetError,
+    "incident": EngineError,
+    "answer-lost": EngineError,
+}
+
+
+class RemoteDataset:
+    """What :class:`deniable.Dataset` asks, through a server."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        token: str | None,
+        user: str | None,
+        password: str | None,
+        certificate: str | None,
+    ) -> None:
+        parts = urllib.parse.urlsplit(address)
+        if parts.scheme != "https" or not parts.hostname:
+            raise ParameterError("the address of a server begins with https://", "write https://host:port")
+        self._host, self._port = parts.hostname, parts.port or 443
+        self._path = parts.path.rstrip("/")
+        try:
+            self._context = ssl.create_default_context()
+            if certificate is not None:
+                self._context.load_verify_locations(cafile=certificate)
+        except (OSError, ssl.SSLError):
+            raise ParameterError("the certificate cannot be read", "name a PEM file") from None
+        self._lock = threading.Lock()
+        self._connection: http.client.HTTPSConnection | None = None
+        self._token = token or os.environ.get("DENIABLE_TOKEN")
+        if user is not None:
+            if password is None:
+                raise ParameterError("a user without a password", "give password= too, or a token= instead")
+            signed_in = self._call("POST", "/v1/sign-in", {"name": user, "password": password}, signed=False)
+            self._token = json.loads(signed_in)["token"]
+        if not self._token:
+            raise ParameterError("nobody is signed in", "give token=, or user= and password=, or set DENIABLE_TOKEN")
+        self._name = json.loads(self.tables())["dataset"]
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def query(
+        self, sql: str, epsilon: str | None, delta: str | None, cut_estimate: bool, purpose: str | None
+    ) -> tuple[str, ArrowTable]:
+        if purpose is not None:
+            raise ParameterError("a server notes the question itself as its purpose", "leave purpose= out")
+        body = _question(sql, epsilon, delta, cut_estimate)
+        # Sent again after a broken connection it is charged once.
+        told = self._call("POST", "/v1/query", body, key=secrets.token_hex(16))
+        return told, table_of_answer(told)
+
+    def explain(
+        self,
+        sql: str,
+        epsilon: str | None,
+        delta: str | None,
+        cut_estimate: bool,
+        error: str | None,
+        group_size: int,
+    ) -> str:
+        body = _question(sql, epsilon, delta, cut_estimate)
+        body["group_size"] = group_size
+        if error is not None:
+            body["error"] = error
+        return self._call("POST", "/v1/explain", body)
+
+    def budget(self) -> str:
+        return self._call("GET", "/v1/budget")
+
+    def tables(self) -> str:
+        return self._call("GET", "/v1/tables")
+
+    def dummy(self) -> LocalDataset:
+        from deniable._dummy import dummy_of
+
+        return dummy_of(json.loads(self.tables()))
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        signed: bool = True,
+    ) -> str:
+        headers = {"Accept": "application/json"}
+        if signed:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        sent = None
+        if body is not None:
+            sent = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        # What may be sent twice is: a GET, what costs nothing, and a question under its key.
+        again = method == "GET" or key is not None or path == "/v1/explain"
+        for attempt in range(_ATTEMPTS):
+            try:
+                status, received = self._exchange(method, self._path + path, sent, headers)
+            except ssl.SSLCertVerificationError:
+                raise ServerError(
+                    "the server's certificate is not trusted",
+                    "give certificate='server.pem', the certificate that the server showed its curator",
+                ) from None
+            except (OSError, http.client.HTTPException) as broken:
+                self._close()
+                if not again or attempt + 1 == _ATTEMPTS:
+                    kind = type(broken).__name__
+                    raise ServerError(
+                        f"the server cannot be reached ({kind})", "is the address right, and does the server run?"
+                    ) from None
+                time.sleep(0.2 * 2**attempt)
+                continue
+            if status == 200:
+                return received.decode()
+            raise _failure(status, received)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _exchange(self, method: str, path: str, sent: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        """One request on the connection that is kept open. A lock: it serves one at a time."""
+        with self._lock:
+            if self._connection is None:
+                self._connection = http.client.HTTPSConnection(
+                    self._host, self._port, timeout=_TIMEOUT, context=self._context
+                )
+            try:
+                self._connection.request(method, path, body=sent, headers=headers)
+                response = self._connection.getresponse()
+                return response.status, response.read()
+            except BaseException:
+                # Ctrl-C too: what is left of this answer must not be taken for the next one's.
+                self._connection.close()
+                self._connection = None
+                raise
+
+    def _close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+
+def _question(sql: str, epsilon: str | None, delta: str | None, cut_estimate: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {"sql": sql, "cut_estimate": cut_estimate}
+    if epsilon is not None:
+        body["epsilon"] = epsilon
+    if delta is not None:
+        body["delta"] = delta
+    return body
+
+
+def _failure(status: int, received: bytes) -> Error:
+    """The problem that the server reports, as the exception that the same would be here."""
+    try:
+        problem = json.loads(received)
+        code = str(problem["type"]).removeprefix("urn:deniable:")
+        what, hint = str(problem["title"]), str(problem["hint"])
+    except (ValueError, KeyError, TypeError):
+        return ServerError(f"the server answered with status {status}", "is this the address of a Deniable server?")
+    error = _CLASSES.get(code, ServerError)(what, hint)
+    if isinstance(error, ServerError):
+        error.code = code
+    if isinstance(error, BudgetError) and problem.get("fits") is not None:
+        error.fits = float(problem["fits"])
+    return error

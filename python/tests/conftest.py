@@ -1,0 +1,127 @@
+"""Datasets that several tests ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deniable
+
+PEOPLE = {
+    "person": list(range(1, 41)),
+    "city": ["Ash", "Bree"] * 20,
+    "age": [20 + number for number in range(40)],
+}
+
+# Noise is other than 0 with a probability below 1e-150 at this ε, where one person moves a statistic by at most 100.
+NO_NOISE = 40_000
+
+
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture
+def people() -> dict[str, list[Any]]:
+    return {name: list(values) for name, values in PEOPLE.items()}
+
+
+@pytest.fixture
+def exact(people: dict[str, list[Any]]) -> deniable.Dataset:
+    """People with a budget that allows answers without noise."""
+    return declared(people)
+
+
+def declared(people: Any, **more: Any) -> deniable.Dataset:
+    arguments: dict[str, Any] = {
+        "unit": "person",
+        "rows_per_unit": 1,
+        "epsilon": 10_000_000,
+        "bounds": {"age": (0, 100)},
+        "values": {"city": ["Ash", "Bree"]},
+        "not_null": ["city", "age"],
+        "analyst": "ann",
+    }
+    return deniable.from_arrow({"people": people}, **{**arguments, **more})
+
+
+class Served:
+    """A server on loopback, and a token for it."""
+
+    def __init__(self, address: str, token: str, certificate: Path) -> None:
+        self.address, self.token, self.certificate = address, token, certificate
+
+    def connect(self, **more: Any) -> deniable.Dataset:
+        return deniable.connect(self.address, **{"token": self.token, "certificate": self.certificate, **more})
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The binary that the other tests build, serving the same people."""
+    binary = os.environ.get("DENIABLE_TEST_BINARY")
+    if not binary:
+        pytest.skip("DENIABLE_TEST_BINARY names no binary: scripts/test-python does")
+    folder = tmp_path_factory.mktemp("served")
+    rows = zip(*PEOPLE.values())
+    lines = [",".join(PEOPLE)] + [",".join(map(str, row)) for row in rows]
+    (folder / "people.csv").write_text("\n".join(lines) + "\n")
+    (folder / "deniable.toml").write_text(
+        """
+name = "served"
+[unit]
+whose = "person"
+[budget]
+epsilon = 10000000
+[tables.people]
+source = "people.csv"
+unit = "person"
+rows_per_unit = 1
+[tables.people.columns]
+person = { kind = "int" }
+city = { kind = "text", values = ["Ash", "Bree"], nullable = false }
+age = { kind = "int", bounds = [0, 100], nullable = false }
+"""
+    )
+    environment = {**os.environ, "XDG_DATA_HOME": str(folder / "home")}
+
+    def run(*arguments: str, entered: str = "") -> str:
+        done = subprocess.run(
+            [binary, *arguments],
+            cwd=folder,
+            env=environment,
+            input=entered,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("user", "add", "ann")
+    run("user", "password", "ann", entered=PASSWORD + "\n")
+    token = json.loads(run("user", "token", "ann", "--json"))["token"]
+    server = subprocess.Popen(
+        [binary, "serve", "--self-signed", "localhost", "--http", "127.0.0.1:0", "--wire", "127.0.0.1:0",
+         "--curators", "127.0.0.1:0", "--schedule", "0", "--rate", "1000"],
+        cwd=folder,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        # `serving NAME: https://127.0.0.1:PORT, PostgreSQL wire …`, or why not.
+        said = server.stderr.readline()
+        assert said.startswith("serving"), said + server.stderr.read()
+        port = said.split("https://127.0.0.1:")[1].split(",")[0]
+        certificate = folder / "server.crt"
+        yield Served(f"https://localhost:{port}", token, certificate)
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
