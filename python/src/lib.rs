@@ -3,7 +3,9 @@
 //!
 //! A file for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
 
+mod accounting;
 mod errors;
+mod mechanisms;
 mod work;
 
 use pyo3::prelude::*;
@@ -12,5 +14,7 @@ use pyo3::prelude::*;
 fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::keep_panics_quiet();
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    accounting::register(module)?;
+    mechanisms::register(module)?;
     Ok(())
 }
