@@ -51,7 +51,7 @@ def test_nothing_is_released_without_a_charge():
         account.laplace(10, sensitivity=1, epsilon="0.6")
     assert refused.value.left == 0.4 and "0.6" in refused.value.cost and refused.value.hint
     assert [(charge["purpose"], charge["cost"]) for charge in account.charges] == [("first", "ε = 0.6")]
-    account.laplace(10, sensitivity=1, epsilon="0.4")
+    account.laplace(10, sensitivity=1, epsilon=account.left)
     assert account.left == 0
     assert account.charges[1]["event"] == first.event.__class__.from_json(account.charges[1]["event"].to_json())
 

@@ -272,7 +272,7 @@ class Account:
         """How many values are 0, 1, …, ``bins`` − 1; others are not counted.
 
         >>> release = Account(epsilon=60).histogram([0, 1, 1, 2, 7], bins=3, epsilon=50)
-        >>> list(release.value)
+        >>> [int(count) for count in release.value]
         [1, 2, 1]
         """
         noise = _either(epsilon, delta, noise_multiplier, rho)

@@ -9,7 +9,7 @@ use crate::accounting::{delta, epsilon, neighbors};
 use crate::errors::{Class, of_parameter};
 use crate::work::waiting;
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Ratio, Rho};
-use exact::{Rational, from_f64, parse_decimal, to_f64_down, to_f64_nearest};
+use exact::{Rational, decimal_at_most, from_f64, parse_decimal, to_f64_nearest};
 use ledger::{Place, Rules, Store};
 use mechanism::{
     AboveThreshold, Account, Aggregate, Bounds, Charge, Error, ExponentialMechanism, Laplace, Ledger,
@@ -118,6 +118,14 @@ fn at_least(text: &str) -> PyResult<Rational> {
     })
 }
 
+/// A float that prints, and is read back here, as no more than this: what is left is a cost that fits.
+fn printed_down(epsilon: &Epsilon) -> f64 {
+    if *epsilon == Epsilon::ZERO {
+        return 0.0;
+    }
+    to_f64_nearest(&decimal_at_most(epsilon.as_rational(), 15))
+}
+
 /// The ends of a range, as floats.
 fn ends(bounds: (f64, f64)) -> PyResult<(Rational, Rational)> {
     let (low, high) = (from_f64(bounds.0), from_f64(bounds.1));
@@ -191,7 +199,7 @@ impl PyAccount {
             let raised = raised(error);
             if let Some(Promise::Pure(left)) = left {
                 // Only exceptions about a budget have it; any other may do without.
-                let _ = raised.value(py).setattr("left", to_f64_down(left.as_rational()));
+                let _ = raised.value(py).setattr("left", printed_down(&left));
             }
             raised
         })
@@ -284,13 +292,11 @@ impl PyAccount {
     fn left(&self, py: Python<'_>) -> PyResult<f64> {
         self.read(py, |book| match book {
             Book::Memory(ledger) => Ok(match ledger.remaining() {
-                Promise::Pure(epsilon) => to_f64_down(epsilon.as_rational()),
+                Promise::Pure(epsilon) => printed_down(&epsilon),
                 // Only a pure budget is kept in memory.
                 _ => 0.0,
             }),
-            Book::Stored { store, analyst, .. } => {
-                Ok(to_f64_down(store.left(analyst)?.epsilon.as_rational()))
-            }
+            Book::Stored { store, analyst, .. } => Ok(printed_down(&store.left(analyst)?.epsilon)),
         })
     }
 
