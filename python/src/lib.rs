@@ -3,8 +3,10 @@
 //!
 //! A file for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
 
+mod accounting;
 mod dataset;
 mod errors;
+mod mechanisms;
 mod table;
 mod work;
 
@@ -16,5 +18,7 @@ fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     table::register(module)?;
     dataset::register(module)?;
+    accounting::register(module)?;
+    mechanisms::register(module)?;
     Ok(())
 }

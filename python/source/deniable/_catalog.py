@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deniable._deniable import ArrowTable
 from deniable._errors import ParameterError
-from deniable._numbers import Number, decimal_text
+from deniable._numbers import decimal_text
+
+if TYPE_CHECKING:
+    from deniable._numbers import Number
 
 
 class Declared:

@@ -13,9 +13,10 @@ from deniable._answer import Answer, escape
 from deniable._deniable import ArrowTable, LocalDataset
 from deniable._deniable import sample as _sample
 from deniable._errors import ParameterError
-from deniable._numbers import Number, optional_text
+from deniable._numbers import optional_text
 
 if TYPE_CHECKING:
+    from deniable._numbers import Number
     from deniable._query import Query
 
 

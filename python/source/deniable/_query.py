@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable._errors import ParameterError
-from deniable._numbers import Number, decimal_text
+from deniable._numbers import decimal_text
 
 if TYPE_CHECKING:
+    from deniable._numbers import Number
     from deniable._answer import Answer
     from deniable._dataset import Dataset, Explanation
 
