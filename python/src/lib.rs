@@ -3,7 +3,10 @@
 //!
 //! A file for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
 
+mod attack;
+mod audit;
 mod errors;
+mod survey;
 mod work;
 
 use pyo3::prelude::*;
@@ -12,5 +15,8 @@ use pyo3::prelude::*;
 fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::keep_panics_quiet();
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    attack::register(module)?;
+    audit::register(module)?;
+    survey::register(module)?;
     Ok(())
 }
