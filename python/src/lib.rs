@@ -4,9 +4,12 @@
 //! A file for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
 
 mod accounting;
+mod attack;
+mod audit;
 mod dataset;
 mod errors;
 mod mechanisms;
+mod survey;
 mod table;
 mod work;
 
@@ -20,5 +23,8 @@ fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dataset::register(module)?;
     accounting::register(module)?;
     mechanisms::register(module)?;
+    attack::register(module)?;
+    audit::register(module)?;
+    survey::register(module)?;
     Ok(())
 }
