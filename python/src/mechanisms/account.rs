@@ -24,7 +24,7 @@ use tempfile::TempDir;
 /// Where charges are kept.
 enum Book {
     /// As long as the process lives.
-    Memory(MemoryLedger),
+    Memory(Box<MemoryLedger>),
     /// In a file. Where nobody named one it is a temporary one, for the filter of (ε, δ) and ρ that only a store has.
     Stored {
         store: Box<Store>,
@@ -146,13 +146,6 @@ fn moves(neighbors: Neighbors, low: &Rational, high: &Rational) -> Rational {
     }
 }
 
-/// How one candidate is chosen.
-enum Choice {
-    Exponential(ExponentialMechanism),
-    NoisyMax(NoisyMax),
-    PermuteAndFlip(PermuteAndFlip),
-}
-
 /// See `deniable.mechanisms.Account`.
 #[pyclass(frozen, name = "Account", module = "deniable._deniable")]
 pub(crate) struct PyAccount {
@@ -192,10 +185,11 @@ impl PyAccount {
             let drawn = Account::open(shared).and_then(|mut account| work(&mut account));
             drawn.map_err(|error| {
                 let refused = matches!(error, Error::Refused(_));
-                (error, refused.then(|| left.remaining()))
+                Box::new((error, refused.then(|| left.remaining())))
             })
         })?;
-        drawn.map_err(|(error, left)| {
+        drawn.map_err(|refused| {
+            let (error, left) = *refused;
             let raised = raised(error);
             if let Some(Promise::Pure(left)) = left {
                 // Only exceptions about a budget have it; any other may do without.
@@ -253,7 +247,9 @@ impl PyAccount {
         let rules = Rules::new(budget.clone());
         let book = waiting(py, move || -> Result<Book, ledger::Error> {
             let folder = match (&ledger, rules.budget.limit()) {
-                (None, Promise::Pure(_)) => return Ok(Book::Memory(MemoryLedger::new(rules.budget))),
+                (None, Promise::Pure(_)) => {
+                    return Ok(Book::Memory(Box::new(MemoryLedger::new(rules.budget))));
+                }
                 (None, _) => Some(TempDir::new().map_err(|error| ledger::Error::Unusable {
                     what: format!("no temporary folder can be made: {error}"),
                     hint: "name a file for the ledger".to_owned(),
@@ -513,27 +509,18 @@ impl PyAccount {
             let scale = Noise::Laplace(epsilon.clone()).scale()?;
             let put = claim.put(scores, &scale)?;
             let sensitivity = put.sensitivity.clone();
-            let choice = match how.as_str() {
-                "exponential" => {
-                    Choice::Exponential(ExponentialMechanism::new(epsilon, sensitivity, candidates)?)
-                }
-                "noisy_max" => Choice::NoisyMax(NoisyMax::new(epsilon, sensitivity, candidates)?),
-                _ => Choice::PermuteAndFlip(PermuteAndFlip::new(epsilon, sensitivity, candidates)?),
-            };
             let scores = Aggregate::claimed(Sensitive::new(put.steps), put.sensitivity, unit, put.grid);
-            let release = match choice {
-                Choice::Exponential(choice) if monotone => {
-                    account.release_by(&choice.monotone(), scores, &words)?
-                }
-                Choice::Exponential(choice) => account.release_by(&choice, scores, &words)?,
-                Choice::NoisyMax(choice) if monotone => {
-                    account.release_by(&choice.monotone(), scores, &words)?
-                }
-                Choice::NoisyMax(choice) => account.release_by(&choice, scores, &words)?,
-                Choice::PermuteAndFlip(choice) if monotone => {
-                    account.release_by(&choice.monotone(), scores, &words)?
-                }
-                Choice::PermuteAndFlip(choice) => account.release_by(&choice, scores, &words)?,
+            macro_rules! chosen_by {
+                ($mechanism:ty) => {{
+                    let choice = <$mechanism>::new(epsilon, sensitivity, candidates)?;
+                    let choice = if monotone { choice.monotone() } else { choice };
+                    account.release_by(&choice, scores, &words)?
+                }};
+            }
+            let release = match how.as_str() {
+                "exponential" => chosen_by!(ExponentialMechanism),
+                "noisy_max" => chosen_by!(NoisyMax),
+                _ => chosen_by!(PermuteAndFlip),
             };
             Ok(Released::new(release, put.rounded, Value::Choice))
         })
