@@ -89,7 +89,7 @@ def test_bad_distributions_are_refused_with_a_hint():
         ([0.5, 0.5], [1], "outcomes"),
         ([nan, 0.5], [0.5, 0.5], "not finite"),
         ([float("inf"), 0.5], [0.5, 0.5], "not finite"),
-        ([True, False], [0.5, 0.5], "not finite"),
+        ([True, False], [0.5, 0.5], "not a number"),
         (["half", "half"], [0.5, 0.5], ""),
         ({"a": 1}, [1], "dict"),
         ("abc", "abc", "list"),
