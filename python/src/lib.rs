@@ -4,6 +4,7 @@
 //! A file for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
 
 mod errors;
+mod train;
 mod work;
 
 use pyo3::prelude::*;
@@ -12,5 +13,6 @@ use pyo3::prelude::*;
 fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::keep_panics_quiet();
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    train::register(module)?;
     Ok(())
 }

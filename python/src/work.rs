@@ -13,13 +13,15 @@ pub(crate) fn waiting<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let (done, waits) = channel();
+    let (done, mut waits) = channel();
     std::thread::spawn(move || {
         // Nobody waits any more after Ctrl-C.
         let _ = done.send(work());
     });
     loop {
-        match py.detach(|| waits.recv_timeout(BETWEEN_LOOKS)) {
+        // Borrowed mutably: a receiver may be sent to another thread, and not shared.
+        let waits = &mut waits;
+        match py.detach(move || waits.recv_timeout(BETWEEN_LOOKS)) {
             Ok(result) => return Ok(result),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
