@@ -11,6 +11,7 @@ mod errors;
 mod mechanisms;
 mod survey;
 mod table;
+mod train;
 mod work;
 
 use pyo3::prelude::*;
@@ -26,5 +27,6 @@ fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     attack::register(module)?;
     audit::register(module)?;
     survey::register(module)?;
+    train::register(module)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::{Error, Source};
 use mechanism::Sensitive;
 use sha2::{Digest, Sha256};
 use sql::blocking::Dataset;
+use sql::catalog::Owner;
 use train::models::{Features, Targets, Tokens};
 use train::private::{Examples, PerUnit, PrivateData, Units};
 use train::text::{START, Vocabulary, read_private_text, synthetic_text};
@@ -184,8 +185,15 @@ impl Numbers {
             ));
         };
         let dataset = dataset.ok_or_else(no_catalog)?;
+        let declared = dataset.catalog().table(table);
+        let each_row = declared.is_some_and(|table| table.owner == Owner::EachRow);
         let rows = dataset.examples(table, encoding)?.map(|read| {
-            let units = Units::of_owners(read.units as usize, &read.owners, PerUnit::Sum);
+            let units = if each_row {
+                // Units are in the order of their examples, and those without one come last.
+                Units::at_most_one_example(read.units as usize, read.labels.len())
+            } else {
+                Units::of_owners(read.units as usize, &read.owners, PerUnit::Sum)
+            };
             (Self::new(source.name(), read, encoding), units)
         });
         Ok(rows.into())

@@ -35,6 +35,11 @@ impl Step<'_> {
         self.progress
     }
 
+    /// The plan of the run.
+    pub fn plan(&self) -> &TrainingPlan {
+        self.plan
+    }
+
     /// The certified ε of the steps so far. It takes a moment to compute.
     ///
     /// # Errors

@@ -81,6 +81,8 @@ pub struct Session {
     origin: Origin,
     checkpoint: PathBuf,
     names: Names,
+    /// Rows that the program holds; `None` for those that the source names.
+    given: Option<Dataset>,
 }
 
 impl Session {
@@ -102,6 +104,7 @@ impl Session {
             origin,
             checkpoint,
             names: Names::default(),
+            given: None,
         }
     }
 
@@ -129,12 +132,19 @@ impl Session {
             })?,
             checkpoint: checkpoint.to_owned(),
             names: Names::default(),
+            given: None,
         })
     }
 
     /// Calls its files by these names in messages.
     pub fn with_names(mut self, names: Names) -> Self {
         self.names = names;
+        self
+    }
+
+    /// Reads from this dataset, whose tables a program may hold in memory, instead of from the catalog that the source names. A resumed run is given its rows again; other rows are refused.
+    pub fn given(mut self, dataset: Dataset) -> Self {
+        self.given = Some(dataset);
         self
     }
 
@@ -209,8 +219,11 @@ impl Session {
     where
         D::Buffer: Sync,
     {
-        let dataset = self.origin.source.dataset()?;
-        let dataset = dataset.as_ref();
+        let read = match self.given {
+            Some(_) => None,
+            None => self.origin.source.dataset()?,
+        };
+        let dataset = self.given.as_ref().or(read.as_ref());
         self.check_places(dataset)?;
         match &self.description {
             Description::Language {
@@ -237,6 +250,7 @@ impl Session {
         let read = match &origin.source {
             Source::Synthetic { .. } => None,
             Source::Text { path, .. } => Some((names.text, path.as_path())),
+            Source::Column { .. } | Source::Table { .. } if self.given.is_some() => None,
             Source::Column { catalog, .. } | Source::Table { catalog, .. } => {
                 Some(("the catalog", catalog.as_path()))
             }

@@ -3,9 +3,23 @@
 use crate::Error;
 use crate::description::Tabular;
 use crate::examples::Numbers;
+use sql::arrow::array::RecordBatch;
 use train::model::Model;
-use train::models::Targets;
+use train::models::{Features, Targets};
 use train::private::Examples;
+
+/// Rows that go through a model at once.
+const PREDICTED_AT_ONCE: usize = 1000;
+
+/// e^logit over the sum of all of them; the largest is taken off first, so that nothing overflows.
+fn to_probabilities(logits: &mut [f64]) {
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logits
+        .iter_mut()
+        .for_each(|logit| *logit = (*logit - largest).exp());
+    let all: f64 = logits.iter().sum();
+    logits.iter_mut().for_each(|share| *share /= all);
+}
 
 /// What was measured on public rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +39,39 @@ pub enum RowsEvaluation {
 }
 
 impl Tabular {
+    /// What the model says of rows, in their order: the probability of each class, or the number, in the units of the column. It costs nothing: a private model is public, and so is what follows from it and from rows that
+    /// whoever asks has anyway.
+    ///
+    /// # Errors
+    /// When the rows lack a column that the model learned from.
+    pub fn predict(&mut self, rows: &RecordBatch) -> Result<Vec<Vec<f64>>, Error> {
+        let (width, classes) = (
+            self.encoding.width(),
+            self.encoding.classes().map(<[String]>::len),
+        );
+        let features = self.encoding.features_of(rows)?;
+        let mut answers = Vec::with_capacity(rows.num_rows());
+        for some in features.chunks(PREDICTED_AT_ONCE * width) {
+            let count = some.len() / width;
+            // What is to be predicted is not looked at.
+            let targets = match classes {
+                Some(_) => Targets::Classes(vec![0; count]),
+                None => Targets::Numbers(vec![0.0; count]),
+            };
+            let batch = Features::new(width, classes.unwrap_or(1), some.to_vec(), targets)?;
+            answers.extend(self.model.predict(&self.parameters, &batch));
+        }
+        match &self.encoding.label.1 {
+            sql::Coding::OneOf { .. } => answers.iter_mut().for_each(|logits| to_probabilities(logits)),
+            // From [−1, 1] to the units of the column.
+            sql::Coding::Number { low, high, .. } => answers
+                .iter_mut()
+                .flatten()
+                .for_each(|number| *number = (low + high) / 2.0 + *number * (high - low) / 2.0),
+        }
+        Ok(answers)
+    }
+
     /// Measures the model on public rows, coded as it was trained. What is measured is reported without noise.
     ///
     /// # Errors

@@ -61,9 +61,9 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         if self.sum.len() != len {
             self.sum = GridSum::new(&self.device, len);
         }
-        let one_example_each = self.units.one_example_each();
+        let at_most_one_each = self.units.at_most_one_each();
         let groups = match plan.parameters().summation {
-            Summation::Float if one_example_each => {
+            Summation::Float if at_most_one_each => {
                 return self.all_at_once(parameters, members, clip, count);
             }
             Summation::Float | Summation::Exact => {
@@ -111,7 +111,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
             .collect()
     }
 
-    /// One example a unit, in floats: the clip factor is folded into the sum.
+    /// At most one example a unit, in floats: the clip factor is folded into the sum.
     fn all_at_once(
         &mut self,
         parameters: &D::Buffer,
@@ -124,7 +124,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         let members: Vec<usize> = members
             .iter()
             .map(|unit| *unit as usize)
-            .filter(|unit| *unit < self.units.count())
+            .filter(|unit| *unit < self.units.filled())
             .collect();
         for part in members.chunks(self.at_once.max(1)) {
             let batch = self.examples.gather(part);

@@ -78,6 +78,27 @@ impl Coding {
 }
 
 /// How rows become examples: public, and part of a trained model.
+///
+/// ```
+/// use sql::arrow::array::{Float64Array, RecordBatch, StringArray};
+/// use sql::{Coding, Encoding, Kind};
+/// use std::sync::Arc;
+///
+/// let encoding = Encoding {
+///     features: vec![
+///         ("age".to_owned(), Coding::Number { low: 0.0, high: 100.0, nullable: false, kind: Kind::Float }),
+///         ("ward".to_owned(), Coding::OneOf { values: vec!["north".to_owned(), "south".to_owned()], kind: Kind::Text }),
+///     ],
+///     label: ("ill".to_owned(), Coding::OneOf { values: vec!["no".to_owned(), "yes".to_owned()], kind: Kind::Text }),
+/// };
+/// let rows = RecordBatch::try_from_iter([
+///     ("Ward", Arc::new(StringArray::from(vec![Some("south"), None])) as _),
+///     ("age", Arc::new(Float64Array::from(vec![75.0, 900.0])) as _),
+/// ])?;
+/// assert_eq!(encoding.features_of(&rows)?, [0.5, 0.0, 1.0, 1.0, 0.0, 0.0]);
+/// assert!(encoding.features_of(&rows.project(&[0])?).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Encoding {
     /// The columns that are learned from, in order.
@@ -98,6 +119,65 @@ impl Encoding {
             Coding::OneOf { values, .. } => Some(values),
             Coding::Number { .. } => None,
         }
+    }
+
+    /// Appends the numbers of a row to those before, from its columns that were coded.
+    fn append(&self, coded: &[Vec<Option<f32>>], row: usize, numbers: &mut Vec<f32>) {
+        let start = numbers.len();
+        numbers.resize(start + self.width(), 0.0);
+        let mut rest = &mut numbers[start..];
+        for ((_, coding), values) in self.features.iter().zip(coded) {
+            let (here, after) = rest.split_at_mut(coding.width());
+            match (coding, values[row]) {
+                (Coding::Number { .. }, Some(value)) => here[0] = value,
+                (Coding::Number { nullable: true, .. }, None) => here[1] = 1.0,
+                (Coding::OneOf { .. }, Some(place)) => here[place as usize] = 1.0,
+                (_, None) => {}
+            }
+            rest = after;
+        }
+    }
+
+    /// The rows of a batch as a model takes them, in their order and without labels: to predict for. What cannot be read as the model's columns were declared is missing, as it was in training.
+    ///
+    /// # Errors
+    /// When a column is not there, or of a type that is never read as the declared one. That depends on the schema alone.
+    pub fn features_of(&self, rows: &RecordBatch) -> Result<Vec<f32>, Error> {
+        let schema = rows.schema();
+        let coded = self
+            .features
+            .iter()
+            .map(|(name, coding)| {
+                let lower = name.to_lowercase();
+                let place = schema
+                    .fields()
+                    .iter()
+                    .position(|field| field.name().to_lowercase() == lower);
+                let place = place.ok_or_else(|| {
+                    Error::refused(
+                        format!("the rows have no column `{name}`"),
+                        "give the columns that the model learned from",
+                    )
+                })?;
+                let kind = match coding {
+                    // Of an older model, which does not say what its numbers were declared as.
+                    Coding::Number { kind: Kind::Text, .. } => Kind::Float,
+                    Coding::Number { kind, .. } | Coding::OneOf { kind, .. } => *kind,
+                };
+                let column = cast(rows.column(place), &kind.data_type()).map_err(|_| {
+                    Error::refused(
+                        format!("the column `{name}` has another type than the model learned from"),
+                        "give the columns that the model learned from",
+                    )
+                })?;
+                coded_column(&column, coding)
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut numbers = Vec::with_capacity(rows.num_rows() * self.width());
+        for row in 0..rows.num_rows() {
+            self.append(&coded, row, &mut numbers);
+        }
+        Ok(numbers)
     }
 }
 
@@ -169,19 +249,7 @@ async fn read_rows(
             };
             examples.owners.push(*owner);
             examples.labels.push(label);
-            let start = examples.features.len();
-            examples.features.resize(start + width, 0.0);
-            let mut rest = &mut examples.features[start..];
-            for ((_, coding), values) in encoding.features.iter().zip(&features) {
-                let (here, after) = rest.split_at_mut(coding.width());
-                match (coding, values[row]) {
-                    (Coding::Number { .. }, Some(value)) => here[0] = value,
-                    (Coding::Number { nullable: true, .. }, None) => here[1] = 1.0,
-                    (Coding::OneOf { .. }, Some(place)) => here[place as usize] = 1.0,
-                    (_, None) => {}
-                }
-                rest = after;
-            }
+            encoding.append(&features, row, &mut examples.features);
         }
         Ok(())
     })
