@@ -19,6 +19,11 @@ enum Step {
         name: &'static str,
         check: fn(&Path) -> Outcome,
     },
+    Script {
+        name: &'static str,
+        path: &'static str,
+        hint: &'static str,
+    },
 }
 
 const NEXTEST: Step = Step::Cargo {
@@ -34,7 +39,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 9] {
+fn steps(have_nextest: bool) -> [Step; 10] {
     [
         Step::Cargo {
             name: "fmt",
@@ -80,6 +85,12 @@ fn steps(have_nextest: bool) -> [Step; 9] {
             arguments: &["test", "--workspace", "--doc", "--locked"],
             hint: "an example in a doc comment does not do what it says",
         },
+        // After the tests, which build what it packs.
+        Step::Script {
+            name: "python",
+            path: "scripts/test-python",
+            hint: "`scripts/test-python -k <name>` runs one test alone",
+        },
     ]
 }
 
@@ -87,7 +98,7 @@ fn steps(have_nextest: bool) -> [Step; 9] {
 pub(crate) fn run_all(root: &Path) -> Result<(), String> {
     let mut times: Vec<(&str, Duration)> = Vec::new();
     for step in steps(ensure_nextest(root)) {
-        let (Step::Cargo { name, .. } | Step::Check { name, .. }) = step;
+        let (Step::Cargo { name, .. } | Step::Check { name, .. } | Step::Script { name, .. }) = step;
         println!("── {name}");
         let start = Instant::now();
         let result = run_step(root, &step);
@@ -125,6 +136,15 @@ fn run_step(root: &Path, step: &Step) -> Result<(), String> {
                 .success()
                 .then_some(())
                 .ok_or_else(|| format!("`cargo {shown}` did not pass\nhint: {hint}"))
+        }
+        Step::Script { path, hint, .. } => {
+            let mut command = Command::new(root.join(path));
+            let status = command.current_dir(root).status();
+            let status = status.map_err(|error| format!("cannot start {path}: {error}"))?;
+            status
+                .success()
+                .then_some(())
+                .ok_or_else(|| format!("`{path}` did not pass\nhint: {hint}"))
         }
         Step::Check { check, name } => match check(root) {
             Ok(summary) => {
