@@ -286,3 +286,117 @@ fn the_source_of_an_earlier_checkpoint_is_read() {
     let source: Source = serde_json::from_str(r#"{"from":"made_up","rows":3,"seed":1}"#).unwrap();
     assert_eq!(source, Source::Synthetic { rows: 3, seed: 1 });
 }
+
+/// A table in memory whose rows are units of their own; some have no label.
+fn given(folder: &Path, shift: f64) -> (sql::blocking::Dataset, Description) {
+    use sql::arrow::array::{Float64Array, RecordBatch, StringArray};
+    let text = r#"
+name = "given"
+[unit]
+whose = "person"
+[budget]
+epsilon = 20
+delta = 1e-4
+ledger = "given.ledger"
+[tables.points]
+source = "memory"
+each_row = true
+[tables.points.columns]
+x = { kind = "float", bounds = [-1, 1] }
+above = { kind = "text", values = ["no", "yes"] }
+"#;
+    let mut catalog = sql::Catalog::parse(text, folder).unwrap();
+    let numbers = (0..400).map(|place| f64::from(place) / 200.0 - 1.0 + shift);
+    let labels: StringArray = (0..400)
+        .map(|place| match place {
+            _ if place % 7 == 0 => None,
+            _ if place < 200 => Some("no"),
+            _ => Some("yes"),
+        })
+        .collect();
+    let rows = RecordBatch::try_from_iter([
+        ("x", std::sync::Arc::new(numbers.collect::<Float64Array>()) as _),
+        ("above", std::sync::Arc::new(labels) as _),
+    ]);
+    catalog.provide_batches("points", vec![rows.unwrap()]).unwrap();
+    let encoding = sql::encoding(&catalog, "points", "above", &[]).unwrap();
+    let description = Description::Table {
+        encoding,
+        hidden: Vec::new(),
+    };
+    (sql::blocking::Dataset::new(catalog).unwrap(), description)
+}
+
+#[test]
+fn rows_that_a_program_gives_are_learned_charged_and_given_again() {
+    use sql::arrow::array::{Float64Array, RecordBatch};
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path();
+    let (dataset, description) = given(folder, 0.0);
+    let source = Source::Table {
+        catalog: folder.join("nowhere.toml"),
+        table: "points".to_owned(),
+    };
+    let origin = Origin::new(source, "ann", folder.join("model"));
+    let privacy = Privacy {
+        size: Some(400),
+        batch: 100,
+        length: Length::Steps(40),
+        ..Privacy::default()
+    };
+    let learning = Learning {
+        rate: Some(0.1),
+        ..Learning::default()
+    };
+    let new = |given: Option<sql::blocking::Dataset>| {
+        let session = Session::new(
+            description.clone(),
+            origin.clone(),
+            folder.join("checkpoint"),
+            privacy.clone(),
+            learning.clone(),
+        );
+        match given {
+            Some(dataset) => session.given(dataset),
+            None => session,
+        }
+    };
+    // Without the rows there is only a catalog that is not there.
+    assert!(new(None).run(&mut ()).is_err());
+    let mut watching = Watching {
+        until: Some(9),
+        ..Watching::default()
+    };
+    let stopped = interrupted(new(Some(dataset)).run(&mut watching).unwrap());
+    let resumed = |shift| {
+        Session::resumed(&stopped.checkpoint)
+            .unwrap()
+            .given(given(folder, shift).0)
+    };
+    // Other rows are another run.
+    assert!(matches!(
+        resumed(0.25).run(&mut ()),
+        Err(Error::Train(train::Error::OtherRun { .. }))
+    ));
+    let finished = finished(resumed(0.0).run(&mut ()).unwrap());
+    assert_eq!(charges(&folder.join("given.ledger")), 1);
+    assert_eq!(finished.receipt.unit.whose, "person");
+
+    let training::ModelFile::Tabular(mut model) = training::read_model(&finished.model).unwrap() else {
+        panic!("a model of a table");
+    };
+    let rows = RecordBatch::try_from_iter([(
+        "x",
+        std::sync::Arc::new(Float64Array::from(vec![0.9, -0.9, 7.0, 1.0])) as _,
+    )]);
+    let answers = model.predict(&rows.unwrap()).unwrap();
+    assert!(
+        answers
+            .iter()
+            .all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9)
+    );
+    // ε is 8 and 400 rows are far on either side: noise that turns this round is more than thirty deviations out.
+    assert!(answers[0][1] > 0.5 && answers[1][0] > 0.5, "{answers:?}");
+    // Beyond the bounds is at the bound.
+    assert_eq!(answers[2], answers[3]);
+}
