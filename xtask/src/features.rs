@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn one_more_feature_for_tests_is_caught() {
         let tests = BINARY.replace("default,derive", "default,derive,rc");
-        let said = compare("the binary", &parse(BINARY), &parse(&tests)).unwrap_err().to_string();
+        let said = compare("the binary", &parse(BINARY), &parse(&tests))
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("serde v1.0.0 is built twice"), "{said}");
         assert!(!said.contains("syn"), "{said}");
     }
