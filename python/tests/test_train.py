@@ -437,6 +437,18 @@ def test_the_bar_is_drawn_where_it_is_asked_for(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_gpu_is_used_where_there_is_one_and_named_where_there_is_none():
+    X, y = rows(200)
+    model = classifier(device="cuda", steps=5)
+    if deniable._deniable.cuda_is_there():
+        assert model.fit(X, y).predict(X).shape == y.shape
+        return
+    with pytest.raises(deniable.EngineError) as refused:
+        model.fit(X, y)
+    assert "cpu" in refused.value.hint
+    assert classifier(device="auto", steps=5, hidden=600).fit(X, y).n_features_in_ == 2
+
+
 # Files.
 
 

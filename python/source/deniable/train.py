@@ -1517,28 +1517,29 @@ class PrivateLanguageModel(_Estimator):
             run["group"] = "unit"
             run["columns"].append({"name": "unit", "bounds": None, "values": None, "nullable": True})
             _group_column(columns, "unit", groups)
-        if self.validation is None:
+        if self.validation is None or resume:
+            # A checkpoint names the file of its own run.
             found = self._train(columns, run, resume, stop_at)
         else:
-            found = self._validated(columns, run, resume, stop_at)
+            found = self._validated(columns, run)
         self.measurements_ = [
             {"step": step, "epsilon": epsilon, "perplexity": value} for step, epsilon, value in found["measurements"]
         ]
         return self
 
-    def _validated(
-        self, columns: TrainingColumns, run: dict[str, Any], resume: Any, stop_at: int | None
-    ) -> dict[str, Any]:
+    def _validated(self, columns: TrainingColumns, run: dict[str, Any]) -> dict[str, Any]:
         """With public text to measure on, which a run reads from a file."""
-        # The checkpoint of an interrupted run names the file, so it stays where that run can find it again.
         folder = tempfile.mkdtemp(prefix="deniable-public-")
         path = os.path.join(folder, "validation.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write(str(self.validation))
         run["language"]["validation"] = path
-        found = self._train(columns, run, resume, stop_at)
-        shutil.rmtree(folder, ignore_errors=True)
-        return found
+        try:
+            return self._train(columns, run, False, None)
+        finally:
+            # A run that was interrupted reads it again.
+            if not hasattr(self, "checkpoint_"):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def generate(self, prompt: str = "", *, tokens: int = 60, temperature: float = 0.8, seed: int = 1) -> str:
         """Continues a text. What a private model says is as public as the model: it costs nothing."""
