@@ -4,7 +4,7 @@ use crate::errors::of_parameter;
 use crate::work::waiting;
 use accounting::{
     Accountant, Curve, Delta, Epsilon, Error, Event, Neighbors, PrivacyUnit, Ratio, Sampler,
-    amplified_epsilon, plan, renyi_divergence, smallest_multiplier, smallest_training_multiplier,
+    plan, renyi_divergence, smallest_multiplier, smallest_training_multiplier,
 };
 use exact::{Interval, Rational, decimal_at_least, to_f64_nearest, to_f64_up};
 use pyo3::prelude::*;
@@ -28,7 +28,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(event_checked, module)?)?;
     module.add_function(wrap_pyfunction!(multiplier_squared, module)?)?;
     module.add_function(wrap_pyfunction!(logarithm_up, module)?)?;
-    module.add_function(wrap_pyfunction!(amplified, module)?)?;
     module.add_function(wrap_pyfunction!(training_multiplier, module)?)?;
     module.add_function(wrap_pyfunction!(gaussian_multiplier, module)?)?;
     Ok(())
@@ -227,16 +226,6 @@ fn logarithm_up(ratio: &str) -> PyResult<String> {
     Epsilon::at_least(&Interval::ln_of(ratio.as_rational(), 256))
         .map(|epsilon| epsilon.to_string())
         .map_err(of_parameter)
-}
-
-/// The (ε, δ) of something that is (ε, δ)-DP on all of the data, when it runs on a part that holds each unit with this probability.
-#[pyfunction]
-fn amplified(epsilon: &str, delta: &str, rate: &str) -> PyResult<(String, String)> {
-    let rate = Ratio::parse(rate).map_err(of_parameter)?;
-    let less = amplified_epsilon(&self::epsilon(epsilon)?, rate.as_rational()).map_err(of_parameter)?;
-    let leak = Delta::exactly_or_up(&(self::delta(delta)?.as_rational() * rate.as_rational()))
-        .map_err(of_parameter)?;
-    Ok((less.to_string(), leak.to_string()))
 }
 
 /// The smallest noise multiplier that keeps (ε, δ) in private training, rounded up to a float that prints as no less.

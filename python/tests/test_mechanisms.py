@@ -448,3 +448,38 @@ def test_frames():
             series = module.Series(values)
             total = account.sum(series, bounds=(0, 10), epsilon=10**5).value
             assert total == pytest.approx(sum(value or 0 for value in values), abs=0.01)
+
+
+def test_a_table_is_not_a_column():
+    """Each cell of a row would be charged as a unit of its own."""
+    numpy = pytest.importorskip("numpy")
+    pandas = pytest.importorskip("pandas")
+    table = numpy.ones((10, 3))
+    account = Account(epsilon=100)
+    for values in (table, pandas.DataFrame(table), table.tolist()):
+        for release in (
+            lambda: account.count(values, epsilon=1),
+            lambda: account.sum(values, bounds=(0, 1), epsilon=1),
+            lambda: account.mean(values, bounds=(0, 1), epsilon=1),
+            lambda: account.quantile(values, 0.5, bounds=(0, 1), epsilon=1),
+        ):
+            with pytest.raises(deniable.ParameterError) as refused:
+                release()
+            assert refused.value.hint
+    assert account.count(table[:, :1], epsilon=1) is not None
+
+
+def test_one_large_value_leaves_the_others_as_they_are():
+    """The noise at this ε is below 1 but for a probability below 1e-100."""
+    account = Account(epsilon=10**9)
+    total = account.sum([10**400, 1.0, 2.0], bounds=(0, 10), epsilon=10**6)
+    assert abs(float(total.value) - 13) < 1
+
+
+def test_no_value_of_a_text_column_is_quoted():
+    pandas = pytest.importorskip("pandas")
+    secret = "Quendolina"
+    for column in (pandas.Series([secret, "x"], dtype="string"), pandas.Series([secret, "x"], dtype="category")):
+        with pytest.raises(deniable.ParameterError) as refused:
+            Account(epsilon=1).sum(column, bounds=(0, 1), epsilon=1)
+        assert secret not in str(refused.value) and refused.value.__suppress_context__

@@ -620,3 +620,35 @@ def test_examples_of_the_documentation():
 
     failed, tried = doctest.testmod(train)
     assert failed == 0 and tried > 10
+
+
+# One unit's value decides about that unit alone.
+
+
+def test_one_text_among_numbers_leaves_the_others_as_they_are():
+    X, y = rows()
+    mixed = X.tolist()
+    mixed[0][0] = "n/a"
+    model = classifier(categories=None).fit(mixed, y.tolist())
+    assert model.score(X, y) > 0.9
+
+
+def test_odd_values_of_a_person_raise_nothing():
+    pandas = pytest.importorskip("pandas")
+    X, y = rows(100)
+    groups = pandas.Series(list(range(len(X))), dtype="Int64")
+    groups[3] = pandas.NA
+    classifier(steps=2, size=50, batch_size=20).fit(X, y, groups=groups)
+    texts = ["a good day", "lone \ud800 surrogate", None] * 5
+    PrivateLanguageModel(epsilon=5, size=10, steps=1, batch_size=5, hidden=4, progress=False).fit(texts)
+
+
+def test_whether_anybody_has_a_label_is_not_told():
+    X, y = rows(100)
+    classifier(steps=2, size="public", batch_size=20, neighbors="change_one", classes=["nobody's", "nobody's either"]).fit(X, y)
+
+
+def test_ragged_rows_are_refused_without_their_number():
+    with pytest.raises(deniable.ParameterError) as refused:
+        classifier().fit([[1.0, 2.0], [1.0]] * 77, [0, 1] * 77)
+    assert "154" not in str(refused.value)

@@ -90,7 +90,8 @@ def from_arrow(
 ) -> Dataset:
     """A dataset of tables in memory, by name: data frames of pandas, polars, pyarrow or duckdb, or dictionaries of lists.
 
-    Columns are not copied, so the tables must not be changed while the dataset is used.
+    Columns are not copied, so the tables must not be changed while the dataset is used. Lists are for small examples: the
+    type of a column follows from all of its values, so one person's value may decide it. Data frames have types.
 
     What is declared here is public, and nothing of it is taken from the rows:
 

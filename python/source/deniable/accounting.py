@@ -338,7 +338,7 @@ class PoissonSampled(Event):
     """An event on a sample that holds each unit with this probability, independently of all others.
 
     Gaussian noise on a sample is one step of private training. Proved for a unit that is added or removed.
-    Anything that is ε- or (ε, δ)-DP may run on the sample too; several Gaussians on one sample count as one.
+    Several Gaussians on one sample count as one. Anything else counts as if it ran on all of the data.
 
     >>> step = PoissonSampled(0.01, Gaussian(1.0))
     >>> round(Accountant().compose(step, 1000).get_epsilon(1e-5), 6)
@@ -359,7 +359,9 @@ class PoissonSampled(Event):
                 "sampled_gaussian", sampler={"poisson": {"rate": rate}}, multiplier_squared=square
             )
         else:
-            self._leaves = _amplified(event, rate)
+            # A mixture of pairs that are as close as the event says is as close (divergences are jointly convex), for either kind of neighbors. That a sample hides
+            # more is proved for units that are added or removed alone, and an ε by itself does not say which units it is about.
+            self._leaves = dict(event._leaves)
 
 
 class SampledWithoutReplacement(Event):
@@ -427,32 +429,6 @@ def _one_gaussian(event: Event) -> str | None:
         places = 10**60
         square = Fraction(int(square * places), places)
     return f"{square.numerator}/{square.denominator}"
-
-
-def _amplified(event: Event, rate: str) -> dict[str, int]:
-    """What is (ε, δ)-DP on all of the data is (ln(1 + q(e^ε − 1)), qδ)-DP on a sample, once and as a whole."""
-    if not event._leaves:
-        return {}
-    epsilon, delta = _stated(event)
-    less, leak = _deniable.amplified(epsilon, delta, rate)
-    return _leaf("approximate", epsilon=less, delta=leak)
-
-
-def _stated(event: Event) -> tuple[str, str]:
-    """The ε and δ of one event that has them."""
-    leaves = list(event._leaves.items())
-    if len(leaves) == 1 and leaves[0][1] == 1:
-        ((kind, inner),) = json.loads(leaves[0][0]).items()
-        if kind in ("pure", "exponential", "randomized_response"):
-            return str(inner["epsilon"]), "0"
-        if kind == "approximate":
-            return str(inner["epsilon"]), str(inner["delta"])
-        if kind == "laplace" and "/" not in str(inner["ratio"]):
-            return str(inner["ratio"]), "0"
-    raise ParameterError(
-        "what runs on a sample is neither Gaussian noise nor one event with an ε",
-        "sample each event by itself, or state what it promises with Pure(ε) or Approximate(ε, δ)",
-    )
 
 
 # The names of dp-accounting.

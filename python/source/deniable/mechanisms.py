@@ -783,12 +783,18 @@ def _scalar(value: int | float) -> tuple[str, bytes]:
     if isinstance(value, int):
         # What is too large is cut, as everywhere: whether it is must not be told by an error.
         return "i8", struct.pack("=q", min(max(int(value), -(2**63)), 2**63 - 1))
-    return "f8", struct.pack("=d", value)
+    return "f8", struct.pack("=d", _or_infinite(value))
 
 
 def _rows(values: Any) -> tuple[Any, tuple[int, ...]]:
     """One value of each unit. A list has no type by itself, and its values are private: it is floats."""
-    return _column(values, whole=False)
+    numbers, shape = _column(values, whole=False)
+    # Of a table with several columns each cell would be taken for a unit, and a row would move the result more than is charged.
+    if len(shape) > 1 and shape[1:] != (1,) * (len(shape) - 1):
+        raise ParameterError(
+            "these are several columns, and one value of each unit is wanted", "give one column, and the others by themselves"
+        )
+    return numbers, shape
 
 
 def _column(values: Any, whole: bool = True) -> tuple[Any, tuple[int, ...]]:
@@ -806,7 +812,11 @@ def _column(values: Any, whole: bool = True) -> tuple[Any, tuple[int, ...]]:
     if hasattr(values, "to_numpy"):
         if hasattr(getattr(values, "dtype", None), "na_value"):
             # A type of pandas that has missing values: they are none in an array of floats.
-            return _column(values.to_numpy(dtype="float64", na_value=float("nan")))
+            try:
+                return _column(values.to_numpy(dtype="float64", na_value=float("nan")))
+            except (TypeError, ValueError, OverflowError):
+                # What it says quotes a value.
+                raise ParameterError("the column does not hold numbers", "convert it to floats or whole numbers") from None
         return _column(values.to_numpy())
     if hasattr(values, "detach"):
         return _column(values.detach().cpu().numpy())
@@ -838,19 +848,29 @@ def _format(view: memoryview) -> str:
 def _of_list(values: Sequence[Any], whole: bool) -> tuple[Any, tuple[int, ...]]:
     from array import array
 
+    if any(isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) for value in values):
+        raise ParameterError("the list holds lists", "give one value of each unit")
     known = [0 if value is None else value for value in values]
     if whole and all(hasattr(value, "__index__") for value in known):
         cut = (min(max(int(value), -(2**63)), 2**63 - 1) for value in known)
         return ("i8", array("q", cut).tobytes()), (len(known),)
+    if whole:
+        # Above this a float is not every whole number, and two of them would move apart when they are rounded.
+        known = [min(max(value, -(2**53)), 2**53) if isinstance(value, int) else value for value in known]
     try:
         return ("f8", array("d", known).tobytes()), (len(known),)
     except OverflowError:
-        # What is too large is cut: whether it is must not be told by an error.
-        largest = 2**1000
-        cut = (min(max(value, -largest), largest) for value in known)
-        return ("f8", array("d", cut).tobytes()), (len(known),)
+        # What is too large is infinite: whether it is must not be told by an error, and the others stay what they are.
+        return ("f8", array("d", map(_or_infinite, known)).tobytes()), (len(known),)
     except TypeError:
         raise ParameterError("the list holds something that is not a number", "give numbers alone") from None
+
+
+def _or_infinite(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 def _listed(values: Any) -> Iterator[Any]:

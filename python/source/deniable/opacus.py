@@ -49,6 +49,21 @@ def register() -> Any:
 _registered: Any = None
 
 
+def _check(optimizer: Any) -> None:
+    """Refuses optimizers whose steps cost more than one Gaussian of their noise multiplier on one sample."""
+    names = {kind.__name__ for kind in type(optimizer).__mro__}
+    if "AdaClipDPOptimizer" in names or hasattr(optimizer, "unclipped_num_std"):
+        raise ParameterError(
+            "adaptive clipping releases a noisy count in every step, which is not counted here",
+            "use a fixed clipping norm",
+        )
+    if any("FastGradientClipping" in name for name in names):
+        raise ParameterError(
+            "ghost clipping does not say how many batches a step has accumulated",
+            "use grad_sample_mode='hooks'",
+        )
+
+
 def _class(base: Any) -> Any:
     class DeniableAccountant(base):  # type: ignore[misc]
         """An accountant of Opacus that asks the certified one of Deniable."""
@@ -75,6 +90,7 @@ def _class(base: Any) -> Any:
             """
 
             def hook(optimizer: Any) -> None:
+                _check(optimizer)
                 batches = max(1, optimizer.accumulated_iterations)
                 multiplier = optimizer.noise_multiplier
                 if batches > 1:

@@ -69,6 +69,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 from deniable import _deniable
 from deniable._errors import Error, FileError, ParameterError
+from deniable._read import clean
 
 if TYPE_CHECKING:
     from deniable._deniable import TrainedModel, TrainingColumns, TrainingStep
@@ -459,7 +460,7 @@ class _Rows:
             self.named = False
             self.names = list(range(width))
         if not self.names:
-            raise ParameterError(f"0 feature(s) (shape=({self.count}, 0)) while a minimum of 1 is required.", "give columns")
+            raise ParameterError(f"0 feature(s) while a minimum of 1 is required.", "give columns")
 
     def public_name(self, place: int) -> str:
         return str(self.names[place]) if self.named else f"x{place}"
@@ -480,7 +481,12 @@ def _matrix(X: Any) -> tuple[Any, int, int]:
     """The columns of a matrix, the number of rows, and the number of columns."""
     numpy = _numpy()
     if numpy is not None:
-        found = numpy.asarray(X)
+        try:
+            # Lists have no type by themselves: one text among numbers must not turn everybody's numbers into texts.
+            found = numpy.asarray(X) if hasattr(X, "dtype") or hasattr(X, "__array__") else numpy.asarray(X, dtype=object)
+        except ValueError:
+            # What it says tells how many rows there are.
+            raise ParameterError("the rows of X are not equally long", "give one number for each column") from None
         if found.dtype.kind == "c":
             raise ParameterError("Complex data not supported", "give real numbers")
         if found.ndim != 2:
@@ -510,7 +516,7 @@ def _floats(column: Any) -> bytes:
         if hasattr(column, "to_numpy"):
             try:
                 return bytes(column.to_numpy(dtype="float64", na_value=math.nan).tobytes())
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 column = column.to_numpy(dtype=object)
         if column.dtype.kind in "fiub":
             return bytes(numpy.ascontiguousarray(column, dtype="float64").tobytes())
@@ -576,7 +582,7 @@ def _one_column(y: Any, what: str) -> Any:
     shape = getattr(y, "shape", None)
     if shape is not None and len(shape) == 2:
         if shape[1] != 1:
-            raise ParameterError(f"bad input shape {shape}: {what} has several columns", f"give one column as {what}")
+            raise ParameterError(f"bad input shape: {what} has several columns", f"give one column as {what}")
         y = y.to_numpy().ravel() if hasattr(y, "to_numpy") else y.ravel()
         warnings = sys.modules.get("sklearn.exceptions")
         if warnings is not None:
@@ -605,11 +611,15 @@ def _one_column(y: Any, what: str) -> Any:
 def _group_column(columns: TrainingColumns, name: str, groups: Any) -> None:
     """Whose each row is, as text."""
     listed = groups.to_pylist() if hasattr(groups, "to_pylist") else _plain(groups)
-    columns.texts(name, [None if _missing(value) else str(value) for value in listed])
+    columns.texts(name, [None if _missing(value) else clean(str(value)) for value in listed])
 
 
 def _missing(value: Any) -> bool:
-    return value is None or value != value
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        # The missing value of pandas is neither equal to itself nor not.
+        return True
 
 
 def _fresh(name: str, names: Iterable[str]) -> str:
@@ -975,8 +985,9 @@ class PrivateClassifier(_Tabular):
     """A classifier with differential privacy: logistic regression, or a network with hidden layers.
 
     It follows scikit-learn's protocol: ``fit``, ``predict``, ``predict_proba``, ``score``, ``get_params``, and it can be
-    cloned, searched over and put into a pipeline. What comes before it in a pipeline sees X as well: a scaler that is
+    cloned and put into a pipeline. What comes before it in a pipeline sees X as well: a scaler that is
     fitted on private rows releases their means without noise. Declare ``bounds`` instead; features are scaled by them.
+    A search over parameters, as by GridSearchCV, pays for every fit and scores without noise: search on public rows.
 
     Parameters
     ----------
@@ -1468,7 +1479,7 @@ class PrivateLanguageModel(_Estimator):
         if hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__"):
             columns.arrow("text", texts, False)
         else:
-            columns.texts("text", [value if isinstance(value, str) else None for value in _plain(texts)])
+            columns.texts("text", [clean(value) if isinstance(value, str) else None for value in _plain(texts)])
         run: dict[str, Any] = {
             "name": self.name,
             "catalog": None,

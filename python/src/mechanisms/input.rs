@@ -98,10 +98,14 @@ impl Numbers {
         }
     }
 
-    /// As floats: what is beyond 2^53 becomes the nearest.
+    /// As floats: what is beyond 2^53 is cut to that. Rounded to the nearest, two numbers would move apart by more than they are.
     pub(crate) fn reals(self) -> Vec<f64> {
+        const LARGEST: i64 = 1 << 53;
         match self {
-            Self::Whole(values) => values.into_iter().map(|value| value as f64).collect(),
+            Self::Whole(values) => values
+                .into_iter()
+                .map(|value| value.clamp(-LARGEST, LARGEST) as f64)
+                .collect(),
             Self::Real(values) => values,
         }
     }
