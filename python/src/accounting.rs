@@ -3,8 +3,8 @@
 use crate::errors::of_parameter;
 use crate::work::waiting;
 use accounting::{
-    Accountant, Curve, Delta, Epsilon, Error, Event, Neighbors, PrivacyUnit, Ratio, Sampler,
-    plan, renyi_divergence, smallest_multiplier, smallest_training_multiplier,
+    Accountant, Curve, Delta, Epsilon, Error, Event, Neighbors, PrivacyUnit, Ratio, Sampler, plan,
+    renyi_divergence, smallest_multiplier, smallest_training_multiplier,
 };
 use exact::{Interval, Rational, decimal_at_least, to_f64_nearest, to_f64_up};
 use pyo3::prelude::*;

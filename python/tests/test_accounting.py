@@ -132,7 +132,7 @@ def test_each_event_counts():
     assert Laplace(4) == Laplace(epsilon=0.25)
     # On a sample everything costs less.
     # An ε alone does not say which units it is about, and amplification is not proved for all.
-    assert one(PoissonSampled(0.01, Pure(1))) == 1
+    assert one(PoissonSampled(0.01, Pure(1))) == one(Pure(1))
     assert Accountant(neighbors="change_one").compose(PoissonSampled(0.01, Pure(1))).get_epsilon(0) == 1
     assert PoissonSampled("0.5", Gaussian(2) * 4) == PoissonSampled("0.5", Gaussian(1))
     assert one(PoissonSampled(1, Gaussian(2))) == pytest.approx(one(Gaussian(2)))
