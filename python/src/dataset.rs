@@ -2,24 +2,21 @@
 
 use crate::errors::{Class, of_parameter, of_sql};
 use crate::table::ArrowTable;
-use crate::work::waiting;
+use crate::work::{waiting, watching};
 use accounting::{Delta, Epsilon};
 use ledger::Spent;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sql::blocking::Dataset as Asked;
-use sql::{Answer, Catalog, QueryRequest, WantedError};
-use std::path::PathBuf;
-use std::sync::Arc;
-use tempfile::TempDir;
+use sql::{Answer, Catalog, QueryRequest, Stage, WantedError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A catalog, its ledger and its engine.
 #[pyclass(frozen, module = "deniable", name = "LocalDataset")]
 pub(crate) struct LocalDataset {
     asked: Arc<Asked>,
     analyst: String,
-    /// Where the ledger is, if it is to be gone with the object.
-    _folder: Option<Arc<TempDir>>,
 }
 
 /// A question as Python asks it: numbers as decimals in text, so that none is rounded on the way.
@@ -32,11 +29,10 @@ struct Asking<'a> {
 }
 
 impl LocalDataset {
-    fn new(catalog: Catalog, analyst: &str, folder: Option<TempDir>) -> PyResult<Self> {
+    fn new(catalog: Catalog, analyst: &str) -> PyResult<Self> {
         Ok(Self {
             asked: Arc::new(Asked::new(catalog).map_err(of_sql)?),
             analyst: analyst.to_owned(),
-            _folder: folder.map(Arc::new),
         })
     }
 
@@ -59,14 +55,7 @@ impl LocalDataset {
         work: impl FnOnce(&Asked) -> Result<T, sql::Error> + Send + 'static,
     ) -> PyResult<T> {
         let asked = Arc::clone(&self.asked);
-        // The ledger's folder stays as long as somebody works with it, Ctrl-C or not.
-        let folder = self._folder.clone();
-        waiting(py, move || {
-            let done = work(&asked);
-            drop(folder);
-            done
-        })?
-        .map_err(of_sql)
+        waiting(py, move || work(&asked))?.map_err(of_sql)
     }
 }
 
@@ -75,7 +64,7 @@ impl LocalDataset {
     /// The dataset of a catalog.
     #[staticmethod]
     fn open(path: PathBuf, analyst: &str) -> PyResult<Self> {
-        Self::new(Catalog::read(&path).map_err(of_sql)?, analyst, None)
+        Self::new(Catalog::read(&path).map_err(of_sql)?, analyst)
     }
 
     /// Tables in memory, as this catalog declares them. Without a directory its ledger is gone with the object.
@@ -86,14 +75,11 @@ impl LocalDataset {
         directory: Option<PathBuf>,
         analyst: &str,
     ) -> PyResult<Self> {
-        let (directory, folder) = match directory {
-            Some(directory) => (directory, None),
-            None => {
-                let folder = temporary()?;
-                (folder.path().to_owned(), Some(folder))
-            }
-        };
-        let mut catalog = Catalog::parse(catalog, &directory).map_err(of_sql)?;
+        let mut catalog = match directory {
+            Some(directory) => Catalog::parse(catalog, &directory),
+            None => Catalog::parse(catalog, Path::new("")).and_then(Catalog::with_temporary_ledger),
+        }
+        .map_err(of_sql)?;
         for (name, table) in tables {
             // An empty table keeps its schema.
             let batches = if table.batches.is_empty() {
@@ -105,14 +91,13 @@ impl LocalDataset {
             };
             catalog.provide_batches(&name, batches).map_err(of_sql)?;
         }
-        Self::new(catalog, analyst, folder)
+        Self::new(catalog, analyst)
     }
 
     /// A dataset of invented rows with the same catalog, to try queries on.
     fn dummy(&self) -> PyResult<Self> {
-        let folder = temporary()?;
-        let dummy = sql::sample::dummy(self.asked.catalog(), &folder.path().join("dummy.ledger"));
-        Self::new(dummy.map_err(of_sql)?, &self.analyst, Some(folder))
+        let dummy = sql::sample::dummy(self.asked.catalog());
+        Self::new(dummy.map_err(of_sql)?, &self.analyst)
     }
 
     #[getter]
@@ -121,7 +106,10 @@ impl LocalDataset {
     }
 
     /// Answers a question: everything about the answer as JSON, and its table.
-    #[pyo3(signature = (sql, epsilon=None, delta=None, cut_estimate=true, purpose=None))]
+    ///
+    /// While it takes time, `watch` is called with what is being done.
+    #[pyo3(signature = (sql, epsilon=None, delta=None, cut_estimate=true, purpose=None, watch=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn query(
         &self,
         py: Python<'_>,
@@ -130,6 +118,7 @@ impl LocalDataset {
         delta: Option<&str>,
         cut_estimate: bool,
         purpose: Option<&str>,
+        watch: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(String, ArrowTable)> {
         let asking = Asking {
             sql,
@@ -139,13 +128,26 @@ impl LocalDataset {
             purpose,
         };
         let request = self.request(&asking)?;
-        let (object, batch) = self.work(py, move |dataset| {
-            if let Some(answer) = dataset.describe(&request.sql)? {
+        let doing = Arc::new(Mutex::new("understanding the question"));
+        let (asked, reached) = (Arc::clone(&self.asked), Arc::clone(&doing));
+        let work = move || {
+            if let Some(answer) = asked.describe(&request.sql)? {
                 return Ok((answer.to_json(), answer.to_batch()?));
             }
-            let answered = dataset.query(&request)?;
+            let mut watch = |stage| {
+                *reached.lock().unwrap_or_else(PoisonError::into_inner) = next_step(stage);
+            };
+            let answered = asked.query_watched(&request, &mut watch)?;
             Ok((answered.to_json(), answered.answer.to_batch()?))
-        })?;
+        };
+        let look = || match watch {
+            Some(watch) => {
+                let doing = *doing.lock().unwrap_or_else(PoisonError::into_inner);
+                watch.call1((doing,)).map(|_| ())
+            }
+            None => Ok(()),
+        };
+        let (object, batch) = watching(py, work, look)?.map_err(of_sql)?;
         Ok((object.to_string(), ArrowTable::of(batch)))
     }
 
@@ -182,10 +184,11 @@ impl LocalDataset {
                 Some(wanted) => Some(dataset.epsilon_for(&request, wanted, group_size)?),
             };
             request.epsilon = found.clone().or(request.epsilon);
+            let preview = dataset.preview(&request, group_size)?;
             let mut explained = json!({
-                "explanation": dataset.explain(&request, group_size)?,
-                "forecast": dataset.forecast(&request)?,
-                "columns": dataset.columns(&request)?,
+                "explanation": preview.explanation,
+                "forecast": preview.forecast,
+                "columns": preview.columns,
             });
             if let Some(epsilon) = found {
                 explained["epsilon"] = json!(epsilon);
@@ -252,13 +255,14 @@ fn sample(py: Python<'_>, directory: PathBuf) -> PyResult<PathBuf> {
     waiting(py, move || sql::sample::ensure(&directory, |_, _| ()))?.map_err(of_sql)
 }
 
-fn temporary() -> PyResult<TempDir> {
-    TempDir::with_prefix("deniable-").map_err(|error| {
-        Class::File.raise(format!(
-            "no temporary folder can be made: {}\nhint: name a ledger, or set TMPDIR to a folder that may be written",
-            error.kind()
-        ))
-    })
+/// What is done after this stage, for people who wait.
+fn next_step(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Understood => "charging",
+        Stage::Charged => "charged; reading the data",
+        Stage::Measured => "adding noise",
+        Stage::Drawn => "saving the answer",
+    }
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

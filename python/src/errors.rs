@@ -1,5 +1,7 @@
 //! Errors as exceptions of `deniable._errors`, with the hint apart from what is wrong.
 
+use accounting::Epsilon;
+use exact::{decimal_at_most, to_f64_nearest};
 use pyo3::prelude::*;
 use std::fmt::Display;
 
@@ -63,7 +65,6 @@ pub(crate) fn of_sql(error: sql::Error) -> PyErr {
 }
 
 fn over_budget(over: &sql::OverBudget) -> PyErr {
-    let number = |epsilon: &accounting::Epsilon| exact::to_f64_nearest(epsilon.as_rational());
     // The hint is written for the command line.
     let hint = over.hint.replace("--epsilon ", "epsilon=");
     Python::attach(|py| {
@@ -71,8 +72,8 @@ fn over_budget(over: &sql::OverBudget) -> PyErr {
             .exception(py, &over.what, &hint)
             .and_then(|exception| {
                 exception.setattr("cost", &over.cost)?;
-                exception.setattr("left", number(&over.left))?;
-                exception.setattr("fits", over.fits.as_ref().map(number))?;
+                exception.setattr("left", epsilon_that_fits(&over.left))?;
+                exception.setattr("fits", over.fits.as_ref().map(epsilon_that_fits))?;
                 Ok(exception)
             });
         made.map_or_else(|broken| broken, PyErr::from_value)
@@ -82,4 +83,12 @@ fn over_budget(over: &sql::OverBudget) -> PyErr {
 /// A quantity that does not exist: an ε that is not positive, and the like.
 pub(crate) fn of_parameter(error: impl Display) -> PyErr {
     Class::Parameter.raise(error)
+}
+
+/// An ε that is left, as a float that is no more than it however it is printed and read back: a cost that fits.
+pub(crate) fn epsilon_that_fits(epsilon: &Epsilon) -> f64 {
+    if *epsilon == Epsilon::ZERO {
+        return 0.0;
+    }
+    to_f64_nearest(&decimal_at_most(epsilon.as_rational(), 15))
 }

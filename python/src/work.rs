@@ -13,6 +13,15 @@ pub(crate) fn waiting<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
+    watching(py, work, || Ok(()))
+}
+
+/// The same; `look` is called again and again while it waits, to show how far the work is.
+pub(crate) fn watching<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    mut look: impl FnMut() -> PyResult<()>,
+) -> PyResult<T> {
     let (done, mut waits) = channel();
     std::thread::spawn(move || {
         // Nobody waits any more after Ctrl-C.
@@ -23,7 +32,10 @@ pub(crate) fn waiting<T: Send + 'static>(
         let waits = &mut waits;
         match py.detach(move || waits.recv_timeout(BETWEEN_LOOKS)) {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                look()?;
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Class::Engine.raise(
                     "this failed inside, which is a defect of Deniable; what was charged stays charged\nhint: what it said may quote data and is not shown; set DENIABLE_PANICS=1 to see it, on data of your own",

@@ -1,12 +1,16 @@
-"""Datasets that several tests ask."""
+"""Datasets that several tests ask, and what several tests expect."""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,6 +28,26 @@ NO_NOISE = 40_000
 
 
 PASSWORD = "correct horse battery staple"
+
+
+def refused(call: Callable[..., object], *arguments: Any, **named: Any) -> str:
+    """What an error says, which always has a hint and never advice for a command line."""
+    with pytest.raises(deniable.ParameterError) as caught:
+        call(*arguments, **named)
+    assert caught.value.hint
+    assert "--" not in str(caught.value)
+    return str(caught.value)
+
+
+def examples_run(module: ModuleType) -> int:
+    """Runs the examples in the documentation of a module and of all that lie in it, and says how many there are."""
+    inside = pkgutil.iter_modules(getattr(module, "__path__", []), module.__name__ + ".")
+    tried = 0
+    for one in [module, *(importlib.import_module(found.name) for found in inside)]:
+        outcome = doctest.testmod(one)
+        assert outcome.failed == 0, one.__name__
+        tried += outcome.attempted
+    return tried
 
 
 @pytest.fixture

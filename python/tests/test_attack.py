@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
 import random
@@ -11,20 +10,13 @@ from decimal import Decimal
 import pytest
 
 import deniable
-from deniable import ParameterError, attack
+from deniable import attack
 
-
-def refused(call, *arguments, **named):
-    """What an error says, which always has a hint and never advice for a command line."""
-    with pytest.raises(ParameterError) as caught:
-        call(*arguments, **named)
-    assert caught.value.hint
-    assert "--" not in str(caught.value)
-    return str(caught.value)
+from .conftest import examples_run, refused
 
 
 def test_examples_run():
-    assert doctest.testmod(attack).failed == 0
+    examples_run(attack)
 
 
 # The census example of Garfinkel, Abowd and Martindale, as a dict.

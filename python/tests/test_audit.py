@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 import os
 import random
@@ -15,23 +14,16 @@ from fractions import Fraction
 
 import pytest
 
-from deniable import ParameterError, audit
+from deniable import audit
+
+from .conftest import examples_run, refused
 
 TRUTH = {"yes": Fraction(3, 4), "no": Fraction(1, 4)}
 LIE = {"yes": Fraction(1, 4), "no": Fraction(3, 4)}
 
 
-def refused(call, *arguments, **named):
-    """What an error says, which always has a hint."""
-    with pytest.raises(ParameterError) as caught:
-        call(*arguments, **named)
-    assert caught.value.hint
-    assert "--" not in str(caught.value)
-    return str(caught.value)
-
-
 def test_examples_run():
-    assert doctest.testmod(audit).failed == 0
+    examples_run(audit)
 
 
 def test_randomized_response_at_ln_3_is_proved_and_refuted_on_either_side():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import json
 import os
 import signal
 import subprocess
@@ -28,6 +30,8 @@ def test_counts_are_right_where_the_noise_is_none(exact: deniable.Dataset) -> No
     assert len(answer) == 2 and list(answer)[1] == answer[1] == {"city": "Bree", "n": 20}
     assert answer.epsilon == NO_NOISE and answer.delta == 0.0 and not answer.repeated
     assert answer.receipt is not None and answer.receipt["charge"] > 0
+    signed = answer.receipt["signed"]
+    assert signed["entry"]["number"] == answer.receipt["charge"] and len(signed["signature"]) == 128
 
 
 def test_the_same_question_again_is_free(exact: deniable.Dataset) -> None:
@@ -292,7 +296,33 @@ def test_importing_needs_nothing() -> None:
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
+def test_importing_is_quick() -> None:
+    """What takes longest to import in the standard library is left alone until it is used."""
+    program = """
+    import sys
+    before = set(sys.modules)
+    import deniable.train
+    loaded = set(sys.modules) - before
+    assert not loaded & {"typing", "re", "json", "tempfile", "shutil", "dataclasses", "decimal", "html"}, loaded
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_question_that_takes_long_says_what_it_does(capsys, monkeypatch) -> None:
+    from deniable import _progress
+
+    waiting = functools.partial(_progress.Waiting, True, after=0.0)
+    monkeypatch.setattr(_progress, "Waiting", waiting)
+    people = {"person": list(range(200_000)), "name": [f"name {n}" for n in range(200_000)]}
+    ds = deniable.from_arrow({"people": people}, unit="person", groups=1, rows_per_group=1, epsilon=5, delta="1e-6")
+    ds.sql("SELECT COUNT(DISTINCT lower(name) || upper(name)) AS n FROM people", epsilon=1)
+    shown = capsys.readouterr().err
+    assert "charged; reading the data, " in shown
+    # The line is wiped off.
+    assert shown.endswith(" \r")
+
+
 def test_ctrl_c_is_heard_and_loses_nothing(tmp_path: Path) -> None:
     """The question that was interrupted is finished, and free when it is asked again."""
     program = f"""
@@ -330,3 +360,36 @@ def test_questions_run_beside_each_other(exact: deniable.Dataset) -> None:
         answers = list(pool.map(lambda sql: exact.sql(sql, epsilon=NO_NOISE)[0]["n"], questions))
     assert answers == [40] * 16
     assert len(exact.budget.charges) == 16
+
+
+HOSTILE = ["0] }\n[tables.other]\nsource = \"memory\"\npublic = true\n#", "0, 9], nullable = [false", "many", '"0"', ""]
+
+
+def served_declaration(kind: str, ends: list[str]) -> dict[str, Any]:
+    """What a server tells of its tables."""
+    columns = [
+        {"name": "person", "type": "integer", "nullable": False, "bounds": None, "values": None},
+        {"name": "x", "type": kind, "nullable": False, "bounds": ends, "values": None},
+    ]
+    table = {"name": "people", "private": True, "unit": "person", "rows_per_unit": 1, "columns": columns}
+    return {"dataset": "served", "unit": "person (added or removed)", "tables": [table]}
+
+
+@pytest.mark.parametrize("kind", ["integer", "float"])
+@pytest.mark.parametrize("bound", HOSTILE)
+def test_a_server_cannot_write_into_the_catalog_of_its_dummy(kind: str, bound: str) -> None:
+    from deniable._dummy import dummy_of
+
+    for ends in ([bound, "9"], ["0", bound]):
+        with pytest.raises(deniable.ParameterError) as refused:
+            dummy_of(served_declaration(kind, ends))
+        assert refused.value.hint and "public" not in str(refused.value)
+
+
+def test_the_dummy_of_a_server_has_the_bounds_that_it_declares() -> None:
+    from deniable._dummy import dummy_of
+
+    for kind, ends in (("integer", ["0", "9"]), ("float", ["-0.5", "1e3"]), ("date", ["2020-01-01", "2023-12-31"])):
+        tables = json.loads(dummy_of(served_declaration(kind, ends)).tables())["tables"]
+        (found,) = (column["bounds"] for column in tables[0]["columns"] if column["name"] == "x")
+        assert found is not None and len(found) == 2

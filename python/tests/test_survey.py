@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 
 import pytest
 
-from deniable import ParameterError, audit, survey
+from deniable import audit, survey
 from deniable.survey import Survey
+
+from .conftest import examples_run, refused
 
 MECHANISMS = ("randomized-response", "unary", "unary-symmetric", "local-hashing")
 
 
-def refused(call, *arguments, **named):
-    """What an error says, which always has a hint and never advice for a command line."""
-    with pytest.raises(ParameterError) as caught:
-        call(*arguments, **named)
-    assert caught.value.hint
-    assert "--" not in str(caught.value)
-    return str(caught.value)
-
-
 def test_examples_run():
-    assert doctest.testmod(survey).failed == 0
+    examples_run(survey)
 
 
 def test_randomized_response_at_ln_3():
@@ -108,6 +100,9 @@ def test_results_show_themselves():
     assert "0.700" in repr(found)
     evil = Survey(["<script>", "no"], epsilon=1).estimate(["<script>"])
     assert "<script>" not in evil._repr_html_()
+    # What looks like a drawing of ours is not one.
+    drawn = Survey(["<svg onload=alert(1)>", "no"], epsilon=1).estimate(["no"])
+    assert "<svg onload" not in drawn._repr_html_() and "<svg xmlns" in drawn._repr_html_()
     reports = Survey(epsilon=1).randomize_all(["yes"])
     assert "1 reports" in repr(reports) and reports[0] in ("yes", "no")
 

@@ -22,6 +22,8 @@ import deniable
 from deniable import train
 from deniable.train import Interrupted, NotFittedError, PrivateClassifier, PrivateLanguageModel, PrivateRegressor
 
+from .conftest import examples_run
+
 np = pytest.importorskip("numpy")
 
 LOOSE = 20.0
@@ -606,7 +608,7 @@ def test_nothing_heavy_is_imported():
 
 
 def test_without_numpy_lists_come_back(monkeypatch):
-    monkeypatch.setattr(train, "_numpy", lambda: None)
+    monkeypatch.setattr(deniable._arrays, "numpy", lambda: None)
     X, y = rows(200)
     X, y = X.tolist(), y.tolist()
     model = classifier().fit(X, y)
@@ -616,10 +618,7 @@ def test_without_numpy_lists_come_back(monkeypatch):
 
 
 def test_examples_of_the_documentation():
-    import doctest
-
-    failed, tried = doctest.testmod(train)
-    assert failed == 0 and tried > 10
+    assert examples_run(train) > 10
 
 
 # One unit's value decides about that unit alone.

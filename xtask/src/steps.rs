@@ -2,7 +2,7 @@
 
 use crate::finding::Outcome;
 use crate::{arrows, claims, deny, features, links};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,16 +26,17 @@ enum Step {
     },
 }
 
+/// All of them, also after one has failed: a run takes long, and the next failure would cost another.
 const NEXTEST: Step = Step::Cargo {
     name: "tests",
-    arguments: &["nextest", "run", "--workspace", "--locked"],
+    arguments: &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"],
     hint: "`cargo nextest run --workspace <name>` runs one test alone",
 };
 
 /// The same tests where cargo-nextest cannot be had.
 const PLAIN_TESTS: Step = Step::Cargo {
     name: "tests",
-    arguments: &["test", "--workspace", "--tests", "--locked"],
+    arguments: &["test", "--workspace", "--tests", "--locked", "--no-fail-fast"],
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
@@ -123,7 +124,7 @@ fn run_step(root: &Path, step: &Step) -> Result<(), String> {
             hint,
             name,
         } => {
-            // Tests of the ledger and of tables need a PostgreSQL server, and those of our server need clients; the scripts install both, and remove the server.
+            // Tests of the ledger and of tables need a PostgreSQL server, and those of our server need clients and a browser; the scripts install them, and remove the server.
             let mut command = if *name == "tests" {
                 with_postgres(root)
             } else {
@@ -138,8 +139,7 @@ fn run_step(root: &Path, step: &Step) -> Result<(), String> {
                 .ok_or_else(|| format!("`cargo {shown}` did not pass\nhint: {hint}"))
         }
         Step::Script { path, hint, .. } => {
-            let mut command = Command::new(root.join(path));
-            let status = command.current_dir(root).status();
+            let status = program(root.join(path), root).status();
             let status = status.map_err(|error| format!("cannot start {path}: {error}"))?;
             status
                 .success()
@@ -202,11 +202,13 @@ fn may_install() -> bool {
     asked.is_ok() && answer.trim_start().to_lowercase().starts_with('y')
 }
 
-/// Cargo beside a throw-away PostgreSQL server.
+/// Cargo beside a throw-away PostgreSQL server and object store.
 fn with_postgres(root: &Path) -> Command {
-    let mut command = Command::new(root.join("scripts/with-postgres"));
+    let mut command = program(root.join("scripts/with-postgres"), root);
     command.arg(root.join("scripts/with-clients"));
-    command.arg(cargo_program()).current_dir(root);
+    command.arg(root.join("scripts/with-browser"));
+    command.arg(root.join("scripts/with-object-store"));
+    command.arg(cargo_program());
     command
 }
 
@@ -215,7 +217,22 @@ fn cargo_program() -> OsString {
 }
 
 fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(cargo_program());
+    program(cargo_program(), root)
+}
+
+/// A program in the root of the project, without what `cargo xtask` tells this one about the package it is. There are build scripts that run again where such a variable changes, and the engine depends on
+/// one (of ring, through object storage): it would be built once for `cargo xtask` and once for who calls cargo by hand.
+fn program(path: impl AsRef<OsStr>, root: &Path) -> Command {
+    let mut command = Command::new(path);
+    for (name, _) in std::env::vars_os() {
+        let about_package = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+        if name
+            .to_str()
+            .is_some_and(|name| about_package.iter().any(|start| name.starts_with(start)))
+        {
+            command.env_remove(&name);
+        }
+    }
     command.current_dir(root);
     command
 }

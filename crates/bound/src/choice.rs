@@ -56,6 +56,17 @@ impl Secret {
         })
     }
 
+    /// The digits themselves, for who passes them on to another engine: as a parameter, so that they are in no text of a query.
+    pub fn digits(&self) -> &str {
+        &self.digits
+    }
+
+    /// What precedes a unit, a group or a value that is digested, behind the digits: the constants of a plan that hold the key.
+    pub fn purpose_of<'a>(&self, constant: &'a str) -> Option<&'a str> {
+        let rest = constant.strip_prefix(&*self.digits)?;
+        [":u:", ":g:", ":v:"].contains(&rest).then_some(rest)
+    }
+
     /// A hash of few values, so that ties are common.
     #[cfg(test)]
     pub(crate) fn with_ties(mut self, modulus: i64) -> Self {

@@ -1,5 +1,6 @@
 //! The native operator: it reads all parts of its input at once and gives one stream of totals, which whoever reads them sums.
 
+use super::Rule;
 use super::node::Native;
 use super::totals::Shape;
 use super::work::{Output, Work};
@@ -19,6 +20,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct BoundExec {
     work: Work,
+    rule: Arc<Rule>,
     native: Native,
     properties: Arc<PlanProperties>,
 }
@@ -26,6 +28,7 @@ pub(crate) struct BoundExec {
 impl BoundExec {
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
+        rule: Arc<Rule>,
         shape: Arc<Shape>,
         native: Native,
         threads: usize,
@@ -43,9 +46,24 @@ impl BoundExec {
                 threads: threads.max(1),
                 metrics: ExecutionPlanMetricsSet::new(),
             },
+            rule,
             native,
             properties: Arc::new(properties),
         }
+    }
+
+    pub(crate) fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    pub(crate) fn native(&self) -> Native {
+        self.native
+    }
+
+    /// The same operator over other rows, which may reach it in another way.
+    pub(crate) fn over(&self, input: Arc<dyn ExecutionPlan>, native: Native) -> Self {
+        let (rule, shape) = (Arc::clone(&self.rule), Arc::clone(&self.work.shape));
+        Self::new(input, rule, shape, native, self.work.threads)
     }
 }
 
@@ -91,10 +109,7 @@ impl ExecutionPlan for BoundExec {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => {
-                let shape = Arc::clone(&self.work.shape);
-                Ok(Arc::new(Self::new(input, shape, self.native, self.work.threads)))
-            }
+            (Some(input), true) => Ok(Arc::new(self.over(input, self.native))),
             _ => internal_err!("bounding reads one input"),
         }
     }
@@ -110,6 +125,7 @@ impl ExecutionPlan for BoundExec {
             Native::Single => single::spawn(&self.work, &context, &output, &mut tasks)?,
             Native::Clustered => clustered::spawn(&self.work, context, output, &mut tasks)?,
             Native::Partitioned => partitioned::spawn(&self.work, context, output, &mut tasks)?,
+            Native::Dealt => partitioned::spawn_dealt(&self.work, &context, &output, &mut tasks)?,
         }
         Ok(tasks.build())
     }

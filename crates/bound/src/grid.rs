@@ -5,9 +5,9 @@ use crate::Kind;
 use datafusion::arrow::array::{Array, AsArray, Float64Array, Int64Array};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, when,
+    ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, when,
 };
 use datafusion::prelude::{cast, floor, greatest, least, lit};
 use std::sync::Arc;
@@ -29,13 +29,121 @@ pub fn on_grid(value: Expr, kind: Kind, exponent: i32, low: i64, high: i64, nati
         );
     }
     if native {
-        let function = OnGrid::new(kind, exponent, low, high);
-        return Ok(ScalarUDF::new_from_impl(function).call(vec![value]));
+        let grid = Grid {
+            kind,
+            exponent,
+            low,
+            high,
+        };
+        return Ok(grid.function().call(vec![value]));
     }
     match kind {
         Kind::Int => integer_on_grid(value, exponent, low, high),
         _ => float_on_grid(value, exponent, low, high),
     }
+}
+
+/// A grid, as [`on_grid`] puts values on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// What kind of number is put on it.
+    pub kind: Kind,
+    /// A step is 2 to this power.
+    pub exponent: i32,
+    /// The least number of steps.
+    pub low: i64,
+    /// The most.
+    pub high: i64,
+}
+
+impl Grid {
+    /// The function that puts values on it.
+    pub(crate) fn function(self) -> ScalarUDF {
+        ScalarUDF::new_from_impl(OnGrid::new(self.kind, self.exponent, self.low, self.high))
+    }
+}
+
+/// The grid onto which a function puts its argument, if it is the one that [`on_grid`] calls where it may: for who writes a plan in another language.
+pub fn grid_of(function: &ScalarUDF) -> Option<Grid> {
+    let function = function.inner().downcast_ref::<OnGrid>()?;
+    Some(Grid {
+        kind: function.kind,
+        exponent: function.exponent,
+        low: function.low,
+        high: function.high,
+    })
+}
+
+/// Reads back what [`on_grid`] makes of built-in functions alone: the value, and the grid. What is read says the same expression again, or it is none.
+pub fn grid_of_expression(expression: &Expr) -> Option<(Expr, Grid)> {
+    fn sides(expr: &Expr) -> Option<(&Expr, &Expr)> {
+        match expr {
+            Expr::BinaryExpr(binary) => Some((&binary.left, &binary.right)),
+            _ => None,
+        }
+    }
+    fn integer(expr: &Expr) -> Option<i64> {
+        match expr {
+            Expr::Literal(ScalarValue::Int64(value), _) => *value,
+            _ => None,
+        }
+    }
+    /// The exponent of a power of two.
+    fn exponent(expr: &Expr) -> Option<i32> {
+        match expr {
+            Expr::Literal(ScalarValue::Float64(Some(value)), _) => {
+                Some((value.to_bits() >> 52) as i32 - 1023)
+            }
+            _ => None,
+        }
+    }
+    let Expr::Case(case) = expression else {
+        return None;
+    };
+    let otherwise = case.else_expr.as_deref()?;
+    let (value, grid) = match &case.when_then_expr[..] {
+        [(_, _), (above, high), (_, low)] => {
+            let (product, second) = sides(sides(above)?.0)?;
+            let (value, first) = sides(product)?;
+            let grid = Grid {
+                kind: Kind::Float,
+                exponent: -(exponent(first)? + exponent(second)?),
+                low: integer(low)?,
+                high: integer(high)?,
+            };
+            (value, grid)
+        }
+        [(first, one), (_, other)] => {
+            let (one, other, operand) = (integer(one)?, integer(other)?, sides(first)?.0);
+            let grid = |exponent: i32, low: i64, high: i64| Grid {
+                kind: Kind::Int,
+                exponent,
+                low,
+                high,
+            };
+            match otherwise {
+                // Steps of more than one, or of parts of it, or of one.
+                Expr::BinaryExpr(sum) if sum.op == Operator::Plus => {
+                    let (value, shift) = sides(&sum.left)?;
+                    (value, grid(i32::try_from(integer(shift)?).ok()?, one, other))
+                }
+                Expr::BinaryExpr(shifted) if shifted.op == Operator::BitwiseShiftLeft => {
+                    let shift = i32::try_from(integer(&shifted.right)?).ok()?;
+                    (operand, grid(-shift, other, one))
+                }
+                _ => (operand, grid(0, other, one)),
+            }
+        }
+        _ => return None,
+    };
+    let Grid {
+        kind,
+        exponent,
+        low,
+        high,
+    } = grid;
+    let said = on_grid(value.clone(), kind, exponent, low, high, false).ok()?;
+    (said == *expression).then(|| (value.clone(), grid))
 }
 
 fn integer_on_grid(value: Expr, exponent: i32, low: i64, high: i64) -> Result<Expr> {
@@ -64,7 +172,7 @@ fn integer_on_grid(value: Expr, exponent: i32, low: i64, high: i64) -> Result<Ex
 }
 
 /// The least and most integers x with low ≤ x·2^shift ≤ high. There may be none; then every x is outside one of them.
-fn shiftable(shift: u32, low: i64, high: i64) -> (i64, i64) {
+pub fn shiftable(shift: u32, low: i64, high: i64) -> (i64, i64) {
     let shift = shift.min(64);
     let least = -((-i128::from(low)) >> shift);
     let most = i128::from(high) >> shift;
@@ -182,5 +290,35 @@ impl ScalarUDFImpl for OnGrid {
             _ => self.floats(values.as_primitive()),
         };
         Ok(ColumnarValue::Array(Arc::new(steps)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::prelude::col;
+
+    #[test]
+    fn grids_are_read_back() {
+        for kind in [Kind::Int, Kind::Float] {
+            for exponent in [-900, -63, -20, -1, 0, 1, 20, 63, 900] {
+                let expression = on_grid(col("x"), kind, exponent, -7, 9, false).unwrap();
+                let read = grid_of_expression(&expression);
+                if kind == Kind::Int && exponent.abs() > 63 {
+                    continue;
+                }
+                let grid = Grid {
+                    kind,
+                    exponent,
+                    low: -7,
+                    high: 9,
+                };
+                assert_eq!(read, Some((col("x"), grid)), "{kind} {exponent}");
+            }
+        }
+        let other = when(col("x").gt(lit(1i64)), lit(1i64))
+            .otherwise(col("x"))
+            .unwrap();
+        assert_eq!(grid_of_expression(&other), None);
     }
 }

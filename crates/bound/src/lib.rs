@@ -41,6 +41,7 @@ mod partitioned;
 mod planner;
 mod registers;
 mod relational;
+pub mod remote;
 mod rows;
 mod rules;
 mod runs;
@@ -54,18 +55,19 @@ mod work;
 mod tests;
 
 pub use canonical::{
-    MOST_TEXT, MOST_TEXT_BYTES, canonical, canonical_float, canonical_identifier, canonical_text,
-    canonical_within, rows_of_texts, texts_in,
+    CanonicalForm, MOST_TEXT, MOST_TEXT_BYTES, NEWER, canonical, canonical_float, canonical_form_of,
+    canonical_identifier, canonical_text, canonical_within, rows_of_texts, texts_in,
 };
 pub use choice::Secret;
 pub use distinct::{MOST_DISTINCT, count_distinct_within};
 pub use given::GivenRows;
-pub use grid::on_grid;
+pub use grid::{Grid, grid_of, grid_of_expression, on_grid, shiftable};
 pub use kind::Kind;
 pub use node::to_relational;
-pub use owner_join::{Meeting, OwnerJoin};
+pub use owner_join::{CUT_BY_OWNER, Meeting, OwnerJoin};
 pub use owner_window::{Frame, Ordered, OwnerWindow, WindowValue};
 pub use planner::{session, session_with_all_rules};
+pub use registers::ScaledSum;
 pub use rows::RowBounding;
 pub use runs::is_not_clustered;
 
@@ -75,9 +77,10 @@ use datafusion::common::{Column, ExprSchema, Result, plan_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, col};
 use node::{ContributionBound, Native};
 use registers::{Registers, argument_name};
+use serde::{Deserialize, Serialize};
 
 /// One number per group, summed over units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Partial {
     /// 1 for each unit in the group.
     Units,

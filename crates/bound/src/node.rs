@@ -7,6 +7,7 @@ use super::{Rule, relational};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_err, not_impl_err};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt::Formatter;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(crate) struct ContributionBound {
 }
 
 /// How the native operator bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Native {
     /// Each unit has one row: nothing to bound but the values.
     Single,
@@ -30,6 +31,8 @@ pub(crate) enum Native {
     Clustered,
     /// Rows come in any order.
     Partitioned,
+    /// Rows come in any order, and all rows of a unit in one part of the input: an exchange between machines dealt them out.
+    Dealt,
 }
 
 impl std::fmt::Display for Native {
@@ -38,6 +41,7 @@ impl std::fmt::Display for Native {
             Self::Single => "one row a unit",
             Self::Clustered => "clustered",
             Self::Partitioned => "partitioned",
+            Self::Dealt => "dealt out by unit",
         })
     }
 }

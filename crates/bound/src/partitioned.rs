@@ -21,9 +21,11 @@ use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::metrics::Time;
 use datafusion::physical_plan::repartition::BatchPartitioner;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
+use std::pin::pin;
 use std::sync::Arc;
-use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::mpsc::{self, Sender};
+use tokio_stream::wrappers::ReceiverStream;
 
 /// How many batches may wait for a thread.
 const WAITING: usize = 4;
@@ -37,32 +39,33 @@ pub(crate) fn spawn(
     output: Output,
     tasks: &mut RecordBatchReceiverStreamBuilder,
 ) -> Result<()> {
-    let most_bytes = match context.memory_pool().memory_limit() {
-        MemoryLimit::Finite(bytes) => bytes / OTHERS * (OTHERS - 1) / work.threads,
-        _ => usize::MAX,
-    };
     let mut senders = Vec::new();
     for thread in 0..work.threads {
         let (sender, receiver) = mpsc::channel(WAITING);
         senders.push(sender);
-        // Not as one of those that spill, among which the pool divides memory evenly: the others here hold next to nothing.
-        let reservation =
-            MemoryConsumer::new(format!("ContributionBoundExec[{thread}]")).register(context.memory_pool());
-        let merge = reservation.new_empty();
-        let worker = Worker {
-            shape: Arc::clone(&work.shape),
-            units: Units::new(&work.shape)?,
-            spill: Spill::new(&work.shape, &context, &work.metrics, thread, merge),
-            reservation,
-            most_bytes,
-            output: output.clone(),
-        };
-        tasks.spawn(worker.run(receiver));
+        let worker = Worker::new(work, &context, &output, (thread, work.threads))?;
+        tasks.spawn(worker.run(ReceiverStream::new(receiver).map(Ok)));
     }
     for part in 0..work.input.output_partitioning().partition_count() {
         let input = work.input.execute(part, Arc::clone(&context))?;
         let elapsed = output.metrics.elapsed_compute().clone();
         tasks.spawn(deal(input, senders.clone(), work.shape.secret.key(), elapsed));
+    }
+    Ok(())
+}
+
+/// The same where rows come dealt out: a task for each part of the input, which keeps the states of the units in it.
+pub(crate) fn spawn_dealt(
+    work: &Work,
+    context: &Arc<TaskContext>,
+    output: &Output,
+    tasks: &mut RecordBatchReceiverStreamBuilder,
+) -> Result<()> {
+    let parts = work.input.output_partitioning().partition_count();
+    for part in 0..parts {
+        let worker = Worker::new(work, context, output, (part, parts))?;
+        let input = work.input.execute(part, Arc::clone(context))?;
+        tasks.spawn(worker.run(input.map(|batch| somebodys(batch?))));
     }
     Ok(())
 }
@@ -129,11 +132,37 @@ struct Worker {
 }
 
 impl Worker {
-    async fn run(mut self, mut input: Receiver<RecordBatch>) -> Result<()> {
+    /// One of several among which the memory is divided evenly.
+    fn new(
+        work: &Work,
+        context: &Arc<TaskContext>,
+        output: &Output,
+        (place, workers): (usize, usize),
+    ) -> Result<Self> {
+        let most_bytes = match context.memory_pool().memory_limit() {
+            MemoryLimit::Finite(bytes) => bytes / OTHERS * (OTHERS - 1) / workers.max(1),
+            _ => usize::MAX,
+        };
+        // Not as one of those that spill, among which the pool divides memory evenly: the others here hold next to nothing.
+        let reservation =
+            MemoryConsumer::new(format!("ContributionBoundExec[{place}]")).register(context.memory_pool());
+        let merge = reservation.new_empty();
+        Ok(Self {
+            shape: Arc::clone(&work.shape),
+            units: Units::new(&work.shape)?,
+            spill: Spill::new(&work.shape, context, &work.metrics, place, merge),
+            reservation,
+            most_bytes,
+            output: output.clone(),
+        })
+    }
+
+    async fn run(mut self, input: impl Stream<Item = Result<RecordBatch>>) -> Result<()> {
+        let mut input = pin!(input);
         let elapsed = self.output.metrics.elapsed_compute().clone();
-        while let Some(batch) = input.recv().await {
+        while let Some(batch) = input.next().await {
             let _timer = elapsed.timer();
-            self.push(batch)?;
+            self.push(batch?)?;
         }
         if self.spill.is_empty() {
             let batches = self.units.totals(&self.shape)?;

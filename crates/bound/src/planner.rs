@@ -146,21 +146,27 @@ impl ExtensionPlanner for BoundExtension {
         let [input] = inputs else {
             return internal_err!("bounding reads one input");
         };
-        let schema = input.schema();
-        let digests = match node.rule.limit() {
-            Some(_) if node.native != Native::Single => Some(digests(&node.rule, &schema, session)?),
-            _ => None,
-        };
-        let batch_size = session.config().batch_size();
-        let shape = Arc::new(Shape::new(&node.rule, &schema, digests, batch_size));
-        let threads = session.config().target_partitions();
-        Ok(Some(Arc::new(BoundExec::new(
-            Arc::clone(input),
-            shape,
-            node.native,
-            threads,
-        ))))
+        let bounded = bounding(Arc::clone(input), node.rule.clone(), node.native, session)?;
+        Ok(Some(Arc::new(bounded)))
     }
+}
+
+/// The native operator over rows, with as many threads as the session has.
+pub(crate) fn bounding(
+    input: Arc<dyn ExecutionPlan>,
+    rule: Rule,
+    native: Native,
+    session: &dyn Session,
+) -> Result<BoundExec> {
+    let schema = input.schema();
+    let digests = match rule.limit() {
+        Some(_) if native != Native::Single => Some(digests(&rule, &schema, session)?),
+        _ => None,
+    };
+    let batch_size = session.config().batch_size();
+    let shape = Arc::new(Shape::new(&rule, &schema, digests, batch_size));
+    let threads = session.config().target_partitions();
+    Ok(BoundExec::new(input, Arc::new(rule), shape, native, threads))
 }
 
 /// The texts of all pairs of one owner take at most so much, on disk.

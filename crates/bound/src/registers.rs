@@ -6,7 +6,7 @@ use super::{Partial, choice::null_integer};
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
 use datafusion::arrow::buffer::{NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::functions_aggregate::expr_fn::{count, sum};
 use datafusion::logical_expr::{Expr, cast, when};
 use datafusion::prelude::{col, floor, greatest, least, lit};
@@ -243,16 +243,84 @@ impl Reading {
                 most,
                 low,
                 high,
-            } => {
-                let float = |place: usize| cast(register(place), DataType::Float64);
-                let scaled = floor(float(sum) * (lit(most as f64) / float(present)));
-                // Within what a cast can hold, so that it cannot fail wherever it is evaluated.
-                let held = least(vec![greatest(vec![scaled, lit(LOWEST)]), lit(HIGHEST)]);
-                let whole = when(register(present).gt(lit(most)), cast(held, DataType::Int64))
-                    .otherwise(register(sum))?;
-                when(register(present).gt(lit(0i64)), clamped(whole, low, high)?).otherwise(null_integer())
+            } => ScaledSum {
+                sum: register(sum),
+                present: register(present),
+                most,
+                low,
+                high,
+            }
+            .expression(),
+        }
+    }
+}
+
+/// What a unit adds to a sum for a mean ([`Partial::Mean`]), as an expression of two registers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScaledSum {
+    /// The sum of its values.
+    pub sum: Expr,
+    /// How many there are.
+    pub present: Expr,
+    /// So many count.
+    pub most: i64,
+    /// The least it adds.
+    pub low: i64,
+    /// The most it adds.
+    pub high: i64,
+}
+
+impl ScaledSum {
+    /// With built-in functions alone: the sum, scaled by `most`/n and floored where n > `most`, then clamped; NULL where there are no values.
+    fn expression(&self) -> Result<Expr> {
+        let float = |register: &Expr| cast(register.clone(), DataType::Float64);
+        let scaled = floor(float(&self.sum) * (lit(self.most as f64) / float(&self.present)));
+        // Within what a cast can hold, so that it cannot fail wherever it is evaluated.
+        let held = least(vec![greatest(vec![scaled, lit(LOWEST)]), lit(HIGHEST)]);
+        let more = self.present.clone().gt(lit(self.most));
+        let whole = when(more, cast(held, DataType::Int64)).otherwise(self.sum.clone())?;
+        let some = self.present.clone().gt(lit(0i64));
+        when(some, clamped(whole, self.low, self.high)?).otherwise(null_integer())
+    }
+
+    /// Reads such an expression back, for who writes a plan in another language. What is read says the same expression again, or it is none.
+    pub fn of(expression: &Expr) -> Option<Self> {
+        type Branch = (Box<Expr>, Box<Expr>);
+        fn case(expr: &Expr) -> Option<(&[Branch], &Expr)> {
+            match expr {
+                Expr::Case(case) => Some((&case.when_then_expr, case.else_expr.as_deref()?)),
+                _ => None,
             }
         }
+        fn sides(expr: &Expr) -> Option<(&Expr, &Expr)> {
+            match expr {
+                Expr::BinaryExpr(binary) => Some((&binary.left, &binary.right)),
+                _ => None,
+            }
+        }
+        fn integer(expr: &Expr) -> Option<i64> {
+            match expr {
+                Expr::Literal(ScalarValue::Int64(value), _) => *value,
+                _ => None,
+            }
+        }
+        let ([(some, inside)], _) = case(expression)? else {
+            return None;
+        };
+        let ([(_, low), (_, high)], whole) = case(inside)? else {
+            return None;
+        };
+        let ([(more, _)], sum) = case(whole)? else {
+            return None;
+        };
+        let found = Self {
+            sum: sum.clone(),
+            present: sides(some)?.0.clone(),
+            most: integer(sides(more)?.1)?,
+            low: integer(low)?,
+            high: integer(high)?,
+        };
+        (found.expression().ok()? == *expression).then_some(found)
     }
 }
 

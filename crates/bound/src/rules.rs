@@ -54,7 +54,8 @@ pub(crate) fn closed(builder: SessionStateBuilder) -> SessionStateBuilder {
             // For joins to public rows: which of a condition's parts are equalities. Joins of private tables are nodes of their own, which no rule looks into.
             Arc::new(ExtractEquijoinPredicate::new()),
             // A filter looks at one row. It moves below what leaves rows as they are (projections, unions, joins to public rows), below a GROUP BY where it reads keys
-            // alone, and never into a scan, none of which takes filters, nor into our own nodes.
+            // alone, and never into our own nodes. No scan takes a filter that reads rows: one of files in directories that are named by values takes those that read
+            // such values alone, as a choice of directories, and the filter stays where it is.
             Arc::new(PushDownFilter::new()),
             // What is computed twice of a row is computed once.
             Arc::new(CommonSubexprEliminate::new()),
@@ -97,13 +98,23 @@ pub(crate) fn configure(options: &mut ConfigOptions) {
 
 /// Refuses a plan with an operator, or a way of using one, that is not on the list. Depends on the plan alone.
 pub(crate) fn check(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
-    if !is_allowed(plan) {
+    check_with(plan, &|_| false)
+}
+
+/// The same where some more operators are known to whoever asks: exchanges between machines, which move rows and change none.
+pub(crate) fn check_with(
+    plan: &Arc<dyn ExecutionPlan>,
+    is_exchange: &dyn Fn(&Arc<dyn ExecutionPlan>) -> bool,
+) -> Result<()> {
+    if !is_exchange(plan) && !is_allowed(plan) {
         return plan_err!(
             "{} is not on the list of operators that may see private rows\nhint: this is a defect of Deniable; please report the query",
             plan.name()
         );
     }
-    plan.children().into_iter().try_for_each(check)
+    plan.children()
+        .into_iter()
+        .try_for_each(|child| check_with(child, is_exchange))
 }
 
 fn is_allowed(plan: &Arc<dyn ExecutionPlan>) -> bool {
@@ -169,7 +180,7 @@ fn is_plain_scan(scan: &DataSourceExec) -> bool {
 
 /// Whether all that a plan reads is in memory, and public. Private rows in memory are read through an operator that says nothing of them ([`super::GivenRows`]), and so
 /// are those that a join of owners reads.
-fn in_memory(plan: &Arc<dyn ExecutionPlan>) -> bool {
+pub(crate) fn in_memory(plan: &Arc<dyn ExecutionPlan>) -> bool {
     if plan.is::<AnyOrderExec>() {
         return false;
     }

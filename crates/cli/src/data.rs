@@ -117,7 +117,10 @@ fn check(arguments: &CatalogArguments, as_json: bool) -> Result<(), CliError> {
             "unknown",
             "no fingerprint of this version; `deniable data release` takes one",
         ),
-        State::NoFiles => ("no_files", "in a database, which is not looked at"),
+        State::NoFiles => (
+            "no_files",
+            "in a database or an object store, which is not looked at",
+        ),
     };
     terminal::print(&if as_json {
         let tables: serde_json::Map<String, serde_json::Value> = states

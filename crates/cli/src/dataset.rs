@@ -66,6 +66,20 @@ impl CatalogArguments {
         }
     }
 
+    /// The catalog that is meant, if it is there already: nothing is made.
+    pub(crate) fn existing(&self) -> Option<PathBuf> {
+        let home = || data_directory(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"));
+        let path = self
+            .named()
+            .or_else(|| Some(home().ok()?.join("sample").join(HERE)))?;
+        path.is_file().then_some(path)
+    }
+
+    /// Whether a catalog is named on the command line.
+    pub(crate) fn is_given(&self) -> bool {
+        self.catalog.is_some()
+    }
+
     /// Where the catalog is; the sample is made when it is first used.
     pub(crate) fn path(&self, quiet: bool) -> Result<PathBuf, CliError> {
         let named = std::env::var_os("DENIABLE_CATALOG");
@@ -189,7 +203,7 @@ pub(crate) struct AskArguments {
     /// The δ that the query may take, where it does not say itself [default: the catalog's]
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<String>,
-    /// Spend nothing on an estimate of what the limits cut, which otherwise takes a tenth of ε where something can be cut
+    /// Spend nothing on an estimate of what the limits cut, which otherwise takes a twentieth of ε where something can be cut
     #[arg(long)]
     no_cut_estimate: bool,
 }

@@ -4,6 +4,7 @@ mod account;
 mod attack;
 mod audit;
 mod budget;
+mod card;
 mod check;
 mod compute;
 mod data;
@@ -16,12 +17,14 @@ mod limits;
 mod manual;
 mod outputs;
 mod query;
+mod receipt;
 mod reproduce;
 mod serve;
 mod survey;
 mod terminal;
 mod train;
 mod user;
+mod worker;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -42,6 +45,8 @@ Examples:
                                         what would it cost? spends nothing
   deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
+  deniable card --output card.html      the privacy card: whose privacy, what was spent, what nobody checked
+  deniable receipt verify answer.json   was this answer paid for, by which entry of the ledger?
   deniable data release                 the data is new: declare another version of it
   deniable init people.csv              describe your own data: a draft of deniable.toml
   deniable check                        is the data what the catalog says? not private: for the curator
@@ -70,6 +75,7 @@ enum Command {
     Attack(attack::Arguments),
     Audit(audit::Arguments),
     Budget(budget::Arguments),
+    Card(card::Arguments),
     Data(data::Arguments),
     Check(check::Arguments),
     Completions(manual::CompletionsArguments),
@@ -78,6 +84,7 @@ enum Command {
     Man(manual::ManArguments),
     Limits(limits::Arguments),
     Query(query::Arguments),
+    Receipt(receipt::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
     Serve(serve::Arguments),
@@ -87,6 +94,7 @@ enum Command {
     Survey(survey::SurveyArguments),
     Train(train::Arguments),
     User(user::Arguments),
+    Worker(worker::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -114,6 +122,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Attack(arguments) => attack::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Budget(arguments) => budget::run(&arguments),
+        Command::Card(arguments) => card::run(&arguments),
         Command::Data(arguments) => data::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
@@ -122,12 +131,14 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
         Command::Limits(arguments) => limits::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
+        Command::Receipt(arguments) => receipt::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::User(arguments) => user::run(&arguments),
+        Command::Worker(arguments) => worker::run(&arguments),
     }
 }
 

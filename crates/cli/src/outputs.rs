@@ -4,13 +4,14 @@ use crate::terminal::{CliError, fail};
 
 use ledger::Place;
 use sql::blocking::Dataset;
-use sql::catalog::Source;
+use sql::catalog::{Root, Source};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use training::files_of;
 use training::places::{self, Named};
 
 /// What is kept beside a ledger: by SQLite, and of it.
-const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", ".head", ".fingerprints"];
+const BESIDE: [&str; 6] = ["-wal", "-shm", "-journal", ".head", ".key", ".fingerprints"];
 
 /// What files of a directory that is a table end in.
 const ENDINGS: [&str; 3] = ["csv", "tsv", "parquet"];
@@ -25,10 +26,20 @@ pub(crate) fn check(
 ) -> Result<(), CliError> {
     let mut files = ledger_files(&dataset.place());
     let mut folders = Vec::new();
+    let mut trees: Vec<PathBuf> = Vec::new();
     for table in dataset.catalog().tables.values() {
         match &table.source {
             Source::Csv(path) | Source::Parquet(path) if path.is_dir() => folders.push(path),
             Source::Csv(path) | Source::Parquet(path) => files.push(("a table of the catalog", path.clone())),
+            Source::ParquetTree(tree) => match &tree.root {
+                Root::Directory(path) => {
+                    // Where links lead out of the tree, so do its rows.
+                    let files = files_of(&table.source).into_iter().filter(|file| file.is_file());
+                    trees.extend(files.filter_map(|file| file.parent().map(Path::to_owned)));
+                    trees.push(path.clone());
+                }
+                Root::Objects(_) => {}
+            },
             Source::Postgres { .. } | Source::Memory(_) => {}
         }
     }
@@ -40,7 +51,9 @@ pub(crate) fn check(
         let ends = |ending: &OsStr| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known));
         let resolved = places::resolved(path);
         let part_of = |folder: &&PathBuf| resolved.parent() == Some(&places::resolved(folder));
-        if resolved.extension().is_some_and(ends) && folders.iter().any(part_of) {
+        let below = |tree: &PathBuf| resolved.starts_with(places::resolved(tree));
+        let counts = folders.iter().any(part_of) || trees.iter().any(below);
+        if resolved.extension().is_some_and(ends) && counts {
             return fail(
                 format!(
                     "{what} lies in a folder whose files are a table of the catalog: {}",

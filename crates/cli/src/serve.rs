@@ -23,9 +23,9 @@ Examples:
     deniable user token ann
     deniable serve --http 0.0.0.0:8443 --wire 0.0.0.0:5433 --certificate server.crt --key server.key
 
-Analysts ask over HTTP (POST /v1/query) and with anything that speaks to PostgreSQL: psql, psycopg, pandas, SQLAlchemy, R, BI tools. All
-connections are encrypted, and everybody signs in with a token of their own. A question that states no ε is refused, so that a tool
-that asks on its own spends nothing.
+Analysts ask in a browser, over HTTP (POST /v1/query) and with anything that speaks to PostgreSQL: psql, psycopg, pandas, SQLAlchemy, R,
+BI tools. All connections are encrypted, and everybody signs in with a token or password of their own. A question that states no ε is
+refused, so that a tool that asks on its own spends nothing.
 
 Answers leave at T, 2T, 4T, … after the request (--schedule), so that how long a question ran says little about the data. Nothing of a
 run's time, rows or memory is in any answer, notice or metric.
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     served
 }
 
-fn threads(count: usize) -> Result<tokio::runtime::Runtime, CliError> {
+pub(crate) fn threads(count: usize) -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(count)
         .enable_all()
@@ -222,16 +222,20 @@ In another terminal:
     -H \"Authorization: Bearer $PGPASSWORD\" -H \"Content-Type: application/json\" \\
     -d '{{\"sql\": \"SELECT AVG(age) AS age FROM people\", \"epsilon\": \"0.1\"}}'
 
+Or in a browser: https://{}:{} as demo, with the token in place of a password. The certificate signs itself, which the browser will ask about.
+
 The token is good for a day. Ctrl-C ends the server.
 ",
         host(wire),
         wire.port(),
         host(http),
         http.port(),
+        host(http),
+        http.port(),
     )
 }
 
-async fn until_asked_to_end() {
+pub(crate) async fn until_asked_to_end() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

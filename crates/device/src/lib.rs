@@ -21,7 +21,7 @@ mod rounding;
 mod scalar;
 mod shape;
 
-pub use cpu::Cpu;
+pub use cpu::{Cpu, one_row};
 pub use cuda::{Cuda, CudaError, Products, Vector};
 pub use device::{Activation, Device};
 pub use dropout::Mask;

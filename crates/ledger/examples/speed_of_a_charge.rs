@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 const EARLIER: u64 = 5000;
 const MEASURED: u64 = 200;
+const THREADS: u64 = 8;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir_in(".")?;
@@ -91,6 +92,7 @@ fn measure(name: &str, place: &Place) -> Result<(), Box<dyn Error>> {
         Ok(())
     })?;
     show(&format!("{name}: open and charge, after {EARLIER}"), opened);
+    at_once(name, place, &rules)?;
     let started = Instant::now();
     let verified = store.verify()?;
     println!(
@@ -105,6 +107,31 @@ fn measure(name: &str, place: &Place) -> Result<(), Box<dyn Error>> {
         Ok(())
     })?;
     show(&format!("{name}: open, charge and close, nobody else"), alone);
+    Ok(())
+}
+
+/// Several who charge at the same time wait for the disk together.
+fn at_once(name: &str, place: &Place, rules: &Rules) -> Result<(), Box<dyn Error>> {
+    let mut stores = Vec::new();
+    for _ in 0..THREADS {
+        stores.push(Store::open(place, rules)?);
+    }
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for mut store in stores {
+            scope.spawn(move || {
+                for number in 0..MEASURED {
+                    let charge = charge(number, rules).expect("it was charged before");
+                    store.charge("ann", "question", charge).expect("it fits");
+                }
+            });
+        }
+    });
+    let charges = (THREADS * MEASURED) as f64;
+    println!(
+        "{name}: {THREADS} threads charge at once: {:.0} charges a second",
+        charges / started.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 

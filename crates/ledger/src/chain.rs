@@ -87,6 +87,10 @@ pub(crate) struct ChargeBody {
 pub(crate) struct AnswerBody {
     pub(crate) charge: u64,
     pub(crate) answer: String,
+    /// Random, so that nobody finds the moment at which noise was drawn or an answer was saved by trying moments against a hash that was published: how long drawing takes is not public. Entries of
+    /// earlier versions have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) salt: String,
 }
 
 /// The body of a change of rules.

@@ -205,7 +205,7 @@ fn walk(
 }
 
 /// Every entry after this one, each checked against the one before it, until `visit` has seen enough. The last one that was seen.
-fn walk_after(
+pub(crate) fn walk_after(
     backend: &mut dyn Backend,
     start: Option<Head>,
     mut visit: impl FnMut(&Record, Kind) -> Result<bool, Error>,
@@ -276,8 +276,13 @@ pub(crate) fn check_opened(
 
 /// Every charge, the oldest first.
 pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
+    charges_until(backend, u64::MAX)
+}
+
+/// Every charge up to the entry of this number, as if it were the last.
+pub(crate) fn charges_until(backend: &mut dyn Backend, last: u64) -> Result<Vec<Entry>, Error> {
     let mut charges: Vec<Entry> = Vec::new();
-    walk(backend, |record, kind| {
+    walk_after(backend, None, |record, kind| {
         match kind {
             Kind::Opened | Kind::Rules | Kind::Log => {}
             Kind::Charge => {
@@ -301,7 +306,7 @@ pub(crate) fn charges(backend: &mut dyn Backend) -> Result<Vec<Entry>, Error> {
                 }
             }
         }
-        Ok(())
+        Ok(record.number < last)
     })?;
     Ok(charges)
 }

@@ -5,7 +5,8 @@
 //! list of what was charged: one SQLite file, or a PostgreSQL database that many machines share.
 //!
 //! - **Charge, then draw.** [`Store::charge`] gives a receipt only after the entry is on disk. A crash between the two loses budget,
-//!   never privacy; so does a commit whose outcome nobody learns. There is no refund: a charge without an answer stays spent.
+//!   never privacy; so does a commit whose outcome nobody learns. There is no refund: a charge without an answer stays spent. Several who charge at the
+//!   same time wait for the disk together (group commit), and each gets the receipt when the disk has the entry.
 //! - **One at a time.** A charge reads what was spent, decides and writes in one transaction that excludes all others, in whatever
 //!   process or on whatever machine they run.
 //! - **Everybody shares one budget.** An analyst may be held to a share of it; several who collude still have the one budget. A charge is
@@ -78,7 +79,9 @@ mod history;
 mod left;
 mod limits;
 mod moment;
+mod past;
 mod place;
+mod receipt;
 mod rules;
 mod session;
 mod spending;
@@ -96,7 +99,9 @@ pub use history::{Entry, StoredAnswer, Verified};
 pub use left::Left;
 pub use limits::{Caps, Once};
 pub use moment::utc;
-pub use place::Place;
+pub use past::Past;
+pub use place::{Place, Temporary};
+pub use receipt::{PublicKey, Receipt, Released, SigningKey, canonical_json, sha256_of};
 pub use rules::Rules;
 pub use session::Session;
 pub use spending::{Spent, SpentByAnalyst, composed, epsilon_of, plus};

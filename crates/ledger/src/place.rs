@@ -1,8 +1,12 @@
 //! Where a ledger is.
 
 use crate::head_file::beside;
+use crate::{Error, SigningKey};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use tempfile::TempDir;
 
 /// Where a ledger is: one file, or a PostgreSQL database that many machines share.
 ///
@@ -32,6 +36,84 @@ pub enum Place {
         /// The file.
         head: PathBuf,
     },
+    /// A ledger that is gone with the last who uses it.
+    Temporary(Temporary),
+}
+
+/// A folder of its own for a ledger about data that are gone with the process too, such as tables in memory. It is removed with the last clone, and with the last [`Store`](crate::Store) that is open on it.
+///
+/// Everything is charged, chained and verified as in a file, but nothing waits for the disk, and no head is kept beside it: what these protect from, a power cut and an older copy, ends the budget
+/// together with the ledger in any case. Whoever makes another one for the same rows has a budget of its own for them; [`Place::File`] is for data that are asked again later.
+#[derive(Clone)]
+pub struct Temporary(Arc<Shared>);
+
+/// What all share who use it.
+struct Shared {
+    folder: TempDir,
+    /// What signs receipts, once somebody asked for one.
+    key: OnceLock<Arc<SigningKey>>,
+    /// The file was made. Where it is not there any more, it is not made again: nothing would be spent.
+    made: AtomicBool,
+}
+
+impl Temporary {
+    /// An empty folder among the temporary files.
+    ///
+    /// # Errors
+    /// When no folder can be made.
+    pub fn new() -> Result<Self, Error> {
+        let folder = TempDir::with_prefix("deniable-").map_err(|error| {
+            Error::unusable(
+                format!("no temporary folder can be made: {}", error.kind()),
+                "name a file for the ledger, or set TMPDIR to a folder that you may write to",
+            )
+        })?;
+        Ok(Self(Arc::new(Shared {
+            folder,
+            key: OnceLock::new(),
+            made: AtomicBool::new(false),
+        })))
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.0.folder.path()
+    }
+
+    /// What signs receipts as long as the ledger lasts.
+    pub(crate) fn key(&self) -> Result<Arc<SigningKey>, Error> {
+        if let Some(key) = self.0.key.get() {
+            return Ok(Arc::clone(key));
+        }
+        let fresh = Arc::new(SigningKey::fresh()?);
+        Ok(Arc::clone(self.0.key.get_or_init(|| fresh)))
+    }
+
+    pub(crate) fn was_made(&self) -> bool {
+        self.0.made.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_made(&self) {
+        self.0.made.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder().join("ledger.db")
+    }
+}
+
+impl PartialEq for Temporary {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Temporary {}
+
+impl fmt::Debug for Temporary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Temporary(..)")
+    }
 }
 
 impl Place {
@@ -48,9 +130,16 @@ impl Place {
     pub fn head_file(&self) -> Option<PathBuf> {
         match self {
             Self::File(path) => Some(beside(path, ".head")),
-            Self::Postgres(_) => None,
+            Self::Postgres(_) | Self::Temporary(_) => None,
             Self::PostgresKeepingHead { head, .. } => Some(head.clone()),
         }
+    }
+}
+
+impl Place {
+    /// The file that keeps the key of receipts: beside the head, so that each machine that answers has its own.
+    pub fn key_file(&self) -> Option<PathBuf> {
+        self.head_file().map(|head| head.with_extension("key"))
     }
 }
 
@@ -61,6 +150,7 @@ impl fmt::Display for Place {
             Self::Postgres(_) | Self::PostgresKeepingHead { .. } => {
                 formatter.write_str("a PostgreSQL database")
             }
+            Self::Temporary(_) => formatter.write_str("a temporary file"),
         }
     }
 }
@@ -70,6 +160,7 @@ impl fmt::Debug for Place {
         match self {
             Self::File(path) => write!(formatter, "File({path:?})"),
             Self::Postgres(_) | Self::PostgresKeepingHead { .. } => formatter.write_str("Postgres(..)"),
+            Self::Temporary(place) => place.fmt(formatter),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::analyst::normalised;
 use crate::gate::Gate;
-use crate::{Analyst, Error};
-use accounting::{Budget, Delta, Epsilon, Promise, Rho};
+use crate::tally::Tally;
+use crate::{Analyst, Error, Forecast};
+use accounting::{Budget, Delta, Epsilon, Event, Promise, Rho};
 use exact::Rational;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +65,26 @@ impl Rules {
             self.share_gate(share).map_err(budget)?;
         }
         Ok(())
+    }
+
+    /// How many charges like this one a new ledger with this budget admits, one after the other, up to `most`: what the filter allows, which is often more than a sum of ε would. Shares are left
+    /// aside, as if one analyst had all of it.
+    /// ```
+    /// # use accounting::{Budget, Epsilon, Event, Neighbors, PrivacyUnit, Promise};
+    /// let budget = Budget::new(Promise::Pure(Epsilon::parse("2")?), PrivacyUnit::new("person", Neighbors::AddRemove));
+    /// let half = Event::Pure { epsilon: Epsilon::parse("0.5")? };
+    /// assert_eq!(ledger::Rules::new(budget).admits(&half, 100)?, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When no ledger can keep these rules.
+    pub fn admits(&self, event: &Event, most: u64) -> Result<u64, Error> {
+        let budget = Self {
+            shares: BTreeMap::new(),
+            ..self.clone()
+        };
+        Ok(Forecast::of(&Tally::new(&budget)?, "", event, most).more)
     }
 
     /// Whether every share has one analyst, and every analyst one share.
@@ -270,6 +291,23 @@ mod tests {
             assert!(matches!(refusal, Error::BadRules { .. }), "{refusal}");
             assert!(refusal.to_string().contains("\nhint: "));
         }
+    }
+
+    #[test]
+    fn a_budget_admits_what_its_filter_allows() {
+        let event = |epsilon: &str| Event::Pure {
+            epsilon: Epsilon::parse(epsilon).unwrap(),
+        };
+        let mut pure = rules(Promise::Pure(Epsilon::parse("1").unwrap()));
+        assert_eq!(pure.admits(&event("0.1"), 1000).unwrap(), 10);
+        assert_eq!(pure.admits(&event("0.1"), 7).unwrap(), 7);
+        assert_eq!(pure.admits(&event("1.1"), 1000).unwrap(), 0);
+        // Whose it is makes no difference to how much there is.
+        pure.shares.insert("ann".to_owned(), ratio(1, 2));
+        assert_eq!(pure.admits(&event("0.1"), 1000).unwrap(), 10);
+        // With a δ, many small charges add up to less than their sum.
+        let more = approximate().admits(&event("0.01"), 10_000).unwrap();
+        assert!(more > 100, "{more}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::chain::{ChargeBody, Content, FORMAT, Head, Kind, OpenedBody, Record};
 use crate::tally::Tally;
 use crate::{Error, Rules};
 use mechanism::Charge;
+use noise::{Entropy as _, OsEntropy};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -101,4 +102,15 @@ pub(crate) fn in_one_line(error: &Error) -> String {
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// 128 random bits, as text.
+pub(crate) fn salt() -> Result<String, Error> {
+    let mut entropy = OsEntropy::new().map_err(|_| {
+        Error::unusable(
+            "the system gives no random bytes",
+            "try again; where it lasts, see what the system lacks",
+        )
+    })?;
+    Ok(format!("{:016x}{:016x}", entropy.bits(64), entropy.bits(64)))
 }

@@ -194,6 +194,7 @@ fn hammer(fresh: &Fresh, currency: &str, processes: u64, lasting: Duration) {
     let place = match fresh.place() {
         Place::File(path) => path.to_str().unwrap().to_owned(),
         Place::Postgres(address) | Place::PostgresKeepingHead { address, .. } => address.clone(),
+        Place::Temporary(_) => unreachable!("processes share no temporary ledger"),
     };
     let rules = rules(currency);
     let (sender, reported): (_, Receiver<(u64, String)>) = channel();

@@ -9,7 +9,7 @@ use mechanism::{Account, Aggregate, Charge, Laplace, Ledger, Refusal, Sensitive}
 use places::{Fresh, approximate_rules, charge, delta, epsilon, person, pure, pure_rules};
 use std::path::{Path, PathBuf};
 
-on_both!(
+everywhere!(
     a_reopened_store_continues,
     stores_see_each_other,
     an_unanswered_charge_stays_spent,
@@ -458,7 +458,7 @@ fn entries_cannot_be_changed(fresh: &Fresh) {
         ),
     ];
     forbidden.push(match fresh {
-        Fresh::File { .. } => format!(
+        Fresh::File { .. } | Fresh::Temporary { .. } => format!(
             "INSERT OR REPLACE INTO deniable_entries ({columns}) VALUES (3, '', 0, 'charge', '', '', '', '', '', '')"
         ),
         Fresh::Schema { .. } => "TRUNCATE deniable_entries".to_owned(),
@@ -617,4 +617,38 @@ fn a_ledger_is_found_in_its_log() {
     assert_eq!(second.charges().unwrap().len(), 1);
     second.charge("ann", "q", charge(pure("0.5"))).unwrap();
     assert!(first.charge("ann", "q", charge(pure("0.5"))).is_err());
+}
+
+#[test]
+fn stores_of_one_temporary_ledger_sign_with_one_key() {
+    let (one, other) = (places::temporary(), places::temporary());
+    let key = |fresh: &Fresh| {
+        let mut store = Store::open(fresh.place(), &pure_rules("1")).unwrap();
+        store
+            .receipt_key()
+            .unwrap()
+            .expect("a temporary ledger has a key")
+    };
+    assert_eq!(key(&one), key(&one));
+    assert_ne!(key(&one), key(&other));
+}
+
+/// A cleaner of temporary files is not a new budget.
+#[test]
+fn a_temporary_ledger_that_vanished_is_not_begun_anew() {
+    let fresh = places::temporary();
+    let Fresh::Temporary { file, .. } = &fresh else {
+        unreachable!("it is one")
+    };
+    let mut store = Store::open(fresh.place(), &pure_rules("1")).unwrap();
+    store.charge("ann", "q", charge(pure("1"))).unwrap();
+    std::fs::remove_file(file).unwrap();
+    for _ in 0..2 {
+        let refusal = Store::open(fresh.place(), &pure_rules("1")).unwrap_err();
+        assert!(
+            refusal.to_string().contains("temporary file is gone"),
+            "{refusal}"
+        );
+        assert!(Store::open_existing(fresh.place()).is_err());
+    }
 }

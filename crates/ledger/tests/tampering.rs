@@ -194,7 +194,7 @@ fn exchanged_entries_are_noticed(fresh: &Fresh) {
 /// The kept sums with everything spent taken out of them.
 fn nothing_spent(fresh: &Fresh) -> String {
     let empty = match fresh {
-        Fresh::File { .. } => places::sqlite(),
+        Fresh::File { .. } | Fresh::Temporary { .. } => places::sqlite(),
         Fresh::Schema { .. } => places::postgres(),
     };
     drop(Store::open(empty.place(), &rules()).unwrap());

@@ -25,9 +25,9 @@ mod number;
 mod page;
 mod table;
 
-pub use figure::{Figure, Scale, histogram};
+pub use figure::{Figure, Scale, bar, figure_style, histogram};
 pub use findings::Findings;
-pub use markup::escape;
+pub use markup::{escape, legal};
 pub use number::{grouped, percent, percent_interval, significant};
 pub use page::{Page, Row};
 pub use table::{Column, DynamicTable, Heading, Table, cut};

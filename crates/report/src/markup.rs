@@ -17,7 +17,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// `text` with `U+FFFD` for each character that XML does not allow, not even escaped: what remains is escaped where it is put into markup.
-pub(crate) fn legal(text: &str) -> Cow<'_, str> {
+pub fn legal(text: &str) -> Cow<'_, str> {
     let forbidden = |character: char| match character {
         '\t' | '\n' => false,
         '\u{fffe}' | '\u{ffff}' => true,

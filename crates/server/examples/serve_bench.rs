@@ -1,4 +1,5 @@
-//! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes through each, and how many are answered in a second.
+//! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes through each, how many are answered in a second, and how long the price takes that a
+//! page shows after each letter.
 //! Prints one JSON object. The client is in the same process, on the same cores, and speaks TLS: what is measured is both of them.
 
 use server::accounts::{self, NewAccount, Role};
@@ -137,6 +138,8 @@ async fn measure(lasts: Duration) {
         wire_saved.push(start.elapsed());
     }
 
+    let (letters, priced) = keystrokes(&mut connection, &token).await;
+
     // Many at once.
     let many = |fresh: bool| {
         let (connector, token, number, saved_body) = (
@@ -189,6 +192,14 @@ async fn measure(lasts: Duration) {
                 "library_saved": median(library_saved),
                 "http_saved": median(http_saved),
                 "wire_saved": median(wire_saved),
+            },
+            "keystroke_milliseconds": {
+                "letters": letters.len(),
+                "median": median(letters.clone()),
+                "p99": percentile(letters, 99),
+                "priced": priced.len(),
+                "priced_median": median(priced.clone()),
+                "priced_p99": percentile(priced, 99),
             },
             "saved_a_second": saved_a_second.round(),
             "new_a_second": new_a_second.round(),
@@ -256,6 +267,71 @@ async fn ask(connection: &mut Connection, token: &str, body: &str) {
         "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
+    let reply = send(connection, &request).await;
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+}
+
+/// Somebody types a question on a page, and the page asks for its price after each letter: all of these times, and those of texts that are questions already.
+///
+/// The page waits a moment and leaves letters out that follow each other at once; here each one is asked for, one after the other.
+async fn keystrokes(connection: &mut Connection, token: &str) -> (Vec<Duration>, Vec<Duration>) {
+    const ROUNDS: usize = 5;
+    let signed_in = send(
+        connection,
+        &form("/sign-in", "", &format!("name=ann&secret={token}")),
+    )
+    .await;
+    let cookie = signed_in
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next())
+        .unwrap_or_else(|| panic!("{signed_in}"))
+        .to_owned();
+    let (mut letters, mut priced) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let text = format!(
+            "SELECT age / 10 AS decade, COUNT(*) AS people, AVG(age) AS age FROM people WHERE person_id <> {} GROUP BY age / 10 ORDER BY people DESC",
+            2_000_000 + round
+        );
+        for (end, letter) in text.char_indices() {
+            let written = encoded(&text[..end + letter.len_utf8()]);
+            let request = form(
+                "/price",
+                &cookie,
+                &format!("sql={written}&epsilon=0.01&error=&key=k"),
+            );
+            let start = Instant::now();
+            let reply = send(connection, &request).await;
+            let took = start.elapsed();
+            assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+            letters.push(took);
+            if reply.contains("It costs") {
+                priced.push(took);
+            }
+        }
+    }
+    assert!(!priced.is_empty(), "no text was a question");
+    (letters, priced)
+}
+
+/// A form as the script of a page sends it.
+fn form(path: &str, cookie: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nOrigin: https://localhost\r\nSec-Fetch-Site: same-origin\r\nCookie: {cookie}\r\ndeniable-fragment: 1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+/// Sends a request, and reads the whole reply.
+async fn send(connection: &mut Connection, request: &str) -> String {
     connection.write_all(request.as_bytes()).await.unwrap();
     let mut received = Vec::new();
     let mut buffer = [0; 8192];
@@ -263,26 +339,27 @@ async fn ask(connection: &mut Connection, token: &str, body: &str) {
         let read = connection.read(&mut buffer).await.unwrap();
         assert!(read > 0, "the server hung up");
         received.extend_from_slice(&buffer[..read]);
-        let text = String::from_utf8_lossy(&received);
-        if let Some((head, rest)) = text.split_once("\r\n\r\n") {
-            let length: usize = head
-                .lines()
-                .find_map(|line| {
-                    line.to_lowercase()
-                        .strip_prefix("content-length: ")
-                        .map(str::to_owned)
-                })
-                .and_then(|length| length.parse().ok())
-                .unwrap();
-            if rest.len() >= length {
-                assert!(head.starts_with("HTTP/1.1 200"), "{text}");
-                return;
-            }
+        let Some(end) = received.windows(4).position(|window| window == b"\r\n\r\n") else {
+            continue;
+        };
+        let head = String::from_utf8_lossy(&received[..end]).to_lowercase();
+        let length: usize = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
+            .unwrap();
+        if received.len() >= end + 4 + length {
+            return String::from_utf8_lossy(&received).into_owned();
         }
     }
 }
 
-fn median(mut times: Vec<Duration>) -> f64 {
+fn median(times: Vec<Duration>) -> f64 {
+    percentile(times, 50)
+}
+
+/// The time that this many of a hundred are not above.
+fn percentile(mut times: Vec<Duration>, of_hundred: usize) -> f64 {
     times.sort();
-    times[times.len() / 2].as_secs_f64() * 1e3
+    let place = (times.len() * of_hundred / 100).min(times.len() - 1);
+    times[place].as_secs_f64() * 1e3
 }

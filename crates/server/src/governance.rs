@@ -7,8 +7,10 @@
 //! Who can write to the catalog and to the ledger's database on the machine itself can get around it: the rule is for people who work with the tools, and it leaves a trace.
 
 use crate::accounts::{self, Role, now};
+use crate::passwords::readable;
+use crate::requests;
 use exact::Rational;
-use ledger::{LogEntry, Store};
+use ledger::{Administration, LogEntry, Store};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
@@ -16,6 +18,8 @@ use toml::{Table, Value};
 const CATALOGS: &str = "catalog";
 const IN_FORCE: &str = "in force";
 const PROPOSALS: &str = "proposal";
+/// The texts that were proposed, by their digest, so that who approves one can read it.
+const TEXTS: &str = "proposed catalog";
 
 /// A text that is to become the catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +38,9 @@ pub struct Proposal {
     /// Who approved it; never who proposed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
+    /// The number of the request for more budget that it answers: who made that approves nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<u64>,
 }
 
 /// Why a change is not taken over.
@@ -70,7 +77,7 @@ impl From<ledger::Error> for Error {
 }
 
 impl Error {
-    fn refused(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn refused(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused {
             what: what.into(),
             hint: hint.into(),
@@ -138,40 +145,78 @@ pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
 /// # Errors
 /// When it is no TOML, or changes nothing that needs two curators.
 pub fn propose(store: &mut Store, by: &str, text: &str) -> Result<Proposal, Error> {
+    store.administer(|administration| propose_for(administration, by, text, None))
+}
+
+/// The same inside a transaction, where it may answer a request for more budget.
+pub(crate) fn propose_for(
+    administration: &mut Administration<'_>,
+    by: &str,
+    text: &str,
+    request: Option<u64>,
+) -> Result<Proposal, Error> {
+    if readable(text).is_none() {
+        return Err(unreadable());
+    }
     let digest = digest(text);
-    store.administer(|administration| {
-        let Some(before) = administration.document(CATALOGS, IN_FORCE)? else {
+    let Some(before) = administration.document(CATALOGS, IN_FORCE)? else {
+        return Err(Error::refused(
+            "no catalog is in force yet",
+            "start the server once with the catalog that there is",
+        ));
+    };
+    let loosens = loosened(&before, text)?;
+    if loosens.is_empty() {
+        return Err(Error::refused(
+            "this text changes nothing that needs a second curator",
+            "write it to the catalog and start the server again",
+        ));
+    }
+    let base = self::digest(&before);
+    let request = match (request, answered_before(administration, &digest, by)?) {
+        (Some(new), Some(old)) if new != old => {
             return Err(Error::refused(
-                "no catalog is in force yet",
-                "start the server once with the catalog that there is",
-            ));
-        };
-        let loosens = loosened(&before, text)?;
-        if loosens.is_empty() {
-            return Err(Error::refused(
-                "this text changes nothing that needs a second curator",
-                "write it to the catalog and start the server again",
+                format!("the same catalog was proposed for request {old}"),
+                "decide about that one first",
             ));
         }
-        let proposal = Proposal {
-            digest: digest.clone(),
-            loosens,
-            by: by.to_owned(),
-            created: now(),
-            base: self::digest(&before),
-            approved_by: None,
-        };
-        administration.keep(PROPOSALS, &digest, &written(&proposal))?;
-        let about = format!("{digest}: {}", proposal.loosens.join("; "));
-        administration.log(LogEntry::new("catalog-proposed", by, about));
-        Ok(proposal)
-    })
+        (new, old) => new.or(old),
+    };
+    let proposal = Proposal {
+        digest: digest.clone(),
+        loosens,
+        by: by.to_owned(),
+        created: now(),
+        base,
+        approved_by: None,
+        request,
+    };
+    administration.keep(PROPOSALS, &digest, &written(&proposal))?;
+    administration.keep(TEXTS, &digest, text)?;
+    let about = format!("{digest}: {}", proposal.loosens.join("; "));
+    administration.log(LogEntry::new("catalog-proposed", by, about));
+    Ok(proposal)
+}
+
+/// The request that this very text answers already, if that waits: it goes on answering it, so that who made the request cannot propose or approve the same text past it.
+fn answered_before(
+    administration: &mut Administration<'_>,
+    digest: &str,
+    by: &str,
+) -> Result<Option<u64>, Error> {
+    let proposal = administration.document(PROPOSALS, digest)?;
+    let proposal = proposal.as_deref().map(parse).transpose()?;
+    // Whatever catalog was in force then: the same text answers the same request.
+    match proposal.and_then(|proposal| proposal.request) {
+        Some(number) if requests::may_propose(administration, number, by)? => Ok(Some(number)),
+        _ => Ok(None),
+    }
 }
 
 /// Approves a proposal of another curator.
 ///
 /// # Errors
-/// When there is none, or who approves it has proposed it.
+/// When there is none, its text was not kept, or who approves it has proposed it.
 pub fn approve(store: &mut Store, by: &str, digest: &str) -> Result<Proposal, Error> {
     let account = accounts::find(store, by)?;
     store.administer(|administration| {
@@ -187,6 +232,17 @@ pub fn approve(store: &mut Store, by: &str, digest: &str) -> Result<Proposal, Er
                 "who proposed a catalog cannot approve it",
                 "another curator has to look at it",
             ));
+        }
+        // Nobody approves what they cannot read.
+        match itself(administration.document(TEXTS, digest)?, digest) {
+            Some(text) if readable(&text).is_some() => {}
+            Some(_) => return Err(unreadable()),
+            None => {
+                return Err(Error::refused(
+                    "the text of this proposal was not kept, so nobody can read what it changes",
+                    "propose it again, and let another curator approve that",
+                ));
+            }
         }
         if account
             .as_ref()
@@ -204,11 +260,48 @@ pub fn approve(store: &mut Store, by: &str, digest: &str) -> Result<Proposal, Er
                 "propose it again, so that what it changes is known",
             ));
         }
+        if let Some(number) = proposal.request {
+            requests::catalog_approved(administration, number, &proposal.by, by)?;
+        }
         proposal.approved_by = Some(by.to_owned());
         administration.keep(PROPOSALS, digest, &written(&proposal))?;
         administration.log(LogEntry::new("catalog-approved", by, digest));
         Ok(proposal)
     })
+}
+
+/// The catalog that is in force, if one was taken over yet.
+///
+/// # Errors
+/// When the ledger cannot be used.
+pub fn in_force(store: &mut Store) -> Result<Option<String>, Error> {
+    Ok(store.document(CATALOGS, IN_FORCE)?)
+}
+
+/// The same inside a transaction.
+pub(crate) fn in_force_now(administration: &mut Administration<'_>) -> Result<Option<String>, Error> {
+    Ok(administration.document(CATALOGS, IN_FORCE)?)
+}
+
+/// The text of a proposal, if it was kept.
+///
+/// # Errors
+/// When the ledger cannot be used.
+pub fn proposed_text(store: &mut Store, digest: &str) -> Result<Option<String>, Error> {
+    Ok(itself(store.document(TEXTS, digest)?, digest))
+}
+
+/// A text that was kept under a digest, if it is the one of that digest.
+fn itself(text: Option<String>, digest: &str) -> Option<String> {
+    text.filter(|text| self::digest(text) == digest)
+}
+
+/// Of a text that cannot be shown without passwords.
+fn unreadable() -> Error {
+    Error::refused(
+        "this text cannot be shown to another curator without the passwords that are in it",
+        "write each address of a database in plain quotes, without escapes, and keep addresses out of other texts",
+    )
 }
 
 /// All proposals.
@@ -237,13 +330,13 @@ fn written(proposal: &Proposal) -> String {
 }
 
 /// The SHA-256 of a text.
-fn digest(text: &str) -> String {
+pub(crate) fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What one text changes in another beyond tightening, by the places of the keys. Comments and order do not matter.
-fn loosened(before: &str, after: &str) -> Result<Vec<String>, Error> {
+pub(crate) fn loosened(before: &str, after: &str) -> Result<Vec<String>, Error> {
     let read = |text: &str| {
         text.parse::<Table>().map_err(|_| {
             Error::refused(
@@ -303,7 +396,7 @@ fn tightens(path: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
     }
 }
 
-fn number(value: &Value) -> Option<Rational> {
+pub(crate) fn number(value: &Value) -> Option<Rational> {
     let text = match value {
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
@@ -357,6 +450,53 @@ mod tests {
             ),
             ["tables.t.rows_per_unit is new"]
         );
+    }
+
+    #[test]
+    fn what_nobody_can_read_is_not_approved() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = store(&folder);
+        take_over(&mut store, "root", BEFORE).unwrap();
+        for name in ["carol", "dan"] {
+            accounts::add(&mut store, "root", &NewAccount::new(name, Role::Curator)).unwrap();
+        }
+        // A proposal counts for those who were curators in an earlier millisecond.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let raised = BEFORE.replace("epsilon = 2", "epsilon = 3");
+        let digest = propose(&mut store, "carol", &raised).unwrap().digest;
+        // Nothing is kept, or another text.
+        for kept in ["", BEFORE] {
+            store
+                .administer(|administration| administration.keep(TEXTS, &digest, kept))
+                .unwrap();
+            let Error::Refused { what, hint } = approve(&mut store, "dan", &digest).unwrap_err() else {
+                panic!("it was not refused");
+            };
+            assert!(what.contains("was not kept"), "{what}");
+            assert!(hint.contains("propose it again"), "{hint}");
+            assert_eq!(proposals(&mut store).unwrap()[0].approved_by, None);
+        }
+        // A text that can only be shown with what looks like a password in it, proposed now or by an earlier version.
+        let unreadable = format!("{raised}values = [\"x'postgres://h:\", \"q@'\"]\n");
+        let refused = propose(&mut store, "carol", &unreadable).unwrap_err().to_string();
+        assert!(refused.contains("cannot be shown"), "{refused}");
+        let kept = self::digest(&unreadable);
+        store
+            .administer(|administration| {
+                let proposal = parse(&administration.document(PROPOSALS, &digest)?.unwrap()).unwrap();
+                let proposal = Proposal {
+                    digest: kept.clone(),
+                    ..proposal
+                };
+                administration.keep(PROPOSALS, &kept, &written(&proposal))?;
+                administration.keep(TEXTS, &kept, &unreadable)
+            })
+            .unwrap();
+        let refused = approve(&mut store, "dan", &kept).unwrap_err().to_string();
+        assert!(refused.contains("cannot be shown"), "{refused}");
+        propose(&mut store, "carol", &raised).unwrap();
+        approve(&mut store, "dan", &digest).unwrap();
+        take_over(&mut store, "root", &raised).unwrap();
     }
 
     #[test]

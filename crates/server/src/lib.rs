@@ -1,22 +1,25 @@
-//! A dataset for many analysts, over HTTP and the PostgreSQL wire protocol.
+//! A dataset for many analysts, over HTTP, the PostgreSQL wire protocol and pages in a browser.
 //!
-//! Both entrances only translate. What is asked goes through [`Service`]: an [`Identity`], which only signing in makes, and a [`Question`]; out comes an answer or a [`Failure`], on a
+//! All entrances only translate. What is asked goes through [`Service`]: an [`Identity`], which only signing in makes, and a [`Question`]; out comes an answer or a [`Failure`], on a
 //! [`Schedule`] that does not depend on the data. No entrance has an engine of its own.
 //!
 //! ```text
-//! http ┐
-//!      ├─► service ─► sql::Dataset ─► ledger, engine, noise
-//! wire ┘      │
-//!          accounts, journal ─► ledger
+//! http    ┐
+//! console ┼─► service ─► sql::Dataset ─► ledger, engine, noise
+//! wire    ┘      │
+//!             accounts, journal ─► ledger
 //! ```
 
 pub mod accounts;
+mod console;
 mod failure;
 pub mod governance;
 pub mod http;
 mod journal;
 mod listen;
 mod metrics;
+mod passwords;
+pub mod requests;
 mod schedule;
 mod secrets;
 mod server;

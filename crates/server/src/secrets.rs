@@ -119,6 +119,11 @@ impl Verifier {
     }
 }
 
+/// Whether this is written as tokens are, which no password needs to be.
+pub(crate) fn looks_like_token(secret: &str) -> bool {
+    secret.len() == MARK.len() + 43 && secret.starts_with(MARK)
+}
+
 /// By which a token is found again. A token is random, so a plain hash of it gives nothing away.
 pub(crate) fn fingerprint(token: &str) -> String {
     let digest = Sha256::digest(token.as_bytes());

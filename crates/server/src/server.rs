@@ -78,6 +78,7 @@ impl Server {
             curators: curators.as_ref().map(|(_, address)| *address),
         };
         let (service, writing) = Service::start(dataset, settings).await?;
+        service.listens_on(addresses);
         let (end, ends) = ending();
         let served = |listener, audience| {
             let (service, acceptor, ends) = (Arc::clone(&service), acceptor.clone(), ends.clone());

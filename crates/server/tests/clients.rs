@@ -1,9 +1,10 @@
-//! The clients that analysts use, each installed by `scripts/with-clients`: psycopg 3, SQLAlchemy with pandas, ADBC.
+//! The clients that analysts use: psycopg 3, SQLAlchemy with pandas and ADBC, installed by `scripts/with-clients`; and R.
 
 mod common;
 
 use common::{Running, text};
 use server::accounts::Role;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -12,11 +13,21 @@ fn python_clients_ask() {
     let python = std::env::var_os("DENIABLE_TEST_PYTHON").unwrap_or_else(|| {
         panic!("this test needs Python clients\nhint: run the tests as `scripts/with-clients cargo nextest run …`")
     });
+    assert_eq!(said_by(&python, "tests/python/clients.py").lines().count(), 3);
+}
+
+#[test]
+#[ignore = "R is large: apt-get install r-cran-rpostgresql, then run with --run-ignored all"]
+fn r_asks() {
+    assert_eq!(said_by(OsStr::new("Rscript"), "tests/r/client.R").trim(), "ok");
+}
+
+/// What a script prints that asks a server on loopback.
+fn said_by(interpreter: &OsStr, script: &str) -> String {
     let running = Running::start();
     let ann = running.account("ann", Role::Analyst);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/clients.py");
-    let output = Command::new(python)
-        .arg(script)
+    let output = Command::new(interpreter)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(script))
         .args(["localhost", &running.addresses.wire.port().to_string(), "ann"])
         .arg(&running.certificate)
         .env("PGPASSWORD", ann)
@@ -28,5 +39,5 @@ fn python_clients_ask() {
         text(&output.stdout),
         text(&output.stderr)
     );
-    assert_eq!(text(&output.stdout).lines().count(), 3);
+    text(&output.stdout)
 }

@@ -75,6 +75,14 @@ fn a_question_is_answered_once_and_is_free_after_that() {
     let (status, saved) = running.curl(Some(&ann), &path, &[]);
     assert_eq!(status, 200, "{saved}");
     assert_eq!(json(&saved)["rows"], answer["rows"]);
+    // With the receipt that it had, which says what it was charged and is signed.
+    assert_eq!(json(&saved)["receipt"], answer["receipt"]);
+    let receipt: ledger::Receipt = serde_json::from_value(answer["receipt"].clone()).unwrap();
+    assert!(receipt.is_signed() && receipt.entry.number == number);
+    assert_eq!(
+        sql::Answer::table_sha256_of(&json(&saved)),
+        Some(receipt.table_sha256)
+    );
     assert_eq!(running.curl(Some(&bob), &path, &[]).0, 404);
     assert_eq!(running.curl(Some(&ann), "/v1/answers/999", &[]).0, 404);
     assert_eq!(running.curl(Some(&ann), "/v1/answers/x", &[]).0, 400);

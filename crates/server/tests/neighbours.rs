@@ -79,6 +79,8 @@ fn masked(value: &mut Value) {
             match key.as_str() {
                 // The estimate of what was cut is noisy, and so is whether it notices anything.
                 "cut" => *field = Value::Null,
+                // Of two servers, hence of two keys; it signs what is compared beside it.
+                "receipt" => *field = Value::Bool(field.is_object()),
                 _ => masked(field),
             }
         }),
@@ -119,9 +121,14 @@ fn behaviour_is_equal_on_neighbouring_data() {
         let seen = [(&one, &tokens[0]), (&other, &tokens[1])].map(|(running, token)| {
             let (status, said) = running.query(token, &body, &["--include"]);
             let (head, body) = said.split_once("\r\n\r\n").unwrap();
-            let mut headers: Vec<&str> = head
+            // The number of a charge counts every entry of the ledger, and that of a login over the wire is written a moment later.
+            let mut headers: Vec<String> = head
                 .lines()
                 .filter(|line| !line.starts_with("date:") && !line.starts_with("content-length:"))
+                .map(|line| match line.starts_with("link:") {
+                    true => without_numbers(line),
+                    false => line.to_owned(),
+                })
                 .collect();
             headers.sort_unstable();
             let mut body = json(body);

@@ -38,7 +38,7 @@ pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, Stage, public_file_examples};
 pub use dataset::{
     AnsweredFor, Coding, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast, LeftOut,
-    MOST_QUESTIONS, OutputLine, Part, State, StatisticLine, Texts, WantedError, cost_of, encoding,
+    MOST_QUESTIONS, OutputLine, Part, Preview, State, StatisticLine, Texts, WantedError, cost_of, encoding,
     largest_fitting, left_out,
 };
 pub use error::{Error, OverBudget};
@@ -48,6 +48,8 @@ pub use finish::cut::{CutEstimate, Share};
 pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use price::question::QueryRequest;
 pub use reference::reference;
+pub use run::workers::{WorkerOptions, serve_worker};
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
+pub use understand::dialect::canonical_sql;
 pub use understand::expression::allowed_functions;
 pub use values::facts::{Facts, Kind, Range, Value};

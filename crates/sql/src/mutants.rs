@@ -15,6 +15,12 @@ pub(crate) enum Mutant {
     WindowTies,
     /// What was cut of a unit is not clamped.
     UnclampedCut,
+    /// A statement for a database counts the groups of a unit, and keeps all of them.
+    LostWindowFilter,
+    /// A statement for a database leaves values as the database has them.
+    NotCanonical,
+    /// Directories that name no value are left out of every query with a condition on what directories name.
+    NullDirectories,
 }
 
 thread_local! {

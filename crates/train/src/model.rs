@@ -1,6 +1,6 @@
 //! What can be trained: the contract between layers, which know nothing of privacy, and the loop, which knows nothing of layers.
 
-use device::Device;
+use device::{Device, Scalar};
 
 /// A part of the flat vector of parameters, with a name that files use.
 ///
@@ -32,13 +32,18 @@ impl Parameter {
 
 /// A differentiable loss over examples, with parameters in one flat vector.
 ///
-/// A step is [`Model::backward`], then [`Model::squared_norms`], then [`Model::accumulate`]. The gradient of one example is never made.
+/// A step is [`Model::backward`], then [`Model::squared_norms`], then [`Model::accumulate`]. The gradient of one example is never made, unless by [`Model::one_by_one`].
 pub trait Model<D: Device> {
     /// Some examples: rows of tokens, or features with labels.
-    type Batch;
+    type Batch: Sync;
 
     /// The layout of the flat vector: every number belongs to exactly one parameter.
     fn layout(&self) -> &[Parameter];
+
+    /// What is computed from parameters and examples, in words, as far as the layout does not say it: activations, dropout. A run is resumed with a model that says the same.
+    fn computes(&self) -> String {
+        String::new()
+    }
 
     /// Starting values, from a seed that is public.
     fn initial(&self, seed: u64) -> Vec<f32>;
@@ -63,4 +68,96 @@ pub trait Model<D: Device> {
 
     /// The loss of each example without a gradient.
     fn losses(&mut self, parameters: &D::Buffer, batch: &Self::Batch) -> Vec<f64>;
+
+    /// Gradients of single examples at these parameters, made by this machine's processor, for models so small that a pass of its own for each example takes longer than its arithmetic. `None` where there is no such way.
+    fn one_by_one(&self, parameters: &D::Buffer) -> Option<Box<dyn OneByOne<D::Scalar, Self::Batch> + '_>> {
+        let _ = parameters;
+        None
+    }
+}
+
+/// Makes gradients of single examples. It can be asked by several threads at once.
+///
+/// # Privacy
+///
+/// What is made of an example is a function of that example and of the parameters alone: of no other example in the batch, of their number and order, and of nothing that `room` held before. No place is in two runs of the gradient. Exact sums rest on both.
+pub trait OneByOne<S, B>: Sync {
+    /// Leaves the gradient of an example in `room`, and gives its loss.
+    fn gradient(&self, batch: &B, example: usize, room: &mut Room<S>) -> f64;
+}
+
+/// Memory for the gradient of an example, used again for the next. As private as the example.
+#[derive(Default)]
+pub struct Room<S> {
+    /// The gradient.
+    pub gradient: SparseGradient<S>,
+    /// What goes into each layer, and at the end what comes out.
+    pub(crate) activations: Vec<Vec<S>>,
+    /// What comes out of each layer, before its activation; becomes its gradient.
+    pub(crate) values: Vec<Vec<S>>,
+    pub(crate) scratch: Vec<S>,
+}
+
+/// A gradient without most of its zeros: runs of numbers in ascending order, each with the place in the flat vector where it starts. As private as the example.
+#[derive(Default)]
+pub struct SparseGradient<S> {
+    runs: Vec<(usize, usize)>,
+    values: Vec<S>,
+    /// Where the last run ends.
+    end: usize,
+}
+
+// Without numbers, which may be private.
+impl<S> std::fmt::Debug for Room<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Room(..)")
+    }
+}
+
+impl<S> std::fmt::Debug for SparseGradient<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "SparseGradient(..)")
+    }
+}
+
+impl<S: Scalar> SparseGradient<S> {
+    /// Without anything.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.values.clear();
+        self.end = 0;
+    }
+
+    /// Numbers from this place on.
+    ///
+    /// # Panics
+    /// When the last run ends after it: a number that is in two runs would be cut once and added twice.
+    pub fn push(&mut self, start: usize, values: impl Iterator<Item = S>) {
+        assert!(start >= self.end, "runs of a gradient overlap");
+        let before = self.values.len();
+        self.values.extend(values);
+        let len = self.values.len() - before;
+        self.runs.push((start, len));
+        self.end = start + len;
+    }
+
+    /// The numbers of all runs.
+    pub fn values(&self) -> &[S] {
+        &self.values
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self) -> &mut [S] {
+        &mut self.values
+    }
+
+    /// For each run, where it starts and which of `numbers` belong to it: one number for each of [`SparseGradient::values`].
+    pub fn runs_of<'n, N>(&self, numbers: &'n [N]) -> impl Iterator<Item = (usize, &'n [N])> {
+        let mut rest = numbers;
+        self.runs.iter().map(move |(start, len)| {
+            let (run, after) = rest.split_at(*len);
+            rest = after;
+            (*start, run)
+        })
+    }
 }

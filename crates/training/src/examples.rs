@@ -4,7 +4,7 @@ use crate::{Error, Source};
 use mechanism::Sensitive;
 use sha2::{Digest, Sha256};
 use sql::blocking::Dataset;
-use sql::catalog::Owner;
+use std::sync::OnceLock;
 use train::models::{Features, Targets, Tokens};
 use train::private::{Examples, PerUnit, PrivateData, Units};
 use train::text::{START, Vocabulary, read_private_text, synthetic_text};
@@ -14,6 +14,8 @@ pub(crate) struct Texts {
     name: String,
     vocabulary: usize,
     rows: Vec<Vec<u32>>,
+    /// Made when it is needed first: every checkpoint has it.
+    digest: OnceLock<String>,
 }
 
 impl Examples for Texts {
@@ -41,13 +43,17 @@ impl Examples for Texts {
     }
 
     fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        hash.update((self.vocabulary as u64).to_le_bytes());
-        for row in &self.rows {
-            hash.update((row.len() as u64).to_le_bytes());
-            row.iter().for_each(|token| hash.update(token.to_le_bytes()));
-        }
-        hexadecimal(hash)
+        let digest = self.digest.get_or_init(|| {
+            let mut hash = Sha256::new();
+            hash.update((self.vocabulary as u64).to_le_bytes());
+            for row in &self.rows {
+                hash.update((row.len() as u64).to_le_bytes());
+                let bytes: Vec<u8> = row.iter().flat_map(|token| token.to_le_bytes()).collect();
+                hash.update(bytes);
+            }
+            hexadecimal(hash)
+        });
+        digest.clone()
     }
 }
 
@@ -110,6 +116,7 @@ impl Texts {
             name,
             vocabulary: vocabulary.len(),
             rows,
+            digest: OnceLock::new(),
         };
         (texts, units)
     }
@@ -139,6 +146,7 @@ impl Texts {
             name,
             vocabulary: vocabulary.len(),
             rows,
+            digest: OnceLock::new(),
         };
         (texts, Units::of_owners(units as usize, &owners, PerUnit::Sum))
     }
@@ -169,6 +177,8 @@ pub(crate) struct Numbers {
     width: usize,
     features: Vec<f32>,
     labels: Vec<f32>,
+    /// Made when it is needed first: every checkpoint has it.
+    digest: OnceLock<String>,
 }
 
 impl Numbers {
@@ -185,15 +195,8 @@ impl Numbers {
             ));
         };
         let dataset = dataset.ok_or_else(no_catalog)?;
-        let declared = dataset.catalog().table(table);
-        let each_row = declared.is_some_and(|table| table.owner == Owner::EachRow);
         let rows = dataset.examples(table, encoding)?.map(|read| {
-            let units = if each_row {
-                // Units are in the order of their examples, and those without one come last.
-                Units::at_most_one_example(read.units as usize, read.labels.len())
-            } else {
-                Units::of_owners(read.units as usize, &read.owners, PerUnit::Sum)
-            };
+            let units = Units::of_owners(read.units as usize, &read.owners, PerUnit::Sum);
             (Self::new(source.name(), read, encoding), units)
         });
         Ok(rows.into())
@@ -209,6 +212,7 @@ impl Numbers {
             width: encoding.width(),
             features: read.features,
             labels: read.labels,
+            digest: OnceLock::new(),
         }
     }
 }
@@ -245,13 +249,19 @@ impl Examples for Numbers {
     }
 
     fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        hash.update((self.width as u64).to_le_bytes());
-        self.features
-            .iter()
-            .chain(&self.labels)
-            .for_each(|value| hash.update(value.to_le_bytes()));
-        hexadecimal(hash)
+        let digest = self.digest.get_or_init(|| {
+            let mut hash = Sha256::new();
+            hash.update((self.width as u64).to_le_bytes());
+            for values in [&self.features, &self.labels] {
+                // Many at a time: a call for each number takes longer than the hash.
+                for some in values.chunks(1024) {
+                    let bytes: Vec<u8> = some.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    hash.update(bytes);
+                }
+            }
+            hexadecimal(hash)
+        });
+        digest.clone()
     }
 }
 

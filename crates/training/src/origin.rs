@@ -6,7 +6,7 @@ use ledger::{Place, Rules, Store};
 use serde::{Deserialize, Serialize};
 use sql::Catalog;
 use sql::blocking::Dataset;
-use sql::catalog::Source as Rows;
+use sql::catalog::{Root, Source as Rows};
 use std::path::{Path, PathBuf};
 
 /// The name of the note.
@@ -153,7 +153,7 @@ impl Source {
     }
 }
 
-/// The files that hold the rows of a table.
+/// The files that hold the rows of a table; of a tree of directories also the directory at its root, all of which is private.
 pub fn files_of(rows: &Rows) -> Vec<PathBuf> {
     match rows {
         Rows::Csv(path) | Rows::Parquet(path) if path.is_dir() => {
@@ -161,7 +161,30 @@ pub fn files_of(rows: &Rows) -> Vec<PathBuf> {
             files.map(|file| file.path()).collect()
         }
         Rows::Csv(path) | Rows::Parquet(path) => vec![path.clone()],
+        Rows::ParquetTree(tree) => match &tree.root {
+            Root::Directory(root) => {
+                let mut found = vec![root.clone()];
+                below(root, DEEPEST, &mut found);
+                found
+            }
+            Root::Objects(_) => Vec::new(),
+        },
         Rows::Postgres { .. } | Rows::Memory(_) => Vec::new(),
+    }
+}
+
+/// Directories are followed so deep, links among them, which may lead in circles.
+const DEEPEST: usize = 40;
+
+/// Every file below a directory.
+fn below(directory: &Path, deepest: usize, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true if deepest > 0 => below(&path, deepest - 1, found),
+            true => {}
+            false => found.push(path),
+        }
     }
 }
 

@@ -71,6 +71,8 @@ pub fn check_public<'p>(
         for secret in private {
             let alike = if resolved(secret) == resolved(path) {
                 "is the private data itself"
+            } else if secret.is_dir() && resolved(path).starts_with(resolved(secret)) {
+                "lies in a directory of private data"
             } else if same_content(secret, path) {
                 "has the same content as the private data"
             } else {
@@ -172,6 +174,14 @@ mod tests {
         for name in ["longer", "other", "nowhere", "none", "."] {
             assert_eq!(check("text", &at(name)), Ok(()), "{name}");
         }
+        // All that lies in a directory of private data is private.
+        std::fs::create_dir_all(at("tree/year=2026")).unwrap();
+        std::fs::write(at("tree/year=2026/part"), "rows").unwrap();
+        assert!(
+            check("tree", &at("tree/year=2026/part"))
+                .unwrap_err()
+                .contains("in a directory of private data")
+        );
         // Of two empty files nothing can be learned.
         assert_eq!(check("none", &at("empty")), Ok(()));
         #[cfg(unix)]

@@ -22,9 +22,6 @@ The three ways in give the same object: :func:`open` reads a catalog file, :func
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from deniable._deniable import VERSION as __version__
 from deniable._errors import (
     BudgetError,
@@ -38,7 +35,11 @@ from deniable._errors import (
     ServerError,
 )
 
+# For type checkers, which know the name. The module typing itself would take as long to import as all of the package.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from deniable import accounting, attack, audit, mechanisms, survey, train
     from deniable._answer import Answer
     from deniable._dataset import Budget, Dataset, Explanation, connect, from_arrow, open, sample
@@ -106,6 +107,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _SUBMODULES:
         return importlib.import_module(f"deniable.{name}")
     if name in _NAMES:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deniable._errors import ParameterError
+from deniable._html import ROWS_SHOWN, answer_html
+from deniable._numbers import at_least, at_most
 
 if TYPE_CHECKING:
     from deniable._deniable import ArrowTable
-
-_ROWS_SHOWN = 50
 
 
 class Answer:
@@ -74,18 +73,22 @@ class Answer:
     def epsilon(self) -> float | None:
         """The ε of this answer alone; None where all of it is public."""
         cost = self._told["cost"]
-        return None if cost is None or cost["epsilon"] is None else float(cost["epsilon"])
+        return None if cost is None or cost["epsilon"] is None else at_least(cost["epsilon"])
 
     @property
     def delta(self) -> float:
         """The δ of this answer alone."""
         cost = self._told["cost"]
-        return 0.0 if cost is None else float(cost["delta"])
+        return 0.0 if cost is None else at_least(cost["delta"])
 
     @property
     def receipt(self) -> dict[str, Any] | None:
-        """The guarantee in words and exact decimals, and the number of the charge in the ledger."""
-        return self._told["cost"]
+        """The guarantee in words and exact decimals, the number of the charge in the ledger, and as ``signed`` the signed receipt that ``deniable receipt verify`` checks.
+
+        ``signed`` is None where there is no place for a key, or the server is of an earlier version.
+        """
+        cost = self._told["cost"]
+        return None if cost is None else {**cost, "signed": self._told.get("receipt")}
 
     @property
     def repeated(self) -> bool:
@@ -96,7 +99,7 @@ class Answer:
     def left(self) -> float | None:
         """The largest ε of one further release by whoever asked."""
         left = self._told.get("left")
-        return None if left is None else float(left["epsilon"])
+        return None if left is None else at_most(left["epsilon"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as the command line and the server write it in JSON."""
@@ -147,14 +150,14 @@ class Answer:
     def __repr__(self) -> str:
         widths = [len(name) for name in self._names]
         lines: list[list[str]] = []
-        for row in self._told["rows"][:_ROWS_SHOWN]:
+        for row in self._told["rows"][:ROWS_SHOWN]:
             line = [_cell_text(row[name]) for name in self._names]
             widths = [max(width, len(text)) for width, text in zip(widths, line)]
             lines.append(line)
         said = ["  ".join(name.ljust(width) for name, width in zip(self._names, widths)).rstrip()]
         said += ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
-        if len(self) > _ROWS_SHOWN:
-            said.append(f"… and {len(self) - _ROWS_SHOWN} more rows")
+        if len(self) > ROWS_SHOWN:
+            said.append(f"… and {len(self) - ROWS_SHOWN} more rows")
         said.append(self._cost_words())
         return "\n".join(said)
 
@@ -166,8 +169,6 @@ class Answer:
         return words if self.left is None else f"{words}; left: ε = {self._told['left']['epsilon']}"
 
     def _repr_html_(self) -> str:
-        from deniable._html import answer_html
-
         return answer_html(self)
 
 
@@ -196,8 +197,3 @@ def _needed(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise ParameterError(f"{name} is not installed", f"pip install {name}") from None
-
-
-def escape(text: object) -> str:
-    """Text that is inert in HTML."""
-    return html.escape(str(text), quote=True)

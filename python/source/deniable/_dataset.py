@@ -9,13 +9,16 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deniable._answer import Answer, escape
+from deniable._answer import Answer
 from deniable._deniable import ArrowTable, LocalDataset
 from deniable._deniable import sample as _sample
 from deniable._errors import ParameterError
-from deniable._numbers import optional_text
+from deniable._html import lines
+from deniable._numbers import at_least, at_most, optional_text, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deniable._numbers import Number
     from deniable._query import Query
 
@@ -27,7 +30,13 @@ class _Backend(Protocol):
     def name(self) -> str: ...
 
     def query(
-        self, sql: str, epsilon: str | None, delta: str | None, cut_estimate: bool, purpose: str | None
+        self,
+        sql: str,
+        epsilon: str | None,
+        delta: str | None,
+        cut_estimate: bool,
+        purpose: str | None,
+        watch: Callable[[str], None],
     ) -> tuple[str, ArrowTable]: ...
 
     def explain(
@@ -214,13 +223,16 @@ class Dataset:
         """Answers a question. It is charged before the data is read, and the same question again is free.
 
         ``epsilon`` and ``delta`` are what it may cost, where the SQL does not say; else the catalog's default holds. With
-        ``cut_estimate`` a tenth of ε estimates what the limits cut. ``purpose`` is what the ledger says it was for.
+        ``cut_estimate`` a twentieth of ε estimates what the limits cut. ``purpose`` is what the ledger says it was for.
 
+        A question that takes longer than a second shows what is being done, in a terminal and in a notebook.
         Ctrl-C ends the waiting: what was charged is finished and saved, and asking the same again finds it for free.
         """
-        told, table = self._backend.query(
-            _sql(sql), optional_text(epsilon, "ε"), optional_text(delta, "δ"), cut_estimate, purpose
-        )
+        from deniable._progress import Waiting
+
+        asked = (_sql(sql), optional_text(epsilon, "ε"), optional_text(delta, "δ"), cut_estimate, purpose)
+        with Waiting() as watch:
+            told, table = self._backend.query(*asked, watch)
         return Answer(json.loads(told), table)
 
     def explain(
@@ -244,9 +256,10 @@ class Dataset:
         """The smallest ε, to three digits, for which every column's expected error is at most ``error``: a number, or a
         part of the largest possible value such as ``"2%"``. Free.
         """
-        wanted = optional_text(error, "the wanted error")
+        # Not a decimal: it may end in a percent sign.
+        wanted = text_of("the wanted error", error)
         told = self._backend.explain(_sql(sql), None, optional_text(delta, "δ"), True, wanted, _size(group_size))
-        return float(json.loads(told)["epsilon"])
+        return at_least(json.loads(told)["epsilon"])
 
     @property
     def budget(self) -> Budget:
@@ -301,13 +314,13 @@ class Explanation:
     @property
     def left(self) -> float:
         """The largest ε of one further release of any kind."""
-        return float(self._told["forecast"]["left"])
+        return at_most(self._told["forecast"]["left"])
 
     @property
     def fits(self) -> float | None:
         """The largest ε with which the question fits now, where as it stands it does not."""
         fits = self._told["forecast"]["fits"]
-        return None if fits is None else float(fits)
+        return None if fits is None else at_most(fits)
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -329,16 +342,16 @@ class Explanation:
         return json.loads(json.dumps(self._told))
 
     def __repr__(self) -> str:
-        lines = [f"cost: {'nothing, it was asked before' if self.free else self.cost}"]
+        said = [f"cost: {'nothing, it was asked before' if self.free else self.cost}"]
         for output in self.outputs:
             width = output["half_width"]
-            lines.append(f"{output['name']}: ± {width:.4g}" if width is not None else f"{output['name']}: depends on the data")
+            said.append(f"{output['name']}: ± {width:.4g}" if width is not None else f"{output['name']}: depends on the data")
         at_least = "at least " if self._told["forecast"]["at_least"] else ""
-        lines.append(f"{at_least}{self.more} such questions fit; left: ε = {self._told['forecast']['left']}")
-        return "\n".join(lines + self.hints)
+        said.append(f"{at_least}{self.more} such questions fit; left: ε = {self._told['forecast']['left']}")
+        return "\n".join(said + self.hints)
 
     def _repr_html_(self) -> str:
-        return "".join(f"<div>{escape(line)}</div>" for line in repr(self).splitlines())
+        return lines(repr(self).splitlines())
 
 
 class Budget:
@@ -350,7 +363,7 @@ class Budget:
     @property
     def left(self) -> float:
         """The largest ε of one further release by whoever asks."""
-        return float(self._told["left"])
+        return at_most(self._told["left"])
 
     @property
     def rules(self) -> str:
@@ -372,7 +385,7 @@ class Budget:
         return "\n".join(words)
 
     def _repr_html_(self) -> str:
-        return "".join(f"<div>{escape(line)}</div>" for line in repr(self).splitlines())
+        return lines(repr(self).splitlines())
 
 
 def _analyst(name: str | None) -> str:

@@ -41,6 +41,7 @@ class LocalDataset:
         delta: str | None = None,
         cut_estimate: bool = True,
         purpose: str | None = None,
+        watch: Callable[[str], None] | None = None,
     ) -> tuple[str, ArrowTable]: ...
     def explain(
         self,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable._catalog import constant, text, whole
 from deniable._deniable import LocalDataset
+from deniable._numbers import decimal_text
+from deniable._toml import constant, text, whole
 
 _KINDS = {
     "boolean": "bool",
@@ -46,8 +47,9 @@ def dummy_of(declared: dict[str, Any]) -> LocalDataset:
             kind = _KINDS[column["type"]]
             facts = [f"kind = {text(kind)}", f"nullable = {'true' if column['nullable'] else 'false'}"]
             if column["bounds"] is not None:
+                # What a server says is text of others: a bound that is no number would be anything else in the catalog.
                 number = kind in ("int", "float")
-                ends = [end if number else text(end) for end in column["bounds"]]
+                ends = [decimal_text(end, "a bound") if number else text(end) for end in column["bounds"]]
                 facts.append(f"bounds = [{', '.join(ends)}]")
             if column["values"] is not None:
                 facts.append(f"values = [{', '.join(constant(value) for value in column['values'])}]")

@@ -2,18 +2,22 @@
 
 A parameter of a guarantee is kept exactly. A float stands for the decimal that Python prints for it: 0.1 is one tenth,
 and not the float next to it.
+
+What a release costs is never shown as less than it is, and what is left never as more: where digits are dropped, a cost is
+rounded up and what is left is rounded down.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, SupportsFloat, Union
 
 from deniable._errors import ParameterError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
+    from typing import Any, SupportsFloat, Union
 
     Number = Union[int, float, str, Decimal, Fraction, SupportsFloat]
 
@@ -48,9 +52,14 @@ def decimal_text(number: Any, name: str) -> str:
     >>> decimal_text(0.1, "ε"), decimal_text(1, "ε"), decimal_text("1e-6", "δ")
     ('0.1', '1', '1e-6')
     """
+    import re
+
     text = text_of(name, number)
     if "/" in text:
         raise ParameterError(f"{name} is a fraction", "give a decimal such as 0.25")
+    # It is written into SQL and catalogs as it stands, so that it must not be able to mean anything else there.
+    if re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", text) is None:
+        raise ParameterError(f"{name} is not a decimal", "give a decimal such as 0.25")
     return text
 
 
@@ -63,6 +72,70 @@ def _of_float(name: str, number: float) -> str:
     if number != number or number in (float("inf"), float("-inf")):
         raise ParameterError(f"{name} is not finite", "give a number such as 0.5")
     return repr(number)
+
+
+def at_least(text: Any) -> float:
+    """The smallest float that prints as no less than this: for what was spent.
+
+    >>> at_least("0.1"), at_least("0.10000000000000000001")
+    (0.1, 0.10000000000000002)
+    """
+    return _safe(text, up=True)
+
+
+def at_most(text: Any) -> float:
+    """The largest float that prints as no more than this: for what is left.
+
+    >>> at_most("0.1"), at_most("0.09999999999999999999")
+    (0.1, 0.09999999999999999)
+    """
+    return _safe(text, up=False)
+
+
+def _safe(text: Any, up: bool) -> float:
+    import math
+    from fractions import Fraction
+
+    written = str(text)
+    number = float(Fraction(written)) if "/" in written else float(written)
+    if math.isfinite(number):
+        printed, exact = Fraction(repr(number)), Fraction(written)
+        # Whatever rounds to the next float is beyond what rounds to this one, so that one step is enough.
+        if up and printed < exact:
+            return math.nextafter(number, math.inf)
+        if not up and printed > exact:
+            return math.nextafter(number, -math.inf)
+    return number
+
+
+def shown_up(value: float, digits: int = 4) -> str:
+    """A number for people that is not below what it stands for: a cost, an upper bound.
+
+    >>> shown_up(0.50001, 2), shown_up(0.5, 2), shown_up(99.96, 3)
+    ('0.51', '0.5', '100')
+    """
+    return _cut(value, digits, "ROUND_CEILING")
+
+
+def shown_down(value: float, digits: int = 4) -> str:
+    """A number for people that is not above what it stands for: what is left, a lower bound.
+
+    >>> shown_down(0.59999, 2), shown_down(0.5, 2)
+    ('0.59', '0.5')
+    """
+    return _cut(value, digits, "ROUND_FLOOR")
+
+
+def _cut(value: float, digits: int, rounding: str) -> str:
+    from decimal import Context, Decimal
+
+    # With so few digits nothing is left to round when it is printed.
+    return f"{float(Context(prec=digits, rounding=rounding).plus(Decimal(repr(float(value))))):.{digits}g}"
+
+
+def shown(value: float, digits: int = 4) -> str:
+    """A number for people, to the nearest. What bounds a guarantee is rounded to its safe side instead: see ``shown_up``."""
+    return f"{value:.{digits}g}"
 
 
 def count_of(name: str, number: Any, least: int = 0) -> int:

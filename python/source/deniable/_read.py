@@ -6,10 +6,13 @@ Numbers are read exactly, columns of any library as lists. Errors name a paramet
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from deniable._errors import ParameterError
 from deniable._numbers import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def optional(name: str, value: Any) -> str | None:

@@ -10,7 +10,7 @@ import ssl
 import threading
 import time
 import urllib.parse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deniable._deniable import ArrowTable, LocalDataset, table_of_answer
 from deniable._errors import (
@@ -21,6 +21,10 @@ from deniable._errors import (
     QueryError,
     ServerError,
 )
+from deniable._numbers import at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # How long an answer is waited for at most. A server may run a question long; the connection says when it is gone.
 _TIMEOUT = 3600
@@ -80,8 +84,16 @@ class RemoteDataset:
         return self._name
 
     def query(
-        self, sql: str, epsilon: str | None, delta: str | None, cut_estimate: bool, purpose: str | None
+        self,
+        sql: str,
+        epsilon: str | None,
+        delta: str | None,
+        cut_estimate: bool,
+        purpose: str | None,
+        watch: Callable[[str], None],
     ) -> tuple[str, ArrowTable]:
+        # A server says nothing before it answers.
+        del watch
         if purpose is not None:
             raise ParameterError("a server notes the question itself as its purpose", "leave purpose= out")
         body = _question(sql, epsilon, delta, cut_estimate)
@@ -202,5 +214,5 @@ def _failure(status: int, received: bytes) -> Error:
     if isinstance(error, ServerError):
         error.code = code
     if isinstance(error, BudgetError) and problem.get("fits") is not None:
-        error.fits = float(problem["fits"])
+        error.fits = at_most(problem["fits"])
     return error

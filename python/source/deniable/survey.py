@@ -22,8 +22,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deniable import _deniable, _read, _show
+from deniable import _deniable, _html, _read
 from deniable._errors import ParameterError
+from deniable._numbers import shown_up
 
 __all__ = ["Estimate", "Estimates", "Reports", "Survey", "estimate", "randomize"]
 
@@ -89,15 +90,15 @@ class Estimates(Mapping[str, Estimate]):
                 f"{one.fraction:.3f}",
                 f"{one.low:.3f}",
                 f"{one.high:.3f}",
-                _show.whisker(one.fraction, one.low, one.high),
+                _html.whisker(one.fraction, one.low, one.high),
             ]
             for answer, one in self.items()
         ]
-        return _show.grid(
-            f"{self.reports} reports with ε = {self.epsilon:.4g} for each respondent",
+        return _html.grid(
+            f"{self.reports} reports with ε = {shown_up(self.epsilon)} for each respondent",
             ["answer", "estimate", "from", "to", ""],
             rows,
-            f"All intervals hold together with probability {self.confidence}.",
+            [f"All intervals hold together with probability {self.confidence}."],
         )
 
 
@@ -173,7 +174,7 @@ class Survey:
         return self._question.supports()
 
     def __repr__(self) -> str:
-        return f"Survey({list(self.answers)!r}, epsilon={self.epsilon:.6g}, mechanism={self._mechanism!r})"
+        return f"Survey({list(self.answers)!r}, epsilon={shown_up(self.epsilon, 6)}, mechanism={self._mechanism!r})"
 
     def half_width(self, reports: int, *, confidence: float = 0.95) -> float:
         """How far estimates from so many reports are off at most, all of them together, with this probability.

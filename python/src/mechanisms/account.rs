@@ -6,11 +6,11 @@ use super::noise::{Noise, Norm};
 use super::released::{Released, Reports, Value};
 use super::session::{Opening, Session};
 use crate::accounting::{delta, epsilon, neighbors};
-use crate::errors::{Class, of_parameter};
+use crate::errors::{Class, epsilon_that_fits, of_parameter};
 use crate::work::waiting;
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Ratio, Rho};
-use exact::{Rational, decimal_at_most, from_f64, parse_decimal, to_f64_nearest};
-use ledger::{Place, Rules, Store};
+use exact::{Rational, from_f64, parse_decimal, to_f64_nearest};
+use ledger::{Place, Rules, Store, Temporary};
 use mechanism::{
     AboveThreshold, Account, Aggregate, Bounds, Charge, Error, ExponentialMechanism, Laplace, Ledger,
     MemoryLedger, NoisyMax, PermuteAndFlip, Quantile, Quantiles, RandomizedResponse, Receipt, Refusal,
@@ -19,18 +19,13 @@ use mechanism::{
 use noise::Grid;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
-use tempfile::TempDir;
 
 /// Where charges are kept.
 enum Book {
     /// As long as the process lives.
     Memory(Box<MemoryLedger>),
     /// In a file. Where nobody named one it is a temporary one, for the filter of (ε, δ) and ρ that only a store has.
-    Stored {
-        store: Box<Store>,
-        analyst: String,
-        _folder: Option<TempDir>,
-    },
+    Stored { store: Box<Store>, analyst: String },
 }
 
 /// The one ledger of an account, for whoever draws. It is held only while a charge is made.
@@ -118,14 +113,6 @@ fn at_least(text: &str) -> PyResult<Rational> {
     })
 }
 
-/// A float that prints, and is read back here, as no more than this: what is left is a cost that fits.
-fn printed_down(epsilon: &Epsilon) -> f64 {
-    if *epsilon == Epsilon::ZERO {
-        return 0.0;
-    }
-    to_f64_nearest(&decimal_at_most(epsilon.as_rational(), 15))
-}
-
 /// The ends of a range, as floats.
 fn ends(bounds: (f64, f64)) -> PyResult<(Rational, Rational)> {
     let (low, high) = (from_f64(bounds.0), from_f64(bounds.1));
@@ -193,7 +180,7 @@ impl PyAccount {
             let raised = raised(error);
             if let Some(Promise::Pure(left)) = left {
                 // Only exceptions about a budget have it; any other may do without.
-                let _ = raised.value(py).setattr("left", printed_down(&left));
+                let _ = raised.value(py).setattr("left", epsilon_that_fits(&left));
             }
             raised
         })
@@ -246,24 +233,16 @@ impl PyAccount {
         let budget = Budget::new(limit, unit);
         let rules = Rules::new(budget.clone());
         let book = waiting(py, move || -> Result<Book, ledger::Error> {
-            let folder = match (&ledger, rules.budget.limit()) {
+            let place = match (&ledger, rules.budget.limit()) {
                 (None, Promise::Pure(_)) => {
                     return Ok(Book::Memory(Box::new(MemoryLedger::new(rules.budget))));
                 }
-                (None, _) => Some(TempDir::new().map_err(|error| ledger::Error::Unusable {
-                    what: format!("no temporary folder can be made: {error}"),
-                    hint: "name a file for the ledger".to_owned(),
-                })?),
-                (Some(_), _) => None,
-            };
-            let place = match (&folder, &ledger) {
-                (Some(folder), _) => Place::File(folder.path().join("ledger.db")),
-                (None, name) => Place::named(name.as_deref().unwrap_or_default()),
+                (None, _) => Place::Temporary(Temporary::new()?),
+                (Some(name), _) => Place::named(name),
             };
             Ok(Book::Stored {
                 store: Box::new(Store::open(&place, &rules)?),
                 analyst,
-                _folder: folder,
             })
         })?
         .map_err(of_ledger)?;
@@ -288,11 +267,11 @@ impl PyAccount {
     fn left(&self, py: Python<'_>) -> PyResult<f64> {
         self.read(py, |book| match book {
             Book::Memory(ledger) => Ok(match ledger.remaining() {
-                Promise::Pure(epsilon) => printed_down(&epsilon),
+                Promise::Pure(epsilon) => epsilon_that_fits(&epsilon),
                 // Only a pure budget is kept in memory.
                 _ => 0.0,
             }),
-            Book::Stored { store, analyst, .. } => Ok(printed_down(&store.left(analyst)?.epsilon)),
+            Book::Stored { store, analyst, .. } => Ok(epsilon_that_fits(&store.left(analyst)?.epsilon)),
         })
     }
 

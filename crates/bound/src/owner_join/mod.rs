@@ -33,6 +33,9 @@ use std::collections::HashSet;
 use std::fmt::Formatter;
 use std::sync::Arc;
 
+/// In a plan of built-in operators alone: the place of a row among those of its owner, by which a side of a join is cut.
+pub const CUT_BY_OWNER: &str = "__place_among_the_owner's_rows";
+
 /// What becomes of two sides whose rows meet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Meeting {
@@ -83,7 +86,7 @@ impl OwnerJoin {
 
     /// The same with built-in operators alone.
     pub(crate) fn relational(&self) -> Result<LogicalPlan> {
-        const PLACE: &str = "__place_among_the_owner's_rows";
+        const PLACE: &str = CUT_BY_OWNER;
         let cut = |side: &LogicalPlan, key: &Column, most: u64| -> Result<LogicalPlan> {
             if most == u64::MAX {
                 return Ok(side.clone());

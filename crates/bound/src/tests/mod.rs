@@ -1,5 +1,6 @@
 //! Random tables, made to be unpleasant, and what the plans say about them.
 
+mod dealt;
 mod files;
 mod forms;
 mod grid;

@@ -68,6 +68,9 @@ fn part_text(part: &Part, group_size: u64) -> String {
         text += &format!("  {step}\n");
     }
     text += &format!("bounding: {}\ngroups: {}\n", part.bounding, part.groups);
+    if let Some(engine) = &part.engine {
+        text += &format!("exact numbers by: {engine}\n");
+    }
     let delta = if part.delta == Delta::ZERO {
         String::new()
     } else {

@@ -39,6 +39,7 @@ fn explanation() -> Explanation {
                 "kept where age >= 40".to_owned(),
             ],
             bounding: "none: one row a person".to_owned(),
+            engine: None,
             groups: "12 declared ones, empty ones included; a person counts in at most 1".to_owned(),
             statistics: vec![
                 statistic("rows", 1.0, 5.657),

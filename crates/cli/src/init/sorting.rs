@@ -2,7 +2,7 @@
 
 use super::refuse_to_overwrite;
 use crate::terminal::{CliError, Progress, explained};
-use sql::catalog::{Source, Table};
+use sql::catalog::{ObjectAddress, ParquetTree, Root, Source, Table};
 use sql::draft::{DraftOptions, draft};
 use sql::sources::{cluster, written};
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ fn found(source: &str, draft: &str) -> Vec<Found> {
                 }
                 (None, Some(format), _) if format == "csv" => (Source::Csv(path), source.to_owned()),
                 (None, None, Some("csv" | "tsv")) => (Source::Csv(path), source.to_owned()),
-                (None, _, _) => (Source::Parquet(path), source.to_owned()),
+                (None, _, _) => (parquet(source, table), source.to_owned()),
             };
             Found {
                 name: name.clone(),
@@ -141,6 +141,22 @@ fn found(source: &str, draft: &str) -> Vec<Found> {
             }
         })
         .collect()
+}
+
+/// The Parquet files that a draft names.
+fn parquet(source: &str, table: &toml::Value) -> Source {
+    let names = table.get("partitions").and_then(toml::Value::as_array);
+    let partitions: Vec<String> = names
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
+    let root = match ObjectAddress::parse(source) {
+        Some(address) => Root::Objects(address),
+        None if partitions.is_empty() => return Source::Parquet(PathBuf::from(source)),
+        None => Root::Directory(PathBuf::from(source)),
+    };
+    Source::ParquetTree(ParquetTree { root, partitions })
 }
 
 /// A file that no other table of this run is written to.

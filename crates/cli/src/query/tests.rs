@@ -113,6 +113,7 @@ fn answered(repeated: bool, share: Option<&str>) -> Answered {
             dataset: epsilon("9.5"),
             share: share.map(epsilon),
         },
+        receipt: None,
     }
 }
 
@@ -197,7 +198,8 @@ fn a_program_gets_everything() {
             "repeated",
             "resumed",
             "left",
-            "notes"
+            "notes",
+            "receipt"
         ]
     );
     assert_eq!(reported["rows"][0]["region"], json!({ "value": "Ashford" }));

@@ -1,13 +1,17 @@
 //! `deniable query`, `explain`, `budget`, `check` and `init` as a person or a program meets them: the built binary, real files, exit codes.
 
 mod budget;
+mod card;
 mod check;
+mod cluster;
 mod explain;
 mod files;
 mod init;
 mod ledger;
 mod limits;
+mod objects;
 mod query;
+mod receipt;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

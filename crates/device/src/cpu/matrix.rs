@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)]
 
+use std::cell::RefCell;
+
 /// A scalar that `matrixmultiply` multiplies. Not to be implemented elsewhere.
 pub trait Multiply: Sized {
     /// C ← α·A·B + β·C over raw memory.
@@ -21,6 +23,10 @@ pub trait Multiply: Sized {
         beta: Self,
         c: StridedMut<Self>,
     );
+
+    /// Lends memory of this thread to whoever needs copies of the two factors.
+    #[doc(hidden)]
+    fn with_scratch<T>(work: impl FnOnce(&mut Vec<Self>, &mut Vec<Self>) -> T) -> T;
 
     /// Inner products of four rows and four rows at once; `None` where the processor has no instructions for it.
     #[doc(hidden)]
@@ -39,7 +45,21 @@ pub struct Strided<S>(*const S, isize, isize);
 #[derive(Debug)]
 pub struct StridedMut<S>(*mut S, isize, isize);
 
+/// Memory that a thread keeps for copies of factors.
+macro_rules! scratch {
+    ($scalar:ty) => {
+        fn with_scratch<T>(work: impl FnOnce(&mut Vec<Self>, &mut Vec<Self>) -> T) -> T {
+            thread_local! {
+                static SCRATCH: RefCell<(Vec<$scalar>, Vec<$scalar>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+            }
+            SCRATCH.with_borrow_mut(|(left, right)| work(left, right))
+        }
+    };
+}
+
 impl Multiply for f32 {
+    scratch!(f32);
+
     #[inline]
     fn sixteen(a: [&[f32]; 4], b: [&[f32]; 4]) -> Option<[f32; 16]> {
         super::gram::sixteen(a, b)
@@ -59,6 +79,8 @@ impl Multiply for f32 {
 }
 
 impl Multiply for f64 {
+    scratch!(f64);
+
     unsafe fn multiply(
         [m, k, n]: [usize; 3],
         alpha: f64,
@@ -114,12 +136,100 @@ pub(crate) fn multiply<S: crate::Scalar>(
         inner == 0 || fits(b.0.len(), reach(inner, columns, b.1, b.2)),
         "the right factor is too short"
     );
-    let left = Strided(a.0.as_ptr(), a.1 as isize, a.2 as isize);
-    let right = Strided(b.0.as_ptr(), b.1 as isize, b.2 as isize);
-    let product = StridedMut(c.as_mut_ptr(), stride as isize, 1);
-    // SAFETY: the last entry of each matrix, and so every entry, lies within its slice (strides fit `isize`, as `reach` checked, or are multiplied by 0
-    // rows or columns); C is borrowed mutably, so it overlaps neither, and its rows do not overlap because `stride` ≥ `columns`.
-    unsafe { S::multiply([rows, inner, columns], alpha, left, right, beta, product) }
+    if rows.saturating_mul(inner).saturating_mul(columns) <= FEW {
+        return few([rows, inner, columns], alpha, a, b, beta, c, stride);
+    }
+    S::with_scratch(|for_a, for_b| {
+        // Rows of A side by side, and columns of B.
+        let a = match a {
+            Operand(lines, stride, 1) if worth_copying(rows, inner) => {
+                transposed(lines, rows, inner, stride, for_a);
+                Operand(&for_a[..], 1, rows)
+            }
+            a => a,
+        };
+        let b = match b {
+            Operand(lines, 1, stride) if worth_copying(columns, inner) => {
+                transposed(lines, columns, inner, stride, for_b);
+                Operand(&for_b[..], columns, 1)
+            }
+            b => b,
+        };
+        let left = Strided(a.0.as_ptr(), a.1 as isize, a.2 as isize);
+        let right = Strided(b.0.as_ptr(), b.1 as isize, b.2 as isize);
+        let product = StridedMut(c.as_mut_ptr(), stride as isize, 1);
+        // SAFETY: the last entry of each matrix, and so every entry, lies within its slice (strides fit `isize`, as `reach` checked, or are multiplied by 0
+        // rows or columns; a copy has all entries without gaps); C is borrowed mutably, so it overlaps neither, and its rows do not overlap because `stride` ≥ `columns`.
+        unsafe { S::multiply([rows, inner, columns], alpha, left, right, beta, product) }
+    });
+}
+
+/// So few products are made here: the library copies both factors into panels of eight lines and more, which takes longer than these. A model of a table that sees one unit at a time makes no others.
+const FEW: usize = 4096;
+
+/// [`multiply`] without panels. Every sum is made by itself and then added to C, as the library does it: no summand passes more roundings here than there.
+fn few<S: crate::Scalar>(
+    [rows, inner, columns]: [usize; 3],
+    alpha: S,
+    a: Operand<'_, S>,
+    b: Operand<'_, S>,
+    beta: S,
+    c: &mut [S],
+    stride: usize,
+) {
+    const AT_ONCE: usize = 8;
+    for row in 0..rows {
+        for first in (0..columns).step_by(AT_ONCE) {
+            let mut sums = [S::ZERO; AT_ONCE];
+            let sums = &mut sums[..AT_ONCE.min(columns - first)];
+            for k in 0..inner {
+                let factor = a.0[row * a.1 + k * a.2];
+                for (place, sum) in sums.iter_mut().enumerate() {
+                    *sum += factor * b.0[k * b.1 + (first + place) * b.2];
+                }
+            }
+            for (entry, sum) in c[row * stride + first..].iter_mut().zip(sums) {
+                // What is not read may be anything.
+                *entry = match beta == S::ZERO {
+                    true => alpha * *sum,
+                    false => beta * *entry + alpha * *sum,
+                };
+            }
+        }
+    }
+}
+
+/// The library copies both factors into panels before it multiplies. Where the entries of a panel do not lie side by side it collects them one by one, with the gather instructions of
+/// AVX-512, which are many times slower on processors whose gathers were mended against leaks (2023 and later microcode): that took longer than the products themselves. So the lines of such a
+/// factor are transposed here, tile by tile, and the library finds them side by side. The product is the same to the last bit.
+fn worth_copying(lines: usize, length: usize) -> bool {
+    // A panel is eight lines or more; fewer are collected without gathers.
+    lines >= 8 && length > 1
+}
+
+/// A side of the tiles.
+const TILE: usize = 16;
+
+/// Lines of `length`, `stride` apart, as lines of what lay across them: entry `k` of line `i` is at `k·lines + i`.
+fn transposed<S: crate::Scalar>(from: &[S], lines: usize, length: usize, stride: usize, into: &mut Vec<S>) {
+    into.resize(lines * length, S::ZERO);
+    let mut tile = [[S::ZERO; TILE]; TILE];
+    for first in (0..lines).step_by(TILE) {
+        let height = TILE.min(lines - first);
+        for start in (0..length).step_by(TILE) {
+            let width = TILE.min(length - start);
+            for (place, row) in tile[..height].iter_mut().enumerate() {
+                let line = &from[(first + place) * stride + start..];
+                row[..width].copy_from_slice(&line[..width]);
+            }
+            for across in 0..width {
+                let line = &mut into[(start + across) * lines + first..][..height];
+                for (entry, row) in line.iter_mut().zip(&tile) {
+                    *entry = row[across];
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +246,63 @@ mod tests {
         assert_eq!(c, [22.0, 28.0, 7.0, 49.0, 64.0]);
         multiply(2, 3, 2, 2.0, Operand(&a, 1, 2), Operand(&b, 4, 1), 1.0, &mut c, 3);
         assert_eq!(c, [66.0, 84.0, 7.0, 147.0, 192.0]);
+    }
+
+    #[test]
+    fn how_factors_lie_does_not_matter() {
+        for (rows, inner, columns) in [
+            (1, 1, 1),
+            (7, 3, 9),
+            (8, 2, 8),
+            (16, 16, 16),
+            (17, 33, 19),
+            (40, 5, 1),
+            (1, 50, 64),
+        ] {
+            // Small whole numbers, whose products and sums are exact in any order.
+            let entry = |row: usize, column: usize| ((row * 7 + column * 3) % 11) as f32 - 5.0;
+            let of = |height: usize, width: usize, by_rows: bool, gap: usize| {
+                let (lines, length) = if by_rows { (height, width) } else { (width, height) };
+                let mut all = vec![f32::NAN; lines * (length + gap)];
+                for row in 0..height {
+                    for column in 0..width {
+                        let (line, place) = if by_rows { (row, column) } else { (column, row) };
+                        all[line * (length + gap) + place] = entry(row, column);
+                    }
+                }
+                (all, length + gap)
+            };
+            let expected: Vec<f32> = (0..rows * columns)
+                .map(|place| {
+                    let (row, column) = (place / columns, place % columns);
+                    (0..inner).map(|k| entry(row, k) * entry(k, column)).sum()
+                })
+                .collect();
+            for (a_by_rows, b_by_rows, gap) in [
+                (true, true, 0),
+                (true, false, 0),
+                (false, true, 0),
+                (false, false, 0),
+                (true, false, 3),
+            ] {
+                let (a, a_stride) = of(rows, inner, a_by_rows, gap);
+                let (b, b_stride) = of(inner, columns, b_by_rows, gap);
+                let operand = |all, stride, by_rows| match by_rows {
+                    true => Operand(all, stride, 1),
+                    false => Operand(all, 1, stride),
+                };
+                let mut c = vec![f32::NAN; rows * columns];
+                let (a, b) = (
+                    operand(&a[..], a_stride, a_by_rows),
+                    operand(&b[..], b_stride, b_by_rows),
+                );
+                multiply(rows, inner, columns, 1.0, a, b, 0.0, &mut c, columns);
+                assert_eq!(
+                    c, expected,
+                    "{rows} {inner} {columns} {a_by_rows} {b_by_rows} {gap}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod grid;
 mod lanes;
 mod matrix;
 mod norms;
+pub mod one_row;
 mod pointwise;
 mod rows;
 mod sums;

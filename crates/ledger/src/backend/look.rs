@@ -7,12 +7,13 @@
 //! On Unix a process loses all its locks on a file when it closes any descriptor of it, and SQLite does not keep track of one that takes no locks. So a file that
 //! this process has open as a ledger is not looked at: it is known what it is.
 
+use super::group_commit::{GroupCommit, log_of};
 use super::sqlite::unusable;
 use crate::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,7 @@ pub(super) enum Found {
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
-type Identity = PathBuf;
+type Identity = std::path::PathBuf;
 
 fn identity(path: &Path) -> Option<Identity> {
     #[cfg(unix)]
@@ -49,11 +50,17 @@ fn identity(path: &Path) -> Option<Identity> {
     path.canonicalize().ok()
 }
 
-/// The ledgers that this process has open, and how often.
-static OPEN: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
+/// A ledger that this process has open, or had open when the disk refused.
+struct Open {
+    times: usize,
+    together: Arc<GroupCommit>,
+}
+
+/// The ledgers that this process has open.
+static OPEN: Mutex<BTreeMap<Identity, Open>> = Mutex::new(BTreeMap::new());
 
 /// The right to look at files and to open them; nobody else in this process does meanwhile.
-pub(super) struct Turn(MutexGuard<'static, BTreeMap<Identity, usize>>);
+pub(super) struct Turn(MutexGuard<'static, BTreeMap<Identity, Open>>);
 
 impl Turn {
     pub(super) fn take() -> Self {
@@ -65,7 +72,7 @@ impl Turn {
         let Some(identity) = identity(path) else {
             return Ok(Found::Nothing);
         };
-        if self.0.contains_key(&identity) {
+        if self.0.get(&identity).is_some_and(|open| open.times > 0) {
             return Ok(Found::Ledger);
         }
         let deadline = Instant::now() + SETTLING;
@@ -86,24 +93,40 @@ impl Turn {
     /// From now on the file at this path is open.
     pub(super) fn opened(mut self, path: &Path) -> Kept {
         let identity = identity(path);
-        if let Some(identity) = &identity {
-            *self.0.entry(identity.to_owned()).or_default() += 1;
+        let Some(known) = &identity else {
+            return Kept {
+                identity,
+                together: GroupCommit::new(),
+            };
+        };
+        let open = self.0.entry(known.to_owned()).or_insert_with(|| Open {
+            times: 0,
+            together: GroupCommit::new(),
+        });
+        open.times += 1;
+        Kept {
+            together: Arc::clone(&open.together),
+            identity,
         }
-        Kept(identity)
     }
 }
 
 /// A file that is open. It goes after the connection does.
-pub(super) struct Kept(Option<Identity>);
+pub(super) struct Kept {
+    identity: Option<Identity>,
+    /// What all in this process share who have it open.
+    pub(super) together: Arc<GroupCommit>,
+}
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let Some(identity) = &self.0 else { return };
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(identity) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(identity);
+        let Some(identity) = &self.identity else { return };
+        let mut files = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = files.get_mut(identity) {
+            open.times -= 1;
+            // That the disk refused is remembered for as long as the process lasts, also where nobody has the file open for a while.
+            if open.times == 0 && !open.together.has_failed() {
+                files.remove(identity);
             }
         }
     }
@@ -146,10 +169,4 @@ fn immutable(path: &Path) -> String {
     }
     address.push_str("?immutable=1");
     address
-}
-
-fn log_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    name.into()
 }

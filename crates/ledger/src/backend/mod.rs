@@ -1,5 +1,6 @@
 //! Where entries are kept: the little that differs between a file and a server.
 
+mod group_commit;
 mod look;
 mod postgresql;
 mod sqlite;
@@ -35,8 +36,12 @@ pub(crate) struct Snapshot {
 /// Transactions over entries and one snapshot. Everything but `exists` happens inside a transaction.
 pub(crate) trait Backend: Send {
     fn begin(&mut self, access: Access) -> Result<(), Error>;
-    /// Everything since `begin` is on disk when this is `Ok`. Otherwise nobody knows.
+    /// Everything since `begin` lasts as long as the ledger when this is `Ok`: it is on disk, unless the ledger is temporary. Otherwise nobody knows.
     fn commit(&mut self) -> Result<(), Error>;
+    /// Waits until whatever this process committed is on disk. Where `commit` lets others see nothing earlier, there is nothing to wait for.
+    fn settle(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
     /// Forgets everything since `begin`.
     fn rollback(&mut self);
     /// Whether there is a ledger.
@@ -70,8 +75,10 @@ pub(crate) trait Backend: Send {
 
 /// Connects; `None` when nothing is to be made and nothing is there.
 pub(crate) fn connect(place: &Place, make: bool) -> Result<Option<Box<dyn Backend>>, Error> {
+    let boxed = |file: Option<Sqlite>| file.map(|file| Box::new(file) as Box<dyn Backend>);
     Ok(match place {
-        Place::File(path) => Sqlite::open(path, make)?.map(|file| Box::new(file) as Box<dyn Backend>),
+        Place::File(path) => boxed(Sqlite::open(path, make)?),
+        Place::Temporary(place) => boxed(Sqlite::open_temporary(place, make)?),
         Place::Postgres(address) | Place::PostgresKeepingHead { address, .. } => {
             Some(Box::new(Postgres::connect(address)?))
         }

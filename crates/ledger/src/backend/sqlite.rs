@@ -1,12 +1,13 @@
 //! One file.
 
+use super::group_commit::{Writing, log_of};
 use super::look::{Found, Kept, Turn};
 use super::{Access, Backend, PATIENCE, Snapshot, statement, stored, unstored};
-use crate::Error;
 use crate::chain::Record;
+use crate::{Error, Temporary};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,8 +45,13 @@ BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only appended'); END;
 
 pub(crate) struct Sqlite {
     connection: Connection,
+    /// While a transaction may write.
+    writing: Option<Writing>,
+    log: PathBuf,
     /// Dropped after the connection.
-    _kept: Kept,
+    kept: Kept,
+    /// What keeps the folder of a temporary ledger, which waits for no disk. Dropped last.
+    temporary: Option<Temporary>,
 }
 
 impl Sqlite {
@@ -63,7 +69,10 @@ impl Sqlite {
         let connection = Connection::open_with_flags(path, flags).map_err(|error| unusable(&error))?;
         let file = Self {
             connection,
-            _kept: turn.opened(path),
+            writing: None,
+            log: log_of(path),
+            kept: turn.opened(path),
+            temporary: None,
         };
         file.connection
             .busy_timeout(PATIENCE)
@@ -72,6 +81,28 @@ impl Sqlite {
             return Ok(None);
         }
         prepare(&file.connection)?;
+        Ok(Some(file))
+    }
+
+    /// Opens a ledger that is gone with the process, or makes it.
+    pub(crate) fn open_temporary(place: &Temporary, make: bool) -> Result<Option<Self>, Error> {
+        let again = place.was_made();
+        let Some(mut file) = Self::open(&place.file(), make && !again)? else {
+            return match again {
+                false => Ok(None),
+                true => Err(Error::unusable(
+                    "its temporary file is gone",
+                    "what was spent is not known any more; name a file for the ledger, outside of the folder of temporary files",
+                )),
+            };
+        };
+        if make {
+            place.is_made();
+        }
+        file.connection
+            .execute_batch("PRAGMA synchronous = OFF;")
+            .map_err(|error| unusable(&error))?;
+        file.temporary = Some(place.clone());
         Ok(Some(file))
     }
 
@@ -103,7 +134,7 @@ fn something_else() -> Error {
     )
 }
 
-/// A commit returns after the log is on disk, on every system; and readers do not stop writers.
+/// Readers do not stop writers, and SQLite keeps the order in which things reach the disk. That a commit waits for the disk is seen to by `group_commit`, on every system.
 fn prepare(connection: &Connection) -> Result<(), Error> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -124,7 +155,7 @@ fn prepare(connection: &Connection) -> Result<(), Error> {
         }
     }
     connection
-        .execute_batch("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA trusted_schema = OFF;")
+        .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA trusted_schema = OFF;")
         .map_err(|error| unusable(&error))
 }
 
@@ -222,22 +253,48 @@ impl Sqlite {
 impl Backend for Sqlite {
     fn begin(&mut self, access: Access) -> Result<(), Error> {
         // A transaction that was left open by a panic is not continued.
+        self.writing = None;
         if !self.connection.is_autocommit() {
             self.rollback();
         }
-        self.run(match access {
+        self.writing = match access {
+            Access::Read => None,
+            Access::Write | Access::Create => Some(self.kept.together.begin(PATIENCE)?),
+        };
+        let begun = self.run(match access {
             Access::Read => "BEGIN",
             Access::Write | Access::Create => "BEGIN IMMEDIATE",
-        })
+        });
+        if begun.is_err() {
+            self.writing = None;
+        }
+        begun
     }
 
     fn commit(&mut self) -> Result<(), Error> {
-        self.run("COMMIT")
+        if let Err(error) = self.run("COMMIT") {
+            self.rollback();
+            return Err(error);
+        }
+        match self.writing.take() {
+            Some(writing) if self.temporary.is_none() => {
+                self.kept.together.make_durable(writing.written(), &self.log)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn settle(&mut self) -> Result<(), Error> {
+        if self.temporary.is_some() {
+            return Ok(());
+        }
+        self.kept.together.settle(&self.log)
     }
 
     fn rollback(&mut self) {
         // Some failures have rolled back already. One that cannot be leaves the transaction open, and the next `begin` refuses.
         let _ = self.connection.execute_batch("ROLLBACK");
+        self.writing = None;
     }
 
     fn exists(&mut self) -> Result<bool, Error> {
@@ -388,9 +445,116 @@ mod tests {
                 .unwrap()
         };
         assert_eq!(setting("journal_mode"), "wal".to_owned().into());
-        // FULL.
-        assert_eq!(setting("synchronous"), 2.into());
+        // NORMAL: SQLite keeps the order, and a commit waits for the disk by itself.
+        assert_eq!(setting("synchronous"), 1.into());
         assert_eq!(setting("fullfsync"), 1.into());
+    }
+
+    /// An empty one in a folder of its own.
+    fn a_ledger() -> (tempfile::TempDir, PathBuf, Sqlite) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let mut file = Sqlite::open(&path, true).unwrap().unwrap();
+        file.begin(Access::Create).unwrap();
+        file.create().unwrap();
+        file.commit().unwrap();
+        (folder, path, file)
+    }
+
+    fn record(number: u64) -> Record {
+        Record {
+            number,
+            previous: String::new(),
+            time: 0,
+            kind: "charge".to_owned(),
+            analyst: String::new(),
+            question: String::new(),
+            purpose: String::new(),
+            body: "x".repeat(300),
+            tally: String::new(),
+            hash: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_temporary_ledger_waits_for_no_disk_and_goes_with_its_last_user() {
+        let place = Temporary::new().unwrap();
+        let folder = place.folder().to_owned();
+        let mut file = Sqlite::open_temporary(&place, true).unwrap().unwrap();
+        drop(place);
+        file.begin(Access::Create).unwrap();
+        file.create().unwrap();
+        file.commit().unwrap();
+        file.begin(Access::Write).unwrap();
+        file.append(&record(1)).unwrap();
+        file.commit().unwrap();
+        file.settle().unwrap();
+        assert_eq!(file.kept.together.bytes_on_disk(), 0);
+        assert!(folder.join("ledger.db").exists());
+        drop(file);
+        assert!(!folder.exists());
+    }
+
+    /// A power cut loses what was not synced. At every moment the synced part of the log must hold all that was confirmed.
+    #[test]
+    fn what_is_confirmed_survives_a_power_cut() {
+        let (folder, path, _first) = a_ledger();
+        let (path, folder) = (&path, folder.path());
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    let mut file = Sqlite::open(path, false).unwrap().unwrap();
+                    for round in 0..12 {
+                        file.begin(Access::Write).unwrap();
+                        let number = file.last().unwrap().map_or(0, |last| last.number) + 1;
+                        file.append(&record(number)).unwrap();
+                        file.commit().unwrap();
+                        let synced = file.kept.together.bytes_on_disk();
+                        let after = folder.join(format!("cut-{thread}-{round}.db"));
+                        std::fs::copy(path, &after).unwrap();
+                        let log = std::fs::read(log_of(path)).unwrap();
+                        std::fs::write(log_of(&after), &log[..synced as usize]).unwrap();
+                        let left = Connection::open(&after).unwrap();
+                        let last = left.query_row("SELECT max(number) FROM deniable_entries", [], |row| {
+                            row.get::<_, i64>(0)
+                        });
+                        assert!(unstored(last.unwrap()) >= number);
+                    }
+                });
+            }
+        });
+    }
+
+    /// What the disk lost may look written to whoever opens the file next.
+    #[test]
+    fn that_the_disk_refused_is_known_to_those_who_open_the_file_later() {
+        let (_folder, path, mut first) = a_ledger();
+        first.kept.together.let_the_disk_refuse(true);
+        first.begin(Access::Write).unwrap();
+        first.append(&record(1)).unwrap();
+        assert!(first.commit().is_err());
+        first.kept.together.let_the_disk_refuse(false);
+        drop(first);
+        let mut second = Sqlite::open(&path, false).unwrap().unwrap();
+        second.begin(Access::Write).unwrap();
+        second.append(&record(2)).unwrap();
+        assert!(second.commit().is_err());
+    }
+
+    #[test]
+    fn a_transaction_that_is_left_lets_others_write() {
+        let (_folder, path, mut first) = a_ledger();
+        first.begin(Access::Write).unwrap();
+        drop(first);
+        let mut second = Sqlite::open(&path, false).unwrap().unwrap();
+        second.begin(Access::Write).unwrap();
+        second.append(&record(1)).unwrap();
+        second.rollback();
+        let mut third = Sqlite::open(&path, false).unwrap().unwrap();
+        third.begin(Access::Write).unwrap();
+        assert!(third.last().unwrap().is_none());
+        third.append(&record(1)).unwrap();
+        third.commit().unwrap();
     }
 
     #[test]

@@ -87,6 +87,11 @@ impl Administration<'_> {
         self.store.backend.keep_document(collection, name, body)
     }
 
+    /// The rules in force in this transaction.
+    pub fn rules(&self) -> &Rules {
+        self.shares.as_ref().unwrap_or(&self.store.rules)
+    }
+
     /// Writes down that something happened. It is in the chain when the transaction is.
     pub fn log(&mut self, entry: LogEntry) {
         self.entries.push(entry);

@@ -5,7 +5,7 @@ use crate::analyst::normalised;
 use crate::backend::Access;
 use crate::chain::{AnswerBody, Content, Kind, Record};
 use crate::history::{self, Current};
-use crate::writing::{json, now};
+use crate::writing::{json, now, salt};
 use crate::{Analyst, Error, StoredAnswer};
 
 /// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never drawn again.
@@ -83,6 +83,7 @@ impl Store {
             body: json(&AnswerBody {
                 charge: number,
                 answer: answer.to_owned(),
+                salt: salt()?,
             })?,
             tally: last.tally,
         };
@@ -112,8 +113,10 @@ impl Store {
         self.backend.rollback();
         for record in found? {
             record.check_itself()?;
-            let AnswerBody { charge, answer } = record.body()?;
+            let AnswerBody { charge, answer, .. } = record.body()?;
             if answer != DRAWING {
+                // Whoever saved it may still wait for the disk, and nothing leaves that is not in the ledger for good.
+                self.backend.settle()?;
                 return Ok(Some(StoredAnswer {
                     number: record.number,
                     time: record.time,

@@ -173,7 +173,7 @@ impl Store {
         self.load(analyst)?;
         let (mut begun, mut done) = (BTreeMap::new(), BTreeSet::new());
         for record in self.backend.answers(question, u32::MAX)? {
-            let AnswerBody { charge, answer } = record.body()?;
+            let AnswerBody { charge, answer, .. } = record.body()?;
             if answer == DRAWING {
                 begun.insert(charge, record.time);
                 continue;

@@ -4,8 +4,9 @@ use crate::backend::{Access, Backend};
 use crate::chain::{Content, Head, Kind, RulesBody};
 use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
+use crate::past::past;
 use crate::writing::{append, in_one_line, json};
-use crate::{Analyst, Entry, Error, Excess, Forecast, Left, Rules, Session, Verified};
+use crate::{Analyst, Entry, Error, Excess, Forecast, Left, Past, Rules, Session, Verified};
 use accounting::{Epsilon, Event};
 use exact::Rational;
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ mod administration;
 mod answers;
 mod charging;
 mod opening;
+mod receipts;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +43,10 @@ pub struct Store {
     current: Option<Current>,
     /// Where the last verified entry is kept.
     head_file: Option<HeadFile>,
+    /// Where the key of receipts is kept.
+    keys: receipts::Keys,
+    /// What signs receipts and the hash of the first entry, once they are known.
+    signing: Option<receipts::Signing>,
 }
 
 impl fmt::Debug for Store {
@@ -222,6 +228,14 @@ impl Store {
         self.reading(history::charges)
     }
 
+    /// Everything that was so when the entry of this number was the last one; without a number, everything until now.
+    ///
+    /// # Errors
+    /// When there is no such entry, the chain is broken, or the ledger cannot be used.
+    pub fn past(&mut self, until: Option<u64>) -> Result<Past, Error> {
+        self.reading(|backend| past(backend, until))
+    }
+
     /// Recomputes every hash and every sum from the first entry on.
     ///
     /// # Errors
@@ -241,6 +255,8 @@ impl Store {
             Ok(verified)
         })();
         self.backend.rollback();
+        // Its head is kept elsewhere, where it must not lead.
+        let verified = verified.and_then(|verified| self.backend.settle().map(|()| verified));
         if let (Some(file), Some(kept)) = (&self.head_file, kept) {
             let wrong = match &verified {
                 Ok(_) => None,

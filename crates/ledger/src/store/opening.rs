@@ -1,5 +1,6 @@
 //! How a ledger is opened: made where there is none, and checked from where it was last verified.
 
+use super::receipts::Keys;
 use super::{NOBODY, Store, check_marked, with_shares};
 use crate::backend::{self, Access, Backend};
 use crate::chain::Head;
@@ -30,8 +31,7 @@ impl Store {
             Opened::Empty(mut backend) => {
                 rules.check()?;
                 make(&mut *backend, &rules)?;
-                let mut store = Self::read(backend)?;
-                store.head_file = HeadFile::of(place);
+                let mut store = Self::read(backend, place)?;
                 store.check_as_opened(None)?;
                 store
             }
@@ -53,10 +53,7 @@ impl Store {
     pub fn open_existing(place: &Place) -> Result<Option<Self>, Error> {
         let file = HeadFile::of(place);
         match Self::open_with(place, false)? {
-            Opened::Ledger(mut store) => {
-                store.head_file = file;
-                Ok(Some(*store))
-            }
+            Opened::Ledger(store) => Ok(Some(*store)),
             Opened::Empty(_) | Opened::Nothing => match file.map(|file| file.read()).transpose()?.flatten() {
                 Some(kept) => Err(Error::Vanished {
                     entries: kept.head.number,
@@ -134,7 +131,6 @@ impl Store {
         let kept = file.as_ref().map(HeadFile::read).transpose()?.flatten();
         match (Self::open_with(place, kept.is_none())?, kept) {
             (Opened::Ledger(mut store), kept) => {
-                store.head_file = file;
                 store.check_as_opened(kept.as_ref())?;
                 Ok(Opened::Ledger(store))
             }
@@ -166,13 +162,13 @@ impl Store {
         let exists = backend.exists();
         backend.rollback();
         Ok(if exists? {
-            Opened::Ledger(Box::new(Self::read(backend)?))
+            Opened::Ledger(Box::new(Self::read(backend, place)?))
         } else {
             Opened::Empty(backend)
         })
     }
 
-    pub(super) fn read(mut backend: Box<dyn Backend>) -> Result<Self, Error> {
+    pub(super) fn read(mut backend: Box<dyn Backend>, place: &Place) -> Result<Self, Error> {
         backend.begin(Access::Read)?;
         let current = (|| {
             let last = backend.last()?.ok_or_else(history::no_entries)?;
@@ -186,7 +182,9 @@ impl Store {
             rules: current.tally.rules().clone(),
             seen: current.head.clone(),
             current: Some(current),
-            head_file: None,
+            head_file: HeadFile::of(place),
+            keys: Keys::of(place),
+            signing: None,
         })
     }
 }

@@ -145,7 +145,10 @@ fn unlucky(path: &Path) -> (Store, std::sync::Arc<std::sync::Mutex<Accident>>) {
         file: Sqlite::open(path, false).unwrap().unwrap(),
         accident: accident.clone(),
     };
-    (Store::read(Box::new(backend)).unwrap(), accident)
+    (
+        Store::read(Box::new(backend), &Place::Postgres(String::new())).unwrap(),
+        accident,
+    )
 }
 
 #[test]

@@ -2,9 +2,10 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use accounting::{Budget, Delta, Epsilon, Event, Guarantee, Neighbors, PrivacyUnit, Promise};
-use ledger::{Place, Rules};
+use ledger::{Place, Rules, Temporary};
 use mechanism::Charge;
 use postgres::{Client, NoTls};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
@@ -13,6 +14,10 @@ pub(crate) enum Fresh {
     File {
         place: Place,
         directory: TempDir,
+    },
+    Temporary {
+        place: Place,
+        file: PathBuf,
     },
     Schema {
         place: Place,
@@ -24,21 +29,30 @@ pub(crate) enum Fresh {
 impl Fresh {
     pub(crate) fn place(&self) -> &Place {
         match self {
-            Self::File { place, .. } | Self::Schema { place, .. } => place,
+            Self::File { place, .. } | Self::Temporary { place, .. } | Self::Schema { place, .. } => place,
         }
+    }
+
+    /// Whoever owns the file, or none where it is no file.
+    fn file(&self) -> Option<rusqlite::Connection> {
+        let path = match self {
+            Self::File { directory, .. } => directory.path().join("ledger.db"),
+            Self::Temporary { file, .. } => file.clone(),
+            Self::Schema { .. } => return None,
+        };
+        Some(rusqlite::Connection::open(path).unwrap())
     }
 
     /// Does to the database what nobody should: the SQL runs with all triggers off.
     pub(crate) fn tamper(&self, sql: &str) {
-        match self {
-            Self::File { directory, .. } => {
-                let connection = rusqlite::Connection::open(directory.path().join("ledger.db")).unwrap();
+        match self.file() {
+            Some(connection) => {
                 let drop = "DROP TRIGGER IF EXISTS deniable_never_updated; DROP TRIGGER IF EXISTS deniable_never_deleted;
                     DROP TRIGGER IF EXISTS deniable_only_appended;";
                 connection.execute_batch(drop).unwrap();
                 connection.execute_batch(sql).unwrap();
             }
-            Self::Schema { .. } => self
+            None => self
                 .as_owner(&format!("SET session_replication_role = replica; {sql}"))
                 .unwrap(),
         }
@@ -46,11 +60,11 @@ impl Fresh {
 
     /// Runs SQL as whoever owns the database, triggers and all; the error is what the database says.
     pub(crate) fn as_owner(&self, sql: &str) -> Result<(), String> {
+        if let Some(connection) = self.file() {
+            return connection.execute_batch(sql).map_err(|error| error.to_string());
+        }
         match self {
-            Self::File { directory, .. } => rusqlite::Connection::open(directory.path().join("ledger.db"))
-                .unwrap()
-                .execute_batch(sql)
-                .map_err(|error| error.to_string()),
+            Self::File { .. } | Self::Temporary { .. } => unreachable!("they are files"),
             Self::Schema { address, schema, .. } => {
                 let mut client = Client::connect(address, NoTls).unwrap();
                 client
@@ -68,11 +82,11 @@ impl Fresh {
 
     /// One text from the database.
     pub(crate) fn text(&self, sql: &str) -> String {
+        if let Some(connection) = self.file() {
+            return connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        }
         match self {
-            Self::File { directory, .. } => rusqlite::Connection::open(directory.path().join("ledger.db"))
-                .unwrap()
-                .query_row(sql, [], |row| row.get(0))
-                .unwrap(),
+            Self::File { .. } | Self::Temporary { .. } => unreachable!("they are files"),
             Self::Schema { address, schema, .. } => {
                 let mut client = Client::connect(address, NoTls).unwrap();
                 client
@@ -100,6 +114,15 @@ pub(crate) fn sqlite() -> Fresh {
     Fresh::File {
         place: Place::File(directory.path().join("ledger.db")),
         directory,
+    }
+}
+
+/// One that is gone with the process.
+pub(crate) fn temporary() -> Fresh {
+    let place = Temporary::new().unwrap();
+    Fresh::Temporary {
+        file: place.folder().join("ledger.db"),
+        place: Place::Temporary(place),
     }
 }
 
@@ -182,4 +205,15 @@ pub(crate) fn charge(event: Event) -> Charge {
         guarantee: Guarantee::new(promise, person()),
         purpose: "a test".to_owned(),
     }
+}
+
+/// The same tests for both, and for a ledger that is gone with the process.
+#[macro_export]
+macro_rules! everywhere {
+    ($($name:ident),* $(,)?) => {
+        on_both!($($name),*);
+        mod on_temporary {
+            $(#[test] fn $name() { super::$name(&super::places::temporary()) })*
+        }
+    };
 }

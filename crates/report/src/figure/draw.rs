@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::axis::{Axis, Floor};
 use super::legend::{Entry, Legend};
 use super::marks::Shape;
-use super::style::{class_of, colour_class, style_sheet};
+use super::style::{class_of, colour_class};
 use super::text::{BOLD, LINE_HEIGHT, width, wrap};
 use super::{Dimension, Figure};
 use crate::markup::escape;
@@ -54,7 +54,7 @@ impl Frame {
 }
 
 /// Draws `figure`.
-pub(super) fn svg(figure: &Figure) -> String {
+pub(super) fn svg(figure: &Figure, style: Option<&str>) -> String {
     let mut drawn = drawable(figure);
     let inner_width = FIGURE_WIDTH - 2.0 * MARGIN;
     let title = wrap(&figure.title, TITLE_SIZE * BOLD, inner_width);
@@ -72,11 +72,11 @@ pub(super) fn svg(figure: &Figure) -> String {
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"deniable-figure\" viewBox=\"0 0 {} {}\" width=\"100%\" \
-         role=\"img\" aria-label=\"{}\">\n<style>{}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
+         role=\"img\" aria-label=\"{}\">\n{}<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
         number(FIGURE_WIDTH),
         number(height),
         escape(&figure.title),
-        style_sheet(),
+        style.map_or_else(String::new, |style| format!("<style>{style}</style>\n")),
     );
     lines_of_text(
         &mut out,
@@ -341,6 +341,16 @@ fn marks(out: &mut String, series: &Drawn<'_>, frame: &Frame) {
                         .map(|(x, low, _)| (frame.across(*x), frame.down(*low))),
                 );
                 path.push('z');
+            }
+        }
+        Shape::Whiskers(intervals) => {
+            for (x, low, high) in intervals {
+                let (x, low, high) = (
+                    number(frame.across(*x)),
+                    number(frame.down(*low)),
+                    number(frame.down(*high)),
+                );
+                let _ = write!(path, "M{x} {low}m-4 0h8m-4 0V{high}m-4 0h8");
             }
         }
         Shape::Vertical(x) => {

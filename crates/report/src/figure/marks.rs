@@ -16,6 +16,7 @@ pub(super) enum Marks {
     Line(Vec<(f64, f64)>),
     Points(Vec<(f64, f64)>),
     Band(Vec<(f64, f64, f64)>),
+    Whiskers(Vec<(f64, f64, f64)>),
     Vertical(f64),
     Horizontal(f64),
 }
@@ -30,6 +31,7 @@ pub(super) enum Shape {
     Lines(Vec<Vec<(f64, f64)>>),
     Points(Vec<(f64, f64)>),
     Bands(Vec<Vec<(f64, f64, f64)>>),
+    Whiskers(Vec<(f64, f64, f64)>),
     Vertical(f64),
     Horizontal(f64),
 }
@@ -47,6 +49,15 @@ impl Marks {
     /// The part of these marks that has a place on the axes, or `None` when nothing has.
     pub(super) fn shape(&self, horizontal: Scale, vertical: Scale) -> Option<Shape> {
         let point = |&(x, y): &(f64, f64)| Some((horizontal.coordinate(x)?, vertical.coordinate(y)?));
+        let interval = |&(x, low, high): &(f64, f64, f64)| {
+            let bottomless = vertical == Scale::Log10 && low <= 0.0 && low.is_finite();
+            let low = if bottomless {
+                f64::NEG_INFINITY
+            } else {
+                vertical.coordinate(low)?
+            };
+            Some((horizontal.coordinate(x)?, low, vertical.coordinate(high)?))
+        };
         let shape = match self {
             Marks::Bars(bars) => {
                 let foot = vertical.coordinate(0.0).unwrap_or(f64::NEG_INFINITY);
@@ -63,18 +74,8 @@ impl Marks {
             }
             Marks::Line(points) => Shape::Lines(runs(points.iter().map(point))),
             Marks::Points(points) => Shape::Points(points.iter().filter_map(point).collect()),
-            Marks::Band(intervals) => {
-                let interval = |&(x, low, high): &(f64, f64, f64)| {
-                    let bottomless = vertical == Scale::Log10 && low <= 0.0 && low.is_finite();
-                    let low = if bottomless {
-                        f64::NEG_INFINITY
-                    } else {
-                        vertical.coordinate(low)?
-                    };
-                    Some((horizontal.coordinate(x)?, low, vertical.coordinate(high)?))
-                };
-                Shape::Bands(runs(intervals.iter().map(interval)))
-            }
+            Marks::Band(intervals) => Shape::Bands(runs(intervals.iter().map(interval))),
+            Marks::Whiskers(intervals) => Shape::Whiskers(intervals.iter().filter_map(interval).collect()),
             Marks::Vertical(x) => Shape::Vertical(horizontal.coordinate(*x)?),
             Marks::Horizontal(y) => Shape::Horizontal(vertical.coordinate(*y)?),
         };
@@ -83,6 +84,7 @@ impl Marks {
             Shape::Lines(runs) => runs.is_empty(),
             Shape::Points(points) => points.is_empty(),
             Shape::Bands(runs) => runs.is_empty(),
+            Shape::Whiskers(intervals) => intervals.is_empty(),
             Shape::Vertical(_) | Shape::Horizontal(_) => false,
         };
         (!empty).then_some(shape)
@@ -97,6 +99,7 @@ impl Shape {
             Shape::Lines(runs) => runs.iter().flatten().map(|point| point.0).collect(),
             Shape::Points(points) => points.iter().map(|point| point.0).collect(),
             Shape::Bands(runs) => runs.iter().flatten().map(|interval| interval.0).collect(),
+            Shape::Whiskers(intervals) => intervals.iter().map(|interval| interval.0).collect(),
             Shape::Vertical(x) => vec![*x],
             Shape::Horizontal(_) => Vec::new(),
         }
@@ -113,6 +116,10 @@ impl Shape {
                 .flatten()
                 .flat_map(|interval| [interval.1, interval.2])
                 .collect(),
+            Shape::Whiskers(intervals) => intervals
+                .iter()
+                .flat_map(|interval| [interval.1, interval.2])
+                .collect(),
             Shape::Vertical(_) => Vec::new(),
             Shape::Horizontal(y) => vec![*y],
         }
@@ -124,7 +131,7 @@ impl Shape {
             Shape::Bands(_) => 0,
             Shape::Bars(_) => 1,
             Shape::Vertical(_) | Shape::Horizontal(_) => 2,
-            Shape::Lines(_) => 3,
+            Shape::Lines(_) | Shape::Whiskers(_) => 3,
             Shape::Points(_) => 4,
         }
     }

@@ -10,6 +10,7 @@
 //! ```
 
 mod axis;
+mod bar;
 mod draw;
 mod histogram;
 mod label;
@@ -19,7 +20,9 @@ mod style;
 mod text;
 
 pub use axis::Scale;
+pub use bar::bar;
 pub use histogram::histogram;
+pub use style::style_sheet as figure_style;
 
 use marks::{Marks, Series};
 
@@ -118,9 +121,19 @@ impl Figure {
         self.with(name, Marks::Horizontal(y))
     }
 
+    /// A line from `low` to `high` with a stroke at each end, at each `(x, low, high)`.
+    pub fn whiskers(self, name: impl Into<String>, intervals: &[(f64, f64, f64)]) -> Self {
+        self.with(name, Marks::Whiskers(intervals.to_vec()))
+    }
+
     /// The figure as one SVG element without external assets: a file of its own, or inline in HTML.
     pub fn to_svg(&self) -> String {
-        draw::svg(self)
+        draw::svg(self, Some(&style::style_sheet()))
+    }
+
+    /// The same without its style, for a page that has [`figure_style`] in a style sheet of its own: where a content security policy forbids inline styles, one in the figure would be ignored.
+    pub fn to_svg_without_style(&self) -> String {
+        draw::svg(self, None)
     }
 
     fn with(mut self, name: impl Into<String>, marks: Marks) -> Self {

@@ -71,14 +71,15 @@ pub(super) fn class_of(shape: &Shape) -> &'static str {
         Shape::Lines(_) => "line",
         Shape::Points(_) => "points",
         Shape::Bands(_) => "band",
+        Shape::Whiskers(_) => "whisker",
         Shape::Vertical(_) | Shape::Horizontal(_) => "reference",
     }
 }
 
-/// The style of a figure.
+/// The style of figures, for a style sheet of the page around them.
 ///
 /// Every rule is scoped to our class, because a style inside an inline SVG applies to the page around it.
-pub(super) fn style_sheet() -> String {
+pub fn style_sheet() -> String {
     let (light, dark) = (LIGHT.rules(), DARK.rules());
     format!(
         ".deniable-figure{{max-width:{FIGURE_WIDTH}px;height:auto;\
@@ -87,6 +88,7 @@ pub(super) fn style_sheet() -> String {
          .deniable-figure .bars{{fill:currentColor;fill-opacity:.4;stroke:currentColor;stroke-width:1.1}}\
          .deniable-figure .band{{fill:currentColor;fill-opacity:.2;stroke:currentColor;stroke-opacity:.3}}\
          .deniable-figure .line{{stroke:currentColor;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}}\
+         .deniable-figure .whisker{{stroke:currentColor;stroke-width:1.4;vector-effect:non-scaling-stroke}}\
          .deniable-figure .points{{fill:currentColor;fill-opacity:.85}}\
          .deniable-figure .reference{{stroke:currentColor;stroke-width:1.8;stroke-dasharray:6 4}}\
          {light}@media screen and (prefers-color-scheme:dark){{{dark}}}"

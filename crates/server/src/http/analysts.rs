@@ -21,6 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(explain))
         .routes(routes!(query))
         .routes(routes!(answer))
+        .routes(routes!(receipt))
         .routes(routes!(tables))
         .routes(routes!(budget))
         .routes(routes!(description))
@@ -41,7 +42,7 @@ struct QuestionBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "1e-7")]
     delta: Option<Decimal>,
-    /// Whether what the limits cut is to be estimated, for a tenth of ε.
+    /// Whether what the limits cut is to be estimated, for a twentieth of ε.
     #[serde(default)]
     cut_estimate: Option<bool>,
 }
@@ -89,7 +90,7 @@ struct ExplainBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "1e-7")]
     delta: Option<Decimal>,
-    /// Whether what the limits cut is to be estimated, for a tenth of ε.
+    /// Whether what the limits cut is to be estimated, for a twentieth of ε.
     #[serde(default)]
     cut_estimate: Option<bool>,
     /// The largest expected error of any column, in place of an ε: a number, or a part of the largest possible value as in 2%. The smallest ε for it is found.
@@ -178,7 +179,10 @@ async fn query(
         Some(Err(_)) => Some(""),
     };
     let answered = service.ask(&who, &body.question(), key).await?;
-    Ok(format.response(&answered)?)
+    // What somebody else has paid for cannot be looked up by its number.
+    let charge = answered.answer.cost.as_ref().filter(|_| !answered.repeated);
+    let charge = charge.map(|cost| cost.charge);
+    Ok(format.response(&answered, charge)?)
 }
 
 /// An answer that was given before, by the number of its charge. Analysts see their own.
@@ -196,7 +200,20 @@ async fn answer(
     let format = Format::accepted(&headers)?;
     let Path(charge) = charge?;
     let answered = service.saved(&who, charge).await?;
-    Ok(format.response(&answered)?)
+    Ok(format.response(&answered, Some(charge))?)
+}
+
+/// The signed receipt of an answer, whichever format the answer was taken in: what was charged, and the digests of question, release and table.
+#[utoipa::path(get, path = "/v1/answers/{charge}/receipt", security(("token" = [])),
+    params(("charge" = u64, Path, description = "The number of the charge, which is in the cost of an answer")),
+    responses((status = 200, description = "The receipt, for `deniable receipt verify`", body = Object), (status = "4XX", body = problem::Body)))]
+async fn receipt(
+    State(service): State<Arc<Service>>,
+    who: Identity,
+    charge: Result<Path<u64>, PathRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Path(charge) = charge?;
+    Ok(Json(json!(service.receipt(&who, charge).await?)))
 }
 
 /// The tables that can be asked about, as the catalog declares them.

@@ -2,7 +2,7 @@
 
 use crate::failure::{Code, Failure};
 use arrow_ipc::writer::StreamWriter;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use sql::Answered;
 
@@ -46,9 +46,9 @@ impl Format {
         })
     }
 
-    /// The answer in this format.
-    pub(super) fn response(self, answered: &Answered) -> Result<Response, Failure> {
-        Ok(match self {
+    /// The answer in this format. Formats that have no place for the receipt say in a header where it is, by the number of the charge.
+    pub(super) fn response(self, answered: &Answered, charge: Option<u64>) -> Result<Response, Failure> {
+        let mut response = match self {
             Self::Json => ([(header::CONTENT_TYPE, JSON)], answered.to_json().to_string()).into_response(),
             Self::Csv => (
                 [(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")],
@@ -56,7 +56,14 @@ impl Format {
             )
                 .into_response(),
             Self::Arrow => ([(header::CONTENT_TYPE, ARROW)], arrow(answered)?).into_response(),
-        })
+        };
+        if let Some(charge) = charge.filter(|_| answered.receipt.is_some()) {
+            let link = format!("</v1/answers/{charge}/receipt>; rel=\"describedby\"");
+            if let Ok(link) = HeaderValue::from_str(&link) {
+                response.headers_mut().insert(header::LINK, link);
+            }
+        }
+        Ok(response)
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(description))
 }
 
-fn allowed(service: &Service, who: &Identity, roles: &[Role]) -> Result<(), Failure> {
+pub(crate) fn allowed(service: &Service, who: &Identity, roles: &[Role]) -> Result<(), Failure> {
     match roles.contains(&who.role()) {
         true => service.check_rate(who.name()),
         false => Err(forbidden()),
@@ -44,7 +44,11 @@ fn allowed(service: &Service, who: &Identity, roles: &[Role]) -> Result<(), Fail
 }
 
 /// One curator must not become two: who they are is decided on the machine itself.
-async fn not_of_another_curator(service: &Service, who: &Identity, name: &str) -> Result<(), Failure> {
+pub(crate) async fn not_of_another_curator(
+    service: &Service,
+    who: &Identity,
+    name: &str,
+) -> Result<(), Failure> {
     let looked_up = name.to_owned();
     let account = service
         .on_ledger(move |store| accounts::find(store, &looked_up))

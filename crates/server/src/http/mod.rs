@@ -4,7 +4,9 @@ mod analysts;
 mod answers;
 mod curators;
 mod problem;
+mod requests;
 
+use crate::console;
 use crate::failure::{Code, Failure};
 use crate::listen::{self, Ending, HANDSHAKE};
 use crate::service::{Identity, Service};
@@ -15,9 +17,11 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 pub use curators::described_account;
+pub(crate) use curators::{allowed, not_of_another_curator};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 pub use problem::Problem;
+pub(crate) use requests::wanted as wanted_epsilon;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -47,8 +51,8 @@ pub enum Audience {
 /// The routes for these people, and their description.
 pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
     let routes = match audience {
-        Audience::Analysts => analysts::routes(),
-        Audience::Curators => curators::routes(),
+        Audience::Analysts => analysts::routes().merge(requests::of_analysts()),
+        Audience::Curators => curators::routes().merge(requests::of_curators()),
     };
     let (router, mut description) = OpenApiRouter::new().merge(routes).split_for_parts();
     let title = match audience {
@@ -62,6 +66,7 @@ pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
         .get_or_insert_default()
         .add_security_scheme("token", bearer);
     let router = router
+        .merge(console::routes(audience))
         .fallback(|| async {
             Problem(Failure::new(
                 Code::NotFound,
@@ -88,14 +93,18 @@ async fn with_headers(request: Request, next: Next) -> Response {
         .into_response(),
     };
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Pages of the console say more precisely what a browser may do with them.
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static(
+            "default-src 'none'; frame-ancestors 'none'",
+        ));
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
     );
     response
 }

@@ -1,29 +1,33 @@
 //! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire only translate to and from it.
 
+mod dummy;
+mod history;
 mod question;
 mod queue;
 mod sign_in;
 
+pub(crate) use history::{Saved, unsigned};
 pub(crate) use question::MOST_BYTES_OF_SQL;
 pub use question::{BudgetView, Explained, Precision, Question};
 use queue::{Place, Run, Running};
 pub use sign_in::Identity;
 use sign_in::PASSWORDS_AT_ONCE;
 
-use crate::accounts::{self, Role};
+use crate::accounts;
 use crate::failure::{Code, Failure};
 use crate::governance;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::schedule::Schedule;
+use crate::server::Addresses;
+use dummy::Dummy;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use ledger::{Left, Once};
-use serde::{Deserialize, Serialize};
 use sql::{AnswerColumn, Answered, Dataset, QueryRequest, Stage};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -37,8 +41,6 @@ const MOST_SQL_HELD: usize = 4 << 10;
 const LOOKS: usize = 4096;
 /// The number of rows in a group for which `explain` states errors.
 const GROUP_SIZE: u64 = 1000;
-/// Requests that are kept so that an answer can be looked up by its number.
-const REQUESTS: &str = "question";
 
 /// Settings of the service.
 #[derive(Clone, Debug)]
@@ -89,6 +91,9 @@ pub struct Service {
     identities: Mutex<HashMap<String, (Identity, Instant)>>,
     running: Arc<Running>,
     ending: AtomicBool,
+    /// Where the entrances are, for pages that tell people how to ask from elsewhere.
+    addresses: OnceLock<Addresses>,
+    dummy: Dummy,
 }
 
 impl std::fmt::Debug for Service {
@@ -125,6 +130,8 @@ impl Service {
             identities: Mutex::default(),
             running: Arc::default(),
             ending: AtomicBool::new(false),
+            addresses: OnceLock::new(),
+            dummy: Dummy::default(),
             settings,
         };
         service.journal.log("server-started", "", "");
@@ -134,6 +141,15 @@ impl Service {
     /// The dataset that is served.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
+    }
+
+    pub(crate) fn listens_on(&self, addresses: Addresses) {
+        let _ = self.addresses.set(addresses);
+    }
+
+    /// Where the PostgreSQL wire is, once the server listens.
+    pub(crate) fn wire_port(&self) -> Option<u16> {
+        self.addresses.get().map(|addresses| addresses.wire.port())
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -171,9 +187,11 @@ impl Service {
             Some(wanted) => Some(self.dataset.epsilon_for(&request, wanted, group_size).await?),
         };
         request.epsilon = epsilon.clone().or(request.epsilon);
-        let explanation = self.dataset.explain(&request, group_size).await?;
-        let forecast = self.dataset.forecast(&request).await?;
-        let columns = self.dataset.columns(&request).await?;
+        let sql::Preview {
+            explanation,
+            forecast,
+            columns,
+        } = self.dataset.preview(&request, group_size).await?;
         Ok(Explained {
             epsilon,
             explanation,
@@ -243,6 +261,7 @@ impl Service {
                 repeated: true,
                 resumed: false,
                 left,
+                receipt: None,
             }));
         }
         // With a key the ledger is asked, which knows what the key was used for.
@@ -285,6 +304,12 @@ impl Service {
             )
         {
             self.journal.log("refused", who.name(), failure.code.name());
+        }
+        if let Err(failure) = &answered
+            && failure.code == Code::Incident
+        {
+            // The words that the analyst gets: a number, and no data.
+            self.journal.log("incident", who.name(), &failure.what);
         }
         let answered = Arc::new(answered?);
         if let Some(cost) = &answered.answer.cost
@@ -341,52 +366,6 @@ impl Service {
             schedule.hold_failure(since).await;
         }
         Ok(answered?)
-    }
-
-    /// Keeps what was asked, so that its answer can be looked up by the number of its charge. Where that is lost the answer is there all the same, and asking again is free.
-    fn keep_request(&self, charge: u64, who: &Identity, question: &Question) {
-        let kept = KeptRequest {
-            account: who.name().to_owned(),
-            question: question.clone(),
-        };
-        let body = serde_json::to_string(&kept).expect("a question is plain data");
-        self.journal.keep(REQUESTS, charge.to_string(), body);
-    }
-
-    /// An answer that this account paid for, by the number of its charge. Curators and auditors may look at any. Leaves on the schedule.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub async fn saved(&self, who: &Identity, charge: u64) -> Result<Answered, Failure> {
-        let since = Instant::now();
-        let found = self.look_up(who, charge).await;
-        self.settings.schedule.hold(since).await;
-        found
-    }
-
-    async fn look_up(&self, who: &Identity, charge: u64) -> Result<Answered, Failure> {
-        self.check_rate(who.name())?;
-        if who.role() == Role::Operator {
-            return Err(forbidden());
-        }
-        let none = || {
-            Failure::new(
-                Code::NotFound,
-                "you have no answer of this number",
-                "its number is in the cost of an answer; asking the same again is free",
-            )
-        };
-        let kept = self
-            .on_ledger(move |store| Ok(store.document(REQUESTS, &charge.to_string())?))
-            .await?;
-        let kept: KeptRequest = kept
-            .and_then(|body| serde_json::from_str(&body).ok())
-            .ok_or_else(none)?;
-        if kept.account != who.name() && who.role() == Role::Analyst {
-            return Err(none());
-        }
-        let request = kept.question.request(who)?;
-        self.dataset.saved(&request).await?.ok_or_else(none)
     }
 
     /// What the asker may spend.
@@ -482,14 +461,6 @@ impl Service {
     fn lock_identities(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Identity, Instant)>> {
         self.identities.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What was asked under a charge.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KeptRequest {
-    account: String,
-    question: Question,
 }
 
 pub(crate) fn forbidden() -> Failure {

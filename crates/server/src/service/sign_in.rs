@@ -22,6 +22,8 @@ pub struct Identity {
     pub(super) account: Arc<Account>,
     /// The fingerprint of the token that they signed in with: it has to stay good.
     token: String,
+    /// Whether a browser keeps that token, which is good for pages alone.
+    of_page: bool,
 }
 
 impl Identity {
@@ -40,8 +42,28 @@ impl Service {
     /// Who a bearer token belongs to.
     ///
     /// # Errors
-    /// When it belongs to nobody, has expired or was revoked: which of these is not said.
+    /// When it belongs to nobody, has expired or was revoked, or is that of a page: which of these is not said.
     pub async fn sign_in_with_token(&self, token: &str) -> Result<Identity, Failure> {
+        let identity = self.of_token(token).await?;
+        if identity.of_page {
+            return Err(not_signed_in());
+        }
+        Ok(identity)
+    }
+
+    /// Who sits at a browser that has this token.
+    ///
+    /// # Errors
+    /// As [`Service::sign_in_with_token`], of which this takes none.
+    pub(crate) async fn of_session(&self, token: &str) -> Result<Identity, Failure> {
+        let identity = self.of_token(token).await?;
+        if !identity.of_page {
+            return Err(not_signed_in());
+        }
+        Ok(identity)
+    }
+
+    async fn of_token(&self, token: &str) -> Result<Identity, Failure> {
         let fingerprint = secrets::fingerprint(token);
         let known = self.lock_identities().get(&fingerprint).cloned();
         if let Some((identity, since)) = known
@@ -73,6 +95,11 @@ impl Service {
         name: &str,
         password: &str,
     ) -> Result<secrets::Secret, Failure> {
+        let account = self.with_password(name, password).await?;
+        self.new_session(&account.name, accounts::SESSION, None).await
+    }
+
+    async fn with_password(&self, name: &str, password: &str) -> Result<Account, Failure> {
         // Guesses are limited by name, in whatever spelling, before anything is looked up or hashed.
         let Some(name) = accounts::spelled(name) else {
             return Err(not_signed_in());
@@ -106,17 +133,65 @@ impl Service {
             self.journal.log("login-failed", &name, "with a password");
             return Err(not_signed_in());
         };
+        self.journal.log("login", &name, "with a password");
+        Ok(account)
+    }
+
+    /// A token that is good for eight hours; one that began with another token no longer than that.
+    async fn new_session(
+        &self,
+        account: &str,
+        kind: &'static str,
+        parent: Option<String>,
+    ) -> Result<secrets::Secret, Failure> {
         let label = secrets::random::<8>().map_err(|error| Failure::incident("signing in failed", &error))?;
         let label: String = label.iter().map(|byte| format!("{byte:02x}")).collect();
-        let made = self
-            .on_ledger(move |store| {
-                let expires = accounts::now() + i64::try_from(SIGNED_IN.as_millis()).unwrap_or(i64::MAX);
-                let label = format!("session-{label}");
-                accounts::add_token(store, &account.name, &account.name, &label, Some(expires))
-            })
-            .await?;
-        self.journal.log("login", &name, "with a password");
-        Ok(made)
+        let account = account.to_owned();
+        self.on_ledger(move |store| {
+            let expires = accounts::now() + i64::try_from(SIGNED_IN.as_millis()).unwrap_or(i64::MAX);
+            accounts::begin_session(store, &account, &format!("{kind}{label}"), expires, parent)
+        })
+        .await
+    }
+
+    /// The secret that a browser keeps for somebody who signs in on a page with a password or a token. It is a new one, so that what a browser keeps is good for pages alone and ends by itself.
+    ///
+    /// # Errors
+    /// When they do not fit: which of them is not said.
+    pub(crate) async fn open_session(&self, name: &str, secret: &str) -> Result<secrets::Secret, Failure> {
+        if !secrets::looks_like_token(secret) {
+            let account = self.with_password(name, secret).await?;
+            return self.new_session(&account.name, accounts::PAGE, None).await;
+        }
+        let identity = self.sign_in_with_token(secret).await?;
+        if accounts::spelled(name).as_deref() != Some(identity.name()) {
+            return Err(not_signed_in());
+        }
+        self.journal
+            .log("login", identity.name(), "on a page, with a token");
+        self.new_session(identity.name(), accounts::PAGE, Some(identity.token.clone()))
+            .await
+    }
+
+    /// Ends the session of a browser. The token that it began with, if any, stays good.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub(crate) async fn close_session(&self, who: &Identity) -> Result<(), Failure> {
+        let (name, fingerprint) = (who.name().to_owned(), who.token.clone());
+        self.lock_identities().remove(&who.token);
+        self.on_ledger(move |store| {
+            let account = accounts::find(store, &name)?;
+            let token = account
+                .into_iter()
+                .flat_map(|account| account.tokens)
+                .find(|token| token.fingerprint() == fingerprint && token.is_good() && token.is_session());
+            match token {
+                Some(token) => accounts::revoke(store, &name, &name, Some(&token.name)),
+                None => Ok(()),
+            }
+        })
+        .await
     }
 
     /// What a PostgreSQL client that signs in under this name is checked against, and who it is if it passes.
@@ -166,7 +241,7 @@ impl Service {
         };
         let identity = Identity {
             account: Arc::new(account),
-            token: who.token.clone(),
+            ..who.clone()
         };
         self.remember(&identity);
         Ok(identity)
@@ -183,12 +258,13 @@ impl Service {
     async fn signed_in(&self, account: Account, token: Token) -> Result<Identity, Failure> {
         self.metrics.login(true);
         let name = account.name.clone();
-        let fingerprint = token.fingerprint().to_owned();
+        let (fingerprint, of_page) = (token.fingerprint().to_owned(), token.is_of_page());
         self.on_ledger(move |store| accounts::used(store, &name, &token))
             .await?;
         Ok(Identity {
             account: Arc::new(account),
             token: fingerprint,
+            of_page,
         })
     }
 }

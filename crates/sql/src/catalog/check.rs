@@ -1,7 +1,7 @@
 //! What can only be checked when all tables are known: that every private row leads to a unit.
 
 use super::table::Declared;
-use super::{Owner, Table};
+use super::{Owner, Source, Table};
 use crate::Error;
 use crate::values::facts::Kind;
 use std::collections::BTreeMap;
@@ -37,6 +37,25 @@ pub(super) fn identifiers(tables: &mut BTreeMap<String, Declared>) {
             declared.table.identifiers.push(column);
         }
     }
+}
+
+/// That no directory is named by who is in the data, or by what leads there: whether a question can be prepared would depend on it.
+pub(super) fn partitions(tables: &BTreeMap<String, Declared>) -> Result<(), Error> {
+    for declared in tables.values() {
+        if let Source::ParquetTree(tree) = &declared.table.source
+            && declared
+                .table
+                .identifiers
+                .iter()
+                .any(|column| tree.partitions.contains(column))
+        {
+            return Err(declared.owner.wrong(
+                "a column that names units, or leads to them, is one of `partitions`",
+                "directories would be named by persons, and a question could not be prepared without reading who is there; lay the files out by another column",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn kind(table: &Table, column: &str) -> Option<Kind> {

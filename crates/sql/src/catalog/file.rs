@@ -2,7 +2,7 @@
 
 use super::document::{Document, Node, Section};
 use super::table::{Surroundings, connection, is_postgres, limits, table};
-use super::{Budgets, Catalog, DataVersion, LedgerPlace, check};
+use super::{Budgets, Catalog, DataVersion, Engine, LedgerPlace, check};
 use crate::Error;
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
 use exact::Rational;
@@ -68,6 +68,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
     let budget = budgets(root.section("budget")?, surroundings)?;
     let limits = limits(root.section("limits")?)?;
     let data = DataVersion::read(root.section("data")?)?;
+    let engine = Engine::read(root.section("engine")?, surroundings.directory)?;
     let node = root.need("tables", "declare at least one table, as [tables.people]")?;
     let mut tables = BTreeMap::new();
     for (name, entry) in node.section()?.named() {
@@ -91,6 +92,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
     root.finish()?;
     check::units(&tables)?;
     check::identifiers(&mut tables);
+    check::partitions(&tables)?;
     Ok(Catalog {
         name,
         unit,
@@ -100,6 +102,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
             .collect(),
         limits,
         budget,
+        engine,
         data,
         directory: surroundings.directory.to_owned(),
     })

@@ -57,6 +57,11 @@ const SECTIONS: &[SectionKind] = &[
         about: "Which version of the data is meant. A saved answer belongs to a version, and a question about another one is new. It is your word, and never follows from files: that a file changed is itself about the data. `deniable data release` raises it.",
     },
     SectionKind {
+        section: "engine",
+        title: "`[engine]`",
+        about: "Who computes the exact numbers of a question from private rows, before noise is added here. It changes where rows are read, and nothing of what a question means, costs or guarantees.",
+    },
+    SectionKind {
         section: "limits",
         title: "`[limits]`",
         about: "Contribution bounds: how much one unit may contribute to an answer. Larger limits keep more of the data; smaller ones need less noise. The limits of a table, and those in a query, come before these.",
@@ -158,6 +163,7 @@ pub(super) const KEYS: &[Key] = &[
     key("", "unit", "section", "", "Whose privacy is protected.", r#"unit = { whose = "patient" }"#),
     key("", "budget", "section", "", "How much all answers together may reveal.", "budget = { epsilon = 1 }"),
     key("", "data", "section", "version 1", "The version of the data.", r#"data = { version = "2026-11" }"#),
+    key("", "engine", "section", "this program", "Who computes exact numbers from private rows.", r#"engine = { kind = "postgres" }"#),
     key("", "limits", "section", "no limits", "Contribution bounds: how much one unit may contribute to an answer.", "limits = { groups = 4 }"),
     key("", "tables", "section", "", "The tables, at least one.", "[tables.people]"),
 
@@ -178,6 +184,16 @@ pub(super) const KEYS: &[Key] = &[
     key("data", "version", "text", r#""1""#, "The name of the present state of all data.", r#"version = "2026-11""#),
     key("data", "version_every", r#""day", "week", "month", "quarter" or "year""#, "no schedule", "Data that is new on a public schedule: the period of the calendar (UTC) is part of the version.", r#"version_every = "month""#),
 
+    key("engine", "kind", r#""local", "postgres" or "cluster""#, r#""local""#, "`local`: this program reads all rows. `postgres`: a question over tables of one PostgreSQL database (15 to 18, UTF-8) is computed there and sends back numbers of groups alone, where it can be written in the database's SQL; other questions are answered as by `local`, with the same numbers. `cluster`: a question over Parquet files is computed by workers (`deniable worker`), where it is known how; others as by `local`. `deniable explain` says which.", r#"kind = "postgres""#),
+    key("engine", "timeout", "whole number of seconds", "no timeout", "A statement in the database, or an attempt of the workers, is given up after so long. The charge is kept, and asking again goes on under it. Set it well above what the largest question takes: whether it is met may depend on one unit's rows.", "timeout = 3600"),
+    key("engine", "work_mem", "whole number of MiB", "what the database says", "How much memory each sort and hash table in the database takes before it goes to disk.", "work_mem = 256"),
+
+    key("engine", "workers", "list of texts", "none", "The workers of a cluster.", r#"workers = ["https://10.0.0.7:7411"]"#),
+    key("engine", "authority", "text", "none", "The certificate of the authority that signed those of the coordinator and of all workers, in PEM.", r#"authority = "cluster/authority.pem""#),
+    key("engine", "certificate", "text", "none", "The certificate of the coordinator, in PEM.", r#"certificate = "cluster/coordinator.pem""#),
+    key("engine", "key", "text", "none", "The private key of the coordinator, in PEM.", r#"key = "cluster/coordinator.key""#),
+    key("engine", "threads", "whole number of at least 1", "as many as this machine has", "How many threads each worker uses for a stage of a question.", "threads = 8"),
+
     key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "The maximum number of groups of a query to which one unit contributes.", "groups = 4"),
     key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 4"),
     key("limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
@@ -196,9 +212,10 @@ pub(super) const KEYS: &[Key] = &[
 
     key("tables", "*", "section", "", "A table, by the name that queries use, in any case.", "[tables.visits]"),
 
-    key("tables.*", "source", "path, or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, or a database. `${NAME}` in a connection string is the environment variable of that name. `memory` stands for rows that a program gives (`Catalog::provide_batches`).", r#"source = "visits.csv""#),
+    key("tables.*", "source", "path, `s3://…`, `gs://…`, `az://…` or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, Parquet files in an object store, or a database. The credentials of an object store come from the environment (docs/scale.md). `${NAME}` in a connection string is the environment variable of that name. `memory` stands for rows that a program gives (`Catalog::provide_batches`).", r#"source = "visits.csv""#),
     key("tables.*", "format", r#""csv" or "parquet""#, "by the ending of `source`", "The format of files whose names do not tell.", r#"format = "csv""#),
     key("tables.*", "table", "text", "must be there for a database, and nowhere else", "The table of a database, as `name` or `schema.name`.", r#"table = "clinic.visits""#),
+    key("tables.*", "partitions", "list of names of columns", "[]", "For Parquet files: the columns whose values are the names of directories, from the outermost, as in `year=2026/region=north/part-0.parquet`. A query with conditions on them reads rows of those directories alone. A column that names units, or leads to them, cannot be one.", r#"partitions = ["year", "region"]"#),
     key("tables.*", "delimiter", r#"one character, or "tab""#, "found in the header; without one `,`, and a tab for .tsv", "The character between the fields of a CSV file.", r#"delimiter = ";""#),
     key("tables.*", "quote", r#"one character, or "none""#, r#"found in the header; without one `"`"#, "The character around fields that hold delimiters or line breaks. Doubled inside a field, it stands for itself.", r#"quote = "'""#),
     key("tables.*", "trim", "true or false", "true", "Whether spaces and tabs around names and values are left out. Inside of quotes they are always kept. Names of units are trimmed alike.", "trim = false"),

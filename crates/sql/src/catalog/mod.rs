@@ -3,10 +3,12 @@
 //! A catalog is read from a TOML file ([`Catalog::read`]); [`draft()`] writes the first one. Everything that decides whether a query is accepted, and
 //! what it costs, is in here and public, so neither tells anything about data.
 
+mod address;
 mod check;
 mod column;
 mod csv;
 mod document;
+mod engine;
 mod file;
 mod keys;
 mod table;
@@ -14,14 +16,18 @@ mod table_name;
 #[cfg(test)]
 mod tests;
 pub(crate) mod toml_text;
+mod tree;
 mod version;
 
+pub use address::without_password;
 pub(crate) use csv::UTF_16_HINT;
 pub(crate) use csv::declared as declared_format;
 pub use csv::{CsvFormat, Header};
+pub use engine::{Engine, EngineKind, Workers};
 pub use keys::reference;
 pub(crate) use table::is_postgres;
 pub(crate) use table_name::{quoted, quoted_name};
+pub use tree::{ObjectAddress, ParquetTree, Root};
 pub use version::{DataVersion, Every, with_version};
 
 use crate::Error;
@@ -48,6 +54,8 @@ pub struct Catalog {
     pub limits: Limits,
     /// What may be spent.
     pub budget: Budgets,
+    /// Who computes exact numbers from private rows. No part of what makes two questions the same.
+    pub engine: Engine,
     /// Which state of the data is meant, as the curator declares it.
     pub data: DataVersion,
     /// The directory that the catalog is in.
@@ -78,6 +86,8 @@ pub enum LedgerPlace {
     File(PathBuf),
     /// A PostgreSQL database, by its connection string.
     Postgres(String),
+    /// A file that is gone with the last who uses it, for tables in memory. No catalog's text names one.
+    Temporary(ledger::Temporary),
 }
 
 /// How much one unit may contribute.
@@ -138,6 +148,8 @@ pub enum Source {
         /// The table, possibly with its schema: `people`, `clinic.people`, `"Odd.Schema".people`. Names are taken as written; quotes are for dots.
         table: String,
     },
+    /// Parquet files of an object store, or in directories that are named by values of columns.
+    ParquetTree(ParquetTree),
     /// Rows that the program holds in memory: `source = "memory"` in the catalog, and [`Catalog::provide_batches`].
     Memory(Provided),
 }
@@ -163,6 +175,7 @@ impl fmt::Debug for LedgerPlace {
         match self {
             Self::File(path) => formatter.debug_tuple("File").field(path).finish(),
             Self::Postgres(_) => formatter.write_str("Postgres(..)"),
+            Self::Temporary(_) => formatter.write_str("Temporary(..)"),
         }
     }
 }
@@ -172,6 +185,7 @@ impl fmt::Debug for Source {
         match self {
             Self::Csv(path) => formatter.debug_tuple("Csv").field(path).finish(),
             Self::Parquet(path) => formatter.debug_tuple("Parquet").field(path).finish(),
+            Self::ParquetTree(tree) => formatter.debug_tuple("ParquetTree").field(tree).finish(),
             Self::Postgres { table, .. } => formatter
                 .debug_struct("Postgres")
                 .field("table", table)
@@ -185,6 +199,15 @@ impl Catalog {
     /// The table of this name, in whatever case it is written.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.get(&name.to_lowercase())
+    }
+
+    /// The same with a ledger that is gone with the last dataset of it, in place of the one it names. For data that are gone then too: a new ledger knows nothing of what was spent before.
+    ///
+    /// # Errors
+    /// When there is no room for temporary files.
+    pub fn with_temporary_ledger(mut self) -> Result<Self, Error> {
+        self.budget.ledger = LedgerPlace::Temporary(ledger::Temporary::new()?);
+        Ok(self)
     }
 
     /// Gives the rows of a table that is declared with `source = "memory"`, as batches of one schema. No batches are no rows: then the schema is the declared one, since whether a

@@ -3,7 +3,7 @@
 use super::column::column;
 use super::csv::{Header, format};
 use super::document::{Node, Place, Section};
-use super::{Limits, Owner, Provided, Source, Table};
+use super::{Limits, ObjectAddress, Owner, ParquetTree, Provided, Root, Source, Table};
 use crate::Error;
 use crate::values::facts::{Facts, Kind, Range};
 use std::collections::BTreeMap;
@@ -36,6 +36,7 @@ pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<
     table.csv = csv;
     names_exist(&table, &section)?;
     owner_exists(&table, &place)?;
+    partitions_exist(&table, &section)?;
     rows(&mut section, &mut table)?;
     if let Some(node) = section.take("keys") {
         table.keys = keys(&node, &table)?;
@@ -142,11 +143,19 @@ fn source(section: &mut Section<'_>, surroundings: &Surroundings<'_>) -> Result<
     const FORMAT: &str = "say format = \"csv\" or format = \"parquet\"";
     let node = section.need(
         "source",
-        "say where the rows are: a file, a directory, or postgres://user@host/database",
+        "say where the rows are: a file, a directory, s3://bucket/name, or postgres://user@host/database",
     )?;
     let format = section.take("format");
     let named = section.take("table");
+    let partitions = section.take("partitions");
+    let partitions_place = partitions.as_ref().map(|node| node.place().clone());
+    let partitions = partitions.map_or(Ok(Vec::new()), |node| partitions_of(&node))?;
+    let unfit = |what: &str| match &partitions_place {
+        Some(place) => Err(place.wrong(what, "drop this key; it is for Parquet files")),
+        None => Ok(()),
+    };
     if is_postgres(node.text()?) {
+        unfit("a database has no directories")?;
         if let Some(format) = format {
             return Err(format.wrong("a database has no file format", "drop this key"));
         }
@@ -171,22 +180,83 @@ fn source(section: &mut Section<'_>, surroundings: &Surroundings<'_>) -> Result<
     if let Some(named) = named {
         return Err(named.wrong("a file has no tables inside", "drop this key"));
     }
+    if ObjectAddress::is_meant(node.text()?) {
+        if let Some(format) = format
+            && format.text()? != "parquet"
+        {
+            return Err(format.wrong(
+                "in an object store only Parquet files are read",
+                "write the files anew as Parquet, or copy them to this machine",
+            ));
+        }
+        let Some(address) = ObjectAddress::parse(node.text()?) else {
+            return Err(node.wrong(
+                "this is not the address of objects",
+                "write s3://bucket/name, gs://bucket/name or az://container/name; keys, endpoints and regions are taken from the environment",
+            ));
+        };
+        return Ok(Source::ParquetTree(ParquetTree {
+            root: Root::Objects(address),
+            partitions,
+        }));
+    }
     if node.text()? == "memory" && format.is_none() {
+        unfit("rows in memory have no directories")?;
         return Ok(Source::Memory(Provided::default()));
     }
     let path = surroundings.directory.join(node.name()?);
     let extension = path.extension().and_then(|extension| extension.to_str());
-    match format {
+    let found = match format {
         Some(format) => match format.text()? {
-            "csv" => Ok(Source::Csv(path)),
-            "parquet" => Ok(Source::Parquet(path)),
-            _ => Err(format.wrong("there is no such format", FORMAT)),
+            "csv" => Source::Csv(path),
+            "parquet" => Source::Parquet(path),
+            _ => return Err(format.wrong("there is no such format", FORMAT)),
         },
         None => match extension {
-            Some("csv" | "tsv") => Ok(Source::Csv(path)),
-            Some("parquet") => Ok(Source::Parquet(path)),
-            _ => Err(node.wrong("what format is this in?", FORMAT)),
+            Some("csv" | "tsv") => Source::Csv(path),
+            Some("parquet") => Source::Parquet(path),
+            // Only Parquet files lie in such directories.
+            _ if !partitions.is_empty() => Source::Parquet(path),
+            _ => return Err(node.wrong("what format is this in?", FORMAT)),
         },
+    };
+    match found {
+        Source::Parquet(path) if !partitions.is_empty() => Ok(Source::ParquetTree(ParquetTree {
+            root: Root::Directory(path),
+            partitions,
+        })),
+        Source::Parquet(_) => Ok(found),
+        _ => {
+            unfit("CSV files are read from one directory")?;
+            Ok(found)
+        }
+    }
+}
+
+/// The columns that directories name.
+fn partitions_of(node: &Node<'_>) -> Result<Vec<String>, Error> {
+    let mut columns: Vec<String> = Vec::new();
+    for part in node.array()? {
+        let name = part.name()?;
+        if columns.iter().any(|column| column == name) {
+            return Err(part.wrong("this column is named twice", "name each column once"));
+        }
+        columns.push(name.to_owned());
+    }
+    Ok(columns)
+}
+
+/// That directories name declared columns.
+fn partitions_exist(table: &Table, section: &Section<'_>) -> Result<(), Error> {
+    let Source::ParquetTree(tree) = &table.source else {
+        return Ok(());
+    };
+    match tree.partitions.iter().all(|name| table.column(name).is_some()) {
+        true => Ok(()),
+        false => Err(section.place().wrong(
+            "one of `partitions` is not among `columns`",
+            "declare it there; names are compared as written, upper and lower case apart",
+        )),
     }
 }
 

@@ -6,6 +6,9 @@ use crate::price::Price;
 use crate::price::bounds::{ColumnBounds, IntervalOf, bounds};
 use crate::price::question::Question;
 use crate::run::engine::{bounded_plans, form};
+use crate::run::engines::Engines;
+use crate::run::exact::who_computes;
+use crate::run::publics::Publics;
 use crate::understand::aggregation::{Aggregation, Measure, Output, Selection};
 use crate::understand::mistakes::readable;
 use crate::{Error, Kind};
@@ -53,6 +56,9 @@ pub struct Part {
     pub delta: Delta,
     /// The engine's plan.
     pub plan: String,
+    /// Who computes the exact numbers; nothing where the catalog names no engine but this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
     /// Whether it only estimates what another part's limits cut.
     pub estimates_cut: bool,
 }
@@ -224,12 +230,7 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
             )
         })
         .collect();
-    // The plan does not depend on the key; any key shows it.
-    let asked = bounded_plans(
-        aggregation,
-        form,
-        &Secret::new("0").map_err(crate::understand::mistakes::unplannable)?,
-    )?;
+    let asked = bounded_plans(aggregation, form, &any_key()?)?;
     let plan = asked
         .plans()
         .map(|plan| plan.display_indent().to_string())
@@ -244,8 +245,29 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         epsilon: price.epsilon.clone(),
         delta: price.delta.clone(),
         plan,
+        engine: None,
         estimates_cut: false,
     })
+}
+
+/// Says of each part who computes its exact numbers. Asks the database for the schemas of tables, and reads no rows of private ones.
+pub(crate) async fn name_engines(
+    explanation: &mut Explanation,
+    question: &Question,
+    engines: &Engines,
+    catalog: &Catalog,
+) -> Result<(), Error> {
+    let publics = Publics::shapes(&question.split)?;
+    for (part, aggregation) in explanation.parts.iter_mut().zip(&question.split.aggregations) {
+        let plans = bounded_plans(aggregation, form(&aggregation.rows), &any_key()?)?;
+        part.engine = who_computes(&plans, &publics, engines, catalog).await?;
+    }
+    Ok(())
+}
+
+/// A key for plans that are only shown: they do not depend on it.
+fn any_key() -> Result<Secret, Error> {
+    Secret::new("0").map_err(crate::understand::mistakes::unplannable)
 }
 
 /// Adds the intervals that the answer will tell where it notices that something was cut: those of the same outputs under wide limits.

@@ -4,7 +4,6 @@
 //! a file changed under the same version, and saved answers are about data that is no more. That a file changed is itself about the data: nothing that an analyst sees
 //! depends on it, neither `query` nor `explain` look at fingerprints, and a fingerprint is keyed, so that it does not tell whether the data is one that somebody guesses.
 
-use crate::catalog::Source;
 use crate::dataset::blocking::Dataset;
 use crate::{Error, sources};
 use files::{Readable, Whole};
@@ -24,7 +23,7 @@ pub enum State {
     Changed,
     /// No fingerprint of this version was taken.
     Unknown,
-    /// It lies in a database, which has no files to look at.
+    /// It has no files on this machine to look at: it lies in a database or an object store, or in memory.
     NoFiles,
 }
 
@@ -95,7 +94,7 @@ impl Dataset {
                 (taken.version == self.catalog().version_of(table)).then_some((&kept.key, taken))
             });
             let state = match taken {
-                None if matches!(table.source, Source::Postgres { .. } | Source::Memory(_)) => State::NoFiles,
+                None if !sources::has_files(&table.source) => State::NoFiles,
                 None => State::Unknown,
                 Some((key, taken)) => match content(key, table)? {
                     None => State::NoFiles,

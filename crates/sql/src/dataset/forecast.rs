@@ -50,28 +50,25 @@ impl Dataset {
     /// # Errors
     /// When the question is refused, or the ledger cannot be used.
     pub fn forecast(&self, ask: &QueryRequest) -> Result<Forecast, Error> {
-        let question = self.understand(ask)?;
+        self.forecast_of(ask, &self.understand(ask)?)
+    }
+
+    /// The same of a question that is understood already.
+    pub(crate) fn forecast_of(&self, ask: &QueryRequest, question: &Question) -> Result<Forecast, Error> {
         let charge = question.charge(self.catalog())?;
         let cost = cost_of(charge.guarantee.promise());
-        // As if it had just been made: by a ledger of its own.
-        let (_folder, mut store) = match Store::open_existing(&self.place())? {
-            Some(store) => (None, store),
-            None => {
-                let (folder, store) = self.untouched()?;
-                (Some(folder), store)
-            }
-        };
-        let free = self.is_saved(&question, &mut store)?;
+        let mut store = self.ledger_or_untouched()?;
+        let free = self.is_saved(question, &mut store)?;
         let forecast = store.forecast(&ask.analyst, &charge.event, MOST_QUESTIONS)?;
         let fits = if forecast.more == 0 {
-            self.fitting(ask, &question, &mut store)
+            self.fitting(ask, question, &mut store)
         } else {
             None
         };
         let answered_for = if free {
             Vec::new()
         } else {
-            self.answered_for(ask, &question, &mut store)?
+            self.answered_for(ask, question, &mut store)?
         };
         Ok(Forecast {
             cost,
@@ -87,13 +84,7 @@ impl Dataset {
     /// Whether the question fits what is left. Nothing is spent, and no ledger is made.
     pub(crate) fn would_fit(&self, ask: &QueryRequest) -> Result<bool, Error> {
         let charge = self.understand(ask)?.charge(self.catalog())?;
-        let (_folder, mut store) = match Store::open_existing(&self.place())? {
-            Some(store) => (None, store),
-            None => {
-                let (folder, store) = self.untouched()?;
-                (Some(folder), store)
-            }
-        };
+        let mut store = self.ledger_or_untouched()?;
         Ok(store.fits(&ask.analyst, &charge.event)?)
     }
 
@@ -140,16 +131,13 @@ impl Dataset {
         Ok(found)
     }
 
-    /// A ledger of its own with nothing spent, gone with its directory.
-    fn untouched(&self) -> Result<(tempfile::TempDir, Store), Error> {
-        let folder = tempfile::tempdir().map_err(|error| Error::File {
-            what: "there is no place for temporary files".to_owned(),
-            why: error.kind(),
-            hint: "set TMPDIR to a folder that you may write to".to_owned(),
-        })?;
-        let place = ledger::Place::File(folder.path().join("ledger"));
-        let store = Store::open(&place, &self.rules()?)?;
-        Ok((folder, store))
+    /// The ledger; where there is none yet, one with nothing spent in its place, so that looking makes none.
+    fn ledger_or_untouched(&self) -> Result<Store, Error> {
+        if let Some(store) = Store::open_existing(&self.place())? {
+            return Ok(store);
+        }
+        let place = ledger::Place::Temporary(ledger::Temporary::new()?);
+        Ok(Store::open(&place, &self.rules()?)?)
     }
 
     /// The refusal in people's words.

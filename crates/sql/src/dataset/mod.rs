@@ -6,6 +6,8 @@ mod examples;
 mod explain;
 mod fingerprint;
 mod forecast;
+mod kept;
+mod preview;
 mod wanted_error;
 
 use crate::catalog::Catalog;
@@ -17,6 +19,7 @@ pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_ou
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
+pub use preview::Preview;
 pub use wanted_error::WantedError;
 
 use crate::price::question::QueryRequest;
@@ -97,6 +100,15 @@ impl Dataset {
         }
     }
 
+    /// A dataset with another catalog, whose questions run where those of this one do.
+    #[must_use]
+    pub fn beside(&self, catalog: Catalog) -> Self {
+        Self {
+            engine: self.engine.clone(),
+            ..Self::new(catalog)
+        }
+    }
+
     /// The catalog.
     pub fn catalog(&self) -> &Catalog {
         self.shared.catalog()
@@ -122,6 +134,16 @@ impl Dataset {
     pub async fn explain(&self, ask: &QueryRequest, group_size: u64) -> Result<Explanation, Error> {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.explain(&ask, group_size))
+            .await
+    }
+
+    /// Everything that can be said of a question before it is asked: what it would do and cost, how many like it fit, and the columns that its answer will have. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the query is refused, or the ledger cannot be read.
+    pub async fn preview(&self, ask: &QueryRequest, group_size: u64) -> Result<Preview, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.preview(&ask, group_size))
             .await
     }
 

@@ -68,7 +68,7 @@ impl Dataset {
                 epsilon: Some(epsilon.clone()),
                 ..ask.clone()
             };
-            self.explain(&ask, group_size)
+            self.explain_price(&ask, group_size)
         })
     }
 }

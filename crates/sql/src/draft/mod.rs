@@ -6,8 +6,10 @@
 mod measure;
 
 use crate::catalog::toml_text::{key, text, value};
-use crate::catalog::{Source, Table, declared_format, is_postgres};
-use crate::sources::{in_directory, provider, table_names, written};
+use crate::catalog::{
+    ObjectAddress, ParquetTree, Root, Source, Table, declared_format, is_postgres, without_password,
+};
+use crate::sources::{in_directory, partitions_in, provider, table_names, written};
 use crate::values::facts::Kind;
 use crate::{Error, Facts};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -196,9 +198,13 @@ async fn sketch(source: &str, options: &DraftOptions, sketches: &mut Vec<Sketch>
     if is_postgres(source) {
         return database(source, sketches).await;
     }
+    if ObjectAddress::is_meant(source) {
+        return objects(source, sketches).await;
+    }
     let path = Path::new(source);
     let extension = path.extension().and_then(|extension| extension.to_str());
     let found = match extension {
+        _ if path.is_dir() && in_directory(path).is_none() => in_named_directories(path).await?,
         Some("csv" | "tsv") => Some(Source::Csv(path.to_owned())),
         Some("parquet") => Some(Source::Parquet(path.to_owned())),
         Some("data" | "dat" | "txt" | "tab") if path.is_file() => Some(Source::Csv(path.to_owned())),
@@ -219,6 +225,7 @@ async fn sketch(source: &str, options: &DraftOptions, sketches: &mut Vec<Sketch>
         };
         let _ = writeln!(lines, "format = \"{format}\"");
     }
+    lines += &declared_partitions(&found);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = free_name(&stem, sketches);
     sketches.push(Sketch {
@@ -229,18 +236,67 @@ async fn sketch(source: &str, options: &DraftOptions, sketches: &mut Vec<Sketch>
     Ok(())
 }
 
+/// A directory whose directories are named by values of columns, if it is one.
+async fn in_named_directories(path: &Path) -> Result<Option<Source>, Error> {
+    let root = Root::Directory(path.to_owned());
+    let partitions = partitions_in("the table", &root).await?;
+    Ok((!partitions.is_empty()).then_some(Source::ParquetTree(ParquetTree { root, partitions })))
+}
+
+async fn objects(source: &str, sketches: &mut Vec<Sketch>) -> Result<(), Error> {
+    let Some(address) = ObjectAddress::parse(source) else {
+        return Err(Error::catalog(
+            "this is not the address of objects",
+            "write s3://bucket/name, gs://bucket/name or az://container/name; keys, endpoints and regions are taken from the environment",
+        ));
+    };
+    let last = address.prefix().rsplit('/').next().unwrap_or_default();
+    let stem = match last.strip_suffix(".parquet").unwrap_or(last) {
+        "" => address.bucket(),
+        stem => stem,
+    };
+    let name = free_name(stem, sketches);
+    let mut lines = format!("source = {}\n", text(source));
+    let root = Root::Objects(address);
+    let partitions = partitions_in(&format!("table `{name}`"), &root).await?;
+    let found = Source::ParquetTree(ParquetTree { root, partitions });
+    lines += &declared_partitions(&found);
+    sketches.push(Sketch {
+        name,
+        lines,
+        source: found,
+    });
+    Ok(())
+}
+
+/// The line about columns that directories name, where they do.
+fn declared_partitions(source: &Source) -> String {
+    match source {
+        Source::ParquetTree(tree) if !tree.partitions.is_empty() => {
+            let names: Vec<String> = tree.partitions.iter().map(|name| text(name)).collect();
+            format!("partitions = [{}]\n", names.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
 async fn database(source: &str, sketches: &mut Vec<Sketch>) -> Result<(), Error> {
     let (connection, named) = match source.split_once('#') {
         Some((connection, table)) => (connection, vec![table.to_owned()]),
         None => (source, table_names("the database", source).await?),
     };
     for table in named {
-        let (shown, secret) = without_password(connection);
+        let replaced = without_password(connection, "${PGPASSWORD}");
         let mut lines = String::new();
-        if secret {
+        if replaced.is_some() {
             lines.push_str("# The password is taken from the environment variable PGPASSWORD.\n");
         }
-        let _ = writeln!(lines, "source = {}\ntable = {}", text(&shown), text(&table));
+        let _ = writeln!(
+            lines,
+            "source = {}\ntable = {}",
+            text(replaced.as_deref().unwrap_or(connection)),
+            text(&table)
+        );
         let last = table.rsplit('.').next().unwrap_or(&table);
         sketches.push(Sketch {
             name: free_name(last, sketches),
@@ -252,19 +308,6 @@ async fn database(source: &str, sketches: &mut Vec<Sketch>) -> Result<(), Error>
         });
     }
     Ok(())
-}
-
-/// A connection string with a password replaced by `${PGPASSWORD}`, and whether there was one.
-fn without_password(connection: &str) -> (String, bool) {
-    let parts = connection.split_once("://").and_then(|(scheme, rest)| {
-        let (user, host) = rest.split_once('@')?;
-        let (user, _) = user.split_once(':')?;
-        Some(format!("{scheme}://{user}:${{PGPASSWORD}}@{host}"))
-    });
-    match parts {
-        Some(replaced) => (replaced, true),
-        None => (connection.to_owned(), false),
-    }
 }
 
 /// The path as the catalog will name it.

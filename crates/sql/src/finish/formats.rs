@@ -82,6 +82,19 @@ impl Answer {
 }
 
 impl Answer {
+    /// SHA-256 of the table itself, which a receipt signs: columns, rows and confidence as canonical JSON.
+    pub fn table_sha256(&self) -> String {
+        Self::table_sha256_of(&self.to_json()).expect("an answer has a table")
+    }
+
+    /// The same of an answer from [`Answer::to_json`], whoever wrote it down in between; `None` where there is no table in it.
+    pub fn table_sha256_of(object: &Value) -> Option<String> {
+        let parts =
+            ["columns", "rows", "confidence"].map(|name| Some((name.to_owned(), object.get(name)?.clone())));
+        let table: Map<String, Value> = parts.into_iter().collect::<Option<_>>()?;
+        Some(ledger::sha256_of(&ledger::canonical_json(&Value::Object(table))))
+    }
+
     /// The table of an answer from [`Answer::to_json`], for a program that got it from a server: columns, cells and intervals; `None` where it is no such object.
     pub fn table_from_json(object: &Value) -> Option<Self> {
         let columns: Vec<AnswerColumn> = serde_json::from_value(object.get("columns")?.clone()).ok()?;

@@ -31,7 +31,7 @@ use datafusion::logical_expr::{Expr, LogicalPlanBuilder, lit, when};
 use exact::{Rational, parse_decimal, ratio};
 
 /// What an estimate takes of a question's ε, unless the question says otherwise.
-const SHARE: (i64, u64) = (1, 10);
+const SHARE: (i64, u64) = (1, 20);
 
 /// The part of a question's ε that is left for its own answer, where something may be cut and nothing else is said.
 pub(crate) fn left_for_the_answer() -> Rational {
@@ -115,7 +115,7 @@ fn share(options: &SelectOptions, wanted: bool) -> Result<Rational, Error> {
     let wrong = || {
         Error::refused(
             "cut_share is a part of ε, from 0 to 0.5",
-            "write OPTIONS(cut_share = 0.1), or cut_share = 0 to do without the estimate",
+            "write OPTIONS(cut_share = 0.05), or cut_share = 0 to do without the estimate",
         )
     };
     let share = parse_decimal(stated).map_err(|_| wrong())?;

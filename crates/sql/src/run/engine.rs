@@ -1,28 +1,18 @@
-//! Asking the engine for exact statistics. What comes back is private; it goes from here into `Sensitive` values and nowhere else.
+//! What is asked of an engine: bounded plans of exact statistics. What comes back is private; it goes into `Sensitive` values and nowhere else.
 
-use crate::catalog::Catalog;
-use crate::run::engines::Engines;
-use crate::run::publics::Publics;
-use crate::run::scans::over_data;
-use crate::understand::aggregation::{Aggregation, Measure, Statistic, TREE_LEAVES};
+use crate::Error;
+use crate::understand::aggregation::{Aggregation, Measure, TREE_LEAVES};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::Rows;
 use crate::values::facts::{Kind, Range, Value};
 use crate::values::group_name::encode;
 use crate::values::steps::Steps;
-use crate::{Error, sources};
-use bound::{Bounding, Form, RowBounding, Secret, is_not_clustered, on_grid, rows_of_texts, texts_in};
+use bound::{Bounding, Form, RowBounding, Secret, on_grid};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Column, DFSchema};
-use datafusion::error::DataFusionError;
-use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit};
-use datafusion::physical_plan::{ExecutionPlan, collect};
-use datafusion::prelude::SessionContext;
+use datafusion::common::Column;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// Exact statistics: private. No Debug, so that it cannot be printed by accident.
 pub(crate) struct Measured {
@@ -48,16 +38,18 @@ pub(crate) fn form(rows: &Rows) -> Form {
 /// The engine's plans for an aggregation, over scans that are not bound to data yet.
 pub(crate) struct BoundedPlans {
     /// Groups and numbers, and which statistic each `partial…` is.
-    totals: (LogicalPlan, Vec<usize>),
+    pub(crate) totals: (LogicalPlan, Vec<usize>),
     /// The same for rows in any order, where the catalog promises that they are sorted by unit.
-    unsorted: Option<LogicalPlan>,
+    pub(crate) unsorted: Option<LogicalPlan>,
     /// One for each statistic that looks at single rows.
-    single: Vec<(LogicalPlan, usize)>,
-    keys: usize,
+    pub(crate) single: Vec<(LogicalPlan, usize)>,
+    pub(crate) keys: usize,
+    /// Chooses the groups that count.
+    pub(crate) secret: Secret,
 }
 
 impl BoundedPlans {
-    /// The plans, for people.
+    /// The plans: that of the totals, and those of statistics that look at single rows.
     pub(crate) fn plans(&self) -> impl Iterator<Item = &LogicalPlan> {
         std::iter::once(&self.totals.0).chain(self.single.iter().map(|(plan, _)| plan))
     }
@@ -184,6 +176,7 @@ pub(crate) fn bounded_plans(
         unsorted,
         single,
         keys,
+        secret: secret.clone(),
     })
 }
 
@@ -210,112 +203,13 @@ pub(crate) fn leaf_steps(kind: Kind, range: Range) -> Steps {
     })
 }
 
-/// Plans over data, ready to run: nothing about them can be refused any more.
-pub(crate) struct Prepared {
-    totals: Step,
-    places: Vec<usize>,
-    single: Vec<(Step, usize)>,
-    keys: usize,
-}
-
-#[cfg(test)]
-impl Prepared {
-    /// How many rows each plan handles at once.
-    pub(crate) fn batch_sizes(&self) -> Vec<usize> {
-        let steps = std::iter::once(&self.totals).chain(self.single.iter().map(|(step, _)| step));
-        steps
-            .map(|step| step.context.session_config().batch_size())
-            .collect()
-    }
-}
-
-impl BoundedPlans {
-    /// Binds the plans to data and has the engine plan their execution. Reads schemas, and no rows of private tables.
-    ///
-    /// # Errors
-    /// When a table cannot be opened, or the engine's plan has an operator that is not on the closed list: before anything is charged.
-    pub(crate) async fn prepare(
-        self,
-        publics: &Publics,
-        engines: &Engines,
-        catalog: &Catalog,
-    ) -> Result<Prepared, Error> {
-        let session = engines.first()?;
-        let over = async |plan: &LogicalPlan| over_data(&publics.put_into(plan)?, &session, catalog).await;
-        let unsorted = match &self.unsorted {
-            Some(plan) => Some(over(plan).await?),
-            None => None,
-        };
-        let totals = Step::new(over(&self.totals.0).await?, unsorted, &session).await?;
-        let mut single = Vec::new();
-        for (plan, place) in &self.single {
-            single.push((Step::new(over(plan).await?, None, &session).await?, *place));
-        }
-        Ok(Prepared {
-            totals,
-            places: self.totals.1,
-            single,
-            keys: self.keys,
-        })
-    }
-}
-
-/// Runs the plans.
-pub(crate) async fn measure(
-    prepared: Prepared,
-    statistics: &[Statistic],
-    engines: &Engines,
-) -> Result<Measured, Error> {
-    let mut measured = Measured {
-        groups: HashMap::new(),
-        numbers: vec![Vec::new(); statistics.len()],
-        bins: vec![BTreeMap::new(); statistics.len()],
-    };
-    let keys = prepared.keys;
-    for batch in prepared.totals.run(engines).await? {
-        let names = names(&batch, keys)?;
-        for (row, name) in names.into_iter().enumerate() {
-            let group = measured.groups.len();
-            measured.groups.insert(name, group);
-            for (column, place) in prepared.places.iter().enumerate() {
-                let values = batch.column(keys + column).as_primitive::<Int64Type>();
-                measured.numbers[*place].push(number(values, row));
-            }
-        }
-    }
-    for (step, place) in prepared.single {
-        let tree = matches!(
-            statistics[place].measure,
-            Measure::Tree { .. } | Measure::Histogram { .. }
-        );
-        let known = measured.groups.len();
-        if !tree {
-            measured.numbers[place] = vec![0; known];
-        }
-        for batch in step.run(engines).await? {
-            for (row, name) in names(&batch, keys)?.into_iter().enumerate() {
-                // Every group with a row is in the totals, which count units; a group that is not was cut.
-                let Some(group) = measured.groups.get(&name).copied() else {
-                    continue;
-                };
-                let column = |at: usize| batch.column(keys + at).as_primitive::<Int64Type>();
-                if tree {
-                    measured.bins[place].insert((group, number(column(0), row)), number(column(1), row));
-                } else {
-                    measured.numbers[place][group] = number(column(0), row);
-                }
-            }
-        }
-    }
-    Ok(measured)
-}
-
-fn number(values: &datafusion::arrow::array::PrimitiveArray<Int64Type>, row: usize) -> i64 {
+/// One number of a column; none is zero.
+pub(crate) fn number(values: &datafusion::arrow::array::PrimitiveArray<Int64Type>, row: usize) -> i64 {
     if values.is_null(row) { 0 } else { values.value(row) }
 }
 
 /// The names of a batch's groups.
-fn names(batch: &RecordBatch, keys: usize) -> Result<Vec<Vec<u8>>, Error> {
+pub(crate) fn names(batch: &RecordBatch, keys: usize) -> Result<Vec<Vec<u8>>, Error> {
     let columns: Vec<&ArrayRef> = batch.columns()[..keys].iter().collect();
     (0..batch.num_rows())
         .map(|row| {
@@ -351,120 +245,4 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
             ));
         }
     })
-}
-
-/// A plan over data that the engine, or the closed list of operators, does not take. Of what is said about it the first line alone is reported: the rest may print the plan,
-/// in which are the places of the curator's files.
-fn unexecutable(error: DataFusionError) -> Error {
-    let said = error.strip_backtrace();
-    Error::refused(
-        format!(
-            "the engine cannot execute this: {}",
-            said.lines().next().unwrap_or_default()
-        ),
-        "write it in a simpler way, for example with a subquery for each step; nothing was charged",
-    )
-}
-
-/// A step of a query has this many texts at once at most.
-const MOST_TEXTS: usize = 1024;
-
-/// The most texts that any step of a plan has of one row: those that it gives, and those that it computes on the way. What the texts of a batch take is bounded by how many rows it has.
-fn most_texts(plan: &LogicalPlan) -> Result<usize, Error> {
-    let mut most = 0;
-    let walked = plan.apply_with_subqueries(|node| {
-        let inputs: Vec<_> = node
-            .inputs()
-            .iter()
-            .map(|input| input.schema().as_ref().clone())
-            .collect();
-        let mut known = DFSchema::empty();
-        inputs.iter().for_each(|input| known.merge(input));
-        let computed = node
-            .expressions()
-            .iter()
-            .map(|expr| texts_of(expr, &known))
-            .sum::<usize>();
-        most = most.max(computed.max(texts_in(node.schema().as_arrow())));
-        Ok(TreeNodeRecursion::Continue)
-    });
-    walked.map_err(unplannable)?;
-    if most > MOST_TEXTS {
-        return Err(Error::refused(
-            format!(
-                "a step of this query handles {most} texts of each row, and at most {MOST_TEXTS} are allowed"
-            ),
-            "ask for fewer columns of text at once",
-        ));
-    }
-    Ok(most)
-}
-
-/// Whether an expression, or what an aggregate is computed of, is text.
-fn texts_of(expr: &Expr, known: &DFSchema) -> usize {
-    let is_text = |expr: &Expr| {
-        let data_type = expr.get_type(known);
-        usize::from(data_type.is_ok_and(|data_type| Kind::of(&data_type) == Some(Kind::Text)))
-    };
-    match expr.clone().unalias() {
-        Expr::AggregateFunction(call) => call.params.args.iter().map(is_text).sum(),
-        expr => is_text(&expr),
-    }
-}
-
-/// One plan over data, and what to do when it does not run to its end.
-///
-/// Whether there is an answer must not depend on any one person. So rows that are not sorted as the catalog promises are read again in any order, and a plan that
-/// ran out of memory is given more. The result is the same to the last bit, since every attempt uses the same key; that there was more than one shows in the time alone.
-struct Step {
-    plan: LogicalPlan,
-    /// The same for rows in any order.
-    unsorted: Option<LogicalPlan>,
-    planned: Arc<dyn ExecutionPlan>,
-    context: Arc<TaskContext>,
-}
-
-impl Step {
-    async fn new(
-        plan: LogicalPlan,
-        unsorted: Option<LogicalPlan>,
-        session: &SessionContext,
-    ) -> Result<Self, Error> {
-        let mut state = session.state();
-        let needed = state.optimize(&plan).map_err(unplannable)?;
-        let texts = most_texts(&needed)?;
-        let rows = state.config().batch_size().min(rows_of_texts(texts));
-        *state.config_mut() = state.config().clone().with_batch_size(rows);
-        let planner = Arc::clone(state.query_planner());
-        let planned = planner.create_physical_plan(&needed, &state).await;
-        Ok(Self {
-            planned: planned.map_err(unexecutable)?,
-            context: state.task_ctx(),
-            plan,
-            unsorted,
-        })
-    }
-
-    async fn run(mut self, engines: &Engines) -> Result<Vec<RecordBatch>, Error> {
-        let mut attempt = 0;
-        loop {
-            let failure = match collect(self.planned, self.context).await {
-                Ok(batches) => return Ok(batches),
-                Err(failure) => failure,
-            };
-            if is_not_clustered(&failure)
-                && let Some(unsorted) = self.unsorted.take()
-            {
-                self.plan = unsorted;
-            } else if matches!(failure.find_root(), DataFusionError::ResourcesExhausted(_)) {
-                attempt += 1;
-            } else {
-                return Err(sources::incident("the tables", &failure));
-            }
-            let Some(session) = engines.private(attempt)? else {
-                return Err(sources::incident("the tables", &failure));
-            };
-            self = Self::new(self.plan, self.unsorted, &session).await?;
-        }
-    }
 }

@@ -1,14 +1,17 @@
 //! The two engines of a dataset: one for private rows, and one for everything that is public.
 
 use crate::Error;
+use crate::catalog::Engine;
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
+use crate::run::workers;
 use crate::understand::mistakes::unplannable;
+use cluster::Cluster;
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool, UnboundedMemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much memory a question gets before it goes to disk, at the first attempt and at each further one. Only an attempt that ran out of it is repeated with more, and the
 /// last has no limit but the machine's: an operator that cannot go to disk must not decide whether there is an answer.
@@ -19,6 +22,8 @@ pub(crate) struct Engines {
     private: SessionState,
     public: SessionState,
     attempts: Vec<Option<usize>>,
+    /// The connections to workers, for as long as the catalog names the same.
+    workers: Mutex<Option<(Engine, Cluster)>>,
 }
 
 impl Engines {
@@ -44,7 +49,24 @@ impl Engines {
             private: private.state(),
             public: SessionContext::new_with_config(config.with_collect_statistics(false)).state(),
             attempts,
+            workers: Mutex::default(),
         }
+    }
+
+    /// The workers that a catalog names, with connections that are kept.
+    ///
+    /// # Errors
+    /// If the files of certificates cannot be read.
+    pub(crate) fn cluster(&self, engine: &Engine) -> Result<Cluster, Error> {
+        let mut kept = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((named, cluster)) = &*kept
+            && named == engine
+        {
+            return Ok(cluster.clone());
+        }
+        let cluster = workers::connect(engine)?;
+        *kept = Some((engine.clone(), cluster.clone()));
+        Ok(cluster)
     }
 
     /// A session for private rows: its rules and operators are a closed list. `None` where there is no such attempt, counted from 0; the first is always there.

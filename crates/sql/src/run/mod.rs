@@ -2,5 +2,13 @@
 
 pub(crate) mod engine;
 pub(crate) mod engines;
+pub(crate) mod exact;
+mod local;
+mod on_workers;
 pub(crate) mod publics;
+mod pushdown;
 pub(crate) mod scans;
+pub(crate) mod workers;
+
+#[cfg(test)]
+pub(crate) use pushdown::normal_text as pushdown_normal_text;

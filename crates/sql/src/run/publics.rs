@@ -136,6 +136,28 @@ impl Publics {
         Ok(batches)
     }
 
+    /// The shapes of all that a query joins to private rows, with no rows: for saying how it will be done, before anything is read.
+    pub(crate) fn shapes(split: &Split) -> Result<Self, Error> {
+        let mut publics = Self::default();
+        for side in split.aggregations.iter().flat_map(|asked| &asked.rows.publics) {
+            if publics.sides.iter().all(|known| known.plan != side.plan) {
+                let held = held(&side.plan, &[], publics.sides.len())?;
+                publics.sides.push(Side {
+                    plan: side.plan.clone(),
+                    batches: Vec::new(),
+                    held,
+                });
+            }
+        }
+        Ok(publics)
+    }
+
+    /// The rows that stand behind a scan which [`Publics::put_into`] put into a plan.
+    pub(crate) fn rows_of(&self, name: &TableReference) -> Option<&[RecordBatch]> {
+        let place = (0..self.sides.len()).find(|place| name.table() == held_name(*place))?;
+        Some(&self.sides[place].batches)
+    }
+
     /// The plan with what was read in place of how to read it.
     pub(crate) fn put_into(&self, plan: &LogicalPlan) -> Result<LogicalPlan, Error> {
         let changed = plan.clone().transform_down_with_subqueries(|node| {
@@ -226,6 +248,10 @@ fn check_key(key: &[String], side: &Side) -> Result<(), Error> {
     ))
 }
 
+fn held_name(place: usize) -> String {
+    format!("__deniable_public_{place}")
+}
+
 /// Rows in memory, under the names that a plan gives them.
 fn held(plan: &LogicalPlan, batches: &[RecordBatch], place: usize) -> Result<LogicalPlan, Error> {
     let renamed = |fields: &datafusion::arrow::datatypes::Fields| {
@@ -244,7 +270,7 @@ fn held(plan: &LogicalPlan, batches: &[RecordBatch], place: usize) -> Result<Log
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| unplannable(error.into()))?;
     let table = MemTable::try_new(schema, vec![batches]).map_err(unplannable)?;
-    let name = TableReference::bare(format!("__deniable_public_{place}"));
+    let name = TableReference::bare(held_name(place));
     let shown: Vec<Expr> = plan
         .schema()
         .iter()

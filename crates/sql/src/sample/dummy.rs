@@ -4,7 +4,7 @@
 
 use super::random::SplitMix64;
 use crate::Error;
-use crate::catalog::{Catalog, LedgerPlace, Owner, Provided, Source, Table};
+use crate::catalog::{Catalog, Owner, Provided, Source, Table};
 use crate::values::facts::{Facts, Kind, Range, Value};
 use accounting::Epsilon;
 use datafusion::arrow::array::{
@@ -12,7 +12,6 @@ use datafusion::arrow::array::{
     TimestampMicrosecondArray,
 };
 use datafusion::arrow::datatypes::{Field, Schema};
-use std::path::Path;
 use std::sync::Arc;
 
 /// How many units a dummy has.
@@ -25,16 +24,15 @@ const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
 /// 2020-01-01 and 2024-12-31, in days since 1970: days where the catalog bounds none.
 const DAYS: (i64, i64) = (18_262, 20_088);
 
-/// The catalog with dummy rows in each private table, a budget that nobody will exhaust, and its ledger at `ledger`. Public tables stay as they are. The same catalog has the same dummy.
+/// The catalog with dummy rows in each private table, a budget that nobody will exhaust, and a ledger that is gone with it. Public tables stay as they are. The same catalog has the same dummy.
 ///
 /// # Errors
-/// When a table cannot be made of what is declared.
-pub fn dummy(catalog: &Catalog, ledger: &Path) -> Result<Catalog, Error> {
-    let mut dummy = catalog.clone();
+/// When a table cannot be made of what is declared, or there is no room for its ledger.
+pub fn dummy(catalog: &Catalog) -> Result<Catalog, Error> {
+    let mut dummy = catalog.clone().with_temporary_ledger()?;
     dummy.name = format!("{} (dummy)", catalog.name);
     dummy.budget.epsilon = Epsilon::parse("1000000000")?;
     dummy.budget.shares.clear();
-    dummy.budget.ledger = LedgerPlace::File(ledger.to_owned());
     let names: Vec<String> = catalog.tables.keys().cloned().collect();
     for (place, name) in names.iter().enumerate() {
         let Some(table) = dummy.tables.get_mut(name) else {
@@ -46,14 +44,31 @@ pub fn dummy(catalog: &Catalog, ledger: &Path) -> Result<Catalog, Error> {
         table.source = Source::Memory(Provided::default());
         // The order of the rows is ours.
         table.clustered = false;
-        let rows = rows(table, &mut SplitMix64::new(place as u64))?;
+        let rows = rows(table, place)?;
         dummy.provide_batches(name, vec![rows])?;
     }
     Ok(dummy)
 }
 
-/// Unit after unit, each with one to three rows.
-fn rows(table: &Table, random: &mut SplitMix64) -> Result<RecordBatch, Error> {
+/// The rows that [`dummy`] makes up for this table, for people to look at; `None` where there is no such table, or it is public and its rows are what they are.
+///
+/// # Errors
+/// When a table cannot be made of what is declared.
+pub fn dummy_rows(catalog: &Catalog, name: &str) -> Result<Option<RecordBatch>, Error> {
+    let name = name.to_lowercase();
+    let Some(place) = catalog.tables.keys().position(|known| *known == name) else {
+        return Ok(None);
+    };
+    let table = &catalog.tables[&name];
+    match table.owner {
+        Owner::Public => Ok(None),
+        _ => rows(table, place).map(Some),
+    }
+}
+
+/// Unit after unit, each with one to three rows, of the table at this place of the catalog.
+fn rows(table: &Table, place: usize) -> Result<RecordBatch, Error> {
+    let random = &mut SplitMix64::new(place as u64);
     let most = match table.owner {
         Owner::EachRow => 1,
         _ => table.rows_per_unit.unwrap_or(ROWS_OF_A_UNIT).min(ROWS_OF_A_UNIT),
@@ -224,7 +239,7 @@ at = { kind = "timestamp" }
     fn a_dummy_answers_what_the_data_would() {
         let folder = tempfile::tempdir().unwrap();
         let declared = Catalog::parse(CATALOG, folder.path()).unwrap();
-        let dummy = dummy(&declared, &folder.path().join("dummy.ledger")).unwrap();
+        let dummy = dummy(&declared).unwrap();
         let dataset = Dataset::new(dummy).unwrap();
         let count = |sql: &str| {
             let request = QueryRequest {

@@ -8,7 +8,7 @@ mod people;
 mod random;
 mod visits;
 
-pub use dummy::{DUMMY_UNITS, dummy};
+pub use dummy::{DUMMY_UNITS, dummy, dummy_rows};
 
 use crate::Error;
 use crate::sources::incident;

@@ -3,7 +3,7 @@
 use super::incident::incident;
 use super::{converted, provider};
 use crate::Error;
-use crate::catalog::{Source, Table};
+use crate::catalog::{Root, Source, Table};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
@@ -114,11 +114,19 @@ pub(super) async fn cluster_within(
 
 /// That the output would not become part of the input.
 fn outside(table: &Table, directory: &Path) -> Result<(), Error> {
-    let (Source::Csv(input) | Source::Parquet(input)) = &table.source else {
-        return Ok(());
+    let (input, with_directories) = match &table.source {
+        Source::Csv(input) | Source::Parquet(input) => (input, false),
+        Source::ParquetTree(tree) => match &tree.root {
+            Root::Directory(input) => (input, true),
+            Root::Objects(_) => return Ok(()),
+        },
+        Source::Postgres { .. } | Source::Memory(_) => return Ok(()),
+    };
+    let part = |input: &Path, directory: &Path| {
+        input == directory || (with_directories && directory.starts_with(input))
     };
     match (input.canonicalize(), directory.canonicalize()) {
-        (Ok(input), Ok(directory)) if input == directory => Err(Error::refused(
+        (Ok(input), Ok(directory)) if part(&input, &directory) => Err(Error::refused(
             "the output would lie in the directory that is sorted, and be read as a part of it",
             "write it elsewhere",
         )),

@@ -1,7 +1,8 @@
 //! Files and directories of files.
 
+use super::tree;
 use crate::Error;
-use crate::catalog::Source;
+use crate::catalog::{Root, Source};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -51,29 +52,47 @@ pub(super) fn read_whole(source: &Source, take: &mut dyn FnMut(&[u8])) -> Result
     let (path, extensions): (_, &[&str]) = match source {
         Source::Csv(path) => (path, &super::delimited::EXTENSIONS),
         Source::Parquet(path) => (path, &["parquet"]),
+        Source::ParquetTree(tree) => match &tree.root {
+            Root::Directory(root) => return read_tree(root, &tree.partitions, take),
+            Root::Objects(_) => return Ok(false),
+        },
         Source::Postgres { .. } | Source::Memory(_) => return Ok(false),
     };
-    let mut buffer = vec![0u8; 1 << 20];
     for file in files(path, extensions)? {
-        let wrong = |error: std::io::Error| Error::File {
-            what: format!("{} cannot be read", file.display()),
-            why: error.kind(),
-            hint: "may you read it, and is nobody replacing it? Try again".to_owned(),
-        };
         let name = file.file_name().unwrap_or_default().as_encoded_bytes();
-        take(&(name.len() as u64).to_le_bytes());
-        take(name);
-        let mut opened = std::fs::File::open(&file).map_err(wrong)?;
-        let mut length = 0u64;
-        loop {
-            let read = opened.read(&mut buffer).map_err(wrong)?;
-            if read == 0 {
-                break;
-            }
-            length += read as u64;
-            take(&buffer[..read]);
-        }
-        take(&length.to_le_bytes());
+        read_file(&file, name, take)?;
     }
     Ok(true)
+}
+
+/// [`read_whole`] of files in directories, each after its path below the first.
+fn read_tree(root: &Path, partitions: &[String], take: &mut dyn FnMut(&[u8])) -> Result<bool, Error> {
+    for (file, _) in tree::in_directories(root, partitions)? {
+        let below = file.strip_prefix(root).unwrap_or(&file);
+        read_file(&file, below.as_os_str().as_encoded_bytes(), take)?;
+    }
+    Ok(true)
+}
+
+fn read_file(file: &Path, name: &[u8], take: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    let wrong = |error: std::io::Error| Error::File {
+        what: format!("{} cannot be read", file.display()),
+        why: error.kind(),
+        hint: "may you read it, and is nobody replacing it? Try again".to_owned(),
+    };
+    take(&(name.len() as u64).to_le_bytes());
+    take(name);
+    let mut opened = std::fs::File::open(file).map_err(wrong)?;
+    let mut buffer = vec![0u8; 1 << 20];
+    let mut length = 0u64;
+    loop {
+        let read = opened.read(&mut buffer).map_err(wrong)?;
+        if read == 0 {
+            break;
+        }
+        length += read as u64;
+        take(&buffer[..read]);
+    }
+    take(&length.to_le_bytes());
+    Ok(())
 }

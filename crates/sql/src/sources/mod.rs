@@ -1,4 +1,4 @@
-//! Where rows come from: files of CSV or Parquet, and PostgreSQL; all of them as plain relations whose columns are of six kinds.
+//! Where rows come from: files of CSV or Parquet, on this machine or in an object store, and PostgreSQL; all of them as plain relations whose columns are of six kinds.
 //!
 //! Nothing here decides about privacy. What it owes to privacy is that no value can raise an error, and that what an engine says about a failure, which may
 //! quote data, is not reported.
@@ -10,12 +10,14 @@ mod differences;
 mod files;
 mod header;
 mod incident;
+mod objects;
 mod parquet;
 mod postgres;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 pub(crate) mod tests_support;
+mod tree;
 mod typed;
 
 pub use checkup::{ColumnCheck, KeyCheck, TableCheck, UnitCheck, check};
@@ -24,10 +26,25 @@ pub use differences::{Difference, counted, one_or_many, part_of};
 pub use header::written;
 pub use incident::incident;
 
-pub(crate) use postgres::table_names;
+pub(crate) use tree::partitions_in;
+
+/// The object store of an address, with what the environment says about it. Asks it nothing.
+///
+/// # Errors
+/// If the environment says too little.
+pub(crate) fn objects(address: &ObjectAddress) -> Result<Arc<dyn ObjectStore>, Error> {
+    Ok(objects::store("the object store", address)?.objects)
+}
+
+/// Whether an object, by the name that such a store has for it, is at an address or below it.
+pub(crate) fn is_object_below(object: &object_store::path::Path, address: &ObjectAddress) -> bool {
+    objects::name_of(address).is_ok_and(|name| object.prefix_matches(&name))
+}
+
+pub(crate) use postgres::{Described, Inside, Parameter, Statement, table_names};
 
 use crate::Error;
-use crate::catalog::{Provided, Source, Table};
+use crate::catalog::{ObjectAddress, Provided, Root, Source, Table};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use crate::values::facts::{Facts, Kind, Value};
@@ -39,6 +56,7 @@ use datafusion::datasource::provider_as_source;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, when};
+use object_store::ObjectStore;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,7 +72,8 @@ pub async fn provider(
     let what = format!("table `{name}`");
     match &table.source {
         Source::Csv(path) => delimited::delimited(&what, path, table),
-        Source::Parquet(path) => parquet::parquet(state, &what, path).await,
+        Source::Parquet(path) => parquet::of_files(state, &what, path).await,
+        Source::ParquetTree(tree) => parquet::of_tree(state, &what, tree).await,
         Source::Postgres {
             connection,
             table: named,
@@ -172,6 +191,15 @@ pub enum Texts {
 /// When a file cannot be read.
 pub(crate) fn read_whole(table: &Table, take: &mut dyn FnMut(&[u8])) -> Result<bool, Error> {
     files::read_whole(&table.source, take)
+}
+
+/// Whether the rows lie in files of this machine.
+pub(crate) fn has_files(source: &Source) -> bool {
+    match source {
+        Source::Csv(_) | Source::Parquet(_) => true,
+        Source::ParquetTree(tree) => matches!(tree.root, Root::Directory(_)),
+        Source::Postgres { .. } | Source::Memory(_) => false,
+    }
 }
 
 /// Whether a directory holds Parquet or CSV files, by their names.

@@ -3,8 +3,9 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::price::question::{QueryRequest, Question};
-use crate::run::engine::{Measured, bounded_plans, form, measure};
+use crate::run::engine::{Measured, bounded_plans, form};
 use crate::run::engines::Engines;
+use crate::run::exact::measure;
 use crate::run::publics::Publics;
 use crate::understand::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
 use crate::understand::planner::Planner;

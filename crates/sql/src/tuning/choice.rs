@@ -79,11 +79,6 @@ impl Tail {
             .filter_map(|from| seen(from).map(|width| from + width - 1))
             .max()?;
         let units: f64 = counts[..=last].iter().sum::<f64>().max(1.0);
-        let middle = |bucket: usize| match bucket {
-            0 => edges[0],
-            bucket => f64::midpoint(edges[bucket - 1], edges[bucket]),
-        };
-        let total: f64 = (0..=last).map(|bucket| counts[bucket] * middle(bucket)).sum();
         // Units over edge j, as far as buckets are seen; made to fall.
         let mut over: Vec<f64> = (0..=last)
             .map(|edge| counts[edge + 1..=last].iter().sum::<f64>().max(0.0))
@@ -117,14 +112,32 @@ impl Tail {
             // All are in the first buckets: nobody is over the last that is seen.
             None => (edges[..=last].to_vec(), vec![(1.0, over)]),
         };
-        Some(Self {
+        let mut tail = Self {
             edges,
             curves,
             units,
-            mean: total / units,
+            mean: 0.0,
             largest: histogram.edges[last],
             seen: histogram.clone(),
-        })
+        };
+        tail.mean = tail.mean_of_curves();
+        Some(tail)
+    }
+
+    /// The mean of what was put into buckets, as the curves say. Not from the buckets themselves: far out, where nobody is, the noise of one of them times its place is more than all that units have.
+    fn mean_of_curves(&self) -> f64 {
+        let (mut before, mut from, mut sum, mut units) = (self.units, 0.0, 0.0, 0.0);
+        for (place, (edge, over)) in self.edges.iter().zip(self.mean_curve()).enumerate() {
+            let here = (before - over).max(0.0);
+            let middle = match place {
+                0 => *edge,
+                _ => f64::midpoint(from, *edge),
+            };
+            sum += here * middle;
+            units += here;
+            (before, from) = (before.min(over), *edge);
+        }
+        sum / units.max(1.0)
     }
 
     pub(super) fn edges(&self) -> &[f64] {

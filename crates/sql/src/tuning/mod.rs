@@ -333,7 +333,7 @@ impl Dataset {
     /// When there is no such table, or nothing to find in it.
     pub fn limits_asked(&self, find: &FindLimits) -> Result<(Vec<String>, Vec<Untuned>), Error> {
         let planned = Planned::new(find, self.catalog())?;
-        self.explain(&planned.ask(find), 1)?;
+        self.explain_price(&planned.ask(find), 1)?;
         let words = planned.asked.iter().map(UnitQuantity::words).collect();
         Ok((words, planned.left_out))
     }
@@ -346,7 +346,7 @@ impl Dataset {
         let catalog = self.catalog();
         let planned = Planned::new(find, catalog)?;
         let ask = planned.ask(find);
-        let explanation = self.explain(&ask, 1)?;
+        let explanation = self.explain_price(&ask, 1)?;
         let deviations: Vec<f64> = explanation
             .parts
             .iter()

@@ -22,6 +22,8 @@ const SLACK: f64 = 0.05;
 const UNLIKELY: f64 = 0.02;
 /// This many different numbers of groups are distinguished.
 const GROUPS: usize = 16;
+/// What a row has where units have many is taken to be what rows have in the mean, give or take this many octaves, as far as histograms do not say otherwise.
+const OCTAVES: f64 = 0.5;
 
 /// Units of which all have about as many rows and groups.
 struct Alike {
@@ -376,12 +378,13 @@ pub(super) fn in_proportion(rows: &Tail, sums: &Tail) -> (Tail, f64) {
     let mean = rows.mean_curve();
     let to_sums = sums.units / rows.units;
     let first = sums.mean / rows.mean.max(f64::MIN_POSITIVE);
-    let scales: Vec<f64> = (-24..=48)
-        .map(|step| first * 2f64.powf(f64::from(step) / 24.0))
+    let scales: Vec<(f64, f64)> = (-24..=48)
+        .map(|step| f64::from(step) / 24.0)
+        .map(|octaves| (octaves, first * octaves.exp2()))
         .collect();
     let misfits: Vec<f64> = scales
         .iter()
-        .map(|scale| {
+        .map(|(octaves, scale)| {
             let over = |edge: f64| rows.over_by(&mean, edge / scale) * to_sums;
             let mut before = sums.units;
             let mut expected: Vec<f64> = Vec::new();
@@ -391,14 +394,14 @@ pub(super) fn in_proportion(rows: &Tail, sums: &Tail) -> (Tail, f64) {
                 before = before.min(here);
             }
             expected.push(before);
-            disagreement(&expected, seen)
+            disagreement(&expected, seen) + (octaves / OCTAVES).powi(2)
         })
         .collect();
     let best = misfits.iter().copied().fold(f64::INFINITY, f64::min);
     let mut curves = Vec::new();
     let (mut weights, mut logarithms) = (0.0, 0.0);
     let edges: Vec<f64> = rows.edges().iter().map(|edge| edge * first).collect();
-    for (misfit, scale) in misfits.iter().zip(&scales) {
+    for (misfit, (_, scale)) in misfits.iter().zip(&scales) {
         let weight = (-(misfit - best) / 2.0).exp();
         if weight < UNLIKELY {
             continue;

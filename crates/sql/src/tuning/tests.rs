@@ -66,6 +66,31 @@ fn limits_err_less_than_twice_as_much_as_the_best() {
     }
 }
 
+/// A bucket far out that only noise filled does not move the mean, nor what a row is taken to have.
+#[test]
+fn noise_far_out_moves_no_mean() {
+    let rows = || (0..20_000).map(|unit| f64::from(1 + unit % 19));
+    let quiet = histogram(rows(), count_edges(), 30.0);
+    let mut deceived = quiet.clone();
+    let far = deceived.edges.len() - 10;
+    deceived.counts[far] += 9.0 * deceived.deviation;
+    let (quiet, deceived) = (Tail::of(&quiet).unwrap(), Tail::of(&deceived).unwrap());
+    assert!(
+        deceived.largest > 1000.0,
+        "the bucket is seen: {}",
+        deceived.largest
+    );
+    for tail in [&quiet, &deceived] {
+        assert!((tail.mean - 10.0).abs() < 1.0, "{}", tail.mean);
+    }
+    let sums = histogram(rows().map(|rows| 120.0 * rows), count_edges(), 30.0);
+    let sums = Tail::of(&sums).unwrap();
+    for tail in [&quiet, &deceived] {
+        let (_, a_row) = in_proportion(tail, &sums);
+        assert!((90.0..160.0).contains(&a_row), "{a_row}");
+    }
+}
+
 #[test]
 fn nothing_is_seen_in_noise() {
     assert!(Tail::of(&histogram(std::iter::empty(), count_edges(), 10.0)).is_none());

@@ -15,7 +15,11 @@ pub struct Range {
 impl Range {
     /// `None` unless both ends are finite and in order.
     pub fn new(low: f64, high: f64) -> Option<Self> {
-        (low.is_finite() && high.is_finite() && low <= high).then_some(Self { low, high })
+        // There is one zero, as among values.
+        (low.is_finite() && high.is_finite() && low <= high).then_some(Self {
+            low: low + 0.0,
+            high: high + 0.0,
+        })
     }
 
     /// The smallest range that holds both.

@@ -1,7 +1,8 @@
 //! A product with a matrix, and a bias.
 
 use super::{Norms, Parameters, Pass, Start, Total};
-use device::{Device, Matrix, MatrixMut, Product, Rows, Span, SpanMut};
+use crate::model::SparseGradient;
+use device::{Device, Matrix, MatrixMut, Product, Rows, Scalar, Span, SpanMut, one_row};
 
 /// output = input · weight + bias, with the weight [inputs, outputs] by rows.
 #[derive(Clone, Debug)]
@@ -83,6 +84,50 @@ impl Linear {
             0.0,
             MatrixMut::new(input_gradient, 0, self.inputs),
         );
+    }
+
+    /// Of one row: output ← input · weight + bias.
+    pub(crate) fn single<S: Scalar>(&self, parameters: &[S], input: &[S], output: &mut Vec<S>) {
+        output.clear();
+        if let Some(bias) = self.bias {
+            output.extend_from_slice(&parameters[bias..][..self.outputs]);
+        }
+        output.resize(self.outputs, S::ZERO);
+        one_row::add_product(self.weights(parameters), input, output);
+    }
+
+    /// Of one row: input_gradient ← gradient · weightᵀ.
+    pub(crate) fn single_backward<S: Scalar>(
+        &self,
+        parameters: &[S],
+        gradient: &[S],
+        input_gradient: &mut Vec<S>,
+    ) {
+        input_gradient.clear();
+        input_gradient.resize(self.inputs, S::ZERO);
+        one_row::product_backward(self.weights(parameters), gradient, input_gradient);
+    }
+
+    /// Of one row: the gradient of weight and bias, where it is not 0.
+    pub(crate) fn single_gradient<S: Scalar>(
+        &self,
+        input: &[S],
+        gradient: &[S],
+        into: &mut SparseGradient<S>,
+    ) {
+        for (number, &input) in input.iter().enumerate() {
+            if input != S::ZERO {
+                let products = gradient.iter().map(|&gradient| input * gradient);
+                into.push(self.weight + number * self.outputs, products);
+            }
+        }
+        if let Some(bias) = self.bias {
+            into.push(bias, gradient.iter().copied());
+        }
+    }
+
+    fn weights<'p, S>(&self, parameters: &'p [S]) -> &'p [S] {
+        &parameters[self.weight..][..self.inputs * self.outputs]
     }
 
     /// Adds ‖Σ_t a_t ⊗ g_t‖² + ‖Σ_t g_t‖² of each example.

@@ -5,7 +5,7 @@ use super::error::size;
 use std::ops::Range;
 
 /// A batch that can be cut between examples.
-pub trait Part: Sized {
+pub trait Part: Sized + Sync {
     /// How many examples.
     fn len(&self) -> usize;
     /// Whether there are none.

@@ -128,6 +128,10 @@ impl<D: Device> Model<D> for AnyLanguageModel<D> {
         self.0.layout()
     }
 
+    fn computes(&self) -> String {
+        self.0.computes()
+    }
+
     fn initial(&self, seed: u64) -> Vec<f32> {
         self.0.initial(seed)
     }

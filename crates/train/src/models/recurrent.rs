@@ -187,6 +187,10 @@ impl<D: Device, C: Cell<D>> Model<D> for RecurrentLanguageModel<D, C> {
         self.parameters.layout()
     }
 
+    fn computes(&self) -> String {
+        format!("{:?}", self.shape)
+    }
+
     fn initial(&self, seed: u64) -> Vec<f32> {
         self.parameters.initial(seed)
     }

@@ -7,7 +7,7 @@
 //! calling thread has done its work already. Helpers sleep while there is nothing to take, and what is too small to be worth waking anybody is done on the spot.
 
 use super::Part;
-use crate::model::{Model, Parameter};
+use crate::model::{Model, OneByOne, Parameter};
 use device::{Device, Span, SpanMut};
 use std::any::Any;
 use std::ops::Range;
@@ -339,6 +339,10 @@ where
         self.front.layout()
     }
 
+    fn computes(&self) -> String {
+        self.front.computes()
+    }
+
     fn initial(&self, seed: u64) -> Vec<f32> {
         self.front.initial(seed)
     }
@@ -392,5 +396,9 @@ where
             Some(losses) => losses,
             None => self.front.losses(parameters, batch),
         }
+    }
+
+    fn one_by_one(&self, parameters: &D::Buffer) -> Option<Box<dyn OneByOne<D::Scalar, M::Batch> + '_>> {
+        self.front.one_by_one(parameters)
     }
 }

@@ -215,6 +215,10 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
         self.parameters.layout()
     }
 
+    fn computes(&self) -> String {
+        format!("{:?}", self.shape)
+    }
+
     fn initial(&self, seed: u64) -> Vec<f32> {
         self.parameters.initial(seed)
     }

@@ -8,14 +8,16 @@
 //!   parameters ◄─ optimizer ◄─ divided by a public number ◄──────────────────────────────── noised sum: public
 //! ```
 //!
-//! What one unit can do to a sum is decided in `summation`, what that costs in `plan`, and both are read from one [`TrainingPlan`]. The noise is made behind the privacy boundary, in the crate `mechanism`.
+//! What one unit can do to a sum is decided in `summation` (with `cut`, and `row_by_row` for tables), what that costs in `plan`, and both are read from one [`TrainingPlan`]. The noise is made behind the privacy boundary, in the crate `mechanism`.
 
 mod canary;
 mod checkpoint;
+mod cut;
 mod data;
 mod grid_sum;
 mod plan;
 mod receipt;
+mod row_by_row;
 mod summation;
 mod task;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::data::PrivateData;
 use super::plan::TrainingPlan;
+use super::row_by_row::Sizes;
 use super::summation::{Work, coordinates};
 use super::units::Examples;
 use crate::Error;
@@ -29,7 +30,7 @@ pub struct Recipe {
     pub at_once: usize,
     /// Where parameters start.
     pub seed: u64,
-    /// Threads that make noise; how many there are changes nothing, so a run may be resumed with others.
+    /// Threads that make noise, and gradients of single rows of tables; how many there are changes nothing, so a run may be resumed with others.
     pub threads: usize,
     /// Reports the mean loss of each batch, which is *not private*: it is computed from the data and carries no noise.
     pub show_private_loss: bool,
@@ -60,6 +61,9 @@ impl Recipe {
         Ok(())
     }
 }
+
+/// How sums are computed, to the last bit: another word wherever that changes. A run that was begun with another cannot be resumed, because a step that was drawn already would be drawn anew for another sum.
+const ARITHMETIC: &str = "parts that do not depend on threads, rows of tables one by one";
 
 /// Where a run is saved, and how often.
 #[derive(Clone, Debug)]
@@ -131,10 +135,11 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
             threads: 1,
             ..recipe.clone()
         };
-        add("parts that do not depend on threads");
+        add(ARITHMETIC);
         add(&serde_json::to_string(&recipe).unwrap_or_default());
         add(&self.data.examples().digest());
         add(&self.data.units().digest());
+        add(&self.model.computes());
         for parameter in self.model.layout() {
             add(&format!(
                 "{} {:?} {}",
@@ -154,6 +159,7 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
         };
         let units = capped.unwrap_or(units);
         Work::new(self.device, self.model, examples, units, recipe.at_once)
+            .with_sizes(Sizes::on_threads(recipe.threads))
     }
 }
 

@@ -11,7 +11,7 @@ use std::hash::Hash;
 /// What a model learns from, as a trainer sees it.
 pub trait Examples {
     /// Some of them, as the model takes them.
-    type Batch;
+    type Batch: Sync;
 
     /// How many there are.
     fn count(&self) -> usize;
@@ -141,26 +141,18 @@ pub enum PerUnit {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Units {
-    /// `None` when no unit has several examples.
+    /// `None` when each example is a unit.
     groups: Option<Vec<Vec<usize>>>,
     count: usize,
-    /// Without groups: so many of the units have an example, the first ones.
-    filled: usize,
     per_unit: PerUnit,
 }
 
 impl Units {
     /// Each example is a unit.
     pub fn each_example(count: usize) -> Self {
-        Self::at_most_one_example(count, count)
-    }
-
-    /// No unit has several examples: of `count` units the first `examples` have one, in order, and the others have none.
-    pub fn at_most_one_example(count: usize, examples: usize) -> Self {
         Self {
             groups: None,
             count,
-            filled: examples.min(count),
             per_unit: PerUnit::Sum,
         }
     }
@@ -181,7 +173,6 @@ impl Units {
         }
         Self {
             count: groups.len(),
-            filled: groups.len(),
             groups: Some(groups),
             per_unit,
         }
@@ -202,7 +193,6 @@ impl Units {
         Self {
             groups: Some(groups),
             count,
-            filled: count,
             per_unit,
         }
     }
@@ -253,14 +243,8 @@ impl Units {
         self.count
     }
 
-    /// Whether no unit has several examples.
-    pub(crate) fn at_most_one_each(&self) -> bool {
+    pub(crate) fn one_example_each(&self) -> bool {
         self.groups.is_none()
-    }
-
-    /// Where no unit has several examples: how many have one. Unit and example have the same number.
-    pub(crate) fn filled(&self) -> usize {
-        self.filled
     }
 
     /// The examples of a unit, and the weight of each. A number that no unit has is one that has none.
@@ -270,7 +254,7 @@ impl Units {
             PerUnit::MeanOver(most) => 1.0 / most.max(1) as f64,
         };
         let examples = match &self.groups {
-            None if unit < self.filled => vec![unit],
+            None if unit < self.count => vec![unit],
             None => Vec::new(),
             Some(groups) => groups.get(unit).cloned().unwrap_or_default(),
         };
@@ -281,9 +265,6 @@ impl Units {
     pub(crate) fn digest(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(format!("{:?} {}", self.per_unit, self.count));
-        if self.filled < self.count {
-            hash.update(format!(" of which {} have an example", self.filled));
-        }
         for group in self.groups.iter().flatten() {
             hash.update((group.len() as u64).to_le_bytes());
             group
@@ -296,7 +277,7 @@ impl Units {
     /// `counted` where the number of units is public.
     pub(crate) fn check(&self, examples: usize, counted: bool) -> Result<(), Error> {
         let largest = match &self.groups {
-            None => self.filled,
+            None => self.count,
             Some(groups) => groups.iter().flatten().max().map_or(0, |last| last + 1),
         };
         if largest > examples {
@@ -349,25 +330,12 @@ mod tests {
             .collect()
     }
 
+    /// Whether anybody has an example is nobody's to know, where the number of units is public.
     #[test]
-    fn a_unit_without_an_example_counts_and_adds_nothing() {
-        let units = Units::at_most_one_example(5, 3);
-        let of: Vec<Vec<usize>> = (0..6).map(|unit| units.of(unit).0).collect();
-        assert_eq!(of, [vec![0], vec![1], vec![2], vec![], vec![], vec![]]);
-        assert_eq!((units.count(), units.filled()), (5, 3));
-        assert!(units.at_most_one_each());
-        assert!(units.check(3, true).is_ok() && units.check(2, true).is_err());
-        // Whether anybody has an example is nobody's to know, where the number of units is public.
-        assert!(Units::at_most_one_example(5, 0).check(0, true).is_ok());
+    fn units_without_an_example_are_units() {
         assert!(Units::of_owners(5, &[], PerUnit::Sum).check(0, true).is_ok());
+        assert!(Units::of_owners(1, &[], PerUnit::Sum).check(0, true).is_err());
         assert!(Units::each_example(0).check(0, true).is_err());
-        // Runs with another number of empty units are other runs.
-        let digests =
-            [units, Units::at_most_one_example(5, 4), Units::each_example(5)].map(|units| units.digest());
-        assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
-        // The same units with owners.
-        let owned = Units::of_owners(5, &[0, 1, 2], PerUnit::Sum);
-        assert!((0..6).all(|unit| owned.of(unit).0 == of[unit]) && !owned.at_most_one_each());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Everything here is in coordinates, which are values on a linear axis and their decimal logarithms on a logarithmic
 //! one. A decade is then a step of one, and both kinds of axis share one way of choosing ticks.
 
+mod time;
+
 use super::label;
 
 /// How values are laid out along an axis.
@@ -12,6 +14,8 @@ pub enum Scale {
     Linear,
     /// The same for things that are numbered: ticks are whole numbers.
     Whole,
+    /// Moments, in seconds since the beginning of 1970 (UTC): ticks are those of the calendar.
+    Time,
     /// Equal ratios take equal room; only positive values have a place.
     Log10,
 }
@@ -21,7 +25,7 @@ impl Scale {
     pub(super) fn coordinate(self, value: f64) -> Option<f64> {
         let value = plottable(value)?;
         match self {
-            Scale::Linear | Scale::Whole => Some(value),
+            Scale::Linear | Scale::Whole | Scale::Time => Some(value),
             Scale::Log10 => (value > 0.0).then(|| value.log10()),
         }
     }
@@ -85,7 +89,7 @@ impl Axis {
         extent: impl Fn(&str) -> f64,
     ) -> Self {
         let (low, high) = match scale {
-            Scale::Linear | Scale::Whole => linear_range(coordinates, floor),
+            Scale::Linear | Scale::Whole | Scale::Time => linear_range(coordinates, floor),
             Scale::Log10 => decade_range(coordinates, floor),
         };
         let high = ceiling
@@ -98,8 +102,10 @@ impl Axis {
             minor: Vec::new(),
         };
         for most in (1..=MOST_TICKS).rev() {
-            let step = Step::at_most(most, low, high, scale);
-            axis.ticks = step.ticks(low, high, scale);
+            axis.ticks = match scale {
+                Scale::Time => time::ticks(most, low, high),
+                _ => Step::at_most(most, low, high, scale).ticks(low, high, scale),
+            };
             let apart = |pair: &[Tick]| {
                 let distance = (axis.fraction(pair[1].at) - axis.fraction(pair[0].at)) * length;
                 distance >= (extent(&pair[0].label) + extent(&pair[1].label)) / 2.0
@@ -239,7 +245,7 @@ impl Step {
         let places: Vec<f64> = (first..=last).map(|count| self.times(count)).collect();
         let largest = places.iter().fold(0.0_f64, |most, place| most.max(place.abs()));
         let written = |at: f64| match scale {
-            Scale::Linear | Scale::Whole => label::linear(at, self.exponent, largest),
+            Scale::Linear | Scale::Whole | Scale::Time => label::linear(at, self.exponent, largest),
             // A whole axis between 0.001 and 10,000 reads more easily as plain numbers.
             Scale::Log10 if (-3.0..=4.0).contains(&low.ceil()) && (-3.0..=4.0).contains(&high.floor()) => {
                 label::plain_decade(at as i32)

@@ -1,5 +1,5 @@
 use super::{SMALL, WHOLE, read};
-use crate::catalog::{Catalog, LedgerPlace, Limits, Owner, Source};
+use crate::catalog::{Catalog, Engine, EngineKind, LedgerPlace, Limits, Owner, Source};
 use crate::values::facts::{Kind, Range, Value};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
 use std::path::PathBuf;
@@ -189,6 +189,16 @@ fn passwords_are_not_printed() {
         LedgerPlace::Postgres("postgresql://writer:hunter2@localhost/bank".to_owned())
     );
     assert!(!format!("{catalog:?}").contains("hunter2"));
+}
+
+#[test]
+fn the_engine_is_this_program_unless_another_is_named() {
+    let engine = |text: &str| read(&format!("{SMALL}\n{text}")).unwrap().engine;
+    assert_eq!(engine(""), Engine::default());
+    assert_eq!(engine("[engine]\nkind = \"local\""), Engine::default());
+    let named = engine("[engine]\nkind = \"postgres\"\ntimeout = 60\nwork_mem = 8");
+    assert_eq!((named.kind, named.work_mem), (EngineKind::Postgres, Some(8)));
+    assert_eq!(named.timeout, Some(std::time::Duration::from_secs(60)));
 }
 
 #[test]

@@ -27,7 +27,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 
+mod inside;
 mod rows;
+
+pub(crate) use inside::{Described, Inside, Parameter, Statement};
 
 use rows::Rows;
 

@@ -5,6 +5,7 @@ mod databases;
 mod formats;
 mod kinds;
 mod parquet_files;
+mod trees;
 
 use super::tests_support::run;
 use super::{Texts, typed_scan};

@@ -8,6 +8,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -176,6 +177,44 @@ fn with_places(source: &str, format: &str, public: &Path) -> Catalog {
     Catalog::parse(&text, public).unwrap()
 }
 
+/// The catalog of people whom [`write_directories`] wrote, wherever they were put.
+pub(super) fn directories_catalog(source: &str, public: &Path) -> Catalog {
+    let text = CATALOG
+        .replacen(
+            "format = \"FORMAT\"\n",
+            "format = \"parquet\"\npartitions = [\"y\", \"d\"]\n",
+            1,
+        )
+        .replace("SOURCE", source)
+        .replace("PUBLIC", &public.display().to_string());
+    Catalog::parse(&text, public).unwrap()
+}
+
+/// Writes some people to files in directories that are named by two of their values, one of which many directories lack.
+pub(super) fn write_directories(directory: &Path, people: &[(usize, &Person)]) {
+    let null = || "__HIVE_DEFAULT_PARTITION__".to_owned();
+    let mut files: BTreeMap<String, Vec<(i64, &Row)>> = BTreeMap::new();
+    // Where nobody is there is still a table.
+    files.insert(format!("y={}/d={}", null(), null()), Vec::new());
+    for (id, row) in people
+        .iter()
+        .flat_map(|(id, person)| person.0.iter().map(move |row| (*id, row)))
+    {
+        let y = row.y.map_or_else(null, |y| y.to_string());
+        let d = row.d.map_or_else(null, |d| written(d).to_owned());
+        files
+            .entry(format!("y={y}/d={d}"))
+            .or_default()
+            .push((id as i64, row));
+    }
+    for (place, rows) in files {
+        let place = directory.join(place);
+        std::fs::create_dir_all(&place).unwrap();
+        parquet(&place.join("0.parquet"), &rows, 4);
+    }
+    std::fs::write(directory.join("_SUCCESS"), "").unwrap();
+}
+
 /// The catalog of a database that [`write`] wrote.
 pub(super) fn catalog(directory: &Path, storage: Storage) -> Catalog {
     match storage {
@@ -196,6 +235,43 @@ pub(super) fn catalog(directory: &Path, storage: Storage) -> Catalog {
             catalog
         }
     }
+}
+
+/// The catalog of people in a database, which [`statements`] wrote, beside public tables.
+pub(super) fn database_catalog(connection: &str, table: &str, public: &Path) -> Catalog {
+    let place = format!("source = \"{connection}\"\ntable = \"{table}\"\n");
+    let text = CATALOG
+        .replacen("source = \"SOURCE\"\nformat = \"FORMAT\"\n", &place, 1)
+        .replace("PUBLIC", &public.display().to_string());
+    Catalog::parse(&text, public).unwrap()
+}
+
+/// Statements that write some people to a table of a database. It has no text with a zero byte, and other days at its ends.
+pub(super) fn statements<'a>(
+    schema: &str,
+    table: &str,
+    people: impl Iterator<Item = (usize, &'a Person)>,
+) -> String {
+    let mut text = format!("CREATE TABLE {schema}.{table} (u int8, x float8, y int8, s text, d date);");
+    for (id, row) in people.flat_map(|(id, person)| person.0.iter().map(move |row| (id, row))) {
+        let null = || "NULL".to_owned();
+        let day = |day: i32| match day {
+            i32::MIN => "'-infinity'".to_owned(),
+            i32::MAX => "'infinity'".to_owned(),
+            day => format!("'1970-01-01'::date + {day}"),
+        };
+        text += &format!(
+            "INSERT INTO {schema}.{table} VALUES ({id}, {}, {}, {}, {});",
+            row.x.map_or_else(null, |x| format!("'{x}'::float8")),
+            row.y.map_or_else(null, |y| format!("'{y}'::int8")),
+            row.s.as_ref().map_or_else(null, |s| format!(
+                "'{}'",
+                s.replace('\0', " ").replace('\'', "''")
+            )),
+            row.d.map_or_else(null, day),
+        );
+    }
+    text
 }
 
 /// The rows of all files, as they lie there.

@@ -17,14 +17,18 @@
 //! the sensitivity, which nine people hardly exceed.
 
 mod data;
+mod directories;
+mod inside;
 mod queries;
+mod spread;
 
 use super::movement::{Vector, question, runtime, vectors};
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with};
 use crate::price::question::Question;
-use crate::run::engine::{bounded_plans, form, measure};
+use crate::run::engine::{bounded_plans, form};
 use crate::run::engines::Engines;
+use crate::run::exact::{ExactEngine, measure};
 use crate::run::publics::Publics;
 use crate::understand::aggregation::Measure;
 use bound::Secret;
@@ -89,6 +93,17 @@ fn measured(
     reading: Reading,
     runtime: &Runtime,
 ) -> Result<Vec<(Vector, bool)>, Ended> {
+    measured_by(question, catalog, reading, runtime, &mut |_| ())
+}
+
+/// The same, telling which engine computes each part.
+fn measured_by(
+    question: &Question,
+    catalog: &Catalog,
+    reading: Reading,
+    runtime: &Runtime,
+    engine: &mut dyn FnMut(&ExactEngine),
+) -> Result<Vec<(Vector, bool)>, Ended> {
     let mut config = SessionConfig::new()
         .with_target_partitions(reading.threads)
         .with_batch_size(reading.batch);
@@ -103,6 +118,7 @@ fn measured(
         for aggregation in &question.split.aggregations {
             let asked = bounded_plans(aggregation, form(&aggregation.rows), &secret)?;
             let prepared = asked.prepare(&publics, &engines, catalog).await?;
+            engine(&prepared.engine);
             let measured = measure(prepared, &aggregation.statistics, &engines).await?;
             let distinct =
                 |place: usize| matches!(aggregation.statistics[place].measure, Measure::Distinct { .. });

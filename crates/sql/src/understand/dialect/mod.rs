@@ -159,6 +159,30 @@ pub(crate) fn without_comments(sql: &str) -> String {
     text
 }
 
+/// The words of a query with one blank between them, without comments and without a semicolon at the end: what is signed as the question. Texts stay as they are written, so that queries
+/// which differ in anything but white space and comments differ here.
+///
+/// ```
+/// assert_eq!(sql::canonical_sql("SELECT  COUNT(*) -- all\n FROM t;"), "SELECT COUNT ( * ) FROM t");
+/// ```
+pub fn canonical_sql(sql: &str) -> String {
+    let Ok(tokens) = Tokenizer::new(&GenericDialect, sql)
+        .with_unescape(false)
+        .tokenize()
+    else {
+        return sql.trim().to_owned();
+    };
+    let mut words: Vec<String> = tokens
+        .iter()
+        .filter(|token| !matches!(token, Token::Whitespace(_)))
+        .map(Token::to_string)
+        .collect();
+    while words.last().is_some_and(|word| word == ";") {
+        words.pop();
+    }
+    words.join(" ")
+}
+
 /// Looks at the first word, which tells statements apart before the parser is confused by those it does not know.
 fn only_a_query(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     let mut words = tokens.iter().map(|token| &token.token);

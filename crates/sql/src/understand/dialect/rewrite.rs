@@ -6,8 +6,8 @@ use super::options::{Clause, SelectOptions};
 use super::{calls, clauses, spelling};
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Distinct, Expr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr,
-    Statement, TimezoneInfo, VisitMut, VisitorMut,
+    BinaryOperator, DataType, Distinct, ExactNumberInfo, Expr, Ident, Query, Select, SelectFlavor,
+    SelectItem, SetExpr, Statement, TimezoneInfo, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 use std::ops::ControlFlow;
@@ -143,8 +143,8 @@ impl Walk {
     }
 }
 
-/// The engine's planner drops the time zone of a cast silently.
-fn without_time_zone(expression: &Expr) -> Result<(), Error> {
+/// The engine's planner drops the time zone of a cast silently, and computes with the places of a decimal before it looks whether they are possible.
+fn readable_type(expression: &Expr) -> Result<(), Error> {
     let data_type = match expression {
         Expr::Cast { data_type, .. } => data_type,
         Expr::TypedString(typed) => &typed.data_type,
@@ -156,9 +156,31 @@ fn without_time_zone(expression: &Expr) -> Result<(), Error> {
             "types with a time zone are not read",
             "write TIMESTAMP: timestamps are read without a time zone",
         )),
+        DataType::Numeric(size)
+        | DataType::Decimal(size)
+        | DataType::Dec(size)
+        | DataType::BigNumeric(size)
+        | DataType::BigDecimal(size) => {
+            let (digits, places) = match size {
+                ExactNumberInfo::None => return Ok(()),
+                ExactNumberInfo::Precision(digits) => (*digits, 0),
+                ExactNumberInfo::PrecisionAndScale(digits, places) => (*digits, *places),
+            };
+            let most = i64::try_from(digits).unwrap_or(i64::MAX);
+            if (1..=MOST_DIGITS).contains(&digits) && (0..=most).contains(&places) {
+                return Ok(());
+            }
+            Err(Error::refused(
+                format!("a decimal has 1 to {MOST_DIGITS} digits, and no more of them after the point"),
+                "write NUMERIC(12, 2) for ten digits before the point and two after it; round(x, -2) rounds to hundreds",
+            ))
+        }
         _ => Ok(()),
     }
 }
+
+/// The most digits of a decimal that a cast may name.
+const MOST_DIGITS: u64 = 38;
 
 fn flow(result: Result<(), Error>) -> ControlFlow<Error> {
     match result {
@@ -188,7 +210,7 @@ impl VisitorMut for Walk {
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<Error> {
         flow(
-            without_time_zone(expression)
+            readable_type(expression)
                 .and_then(|()| spelling::lists(expression))
                 .and_then(|()| calls::rewrite(expression)),
         )

@@ -542,3 +542,26 @@ proptest! {
         }
     }
 }
+
+/// The engine's planner panics at some decimals that cannot be.
+#[test]
+fn decimals_that_cannot_be_are_refused() {
+    for size in [
+        "76, -76",
+        "2, -1",
+        "3, 4",
+        "0",
+        "39",
+        "77, 2",
+        "18446744073709551615",
+    ] {
+        for name in ["NUMERIC", "DECIMAL", "DEC"] {
+            let refused = refusal(&format!("SELECT CAST(SUM(x) AS {name}({size})) FROM t"));
+            assert!(refused.contains("a decimal has 1 to 38 digits"), "{refused}");
+            assert!(refused.contains("hint:"), "{refused}");
+        }
+    }
+    for size in ["", "(1)", "(38)", "(38, 38)", "(12, 2)"] {
+        written(&format!("SELECT SUM(x)::NUMERIC{size} FROM t"));
+    }
+}

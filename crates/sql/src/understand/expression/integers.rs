@@ -82,6 +82,27 @@ pub(super) fn rounded(value: Expr, halves: Halves) -> Expr {
     called(Form::Rounded(halves), vec![value])
 }
 
+/// All of them, for who has to know them by name.
+pub(crate) fn total_functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
+    let halves = [Halves::Even, Halves::Away];
+    let forms = [
+        Form::Sum,
+        Form::Difference,
+        Form::Product,
+        Form::Quotient,
+        Form::Remainder,
+        Form::NearestMultiple,
+        Form::MultipleTowardsZero,
+    ];
+    let rounding = halves
+        .into_iter()
+        .flat_map(|halves| [Form::Nearest(halves), Form::Rounded(halves)]);
+    forms
+        .into_iter()
+        .chain(rounding)
+        .map(|form| Arc::new(ScalarUDF::new_from_impl(Total::new(form))))
+}
+
 fn called(form: Form, arguments: Vec<Expr>) -> Expr {
     call(Arc::new(ScalarUDF::new_from_impl(Total::new(form))), arguments)
 }

@@ -50,7 +50,7 @@ mod tests;
 pub(crate) use dates::PARTS;
 pub use functions::allowed_functions;
 pub(crate) use functions::{OPERATORS, function_names};
-pub(crate) use integers::commutes;
+pub(crate) use integers::{commutes, total_functions};
 pub(crate) use scope::Scope;
 pub(crate) use values::together;
 

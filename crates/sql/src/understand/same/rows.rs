@@ -2,7 +2,7 @@
 
 use super::conditions::symmetric;
 use super::{Mark, Parts, as_written};
-use crate::catalog::{Catalog, Source, Table};
+use crate::catalog::{Catalog, Root, Source, Table};
 use crate::understand::relation::table_of;
 use datafusion::common::DFSchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -17,6 +17,16 @@ pub(super) fn table_mark(name: &str, table: &Table, catalog: &Catalog) -> Mark {
         Source::Csv(path) | Source::Parquet(path) => {
             let path = path.strip_prefix(&catalog.directory).unwrap_or(path);
             format!("file {}", path.display())
+        }
+        Source::ParquetTree(tree) => {
+            let root = match &tree.root {
+                Root::Directory(path) => {
+                    let path = path.strip_prefix(&catalog.directory).unwrap_or(path);
+                    format!("directory {}", path.display())
+                }
+                Root::Objects(address) => format!("objects {address}"),
+            };
+            format!("{root} {:?}", tree.partitions)
         }
         Source::Postgres { connection, table } => format!("{connection} {table}"),
         Source::Memory(_) => "memory".to_owned(),

@@ -10,7 +10,22 @@ fn audited(
     runs: u64,
     delta: f64,
 ) -> FindingVerdict {
-    let mut audit = CanaryAudit::new(plan, others, 9, defect).unwrap();
+    verdict(
+        plan,
+        CanaryAudit::new(plan, others, 9, defect).unwrap(),
+        defect,
+        runs,
+        delta,
+    )
+}
+
+fn verdict(
+    plan: &TrainingPlan,
+    mut audit: CanaryAudit,
+    defect: Option<Defect>,
+    runs: u64,
+    delta: f64,
+) -> FindingVerdict {
     let cell = |value: f64| (value * 32.0).round() as i64;
     let features = [
         Feature::ordered("sum", move |view: &CanaryView| cell(view.sum)),
@@ -92,6 +107,22 @@ fn a_canary_catches_what_is_wrong() {
         audited(&epoch, 9, Some(shuffled), 3_000, 0.66),
         FindingVerdict::Refuted
     );
+}
+
+/// The same where rows are made one by one. False alarm 1e-9 a look.
+#[test]
+fn a_canary_catches_what_is_wrong_row_by_row() {
+    let mut parameters = Parameters::poisson("row", 1, 1, 1.5, 1, Delta::parse("1e-5").unwrap()).unwrap();
+    parameters.summation = Summation::Exact;
+    let plan = parameters.with_multiplier(Ratio::parse("1").unwrap()).unwrap();
+    let found = |defect, delta| {
+        let audit = CanaryAudit::new(&plan, 3, 9, defect).unwrap().row_by_row();
+        verdict(&plan, audit, defect, 6_000, delta)
+    };
+    assert_eq!(found(None, 0.01), FindingVerdict::Consistent);
+    for defect in [Defect::ClipTwiceTooLarge, Defect::HalfTheNoise] {
+        assert_eq!(found(Some(defect), 0.05), FindingVerdict::Refuted, "{defect:?}");
+    }
 }
 
 /// A clip that follows a quantile: the count that it follows is part of what is published. With h = C the count alone tells as much as the gradient. False alarm 1e-9 a look.

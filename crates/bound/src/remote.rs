@@ -1,0 +1,211 @@
+//! Plans that run on other machines: which operator bounds, how its rows are to reach it there, and both the operator and our functions as bytes.
+//!
+//! # Privacy
+//! Claim: [`over_dealt`] gives the totals of the operator that it is made of, if every part of its input holds all rows of the units of which it holds any.
+//! Proof: what a unit adds is a function of its own rows and of the key ([`super`]); here all of them are in one part, and one thread keeps their states. The totals are sums over
+//! units, which commute, so that it does not matter how many parts there are, nor which unit is in which, nor that the totals of several operators are summed later.
+//! The condition is up to who builds the exchange: `cluster::spread`.
+//! Audited by: `tests::dealt`, and in `sql` by the tests that hold the engines against each other.
+
+use super::canonical::{Canonical, CanonicalForm};
+use super::exec::BoundExec;
+use super::node::Native;
+use super::planner::bounding;
+use super::{Grid, Kind, Partial, Rule, Secret, canonical_form_of, grid_of, rules};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::catalog::Session;
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::config::ConfigOptions;
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::physical_plan::ExecutionPlan;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How the rows of a unit have to reach an operator that bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Each unit has one row: it does not matter where.
+    Nothing,
+    /// All rows of a unit in one place; the unit is the first column.
+    UnitsTogether,
+}
+
+/// Whether an operator bounds, and what it needs.
+pub fn needs(plan: &Arc<dyn ExecutionPlan>) -> Option<Needs> {
+    let bounding = plan.downcast_ref::<BoundExec>()?;
+    Some(match bounding.native() {
+        Native::Single => Needs::Nothing,
+        Native::Clustered | Native::Partitioned | Native::Dealt => Needs::UnitsTogether,
+    })
+}
+
+/// An operator that bounds, over rows that were dealt out: each part of the input has all rows of the units of which it has any.
+///
+/// # Errors
+/// If the operator does not bound.
+pub fn over_dealt(
+    plan: &Arc<dyn ExecutionPlan>,
+    dealt: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    match plan.downcast_ref::<BoundExec>() {
+        Some(bounding) => Ok(Arc::new(bounding.over(dealt, Native::Dealt))),
+        None => plan_err!("{} does not bound anything", plan.name()),
+    }
+}
+
+/// Whether all that a plan reads is in memory, and public.
+pub fn is_public(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    rules::in_memory(plan)
+}
+
+/// Refuses a plan that has an operator that is neither an exchange nor on the closed list of what may see private rows.
+///
+/// # Errors
+/// With the name of the operator.
+pub fn check(
+    plan: &Arc<dyn ExecutionPlan>,
+    is_exchange: &dyn Fn(&Arc<dyn ExecutionPlan>) -> bool,
+) -> Result<()> {
+    rules::check_with(plan, is_exchange)
+}
+
+/// The settings that the closed lists rely on.
+pub fn configure(options: &mut ConfigOptions) {
+    rules::configure(options);
+}
+
+/// An operator that bounds, without its input. The types of units and keys are those of the input's columns.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Operator {
+    native: Native,
+    keys: usize,
+    partials: Vec<Partial>,
+    groups: Option<u64>,
+    /// Chooses which groups count. Whoever executes the operator has to know it.
+    secret: String,
+}
+
+/// An operator that bounds as bytes, or nothing if it is another one. They hold the key of the query: nobody but who executes it may see them.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn operator_to_bytes(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Vec<u8>>> {
+    let Some(bounding) = plan.downcast_ref::<BoundExec>() else {
+        return Ok(None);
+    };
+    let rule = bounding.rule();
+    let operator = Operator {
+        native: bounding.native(),
+        keys: rule.keys.len(),
+        partials: rule.partials.clone(),
+        groups: rule.groups,
+        secret: rule.secret.digits().to_owned(),
+    };
+    serde_json::to_vec(&operator).map(Some).map_err(|_| unreadable())
+}
+
+/// The operator that [`operator_to_bytes`] wrote, over its input.
+///
+/// # Errors
+/// If the bytes are not those of an operator, or do not fit the input.
+pub fn operator_from_bytes(
+    bytes: &[u8],
+    input: Arc<dyn ExecutionPlan>,
+    session: &dyn Session,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let operator: Operator = serde_json::from_slice(bytes).map_err(|_| unreadable())?;
+    let schema = input.schema();
+    let mut types = schema.fields().iter().map(|field| field.data_type().clone());
+    let known = |data_type: &DataType| Kind::of(data_type).is_some_and(|kind| kind.data_type() == *data_type);
+    let unit = types.next().filter(known).ok_or_else(unreadable)?;
+    let keys: Vec<DataType> = types.by_ref().take(operator.keys).collect();
+    let arguments: Vec<DataType> = types.collect();
+    let fits = keys.len() == operator.keys
+        && keys.iter().all(known)
+        && arguments.iter().all(|argument| *argument == DataType::Int64)
+        && operator.groups != Some(0)
+        && operator.partials.iter().all(|partial| {
+            partial.makes_sense() && partial.argument().is_none_or(|place| place < arguments.len())
+        });
+    if !fits {
+        return Err(unreadable());
+    }
+    let rule = Rule {
+        unit,
+        keys,
+        partials: operator.partials,
+        groups: operator.groups,
+        secret: Secret::new(operator.secret)?,
+    };
+    Ok(Arc::new(bounding(input, rule, operator.native, session)?))
+}
+
+/// A function of this crate.
+#[derive(Serialize, Deserialize)]
+enum Function {
+    /// Floats as bits.
+    CanonicalFloat(Option<[u64; 2]>),
+    CanonicalText,
+    CanonicalIdentifier,
+    OnGrid {
+        integers: bool,
+        exponent: i32,
+        low: i64,
+        high: i64,
+    },
+}
+
+/// A function of this crate as bytes, or nothing if it is not one.
+pub fn function_to_bytes(function: &ScalarUDF) -> Option<Vec<u8>> {
+    let function = match (canonical_form_of(function), grid_of(function)) {
+        (Some(CanonicalForm::Float(bounds)), _) => {
+            Function::CanonicalFloat(bounds.map(|ends| ends.map(f64::to_bits)))
+        }
+        (Some(CanonicalForm::Text), _) => Function::CanonicalText,
+        (Some(CanonicalForm::Identifier), _) => Function::CanonicalIdentifier,
+        (None, Some(grid)) => Function::OnGrid {
+            integers: grid.kind == Kind::Int,
+            exponent: grid.exponent,
+            low: grid.low,
+            high: grid.high,
+        },
+        (None, None) => return None,
+    };
+    serde_json::to_vec(&function).ok()
+}
+
+/// The function that [`function_to_bytes`] wrote.
+///
+/// # Errors
+/// If the bytes are not those of a function.
+pub fn function_from_bytes(bytes: &[u8]) -> Result<ScalarUDF> {
+    let function: Function = serde_json::from_slice(bytes).map_err(|_| unreadable())?;
+    let canonical = |form| Ok(Canonical::function(form));
+    match function {
+        Function::CanonicalFloat(bounds) => {
+            canonical(CanonicalForm::Float(bounds.map(|ends| ends.map(f64::from_bits))))
+        }
+        Function::CanonicalText => canonical(CanonicalForm::Text),
+        Function::CanonicalIdentifier => canonical(CanonicalForm::Identifier),
+        Function::OnGrid { low, high, .. } if low > high => Err(unreadable()),
+        Function::OnGrid {
+            integers,
+            exponent,
+            low,
+            high,
+        } => Ok(Grid {
+            kind: if integers { Kind::Int } else { Kind::Float },
+            exponent,
+            low,
+            high,
+        }
+        .function()),
+    }
+}
+
+fn unreadable() -> datafusion::error::DataFusionError {
+    plan_datafusion_err!(
+        "a part of a plan cannot be read\nhint: the coordinator and its workers must be of the same version"
+    )
+}

@@ -1,0 +1,648 @@
+//! Workers in this process, over real connections, against the engine of one machine.
+
+use crate::spread::{Mutant, is_partitioned};
+use crate::{Cluster, Credentials, Functions, NotSpread, Signed, Stores, Worker, certificates};
+use bound::{Bounding, Form, Partial, RowBounding, Secret, session};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use datafusion::common::{Result, plan_err};
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::logical_expr::{
+    ColumnarValue, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::object_store::ObjectStore;
+use datafusion::object_store::path::Path as ObjectPath;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::file::properties::WriterProperties;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{Partitioning, PhysicalExpr};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext, col, lit};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use url::Url;
+
+/// A function that panics on some values, and no stores.
+#[derive(Debug)]
+struct None_;
+
+/// It panics on this value.
+static UNLUCKY: AtomicI64 = AtomicI64::new(12);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Panics(Signature);
+
+impl ScalarUDFImpl for Panics {
+    fn name(&self) -> &str {
+        "panics"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let values = arguments.args[0].to_array(arguments.number_rows)?;
+        let unlucky = Some(UNLUCKY.load(Ordering::Relaxed));
+        let unlucky = values
+            .as_primitive::<Int64Type>()
+            .iter()
+            .any(|value| value == unlucky);
+        assert!(!unlucky, "unlucky");
+        Ok(ColumnarValue::Array(values))
+    }
+}
+
+fn panics() -> ScalarUDF {
+    ScalarUDF::new_from_impl(Panics(Signature::exact(
+        vec![DataType::Int64],
+        Volatility::Immutable,
+    )))
+}
+
+impl Functions for None_ {
+    fn encode(&self, function: &ScalarUDF) -> Option<Vec<u8>> {
+        (*function == panics()).then(|| b"panics".to_vec())
+    }
+
+    fn decode(&self, _: &[u8]) -> Result<ScalarUDF> {
+        Ok(panics())
+    }
+}
+
+impl Stores for None_ {
+    fn open(&self, _: &Url) -> Result<Arc<dyn ObjectStore>> {
+        plan_err!("there are none")
+    }
+
+    fn may_read(&self, _: &Url, _: &ObjectPath) -> bool {
+        false
+    }
+}
+
+fn credentials(authority: &str, signed: &Signed) -> Credentials {
+    let bytes = |text: &str| text.as_bytes().to_vec();
+    Credentials::new(bytes(authority), bytes(&signed.certificate), bytes(&signed.key)).unwrap()
+}
+
+/// Workers that run while this lives.
+struct Running {
+    cluster: Cluster,
+    workers: Vec<JoinHandle<()>>,
+    _scratch: tempfile::TempDir,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.workers.iter().for_each(JoinHandle::abort);
+    }
+}
+
+async fn running(workers: usize, data: &Path, memory: usize) -> Running {
+    let made = certificates(&["localhost".to_owned()]).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let mut addresses = Vec::new();
+    let mut tasks = Vec::new();
+    for _ in 0..workers {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        addresses.push(format!("https://localhost:{port}").parse().unwrap());
+        let worker = Worker {
+            credentials: credentials(&made.authority, &made.worker),
+            functions: Arc::new(None_),
+            stores: Arc::new(None_),
+            directories: vec![data.canonicalize().unwrap()],
+            threads: 2,
+            memory,
+            scratch: scratch.path().to_owned(),
+            ends_at_panic: false,
+        };
+        tasks.push(tokio::spawn(async move {
+            worker.serve(listener, std::future::pending()).await.unwrap();
+        }));
+    }
+    let credentials = credentials(&made.authority, &made.coordinator);
+    Running {
+        cluster: Cluster::new(addresses, credentials, Arc::new(None_)),
+        workers: tasks,
+        _scratch: scratch,
+    }
+}
+
+/// Visits of 60 people, scattered over three files of several parts each.
+fn visits(directory: &Path) {
+    let field = |name: &str, data_type| Field::new(name, data_type, true);
+    let schema = Arc::new(Schema::new(vec![
+        field("person", DataType::Int64),
+        field("ward", DataType::Utf8),
+        field("cost", DataType::Int64),
+    ]));
+    let mut state = 1u64;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        state >> 33
+    };
+    for file in 0..3 {
+        let rows = 400;
+        let people = Int64Array::from_iter((0..rows).map(|_| match next() % 61 {
+            60 => None,
+            person => Some(person as i64),
+        }));
+        let wards: StringViewArray = (0..rows)
+            .map(|_| match next() % 9 {
+                8 => None,
+                ward => Some(format!("ward {ward}")),
+            })
+            .collect();
+        let costs = Int64Array::from_iter((0..rows).map(|_| match next() % 20 {
+            19 => None,
+            cost => Some(cost as i64 * 7 - 30),
+        }));
+        let wards = cast(&wards, &DataType::Utf8).unwrap();
+        let columns: Vec<ArrayRef> = vec![Arc::new(people), wards, Arc::new(costs)];
+        let batch = RecordBatch::try_new(Arc::clone(&schema), columns).unwrap();
+        let path = directory.join(format!("part{file}.parquet"));
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(50))
+            .build();
+        let target = std::fs::File::create(path).unwrap();
+        let mut writer = ArrowWriter::try_new(target, Arc::clone(&schema), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+}
+
+async fn local(directory: &Path, partitions: usize) -> SessionContext {
+    let mut config = SessionConfig::new().with_target_partitions(partitions);
+    config.options_mut().optimizer.repartition_file_min_size = 0;
+    config.options_mut().execution.parquet.schema_force_view_types = true;
+    let context = session(config, Arc::default());
+    let path = directory.to_str().unwrap();
+    context
+        .register_parquet("visits", path, ParquetReadOptions::default())
+        .await
+        .unwrap();
+    context
+}
+
+fn bounding(input: LogicalPlan, form: Form, keys: bool, groups: Option<u64>) -> LogicalPlan {
+    Bounding {
+        input,
+        unit: "visits.person".into(),
+        keys: if keys {
+            vec!["visits.ward".into()]
+        } else {
+            Vec::new()
+        },
+        arguments: vec!["visits.cost".into()],
+        partials: vec![
+            Partial::Units,
+            Partial::Rows { most: 3 },
+            Partial::Sum {
+                argument: 0,
+                low: -40,
+                high: 90,
+            },
+            Partial::Mean {
+                argument: 0,
+                most: 2,
+                low: -40,
+                high: 90,
+            },
+        ],
+        groups,
+        secret: Secret::new("00112233445566778899aabbccddeeff").unwrap(),
+    }
+    .plan(form)
+    .unwrap()
+}
+
+fn rows(input: LogicalPlan, distinct: bool) -> LogicalPlan {
+    let bounding = RowBounding {
+        input,
+        unit: "visits.person".into(),
+        keys: vec!["visits.ward".into()],
+        value: "visits.cost".into(),
+        rows: 2,
+        groups: Some(3),
+        secret: Secret::new("00112233445566778899aabbccddeeff").unwrap(),
+    };
+    match distinct {
+        true => bounding.distinct(false).unwrap(),
+        false => bounding.histogram(false).unwrap(),
+    }
+}
+
+/// The plans that are compared, each with whether an exchange by unit is what makes it right.
+async fn plans(context: &SessionContext) -> Vec<(&'static str, LogicalPlan)> {
+    let visits = || async { context.table("visits").await.unwrap().into_unoptimized_plan() };
+    let dear = context
+        .table("visits")
+        .await
+        .unwrap()
+        .filter(col("cost").gt(lit(5i64)));
+    let dear = dear.unwrap().into_unoptimized_plan();
+    vec![
+        (
+            "partitioned",
+            bounding(visits().await, Form::Partitioned, true, Some(2)),
+        ),
+        (
+            "without keys",
+            bounding(visits().await, Form::Partitioned, false, None),
+        ),
+        ("filtered", bounding(dear, Form::Partitioned, true, Some(1))),
+        (
+            "relational",
+            bounding(visits().await, Form::Relational, true, Some(2)),
+        ),
+        (
+            "all groups",
+            bounding(visits().await, Form::Partitioned, true, None),
+        ),
+        ("plain", bounding(visits().await, Form::Plain, true, Some(2))),
+        ("histogram", rows(visits().await, false)),
+        ("distinct", rows(visits().await, true)),
+    ]
+}
+
+/// The rows by the names of their groups; of a name that is there twice, both.
+type Table = BTreeMap<String, Vec<Vec<i64>>>;
+
+fn table(batches: &[RecordBatch]) -> Table {
+    let mut table = Table::new();
+    for batch in batches {
+        for row in 0..batch.num_rows() {
+            let (mut name, mut numbers) = (String::new(), Vec::new());
+            for (place, column) in batch.columns().iter().enumerate() {
+                match column.as_primitive_opt::<Int64Type>() {
+                    Some(values) if place > 0 || batch.num_columns() == 4 => numbers.push(values.value(row)),
+                    _ if column.is_null(row) => name.push_str("NULL"),
+                    _ => name.push_str(
+                        cast(column, &DataType::Utf8)
+                            .unwrap()
+                            .as_string::<i32>()
+                            .value(row),
+                    ),
+                }
+            }
+            // The bin of a histogram is part of the name.
+            if batch.schema().field(1).name() == "value" {
+                name = format!("{name} {}", numbers.remove(0));
+            }
+            table.entry(name).or_default().push(numbers);
+        }
+    }
+    table
+}
+
+async fn on_one_machine(context: &SessionContext, plan: &LogicalPlan) -> Table {
+    let frame = context.execute_logical_plan(plan.clone()).await.unwrap();
+    table(&frame.collect().await.unwrap())
+}
+
+async fn on_workers(
+    cluster: &Cluster,
+    context: &SessionContext,
+    plan: &LogicalPlan,
+) -> Result<Table, NotSpread> {
+    let state = context.state();
+    let planned = state.create_physical_plan(plan).await?;
+    let workers = cluster.available().await?;
+    let prepared = cluster.prepare(&planned, &state, (&workers, 2), 0).await?;
+    Ok(table(&prepared.collect().await?))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn workers_give_what_one_machine_gives() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    for workers in [1, 2, 4] {
+        let running = running(workers, directory.path(), 1 << 30).await;
+        for (name, plan) in plans(&context).await {
+            let expected = on_one_machine(&context, &plan).await;
+            assert!(!expected.is_empty());
+            let found = on_workers(&running.cluster, &context, &plan).await.unwrap();
+            assert_eq!(found, expected, "{name} on {workers}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn planted_defects_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    let mut running = running(3, directory.path(), 1 << 30).await;
+    // Who counts distinct values does not notice that rows are read twice.
+    for (mutant, least) in [(Mutant::NoExchange, 5), (Mutant::AllFiles, 6)] {
+        running.cluster.mutant = Some(mutant);
+        let mut found = 0;
+        for (_, plan) in plans(&context).await {
+            let expected = on_one_machine(&context, &plan).await;
+            let other = on_workers(&running.cluster, &context, &plan).await;
+            found += usize::from(other.is_ok_and(|other| other != expected));
+        }
+        assert!(found >= least, "{mutant:?}: {found}");
+    }
+}
+
+/// The engine takes one part for partitioned by anything, which it is on one machine; here there is one part on every worker.
+#[tokio::test]
+async fn one_part_of_each_worker_is_not_partitioned() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    let plan = bounding(
+        context.table("visits").await.unwrap().into_unoptimized_plan(),
+        Form::Relational,
+        true,
+        Some(2),
+    );
+    let mut plan = context.state().create_physical_plan(&plan).await.unwrap();
+    // The first aggregation above an exchange: by unit and key.
+    while plan.name() != "AggregateExec" || plan.children()[0].name() != "RepartitionExec" {
+        plan = Arc::clone(plan.children()[0]);
+    }
+    let exchange = Arc::clone(plan.children()[0]);
+    let rows = Arc::clone(exchange.children()[0]);
+    let by = |column: usize, parts: usize| -> Arc<dyn ExecutionPlan> {
+        let name = rows.schema().field(column).name().clone();
+        let keys: Vec<Arc<dyn PhysicalExpr>> = vec![Arc::new(Column::new(&name, column))];
+        Arc::new(RepartitionExec::try_new(Arc::clone(&rows), Partitioning::Hash(keys, parts)).unwrap())
+    };
+    let keys = exchange.output_partitioning().clone();
+    assert!(
+        matches!(&keys, Partitioning::Hash(keys, 2) if keys.len() == 1),
+        "{keys}"
+    );
+    assert!(is_partitioned(&plan, &exchange));
+    assert!(is_partitioned(&plan, &by(0, 2)) && is_partitioned(&plan, &by(0, 1)));
+    let last = rows.schema().fields().len() - 1;
+    assert!(!is_partitioned(&plan, &by(last, 2)) && !is_partitioned(&plan, &by(last, 1)));
+    assert!(!is_partitioned(
+        &plan,
+        &(Arc::new(CoalescePartitionsExec::new(rows)) as _)
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn little_memory_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    let running = running(2, directory.path(), 1 << 10).await;
+    let state = context.state();
+    for (name, plan) in plans(&context).await {
+        let planned = state.create_physical_plan(&plan).await.unwrap();
+        let workers = running.cluster.available().await.unwrap();
+        let attempt = async |attempt: usize| {
+            let prepared = running
+                .cluster
+                .prepare(&planned, &state, (&workers, 2), attempt)
+                .await;
+            prepared.unwrap().collect().await
+        };
+        // Without enough memory there is no result, or the right one; a further attempt has as much as it needs.
+        let expected = on_one_machine(&context, &plan).await;
+        if let Ok(found) = attempt(0).await {
+            assert_eq!(table(&found), expected, "{name}");
+        }
+        assert_eq!(table(&attempt(1).await.unwrap()), expected, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_without_a_certificate_is_served() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let running = running(1, directory.path(), 1 << 30).await;
+    assert_eq!(running.cluster.available().await.unwrap().len(), 1);
+    // Of another authority.
+    let other = certificates(&["localhost".to_owned()]).unwrap();
+    let url = running.cluster.available().await.unwrap();
+    let stranger = credentials(&other.authority, &other.coordinator);
+    let cluster = Cluster::new(url, stranger, Arc::new(None_));
+    let refused = cluster.available().await.unwrap_err().to_string();
+    assert!(refused.contains("1 refusing, or not to be reached"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn files_elsewhere_are_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let context = local(directory.path(), 2).await;
+    let running = running(2, elsewhere.path(), 1 << 30).await;
+    let (_, plan) = plans(&context).await.swap_remove(0);
+    match on_workers(&running.cluster, &context, &plan).await {
+        Err(NotSpread::Engine(error)) => {
+            assert!(error.to_string().contains("not below a directory"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_worker_that_is_gone_is_an_error_and_the_others_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    let running = running(3, directory.path(), 1 << 30).await;
+    let (_, plan) = plans(&context).await.swap_remove(0);
+    let expected = on_one_machine(&context, &plan).await;
+    let workers = running.cluster.available().await.unwrap();
+    running.workers[1].abort();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let state = context.state();
+    let planned = state.create_physical_plan(&plan).await.unwrap();
+    let prepared = running
+        .cluster
+        .prepare(&planned, &state, (&workers, 2), 0)
+        .await
+        .unwrap();
+    assert!(prepared.collect().await.is_err());
+    assert_eq!(running.cluster.available().await.unwrap().len(), 2);
+    let found = on_workers(&running.cluster, &context, &plan).await.unwrap();
+    assert_eq!(found, expected);
+}
+
+/// The exchange takes a stream whose task panicked for one that ended; what is missing must not look like rows that never were.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_panic_is_an_error_wherever_it_happens() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    let mut running = running(2, directory.path(), 1 << 30).await;
+    let lucky = |least: i64| {
+        let visits = context.table("visits");
+        async move {
+            let condition = panics().call(vec![col("cost")]).gt_eq(lit(least));
+            visits
+                .await
+                .unwrap()
+                .filter(condition)
+                .unwrap()
+                .into_unoptimized_plan()
+        }
+    };
+    for (name, plan) in [
+        ("plain", bounding(lucky(0).await, Form::Plain, true, Some(2))),
+        (
+            "partitioned",
+            bounding(lucky(1).await, Form::Partitioned, true, Some(2)),
+        ),
+        (
+            "relational",
+            bounding(lucky(2).await, Form::Relational, true, Some(2)),
+        ),
+        ("distinct", rows(lucky(3).await, true)),
+    ] {
+        let outcome = on_workers(&running.cluster, &context, &plan).await;
+        assert!(
+            matches!(outcome, Err(NotSpread::Engine(_))),
+            "{name}: {outcome:?}"
+        );
+    }
+    // One row that is in one part of one worker: without seals its part would be missing, and nobody would notice.
+    UNLUCKY.store(i64::MIN, Ordering::Relaxed);
+    let code = || col("person") * lit(1000i64) + col("cost");
+    let visits = context.table("visits").await.unwrap();
+    let codes = visits.clone().select(vec![code().alias("code")]).unwrap();
+    let codes = codes.collect().await.unwrap();
+    let first = codes[0]
+        .column(0)
+        .as_primitive::<Int64Type>()
+        .iter()
+        .flatten()
+        .next();
+    let counted = visits
+        .filter(panics().call(vec![code()]).is_not_null())
+        .unwrap()
+        .aggregate(Vec::new(), vec![count(lit(1i64)), count(col("ward"))])
+        .unwrap()
+        .into_unoptimized_plan();
+    let expected = on_one_machine(&context, &counted).await;
+    let asked = on_workers(&running.cluster, &context, &counted).await;
+    assert_eq!(asked.unwrap(), expected);
+    UNLUCKY.store(first.unwrap(), Ordering::Relaxed);
+    let asked = on_workers(&running.cluster, &context, &counted).await;
+    assert!(matches!(asked, Err(NotSpread::Engine(_))), "{asked:?}");
+    running.cluster.mutant = Some(Mutant::NoSeal);
+    let asked = on_workers(&running.cluster, &context, &counted).await;
+    assert_ne!(asked.unwrap(), expected);
+}
+
+/// A file that is not the one that the coordinator saw is not read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_file_that_was_replaced_is_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    visits(directory.path());
+    let context = local(directory.path(), 2).await;
+    let running = running(2, directory.path(), 1 << 30).await;
+    let (_, plan) = plans(&context).await.swap_remove(0);
+    let state = context.state();
+    let planned = state.create_physical_plan(&plan).await.unwrap();
+    let workers = running.cluster.available().await.unwrap();
+    let prepared = running
+        .cluster
+        .prepare(&planned, &state, (&workers, 2), 0)
+        .await
+        .unwrap();
+    let file = directory.path().join("part1.parquet");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, bytes).unwrap();
+    let error = prepared.collect().await.unwrap_err().to_string();
+    assert!(error.contains("not the one that the coordinator sees"), "{error}");
+}
+
+/// Run by the test below, in a process of its own: a worker that ends at a panic.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn worker_of_another_process() {
+    let Some(data) = std::env::var_os("DENIABLE_TEST_WORKER") else {
+        return;
+    };
+    let data = Path::new(&data);
+    let read = |name: &str| std::fs::read(data.join(name)).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    std::fs::write(
+        data.join("port"),
+        listener.local_addr().unwrap().port().to_string(),
+    )
+    .unwrap();
+    let worker = Worker {
+        credentials: Credentials::new(read("authority.pem"), read("worker.pem"), read("worker.key")).unwrap(),
+        functions: Arc::new(None_),
+        stores: Arc::new(None_),
+        directories: vec![data.canonicalize().unwrap()],
+        threads: 2,
+        memory: 1 << 30,
+        scratch: data.to_owned(),
+        ends_at_panic: true,
+    };
+    worker.serve(listener, std::future::pending()).await.unwrap();
+}
+
+/// Streams between workers have no seal: they break because the process does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_worker_ends_at_a_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    visits(&data);
+    let made = certificates(&["localhost".to_owned()]).unwrap();
+    for (name, text) in [
+        ("authority.pem", &made.authority),
+        ("worker.pem", &made.worker.certificate),
+        ("worker.key", &made.worker.key),
+    ] {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let mut process = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "tests::worker_of_another_process", "--nocapture"])
+        .env("DENIABLE_TEST_WORKER", directory.path())
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let port = loop {
+        match std::fs::read_to_string(directory.path().join("port")) {
+            Ok(port) if !port.is_empty() => break port,
+            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    let url = format!("https://localhost:{port}").parse().unwrap();
+    let credentials = credentials(&made.authority, &made.coordinator);
+    let cluster = Cluster::new(vec![url], credentials, Arc::new(None_));
+    let context = local(&data, 2).await;
+    let whole = context.table("visits").await.unwrap();
+    let plan = bounding(
+        whole.clone().into_unoptimized_plan(),
+        Form::Partitioned,
+        true,
+        Some(2),
+    );
+    let expected = on_one_machine(&context, &plan).await;
+    assert_eq!(on_workers(&cluster, &context, &plan).await.unwrap(), expected);
+    let condition = panics().call(vec![col("cost")]).gt_eq(lit(0i64));
+    let unlucky = whole.filter(condition).unwrap().into_unoptimized_plan();
+    let plan = bounding(unlucky, Form::Partitioned, true, Some(2));
+    assert!(on_workers(&cluster, &context, &plan).await.is_err());
+    let ended = process.wait().unwrap();
+    assert!(!ended.success() && ended.code().is_none(), "{ended}");
+}

@@ -1,0 +1,62 @@
+//! What one asked before, and what is left.
+
+use super::super::Page;
+use super::super::layout::{self, moment};
+use super::super::session::Signed;
+use super::requests::{self, Wanted};
+use super::{ask, may_ask, view};
+use crate::failure::Failure;
+use crate::service::Service;
+use axum::extract::State;
+use maud::{Markup, html};
+use std::sync::Arc;
+
+/// Older ones are in the ledger.
+const MOST: usize = 200;
+
+pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
+    let page = whole(&service, &signed, &Wanted::default(), None).await?;
+    Ok(Page::new(page))
+}
+
+/// With what somebody wrote who asked for more budget, and why that was refused.
+pub(super) async fn whole(
+    service: &Service,
+    signed: &Signed,
+    wanted: &Wanted,
+    refused: Option<&Failure>,
+) -> Result<Markup, Failure> {
+    may_ask(&signed.0)?;
+    let asked = service.history(&signed.0).await?;
+    let budget = service.budget(&signed.0).await?;
+    let more = requests::shown(service, signed, wanted, refused).await?;
+    let rows = html! {
+        @for asked in asked.iter().take(MOST) {
+            tr {
+                td { @if asked.answered { a href={ "/answers/" (asked.charge) } { (asked.charge) } } @else { (asked.charge) } }
+                td { (moment(asked.time)) }
+                td class="question" { code { (report::legal(&asked.sql)) } }
+                td class="nowrap" {
+                    @match (&asked.cost, asked.answered) {
+                        (Some(cost), true) => (cost),
+                        (Some(cost), false) => { (cost) " (no answer)" },
+                        (None, _) => "free",
+                    }
+                }
+            }
+        }
+    };
+    let body = html! {
+        h1 { "History" }
+        (ask::left(&budget))
+        p class="quiet" { "The budget of everybody together: " (budget.rules) ". " "Left of it: ε = " (budget.left_of_dataset) "." }
+        (more)
+        h2 { "Asked before" }
+        @if asked.is_empty() {
+            p { "You have asked nothing yet. " a href="/" { "Ask something" } }
+        } @else {
+            (layout::table(&["answer", "when (UTC)", "question", "paid"], rows))
+        }
+    };
+    Ok(view(service, signed, "/history").page("History", body))
+}

@@ -1,0 +1,54 @@
+//! What analysts see: tables, an editor that knows prices, answers with whiskers, and what they asked before.
+
+mod answer;
+mod ask;
+mod elsewhere;
+mod history;
+mod line;
+mod price;
+mod receipt;
+mod requests;
+mod result;
+mod tables;
+mod words;
+
+use super::layout::View;
+use super::session::Signed;
+use crate::failure::Failure;
+use crate::http::Audience;
+use crate::service::{Identity, Service};
+use axum::Router;
+use axum::routing::{get, post};
+use std::sync::Arc;
+
+pub(super) fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/", get(ask::editor))
+        .route("/price", post(ask::price))
+        .route("/try", post(ask::tried))
+        .route("/ask", post(ask::ask))
+        .route("/answers/{charge}", get(answer::page))
+        .route("/answers/{charge}/{format}", get(answer::download))
+        .route("/tables", get(tables::page))
+        .route("/history", get(history::page))
+        .route("/budget/requests", post(requests::file))
+        .route("/budget/requests/withdraw", post(requests::withdraw))
+}
+
+fn view<'a>(service: &'a Service, Signed(who): &'a Signed, here: &'a str) -> View<'a> {
+    View::of(service, Audience::Analysts, who, here)
+}
+
+/// The ε that an editor begins with: what the catalog thinks a question should take.
+fn usual_epsilon(service: &Service) -> String {
+    let declared = service.dataset().catalog().budget.query_epsilon.as_ref();
+    declared.map_or_else(|| "0.1".to_owned(), ToString::to_string)
+}
+
+/// Whether somebody may see what analysts see.
+fn may_ask(who: &Identity) -> Result<(), Failure> {
+    match who.role().may_ask() {
+        true => Ok(()),
+        false => Err(crate::service::forbidden()),
+    }
+}

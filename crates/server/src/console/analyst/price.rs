@@ -1,0 +1,176 @@
+//! What a question would cost and how precise its answer would be, while it is written.
+
+use super::super::layout::{name, problem, sentence};
+use super::requests;
+use super::words::marked;
+use crate::failure::Failure;
+use crate::service::{Explained, Question};
+use maud::{Markup, html};
+use report::{grouped, significant};
+use sql::{Forecast, IntervalOf, OutputLine, Part};
+
+/// The part of the editor that changes while one types.
+pub(super) fn shown(question: &Question, explained: Result<&Explained, &Failure>) -> Markup {
+    match explained {
+        Err(failure) => html! {
+            (problem(failure))
+            @if let Some(words) = marked(&question.sql, failure) { (words) }
+        },
+        Ok(explained) => price(explained),
+    }
+}
+
+/// What stands there before anything is written.
+pub(super) fn nothing() -> Markup {
+    html! { p class="quiet" { "The price and the expected error of your question appear here. Looking at them is free." } }
+}
+
+fn price(explained: &Explained) -> Markup {
+    let Explained {
+        explanation,
+        forecast,
+        ..
+    } = explained;
+    let outputs: Vec<&OutputLine> = explanation.parts.iter().flat_map(|part| &part.outputs).collect();
+    let any_cut = outputs.iter().any(|output| output.half_width_if_cut.is_some());
+    html! {
+        @if let Some(epsilon) = &explained.epsilon {
+            p class="found" {
+                "The error that you want takes ε = " strong { (epsilon) } ". "
+                button type="submit" formaction="/price" name="use" value=(epsilon) data-fill="epsilon" data-clear="error" { "Use it" }
+            }
+        }
+        dl class="price" {
+            div { dt { "It costs" } dd { @if forecast.free { "nothing" } @else { (forecast.cost) } } }
+            div { dt { "Questions like it that fit" } dd { (more(forecast)) } }
+            div { dt { "Left for you" } dd { "ε = " (forecast.left) } }
+        }
+        @if forecast.free {
+            p class="good" { "The same was answered before: asking it again is free, for everybody." }
+        } @else if forecast.more == 0 {
+            p class="bad" {
+                "It does not fit what is left. "
+                @match &forecast.fits {
+                    Some(fits) => {
+                        "With ε = " (fits) " it does. "
+                        button type="submit" formaction="/price" name="use" value=(fits) data-fill="epsilon" data-clear="error" { "Use it" }
+                    }
+                    None => "With no ε does it fit: ask something that was answered before, or ask for more budget.",
+                }
+            }
+            (requests::offered())
+        }
+        @for earlier in forecast.answered_for.iter().take(2) {
+            p class="good" {
+                "It was answered before for ε = " (earlier.epsilon) ": for that, it is free. "
+                button type="submit" formaction="/price" name="use" value=(earlier.epsilon) data-fill="epsilon" data-clear="error" { "Use it" }
+            }
+        }
+        @if !outputs.is_empty() {
+            div class="wide" {
+                table class="errors" {
+                    caption { "What the answer will be, in groups of " (grouped(explanation.group_size)) " rows" }
+                    thead { tr {
+                        th scope="col" { "column" }
+                        th scope="col" class="number" { "95 % interval" }
+                        th scope="col" class="number" { "expected error" }
+                        @if any_cut { th scope="col" class="number" { "interval if limits cut" } }
+                    } }
+                    tbody {
+                        @for output in &outputs {
+                            tr {
+                                th scope="row" { (name(&output.name)) }
+                                td class="number" { (half(output.half_width)) }
+                                td class="number" title=(output.error_in) { (output.expected_error.map_or_else(|| "depends on the data".to_owned(), |error| significant(error, 3))) }
+                                @if any_cut { td class="number" { (half(output.half_width_if_cut)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @for hint in &explanation.hints { p class="quiet" { (sentence(hint)) } }
+        details {
+            summary { "How it is understood" }
+            p { "What it promises: " (explanation.guarantee) "." }
+            @for part in explanation.parts.iter().filter(|part| !part.estimates_cut) { (understood(part)) }
+            @for output in &outputs {
+                p { (name(&output.name)) ": " (about(output.interval_of)) "." }
+            }
+        }
+    }
+}
+
+/// Where the rows of a part come from, how they are bounded, and who computes the exact numbers, where the catalog names somebody.
+fn understood(part: &Part) -> Markup {
+    html! {
+        ul {
+            @for step in &part.rows { li { (name(step)) } }
+            li { (name(&part.bounding)) }
+            li { (name(&part.groups)) }
+            @if let Some(engine) = &part.engine { li { "exact numbers by: " (name(engine)) } }
+        }
+    }
+}
+
+fn half(width: Option<f64>) -> String {
+    width.map_or_else(|| "—".to_owned(), |width| format!("± {}", significant(width, 3)))
+}
+
+fn more(forecast: &Forecast) -> String {
+    let count = grouped(forecast.more);
+    match (forecast.free, forecast.at_least) {
+        (true, _) => "any number".to_owned(),
+        (_, true) => format!("{count} or more"),
+        (_, false) => count,
+    }
+}
+
+pub(super) fn about(interval: IntervalOf) -> &'static str {
+    match interval {
+        IntervalOf::WholeData => "the interval is about the data as it is",
+        IntervalOf::AllRows => "the interval is about all rows, each value clamped to its bounds",
+        IntervalOf::BoundedData => {
+            "the interval is about the data within the limits; what they cut is not in it"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use accounting::{Delta, Epsilon};
+
+    #[test]
+    fn who_computes_is_said_where_the_catalog_names_somebody() {
+        let shown = |engine: Option<&str>| {
+            let part = Part {
+                rows: vec!["visits".to_owned()],
+                bounding: "by relational operators".to_owned(),
+                groups: "one".to_owned(),
+                statistics: Vec::new(),
+                outputs: Vec::new(),
+                epsilon: Epsilon::parse("1").unwrap(),
+                delta: Delta::ZERO,
+                plan: String::new(),
+                engine: engine.map(str::to_owned),
+                estimates_cut: false,
+            };
+            understood(&part).into_string()
+        };
+        assert!(!shown(None).contains("exact numbers"));
+        let inside = shown(Some("PostgreSQL, inside the database"));
+        assert!(
+            inside.contains("<li>exact numbers by: <bdi>PostgreSQL, inside the database</bdi></li>"),
+            "{inside}"
+        );
+        // The reason may name a table, which is whatever it likes.
+        let fetched = shown(Some(
+            "this program, which fetches the rows: table <b> is not in a PostgreSQL database",
+        ));
+        assert!(
+            fetched.contains("fetches the rows: table &lt;b&gt; is not"),
+            "{fetched}"
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! What curators and auditors see, on the curators' address: what was spent, by whom, and what is promised.
+
+mod accounts;
+mod budget;
+mod card;
+mod catalog;
+mod difference;
+mod log;
+mod meaning;
+mod requests;
+
+use super::layout::View;
+use super::session::Signed;
+use crate::accounts::Role;
+use crate::http::Audience;
+use crate::service::Service;
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use std::sync::Arc;
+
+/// Who may read.
+const READERS: &[Role] = &[Role::Curator, Role::Auditor];
+/// Who may change.
+const KEEPERS: &[Role] = &[Role::Curator];
+
+pub(super) fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/", get(budget::page))
+        .route("/verify", post(budget::verify))
+        .route("/accounts", get(accounts::page))
+        .route("/accounts/revoke", post(accounts::revoke))
+        .route("/requests", get(requests::page))
+        .route("/requests/decide", post(requests::decide))
+        .route("/log", get(log::page))
+        .route("/catalog", get(catalog::page))
+        .route("/catalog/check", post(catalog::check))
+        .route("/catalog/propose", post(catalog::propose))
+        .route("/catalog/approve", post(catalog::approve))
+        .route("/meaning", get(meaning::page))
+        .route("/card", get(card::page))
+        .route("/card/{format}", get(card::download))
+        // What takes long to compute is kept as long as the server runs.
+        .layer(Extension(meaning::Kept::default()))
+        .layer(Extension(card::Kept::default()))
+}
+
+fn view<'a>(service: &'a Service, Signed(who): &'a Signed, here: &'a str) -> View<'a> {
+    View::of(service, Audience::Curators, who, here)
+}

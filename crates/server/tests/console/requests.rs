@@ -1,0 +1,202 @@
+//! Requests for more budget: on pages and over HTTP, and that nothing moves without two other curators.
+
+use crate::common::{self, Running, catalog, people, quick};
+use crate::curl::Browser;
+use server::accounts::{self, NewAccount, Role};
+
+/// Accounts with a share of a quarter of ε = 4, and their tokens.
+fn started() -> (Running, Vec<String>) {
+    let text = catalog().replace("epsilon = 1000", "epsilon = 4");
+    let running = Running::with(quick(), &people(&[]), &text);
+    let tokens = [
+        ("ann", Role::Analyst),
+        ("carol", Role::Curator),
+        ("dan", Role::Curator),
+        ("erin", Role::Curator),
+    ]
+    .into_iter()
+    .map(|(name, role)| {
+        let new = NewAccount {
+            share: Some(exact::parse_decimal("1/4").unwrap()),
+            ..NewAccount::new(name, role)
+        };
+        running.on(move |store| {
+            accounts::add(store, "test", &new)?;
+            let secret = accounts::add_token(store, "test", &new.name, "default", None)?;
+            Ok(secret.reveal().to_owned())
+        })
+    })
+    .collect();
+    (running, tokens)
+}
+
+fn share(running: &Running, name: &'static str) -> Option<String> {
+    running.on(move |store| Ok(accounts::find(store, name)?.unwrap().share))
+}
+
+#[test]
+fn a_page_files_a_request_and_two_curators_grant_it() {
+    let (running, tokens) = started();
+    let port = running.addresses.curators.unwrap().port();
+    let ann = Browser::of_analysts(&running);
+    ann.sign_in("ann", &tokens[0]);
+    let decide = |name: &str, number: &str, decision: &str| {
+        let place = ["ann", "carol", "dan", "erin"]
+            .iter()
+            .position(|known| *known == name);
+        let browser = Browser::at(&running, port);
+        browser.sign_in(name, &tokens[place.unwrap()]);
+        browser
+            .post("/requests/decide", &[("number", number), ("decision", decision)])
+            .status
+    };
+
+    // Where a question does not fit, the page says where to ask; what cannot be taken stays in the form.
+    let refused = ann.post(
+        "/ask",
+        &[
+            ("sql", "SELECT COUNT(*) FROM people"),
+            ("epsilon", "2"),
+            ("key", "k"),
+        ],
+    );
+    assert!(
+        refused.body.contains("href=\"/history#more\""),
+        "{}",
+        refused.body
+    );
+    for (epsilon, reason) in [("much", "why"), ("0", "why"), ("1", " "), ("1", &"x".repeat(501))] {
+        let refused = ann.post("/budget/requests", &[("epsilon", epsilon), ("reason", reason)]);
+        assert_eq!(refused.status, 400, "{epsilon} {reason}");
+        assert!(
+            refused.body.contains("role=\"alert\"") && refused.body.contains(&format!("value=\"{epsilon}\"")),
+            "{}",
+            refused.body
+        );
+    }
+    let reason = "<b>more</b> \"of it\"";
+    assert_eq!(
+        ann.post("/budget/requests", &[("epsilon", "0.5"), ("reason", reason)])
+            .status,
+        303
+    );
+    let page = ann.get("/history").body;
+    assert!(
+        page.contains("waits for a curator") && page.contains("&lt;b&gt;more&lt;/b&gt;"),
+        "{page}"
+    );
+
+    // Analysts decide nothing, one curator is not two, and nothing has moved.
+    assert_eq!(decide("ann", "1", "propose"), 403);
+    assert_eq!(decide("carol", "1", "approve"), 400);
+    assert_eq!(decide("carol", "1", "propose"), 303);
+    assert_eq!(decide("carol", "1", "approve"), 400);
+    assert_eq!(share(&running, "ann").as_deref(), Some("0.25"));
+    assert!(ann.get("/history").body.contains("a second has to"));
+    assert_eq!(decide("dan", "1", "grant"), 400);
+    assert_eq!(decide("dan", "1", "approve"), 303);
+    assert_eq!(share(&running, "ann").as_deref(), Some("0.375"));
+    assert_eq!(decide("erin", "1", "approve"), 400);
+    assert_eq!(share(&running, "ann").as_deref(), Some("0.375"));
+    assert!(ann.get("/history").body.contains("your share is now 0.375"));
+
+    // A curator's own request is for two others.
+    let carol = Browser::of_analysts(&running);
+    carol.sign_in("carol", &tokens[1]);
+    carol.post("/budget/requests", &[("epsilon", "1"), ("reason", "mine")]);
+    assert_eq!(decide("carol", "2", "propose"), 400);
+    assert_eq!(decide("dan", "2", "propose"), 303);
+    assert_eq!(decide("carol", "2", "approve"), 400);
+    assert_eq!(decide("dan", "2", "approve"), 400);
+    assert_eq!(share(&running, "carol").as_deref(), Some("0.25"));
+    assert_eq!(decide("erin", "2", "approve"), 303);
+    assert_eq!(share(&running, "carol").as_deref(), Some("0.5"));
+
+    // Withdrawn by who made it, and by no other analyst.
+    ann.post("/budget/requests", &[("epsilon", "1"), ("reason", "perhaps")]);
+    carol.post("/budget/requests", &[("epsilon", "1"), ("reason", "another")]);
+    let withdraw = |number: &str| {
+        ann.post("/budget/requests/withdraw", &[("number", number)])
+            .status
+    };
+    assert_eq!((withdraw("4"), withdraw("9"), withdraw("3")), (400, 400, 303));
+    assert!(ann.get("/history").body.contains("withdrawn"));
+    assert!(!ann.get("/history").body.contains("another"));
+    running.on(|store| Ok(store.verify()?));
+}
+
+#[test]
+fn programs_file_and_decide_requests() {
+    let (running, tokens) = started();
+    let send = |body: &str| {
+        let arguments = [
+            "--header",
+            "Content-Type: application/json",
+            "--data-binary",
+            body,
+        ];
+        running.curl(Some(&tokens[0]), "/v1/budget/requests", &arguments)
+    };
+    assert_eq!(send("{}").0, 400);
+    assert_eq!(send(r#"{ "epsilon": "x", "reason": "y" }"#).0, 400);
+    let (status, made) = send(r#"{ "epsilon": "0.5", "reason": "the spring report" }"#);
+    assert_eq!(status, 200, "{made}");
+    let made = common::json(&made);
+    assert_eq!(
+        (&made["number"], &made["state"]["is"]),
+        (&1.into(), &"open".into())
+    );
+    for _ in 0..2 {
+        assert_eq!(send(r#"{ "epsilon": "0.5", "reason": "again" }"#).0, 200);
+    }
+    assert_eq!(send(r#"{ "epsilon": "0.5", "reason": "a fourth" }"#).0, 400);
+
+    let decide = |who: usize, path: &str| {
+        let path = format!("/v1/budget/requests/{path}");
+        running.curl_curator(Some(&tokens[who]), &path, &["--request", "POST"])
+    };
+    assert_eq!(decide(0, "1/propose").0, 403);
+    assert_eq!(decide(1, "9/propose").0, 400);
+    let (status, proposed) = decide(1, "1/propose");
+    assert_eq!(status, 200, "{proposed}");
+    assert_eq!(common::json(&proposed)["state"]["change"]["to"], "0.375");
+    assert_eq!(decide(1, "1/approve").0, 400);
+    assert_eq!(share(&running, "ann").as_deref(), Some("0.25"));
+    assert_eq!(common::json(&decide(2, "1/approve").1)["state"]["is"], "granted");
+    assert_eq!(share(&running, "ann").as_deref(), Some("0.375"));
+    assert_eq!(common::json(&decide(2, "2/decline").1)["state"]["is"], "closed");
+    let delete = ["--request", "DELETE"];
+    assert_eq!(
+        running.curl(Some(&tokens[0]), "/v1/budget/requests/3", &delete).0,
+        200
+    );
+
+    // One's own for analysts, everybody's for curators.
+    let of = |body: String| common::json(&body)["requests"].as_array().unwrap().len();
+    assert_eq!(
+        of(running.curl(Some(&tokens[0]), "/v1/budget/requests", &[]).1),
+        3
+    );
+    assert_eq!(
+        of(running.curl(Some(&tokens[1]), "/v1/budget/requests", &[]).1),
+        0
+    );
+    assert_eq!(
+        of(running
+            .curl_curator(Some(&tokens[1]), "/v1/budget/requests", &[])
+            .1),
+        3
+    );
+    assert_eq!(
+        running
+            .curl_curator(Some(&tokens[0]), "/v1/budget/requests", &[])
+            .0,
+        403
+    );
+    let auditor = running.account("audrey", Role::Auditor);
+    assert_eq!(
+        of(running.curl_curator(Some(&auditor), "/v1/budget/requests", &[]).1),
+        3
+    );
+    assert_eq!(running.curl(Some(&auditor), "/v1/budget/requests", &[]).0, 403);
+}

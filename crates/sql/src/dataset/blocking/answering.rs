@@ -1,0 +1,327 @@
+//! How a question is answered: from what was released before, or charged, measured, drawn, saved and shown, in this order.
+
+use super::{Answered, Dataset, Stage};
+use crate::Error;
+use crate::dataset::kept::Kept;
+use crate::finish::answer::{Answer, Cost, answer};
+use crate::finish::cut;
+use crate::finish::estimate::CONFIDENCE;
+use crate::finish::post::{self, Finished};
+use crate::finish::release::{Released, release};
+use crate::finish::saved::Saved;
+use crate::price::bounds::bounds;
+use crate::price::question::{QueryRequest, Question};
+use crate::run::engine::{bounded_plans, form};
+use crate::run::exact::measure;
+use crate::run::publics::Publics;
+use bound::Secret;
+use datafusion::prelude::SessionContext;
+use ledger::Store;
+use mechanism::{Account, Refusal};
+use noise::{Entropy, OsEntropy};
+use std::time::Duration;
+
+/// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
+const LOOKS: u32 = 40;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How often a question is begun, where others who began it do not finish.
+const MOST_ATTEMPTS: u32 = 4;
+
+/// What paid for an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It was released before.
+    Saved,
+    /// An earlier charge without an answer.
+    Resumed,
+    /// A new charge.
+    Charged,
+}
+
+impl Dataset {
+    pub(super) fn answered(
+        &self,
+        ask: &QueryRequest,
+        question: &Question,
+        store: &mut Store,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Answered, Error> {
+        let digest = question.digest(&self.shared.catalog);
+        if let Some(once) = &ask.once {
+            store.check_request(once)?;
+        }
+        let mut attempts = 0;
+        let (before, (releases, mut saved)) = loop {
+            // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
+            let before = store.head()?.number;
+            if let Some(kept) = self.saved_answer(question, &digest, store)? {
+                return self.reported(kept, Origin::Saved, ask, store);
+            }
+            let outcome = {
+                let session = store
+                    .resumable_session(&ask.analyst, &digest, before)?
+                    .within(&ask.caps)
+                    .once(ask.once.as_ref());
+                self.released(question, &mut Account::open(session)?, watch)
+            };
+            match outcome {
+                Ok(released) => break (before, released),
+                Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
+                    return Err(self.over_budget(ask, question, store, refusal));
+                }
+                // Somebody else finishes the same charge, draws for the same question, or has answered it meanwhile. Theirs is the answer, and here nothing was drawn.
+                Err(
+                    error @ (Error::Ledger(ledger::Error::NotAnswerable { .. })
+                    | Error::Mechanism(mechanism::Error::Refused(Refusal::Elsewhere(_)))),
+                ) => {
+                    if let Some(kept) = self.answer_of_another(question, &digest, store) {
+                        return self.reported(kept, Origin::Saved, ask, store);
+                    }
+                    // Who drew has died, or cannot be read.
+                    attempts += 1;
+                    if attempts == MOST_ATTEMPTS {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let number = saved.cost.charge;
+        let origin = if number <= before {
+            Origin::Resumed
+        } else {
+            Origin::Charged
+        };
+        // What was drawn is saved before the query's own SQL sees it: what that does, and for how long, is the analyst's choice.
+        let session = self.engines().public()?;
+        let shown = |question| self.shown(question, &releases, &session, saved.cost.clone());
+        let kept = if saved.suffices() {
+            let release_sha256 = self.save(&saved, &digest, ask, store)?;
+            let answer = shown(question)?;
+            Kept {
+                answer,
+                release_sha256,
+            }
+        } else {
+            let answer = shown(question)?;
+            saved.answer = Some(answer.clone());
+            let release_sha256 = self.save(&saved, &digest, ask, store)?;
+            Kept {
+                answer,
+                release_sha256,
+            }
+        };
+        self.reported(kept, origin, ask, store)
+    }
+
+    /// The digest of what was saved.
+    fn save(
+        &self,
+        saved: &Saved,
+        digest: &str,
+        ask: &QueryRequest,
+        store: &mut Store,
+    ) -> Result<String, Error> {
+        let text = serde_json::to_string(saved).expect("an answer is plain data");
+        store.record_answer(saved.cost.charge, digest, &ask.analyst, &text)?;
+        Ok(ledger::sha256_of(&text))
+    }
+
+    pub(super) fn reported(
+        &self,
+        kept: Kept,
+        origin: Origin,
+        ask: &QueryRequest,
+        store: &mut Store,
+    ) -> Result<Answered, Error> {
+        Ok(Answered {
+            repeated: origin == Origin::Saved,
+            resumed: origin == Origin::Resumed,
+            left: store.left(&ask.analyst)?,
+            receipt: kept.signed(&self.shared.catalog.name, &ask.sql, store),
+            answer: kept.answer,
+        })
+    }
+
+    /// Whether the same was released before, and can be shown again.
+    pub(crate) fn is_saved(&self, question: &Question, store: &mut Store) -> Result<bool, Error> {
+        let Some(stored) = store.stored_answer(&question.digest(&self.shared.catalog))? else {
+            return Ok(false);
+        };
+        let Ok(saved) = serde_json::from_str::<Saved>(&stored.answer) else {
+            return Ok(false);
+        };
+        let whole = saved.answer.is_some() && saved.written == question.as_written()?.hexadecimal();
+        Ok(whole || saved.released(&question.pieces(&self.shared.catalog)).is_some())
+    }
+
+    /// The answer from what was released before for the same question; `None` when nothing was, or it cannot be read.
+    pub(super) fn saved_answer(
+        &self,
+        question: &Question,
+        digest: &str,
+        store: &mut Store,
+    ) -> Result<Option<Kept>, Error> {
+        let Some(stored) = store.stored_answer(digest)? else {
+            return Ok(None);
+        };
+        let Ok(saved) = serde_json::from_str::<Saved>(&stored.answer) else {
+            return Ok(None);
+        };
+        let release_sha256 = ledger::sha256_of(&stored.answer);
+        if saved.written == question.as_written()?.hexadecimal()
+            && let Some(answer) = saved.answer
+        {
+            return Ok(Some(Kept {
+                answer,
+                release_sha256,
+            }));
+        }
+        let Some(releases) = saved.released(&question.pieces(&self.shared.catalog)) else {
+            return Ok(None);
+        };
+        let session = self.engines().public()?;
+        let answer = self.shown(question, &releases, &session, saved.cost.clone())?;
+        Ok(Some(Kept {
+            answer,
+            release_sha256,
+        }))
+    }
+
+    /// The answer that somebody else saved, or is about to.
+    fn answer_of_another(&self, question: &Question, digest: &str, store: &mut Store) -> Option<Kept> {
+        for _ in 0..LOOKS {
+            match self.saved_answer(question, digest, store) {
+                Ok(None) => std::thread::sleep(BETWEEN_LOOKS),
+                Ok(found) => return found,
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Charges, measures, and only then draws: see `Store::resumable_session`.
+    fn released(
+        &self,
+        question: &Question,
+        account: &mut Account<ledger::Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<(Vec<Released>, Saved), Error> {
+        let engines = self.engines();
+        let session = engines.public()?;
+        // Whatever can be refused is refused before the charge.
+        if !post::only_arranges(&question.split.post) {
+            self.rehearse(question, &session)?;
+        }
+        let publics =
+            self.runtime
+                .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
+        let mut prepared = Vec::new();
+        for aggregation in &question.split.aggregations {
+            let asked = bounded_plans(aggregation, form(&aggregation.rows), &secret()?)?;
+            prepared.push(
+                self.runtime
+                    .block_on(asked.prepare(&publics, engines, &self.shared.catalog))?,
+            );
+        }
+        let reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
+        watch(Stage::Charged);
+        let mut measured = Vec::new();
+        for (aggregation, prepared) in question.split.aggregations.iter().zip(prepared) {
+            let measuring = measure(prepared, &aggregation.statistics, engines);
+            measured.push(self.runtime.block_on(measuring)?);
+        }
+        watch(Stage::Measured);
+        let receipt = reservation.receipt().clone();
+        account.ledger_mut().begin_drawing(receipt.number)?;
+        let mut tickets = reservation.into_tickets().into_iter();
+        let mut releases = Vec::new();
+        for (place, measured) in measured.into_iter().enumerate() {
+            let price = &question.prices[place];
+            let tickets = tickets.by_ref().take(price.noise.len()).collect();
+            let unit = &self.shared.catalog.unit;
+            let aggregation = cut::with_names(question, place, &releases);
+            releases.push(release(&aggregation, price, measured, account, tickets, unit)?);
+        }
+        watch(Stage::Drawn);
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.clone(),
+            charge: receipt.number,
+        };
+        let pieces = question.pieces(&self.shared.catalog);
+        let whose = &self.shared.catalog.unit.whose;
+        let cut = (0..question.visible)
+            .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
+            .map(|read| read.reported(whose))
+            .collect();
+        let saved = Saved::new(question.as_written()?, cost, cut, &pieces, &releases);
+        Ok((releases, saved))
+    }
+
+    /// What is made of releases: estimates, what was cut, and the rest of the query over released tables. All of it is post-processing.
+    fn shown(
+        &self,
+        question: &Question,
+        releases: &[Released],
+        session: &SessionContext,
+        cost: Cost,
+    ) -> Result<Answer, Error> {
+        let mut tables = Vec::new();
+        let mut cuts = Vec::new();
+        let mut included = Vec::new();
+        let asked = question.split.aggregations.iter().take(question.visible);
+        for (place, aggregation) in asked.enumerate() {
+            let (outputs, read) = cut::read(question, place, releases, CONFIDENCE);
+            tables.push(post::table(aggregation, &releases[place].groups, &outputs)?);
+            included.push(
+                read.as_ref()
+                    .map(|read| read.included.clone())
+                    .unwrap_or_default(),
+            );
+            cuts.extend(read.map(|read| read.reported(&self.shared.catalog.unit.whose)));
+        }
+        let mut notes = question.notes(&self.shared.catalog);
+        let finishing = post::finish(
+            &question.split.post,
+            tables.clone(),
+            session,
+            &self.shared.catalog,
+        );
+        let finished = self.runtime.block_on(finishing).unwrap_or_else(|_| {
+            // What was paid for is not lost because an outer query stumbled over it, by dividing by zero for instance.
+            notes.push(
+                "the rest of the query failed on the released values; these are the released values themselves".to_owned(),
+            );
+            post::unfinished(&question.split.aggregations[0], &tables[0])
+        });
+        let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
+        let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
+        answer.cut = cuts;
+        Ok(answer)
+    }
+
+    /// Runs what comes after the noise over synthetic releases, so that what cannot work is refused before it is paid for.
+    pub(super) fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<Finished, Error> {
+        let tables = question
+            .split
+            .aggregations
+            .iter()
+            .take(question.visible)
+            .map(post::made_up)
+            .collect::<Result<Vec<_>, Error>>()?;
+        let finishing = post::finish(&question.split.post, tables, session, &self.shared.catalog);
+        self.runtime.block_on(finishing).map_err(|_| {
+            Error::refused(
+                "what this query does with its results does not work",
+                "ask for the aggregates alone first, and add the rest step by step; nothing was charged",
+            )
+        })
+    }
+}
+
+/// The key that chooses groups, new for every query.
+fn secret() -> Result<Secret, Error> {
+    let mut entropy = OsEntropy::new().map_err(mechanism::Error::from)?;
+    let digits: String = (0..4).map(|_| format!("{:08x}", entropy.bits(32))).collect();
+    Secret::new(digits).map_err(crate::understand::mistakes::unplannable)
+}

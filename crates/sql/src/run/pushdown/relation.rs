@@ -1,0 +1,397 @@
+//! Plans in PostgreSQL's SQL: a closed list of operators, each a step of its own.
+//!
+//! Claim: the rows of each step are, as a multiset, those that the local engine has at the same place, in the columns that somebody needs.
+//! Proof: by the cases. Filters, projections, UNION ALL and GROUP BY mean the same in both. A ROW_NUMBER has an order in which two rows that are equal are equal in all columns of the
+//! step, so that either may come first. Sums of integers are `numeric` in PostgreSQL and exact; cut to 64 bits they are the sums modulo 2⁶⁴ that the local engine has.
+//! Where a filter follows a window it is a step of its own, so that it sees the window's column or the statement is no SQL: it cannot get lost.
+
+use super::NotWritten;
+use super::constants;
+use super::expression::Row;
+use super::scan;
+use super::writer::{Cell, Relation, Writer};
+use crate::catalog::Catalog;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
+use crate::run::publics::Publics;
+use crate::sources::Described;
+use crate::understand::relation::{operator, table_of};
+use crate::values::facts::Kind;
+use bound::{CUT_BY_OWNER, Secret};
+use datafusion::common::{JoinType, NullEquality, TableReference};
+use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction};
+use datafusion::logical_expr::{
+    Aggregate, Expr, Filter, Join, LogicalPlan, Projection, TableScan, Union, Window,
+    WindowFunctionDefinition,
+};
+use std::collections::{BTreeSet, HashMap};
+
+/// What is known before anything is written.
+pub(super) struct Known<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) publics: &'a Publics,
+    /// The tables as their database describes them.
+    pub(super) tables: HashMap<TableReference, Described>,
+    pub(super) secret: &'a Secret,
+}
+
+/// Which columns of a plan are needed, by their places.
+type Needed = BTreeSet<usize>;
+
+fn unknown(what: &str) -> NotWritten {
+    NotWritten::new(format!(
+        "{what} is not on the list of what PostgreSQL computes to the same bit"
+    ))
+}
+
+/// The places of the columns that expressions read.
+fn read_by<'e>(exprs: impl IntoIterator<Item = &'e Expr>, input: &LogicalPlan) -> Result<Needed, NotWritten> {
+    let mut places = Needed::new();
+    for expr in exprs {
+        for column in expr.column_refs() {
+            let place = input.schema().maybe_index_of_column(column);
+            places.insert(place.ok_or_else(|| unknown("a column of another query"))?);
+        }
+    }
+    Ok(places)
+}
+
+impl Known<'_> {
+    /// Writes a plan, of which these columns are needed.
+    pub(super) fn write(
+        &self,
+        plan: &LogicalPlan,
+        needed: &Needed,
+        writer: &mut Writer,
+    ) -> Result<Relation, NotWritten> {
+        match plan {
+            LogicalPlan::TableScan(scan) => self.scan(scan, needed, writer),
+            LogicalPlan::SubqueryAlias(alias) => self.write(&alias.input, needed, writer),
+            LogicalPlan::Projection(projection) => self.projection(projection, needed, writer),
+            LogicalPlan::Filter(filter) => self.filter(filter, needed, writer),
+            LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate, needed, writer),
+            LogicalPlan::Window(window) => self.window(window, needed, writer),
+            LogicalPlan::Union(union) => self.union(union, needed, writer),
+            LogicalPlan::Join(join) => self.join(join, needed, writer),
+            other => Err(unknown(&operator(other))),
+        }
+    }
+
+    fn scan(&self, scan: &TableScan, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
+        if scan.projection.is_some() || !scan.filters.is_empty() || scan.fetch.is_some() {
+            return Err(unknown("a scan of this form"));
+        }
+        if let Some(batches) = self.publics.rows_of(&scan.table_name) {
+            return scan::held(batches, &scan.projected_schema, needed, writer);
+        }
+        let (Some((name, table)), Some(described)) = (
+            table_of(self.catalog, &scan.table_name),
+            self.tables.get(&scan.table_name),
+        ) else {
+            return Err(unknown("a table outside of the database"));
+        };
+        scan::table(name, table, described, needed, writer)
+    }
+
+    fn projection(
+        &self,
+        projection: &Projection,
+        needed: &Needed,
+        writer: &mut Writer,
+    ) -> Result<Relation, NotWritten> {
+        let wanted = needed.iter().map(|place| &projection.expr[*place]);
+        let input = self.write(&projection.input, &read_by(wanted, &projection.input)?, writer)?;
+        let mut row = Row::new(projection.input.schema(), &input.columns, self.secret);
+        let mut cells = Vec::new();
+        for (place, expr) in projection.expr.iter().enumerate() {
+            cells.push(match needed.contains(&place) {
+                true => Some(row.write(expr, writer)?),
+                false => None,
+            });
+        }
+        let from = row.steps(&input, writer)?;
+        writer.select(cells, &from, "")
+    }
+
+    fn filter(&self, filter: &Filter, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
+        let mut below = read_by([&filter.predicate], &filter.input)?;
+        below.extend(needed);
+        let input = self.write(&filter.input, &below, writer)?;
+        let mut row = Row::new(filter.input.schema(), &input.columns, self.secret);
+        let predicate = row.write(&filter.predicate, writer)?;
+        if predicate.kind != Kind::Bool {
+            return Err(unknown("a condition of this type"));
+        }
+        let from = row.steps(&input, writer)?;
+        let kept = |(place, cell): (usize, &Option<Cell>)| cell.clone().filter(|_| needed.contains(&place));
+        let cells = input.columns.iter().enumerate().map(kept).collect();
+        #[cfg(test)]
+        let below_window = matches!(*filter.input, LogicalPlan::Window(_));
+        #[cfg(test)]
+        if planted(Mutant::LostWindowFilter) && below_window {
+            return writer.select(cells, &from, "");
+        }
+        writer.select(cells, &from, &format!(" WHERE {}", predicate.sql))
+    }
+
+    fn aggregate(
+        &self,
+        aggregate: &Aggregate,
+        needed: &Needed,
+        writer: &mut Writer,
+    ) -> Result<Relation, NotWritten> {
+        let keys = aggregate.group_expr.len();
+        let calls: Vec<(usize, &Expr)> = aggregate
+            .aggr_expr
+            .iter()
+            .enumerate()
+            .map(|(place, expr)| (keys + place, expr))
+            .filter(|(place, _)| needed.contains(place))
+            .collect();
+        let read = aggregate
+            .group_expr
+            .iter()
+            .chain(calls.iter().map(|(_, expr)| *expr));
+        let input = self.write(&aggregate.input, &read_by(read, &aggregate.input)?, writer)?;
+        let mut row = Row::new(aggregate.input.schema(), &input.columns, self.secret);
+        let mut cells: Vec<Option<Cell>> = Vec::new();
+        let mut by = Vec::new();
+        for expr in &aggregate.group_expr {
+            if matches!(expr, Expr::GroupingSet(_)) {
+                return Err(unknown("a grouping set"));
+            }
+            let key = row.write(expr, writer)?;
+            // A constant would be the number of a column.
+            let key = match key.atom && key.layer == 0 {
+                true => key,
+                false => row.bound(key, writer)?,
+            };
+            by.push(key.sql.clone());
+            cells.push(Some(key));
+        }
+        for (place, expr) in aggregate.aggr_expr.iter().enumerate() {
+            cells.push(match needed.contains(&(keys + place)) {
+                true => Some(self.call(expr, keys > 0, &mut row, writer)?),
+                false => None,
+            });
+        }
+        let from = row.steps(&input, writer)?;
+        let rest = match by.is_empty() {
+            true => String::new(),
+            false => format!(" GROUP BY {}", by.join(", ")),
+        };
+        if by.is_empty() && calls.is_empty() {
+            return Err(unknown("a GROUP BY of nothing"));
+        }
+        writer.select(cells, &from, &rest)
+    }
+
+    fn call(
+        &self,
+        expr: &Expr,
+        keys: bool,
+        row: &mut Row<'_>,
+        writer: &mut Writer,
+    ) -> Result<Cell, NotWritten> {
+        let Expr::AggregateFunction(AggregateFunction { func, params }) = expr.clone().unalias() else {
+            return Err(unknown("an aggregate of this form"));
+        };
+        let plain = !params.distinct
+            && params.filter.is_none()
+            && params.order_by.is_empty()
+            && params.null_treatment.is_none();
+        let (true, [argument]) = (plain, &params.args[..]) else {
+            return Err(unknown("an aggregate of this form"));
+        };
+        let argument = row.write(argument, writer)?;
+        let sql = &argument.sql;
+        let of = |sql: String, kind: Kind| Cell {
+            layer: argument.layer,
+            ..Cell::of(sql, kind, &[])
+        };
+        Ok(match (func.name(), argument.kind) {
+            ("count", _) => {
+                // Of a group with keys there is a row.
+                let least = i128::from(
+                    keys && matches!(params.args[0], Expr::Literal(ref value, _) if !value.is_null()),
+                );
+                of(format!("count({sql})"), Kind::Int).within(least, i128::from(i64::MAX))
+            }
+            ("sum", Kind::Int) => of(wrapped_sum(&format!("sum({sql})")), Kind::Int),
+            ("min" | "max", Kind::Int | Kind::Float | Kind::Text | Kind::Date | Kind::Timestamp) => {
+                of(format!("{}({sql})", func.name()), argument.kind)
+            }
+            (name, _) => return Err(unknown(&format!("the aggregate {name}"))),
+        })
+    }
+
+    fn window(&self, window: &Window, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
+        let width = window.input.schema().fields().len();
+        let [call] = &window.window_expr[..] else {
+            return Err(unknown("several windows at once"));
+        };
+        let name = call.schema_name().to_string();
+        let Expr::WindowFunction(call) = call.clone().unalias() else {
+            return Err(unknown("a window of this form"));
+        };
+        let WindowFunction { fun, params } = *call;
+        let function = match &fun {
+            WindowFunctionDefinition::WindowUDF(function) => match function.name() {
+                "row_number" => "row_number()",
+                "dense_rank" => "dense_rank()",
+                _ => return Err(unknown("this window function")),
+            },
+            WindowFunctionDefinition::AggregateUDF(_) => return Err(unknown("an aggregate over a window")),
+        };
+        if !params.args.is_empty() || params.filter.is_some() || params.distinct {
+            return Err(unknown("a window of this form"));
+        }
+        let orders = || params.order_by.iter().map(|order| &order.expr);
+        let read = params.partition_by.iter().chain(orders());
+        let mut below = read_by(read, &window.input)?;
+        below.extend(needed.iter().filter(|place| **place < width));
+        if name == CUT_BY_OWNER && width > 2 {
+            // Which rows of an owner come first depends on the columns by which they are ordered, and the local engine leaves out those that nobody needs. Where there is one column
+            // beside the owner's, that is no matter: it is needed, or all of the owner's rows are alike.
+            return Err(unknown("a join of two private tables of several columns"));
+        }
+        let input = self.write(&window.input, &below, writer)?;
+        let mut row = Row::new(window.input.schema(), &input.columns, self.secret);
+        let mut parts = Vec::new();
+        for expr in &params.partition_by {
+            parts.push(row.write(expr, writer)?.sql);
+        }
+        let mut order = Vec::new();
+        for Sort {
+            expr,
+            asc,
+            nulls_first,
+        } in &params.order_by
+        {
+            let direction = if *asc { "ASC" } else { "DESC" };
+            let nulls = if *nulls_first { "FIRST" } else { "LAST" };
+            let by = row.write(expr, writer)?;
+            order.push(format!("{} {direction} NULLS {nulls}", by.sql));
+        }
+        if parts.is_empty() || order.is_empty() {
+            return Err(unknown("a window of everybody"));
+        }
+        let from = row.steps(&input, writer)?;
+        let place = format!(
+            "{function} OVER (PARTITION BY {} ORDER BY {})",
+            parts.join(", "),
+            order.join(", ")
+        );
+        let kept = |(place, cell): (usize, &Option<Cell>)| cell.clone().filter(|_| needed.contains(&place));
+        let mut cells: Vec<Option<Cell>> = input.columns.iter().enumerate().map(kept).collect();
+        cells.push(Some(
+            Cell::of(place, Kind::Int, &[]).within(1, i128::from(i64::MAX)),
+        ));
+        writer.select(cells, &from, "")
+    }
+
+    fn union(&self, union: &Union, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
+        let mut sides = Vec::new();
+        for input in &union.inputs {
+            sides.push(self.write(input, needed, writer)?);
+        }
+        let Some(first) = sides.first() else {
+            return Err(unknown("a UNION of nothing"));
+        };
+        let mut columns = first.columns.clone();
+        for side in &sides[1..] {
+            for (one, other) in columns.iter_mut().flatten().zip(side.columns.iter().flatten()) {
+                if one.kind != other.kind {
+                    return Err(unknown("a UNION of several types"));
+                }
+                one.digest &= other.digest;
+                one.range = (one.range.0.min(other.range.0), one.range.1.max(other.range.1));
+            }
+        }
+        let texts: Vec<String> = sides
+            .iter()
+            .map(|side| {
+                let list: Vec<&str> = side
+                    .columns
+                    .iter()
+                    .flatten()
+                    .map(|cell| cell.sql.as_str())
+                    .collect();
+                format!("SELECT {} FROM {}", list.join(", "), side.name)
+            })
+            .collect();
+        let name = writer.step(texts.join(" UNION ALL "))?;
+        Ok(Relation { name, columns })
+    }
+
+    /// Joins to public rows, which travel with the statement, and of a row to its owner through a key.
+    fn join(&self, join: &Join, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
+        let kind = match join.join_type {
+            JoinType::Inner => "INNER JOIN",
+            JoinType::Right => "RIGHT JOIN",
+            _ => return Err(unknown("a join of this type")),
+        };
+        if join.null_equality != NullEquality::NullEqualsNothing || join.null_aware {
+            return Err(unknown("a join of this form"));
+        }
+        let width = join.left.schema().fields().len();
+        let mut left = read_by(join.on.iter().map(|(left, _)| left), &join.left)?;
+        let mut right = read_by(join.on.iter().map(|(_, right)| right), &join.right)?;
+        let both = datafusion::logical_expr::build_join_schema(
+            join.left.schema(),
+            join.right.schema(),
+            &JoinType::Inner,
+        )
+        .map_err(|_| unknown("a join of this form"))?;
+        let mut places: Needed = needed.clone();
+        if let Some(expr) = &join.filter {
+            for column in expr.column_refs() {
+                let place = both.maybe_index_of_column(column);
+                places.insert(place.ok_or_else(|| unknown("a column of another query"))?);
+            }
+        }
+        for place in places {
+            match place < width {
+                true => left.insert(place),
+                false => right.insert(place - width),
+            };
+        }
+        let left = self.write(&join.left, &left, writer)?;
+        let right = self.write(&join.right, &right, writer)?;
+        let of = |cell: &Option<Cell>, side: &str| {
+            let named = |cell: &Cell| cell.named(format!("{side}.{}", cell.sql));
+            cell.as_ref().map(named)
+        };
+        let mut columns: Vec<Option<Cell>> = left.columns.iter().map(|cell| of(cell, "l")).collect();
+        columns.extend(right.columns.iter().map(|cell| of(cell, "r")));
+        let mut conditions = Vec::new();
+        let mut row = Row::new(&both, &columns, self.secret).without_steps();
+        for (one, other) in &join.on {
+            let equal = one.clone().eq(other.clone());
+            conditions.push(row.write(&equal, writer)?.sql);
+        }
+        if let Some(filter) = &join.filter {
+            let filter = row.write(filter, writer)?;
+            if filter.kind != Kind::Bool {
+                return Err(unknown("a condition of this type"));
+            }
+            conditions.push(filter.sql);
+        }
+        if conditions.is_empty() {
+            conditions.push("true".to_owned());
+        }
+        let from = format!("{} AS l {kind} {} AS r", left.name, right.name);
+        let kept = |(place, cell): (usize, Option<Cell>)| cell.filter(|_| needed.contains(&place));
+        let cells = columns.clone().into_iter().enumerate().map(kept).collect();
+        writer.select(cells, &from, &format!(" ON {}", conditions.join(" AND ")))
+    }
+}
+
+/// A sum, which is a `numeric`, modulo 2⁶⁴ as an integer of 64 bits: what the local engine's sums are. PostgreSQL computes an aggregate once, however often it is written.
+fn wrapped_sum(sum: &str) -> String {
+    let (low, high) = (constants::integer(i64::MIN), constants::integer(i64::MAX));
+    format!(
+        "(CASE WHEN {sum} BETWEEN {low}::numeric AND {high}::numeric THEN {sum}::int8 ELSE {} END)",
+        constants::wrapped(sum)
+    )
+}

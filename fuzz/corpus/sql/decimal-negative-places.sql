@@ -1,0 +1,1 @@
+SELECT CAST(SUM(age) AS DECIMAL(76, -76)), AVG(age)::NUMERIC(2, -1) FROM people
