@@ -158,8 +158,21 @@ fn refusals_say_what_is_wrong_by_a_stable_name_and_charge_nothing() {
     let long = format!(r#"{{"sql": "{}", "epsilon": "1"}}"#, "x".repeat(2 << 20));
     let file = running.path().join("long.json");
     std::fs::write(&file, long).unwrap();
-    let (status, _) = running.query(&ann, &format!("@{}", file.display()), &[]);
-    assert_eq!(status, 400);
+    let long = format!("@{}", file.display());
+    // Whether or not a client asks first and says how much there is, it comes to read why.
+    let ways: [&[&str]; 3] = [
+        &[],
+        &["--header", "Expect:"],
+        &["--header", "Expect:", "--header", "Transfer-Encoding: chunked"],
+    ];
+    for way in ways.into_iter().cycle().take(12) {
+        let (status, problem) = running.query(&ann, &long, way);
+        assert_eq!(status, 400, "{way:?}: {problem}");
+        assert!(problem.contains("longer than 1 MiB"), "{way:?}: {problem}");
+    }
+    // What is announced to be far longer than that is not waited for.
+    let endless = ["--header", "Content-Length: 99999999999"];
+    assert_eq!(running.query(&ann, COUNT, &endless).0, 400);
     let (status, _) = running.curl(Some(&ann), "/v1/nothing", &[]);
     assert_eq!(status, 404);
     let (status, _) = running.curl(Some(&ann), "/v1/query", &[]);

@@ -11,6 +11,7 @@ use crate::failure::{Code, Failure};
 use crate::listen::{self, Ending, HANDSHAKE};
 use crate::service::{Identity, Service};
 use axum::Router;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
@@ -18,6 +19,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 pub use curators::described_account;
 pub(crate) use curators::{allowed, not_of_another_curator};
+use futures::StreamExt as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 pub use problem::Problem;
@@ -34,6 +36,8 @@ use utoipa_axum::router::OpenApiRouter;
 const MOST_CONNECTIONS: usize = 1024;
 /// The largest body of a request.
 const MOST_BYTES: usize = 1 << 20;
+/// How much of a body that is too long is read and thrown away. Who is answered while still sending meets a connection that was reset, often before reading why.
+const MOST_DISCARDED: usize = 16 << 20;
 /// How long the head of a request may take to arrive.
 const HEAD: Duration = Duration::from_secs(10);
 /// How long its body may take.
@@ -82,9 +86,9 @@ pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
 /// A body is read whole, and in time, before anybody does something about it; nothing that was answered is kept by a browser or a proxy.
 async fn with_headers(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    let read = tokio::time::timeout(BODY, axum::body::to_bytes(body, MOST_BYTES)).await;
+    let read = tokio::time::timeout(BODY, read_whole(body)).await;
     let mut response = match read {
-        Ok(Ok(bytes)) => next.run(Request::from_parts(head, bytes.into())).await,
+        Ok(Some(bytes)) => next.run(Request::from_parts(head, bytes.into())).await,
         _ => Problem(Failure::new(
             Code::BadRequest,
             "the body is longer than 1 MiB, or did not arrive within 15 seconds",
@@ -107,6 +111,28 @@ async fn with_headers(request: Request, next: Next) -> Response {
         HeaderValue::from_static("nosniff"),
     );
     response
+}
+
+/// A body, unless it is too long or breaks off. One that says beforehand that it is far too long is not read at all.
+async fn read_whole(body: Body) -> Option<Vec<u8>> {
+    if body.size_hint().lower() > MOST_DISCARDED as u64 {
+        return None;
+    }
+    let mut stream = body.into_data_stream();
+    let (mut whole, mut length) = (Vec::new(), 0_usize);
+    while let Some(part) = stream.next().await {
+        let part = part.ok()?;
+        length = length.saturating_add(part.len());
+        if length > MOST_DISCARDED {
+            return None;
+        }
+        if length <= MOST_BYTES {
+            whole.extend_from_slice(&part);
+        } else {
+            whole = Vec::new();
+        }
+    }
+    (length <= MOST_BYTES).then_some(whole)
 }
 
 /// Serves HTTP over TLS until the server ends.
