@@ -43,8 +43,31 @@ duration_min = {{ kind = "int", bounds = [0, {HIGH}], nullable = false }}
 """
 
 
+def other_clinic():
+    """Another one, on which nothing was developed: a power law of visits, wards that are sought unequally and persons who return to theirs, seasons, minutes that depend on the ward."""
+    source = random.Random(77_003)
+    weights = [source.paretovariate(2.2) for _ in range(PERSONS)]
+    counts = [1] * PERSONS
+    for person in source.choices(range(PERSONS), weights=weights, k=VISITS - PERSONS):
+        counts[person] += 1
+    sought = [1 / (1 + place) for place in range(len(WARDS))]
+    seasons = [1 + 0.5 * math.cos(2 * math.pi * (month - 1) / 12) for month in MONTHS]
+    persons = []
+    for count in counts:
+        usual = source.choices(WARDS, weights=sought)[0]
+        visits = []
+        for _ in range(count):
+            ward = usual if source.random() < 0.6 else source.choices(WARDS, weights=sought)[0]
+            minutes = source.lognormvariate(3.5 + 0.15 * WARDS.index(ward), 0.6)
+            visits.append((ward, source.choices(MONTHS, weights=seasons)[0], max(5, min(HIGH, round(minutes)))))
+        persons.append(visits)
+    return persons
+
+
 def clinic(tail):
     """Persons with their visits: (ward, month, minutes)."""
+    if tail == "other":
+        return other_clinic()
     source = random.Random(20_261)
     deviation = 0.9 if tail == "heavy" else 0.3
     weights = [math.exp(source.gauss(0, deviation)) for _ in range(PERSONS)]
@@ -181,7 +204,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--deniable", required=True)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--tail", choices=["heavy", "light"], default="heavy")
+    parser.add_argument("--tail", choices=["heavy", "light", "other"], default="heavy")
     parser.add_argument("--save", help="write what was measured into this file, after each run")
     parser.add_argument("--untuned", action="store_true", help="leave the limits as they are: 3 groups, 4 rows a group")
     arguments = parser.parse_args()

@@ -2,7 +2,7 @@
 //!
 //! The best limit is where what it cuts and the noise that it needs are together least. With the noise of a usual question that is where a handful of units are over it,
 //! and a histogram for a tenth of that ε does not see a handful. So the tail is looked at where it is seen, and continued by curves that agree with it: power laws, parabolas in
-//! logarithms (as of lognormal distributions) and stretched exponentials. Each counts with its likelihood, and the limit is that of the least error in the mean over them, because a
+//! logarithms (as of lognormal distributions) and stretched exponentials. Each counts with its likelihood, and the limit is that of the least error in the mean over them, in parts of the least that each allows, because a
 //! limit that is too low costs far more than one that is too high.
 
 /// Noisy numbers of units by bucket: bucket j holds those over `edges[j − 1]` and not over `edges[j]`; the last, those over all edges.
@@ -12,6 +12,8 @@ pub(super) struct Histogram {
     pub(super) counts: Vec<f64>,
     /// The standard deviation of each number: that of Laplace noise.
     pub(super) deviation: f64,
+    /// Whether only whole numbers are put into buckets.
+    pub(super) whole: bool,
 }
 
 /// The noise of a question, as a standard deviation, for a unit that moves one number by one.
@@ -39,6 +41,9 @@ const SEEN: f64 = 6.0;
 const TOGETHER: usize = 8;
 /// Curves begin where this part of the units is over.
 const BEGIN: f64 = 0.3;
+/// They begin further out where that agrees better. Each bucket that is taken as it is instead costs this misfit, since a number of its own always fits: between Akaike's criterion (2) and
+/// Schwarz's (the logarithm of the number of units, 10 where there are 20,000). With less, tails that fall evenly are seen worse; with more, those that have a shoulder.
+const AS_IT_IS: f64 = 6.0;
 /// They are compared with the next this many buckets: six octaves.
 const COMPARED: usize = 48;
 /// Curves that are less likely than the best by e to this power say nothing.
@@ -67,6 +72,7 @@ impl Tail {
             edges,
             counts,
             deviation,
+            ..
         } = histogram;
         // The least number of buckets from this one on that are seen together. The last bucket has no end: who is in it is over all limits, whatever they are.
         let seen = |from: usize| {
@@ -92,30 +98,38 @@ impl Tail {
                 .rev()
                 .find(|edge| edges[*edge] > 0.0 && over[*edge] > (part * units).max(times * blur(*edge)))
         };
-        let (edges, curves) = match surely(BEGIN, 8.0).or_else(|| surely(0.0, 4.0)) {
+        let (edges, curves, unseen) = match surely(BEGIN, 8.0).or_else(|| surely(0.0, 4.0)) {
             Some(begin) => {
                 let end = edges.len().min(begin + 1 + COMPARED);
-                let continued = likely(
-                    &edges[begin..end],
-                    &counts[begin + 1..end],
-                    over[begin],
-                    *deviation,
+                // Where curves do not agree with the next buckets, those are taken as they are, and curves begin further out.
+                let begins = begin..=surely(0.0, 8.0).map_or(begin, |last| last.clamp(begin, end - 1));
+                let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
+                for from in begins {
+                    let penalty = AS_IT_IS * (from - begin) as f64;
+                    for (misfit, tail) in
+                        curves_from(&edges[from..end], &counts[from + 1..end], last - from, *deviation)
+                    {
+                        // Who is beyond all that is seen is over every edge before it too.
+                        let unseen = tail[0] - over[from];
+                        let head = over[..from].iter().map(|units| units + unseen);
+                        found.push((misfit + penalty, head.chain(tail.iter().copied()).collect()));
+                    }
+                }
+                let curves = likely(found);
+                let unseen = mean(
+                    curves
+                        .iter()
+                        .map(|(weight, curve)| (*weight, curve[begin] - over[begin])),
                 );
-                let with_head = |(weight, tail): (f64, Vec<f64>)| {
-                    (weight, over[..begin].iter().copied().chain(tail).collect())
-                };
-                (
-                    edges[..end].to_vec(),
-                    continued.into_iter().map(with_head).collect(),
-                )
+                (edges[..end].to_vec(), curves, unseen)
             }
             // All are in the first buckets: nobody is over the last that is seen.
-            None => (edges[..=last].to_vec(), vec![(1.0, over)]),
+            None => (edges[..=last].to_vec(), vec![(1.0, over)], 0.0),
         };
         let mut tail = Self {
             edges,
             curves,
-            units,
+            units: (units + unseen).max(1.0),
             mean: 0.0,
             largest: histogram.edges[last],
             seen: histogram.clone(),
@@ -126,11 +140,12 @@ impl Tail {
 
     /// The mean of what was put into buckets, as the curves say. Not from the buckets themselves: far out, where nobody is, the noise of one of them times its place is more than all that units have.
     fn mean_of_curves(&self) -> f64 {
-        let (mut before, mut from, mut sum, mut units) = (self.units, 0.0, 0.0, 0.0);
+        let (mut before, mut from, mut sum, mut units) = (self.units, 0.0_f64, 0.0, 0.0);
         for (place, (edge, over)) in self.edges.iter().zip(self.mean_curve()).enumerate() {
             let here = (before - over).max(0.0);
             let middle = match place {
                 0 => *edge,
+                _ if self.seen.whole => f64::midpoint(from.floor() + 1.0, edge.floor()).max(from),
                 _ => f64::midpoint(from, *edge),
             };
             sum += here * middle;
@@ -196,9 +211,7 @@ impl Tail {
     }
 
     fn mean_over(&self, edge: usize) -> f64 {
-        let weights: f64 = self.curves.iter().map(|(weight, _)| weight).sum();
-        let sum: f64 = self.curves.iter().map(|(weight, over)| weight * over[edge]).sum();
-        sum / weights.max(f64::MIN_POSITIVE)
+        mean(self.curves.iter().map(|(weight, over)| (*weight, over[edge])))
     }
 
     /// What all units have over a limit, together, by each curve: Σ (t − limit)₊ = ∫ over(x) dx from the limit on.
@@ -230,13 +243,7 @@ impl Tail {
 
     /// The mean over the curves.
     fn excess(&self, limit: f64) -> f64 {
-        let weights: f64 = self.curves.iter().map(|(weight, _)| weight).sum();
-        let sum: f64 = self
-            .excesses(limit)
-            .iter()
-            .map(|(weight, excess)| weight * excess)
-            .sum();
-        sum / weights.max(f64::MIN_POSITIVE)
+        mean(self.excesses(limit).into_iter())
     }
 
     /// Units over a limit, in the mean over the curves.
@@ -255,14 +262,33 @@ impl Tail {
         all
     }
 
-    /// The limit of one number for which √(bias² + noise²) is least in the mean over the curves.
+    /// The limit of one number for which √(bias² + noise²), beside the least that any limit reaches on the same curve, is least in the mean over the curves. Not the error itself: curves with
+    /// long tails have large errors whatever the limit, and would decide alone.
     pub(super) fn best_limit(&self, whole: bool, noise: &Noise) -> f64 {
-        least(self.candidates(whole), |limit| {
-            let noise = noise.of(1.0, *limit);
-            let errors = self.excesses(*limit).into_iter();
-            errors.map(|(weight, bias)| weight * bias.hypot(noise)).sum()
-        })
-        .unwrap_or(self.largest)
+        let limits = self.candidates(whole);
+        // By limit and curve.
+        let errors: Vec<Vec<f64>> = limits
+            .iter()
+            .map(|limit| {
+                let noise = noise.of(1.0, *limit);
+                let biases = self.excesses(*limit).into_iter();
+                biases.map(|(_, bias)| bias.hypot(noise)).collect()
+            })
+            .collect();
+        let weights: Vec<f64> = self
+            .curves
+            .iter()
+            .enumerate()
+            .map(|(curve, (weight, _))| {
+                let errors = errors.iter().map(|errors| errors[curve]);
+                weight / errors.fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE)
+            })
+            .collect();
+        let best = least((0..limits.len()).collect(), |limit: &usize| {
+            let of_curves = errors[*limit].iter().zip(&weights);
+            of_curves.map(|(error, weight)| error * weight).sum()
+        });
+        best.map_or(self.largest, |limit| limits[limit])
     }
 
     /// What is said of a limit; `cuts` where what is over it is cut off, and not whole units.
@@ -342,11 +368,28 @@ fn quantile(weighted: &[(f64, f64)], part: f64) -> f64 {
     weighted.last().map_or(0.0, |(_, number)| *number)
 }
 
-/// Curves that agree with noisy counts: `edges` begin where `units` are over, and `counts` are those of the buckets that end at the edges after the first.
-fn likely(edges: &[f64], counts: &[f64], units: f64, deviation: f64) -> Vec<(f64, Vec<f64>)> {
+/// The mean of numbers with their weights.
+fn mean(weighted: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (weights, sum) = weighted.fold((0.0, 0.0), |(weights, sum), (weight, number)| {
+        (weights + weight, sum + weight * number)
+    });
+    sum / f64::max(weights, f64::MIN_POSITIVE)
+}
+
+/// Curves, and how badly each agrees with noisy counts, which are those of the buckets that end at the edges after the first. Each has as many units as were counted in the first `seen`
+/// buckets, and beyond them as many more as it says itself: to leave those out would make every tail too short.
+fn curves_from(edges: &[f64], counts: &[f64], seen: usize, deviation: f64) -> Vec<(f64, Vec<f64>)> {
     let distances: Vec<f64> = edges.iter().map(|edge| (edge / edges[0]).ln()).collect();
+    let seen = seen.min(counts.len());
+    let counted: f64 = counts[..seen].iter().sum::<f64>().max(1.0);
     let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
     let mut consider = |falls: &dyn Fn(f64) -> f64| {
+        let within = -(-falls(distances[seen])).exp_m1();
+        // A curve that puts most of the units where nothing is seen is none that agrees.
+        if within < 0.5 {
+            return;
+        }
+        let units = counted / within;
         let over: Vec<f64> = distances
             .iter()
             .map(|distance| units * (-falls(*distance)).exp())
@@ -374,6 +417,11 @@ fn likely(edges: &[f64], counts: &[f64], units: f64, deviation: f64) -> Vec<(f64
             consider(&|distance| slope * ((power * distance).exp() - 1.0) / power);
         }
     }
+    found
+}
+
+/// Of curves with their misfits, those that are likely, by their weights.
+fn likely(found: Vec<(f64, Vec<f64>)>) -> Vec<(f64, Vec<f64>)> {
     let best = found
         .iter()
         .map(|(misfit, _)| *misfit)

@@ -148,6 +148,16 @@ impl UnitQuantity {
         }
     }
 
+    /// Whether it is always a whole number.
+    fn is_whole(&self, table: &Table) -> bool {
+        match self {
+            Self::Rows | Self::Groups(_) | Self::RowsInGroup(_) => true,
+            Self::Sum(column) | Self::Largest(column) | Self::Smallest(column) => {
+                table.column(column).is_some_and(|facts| facts.kind == Kind::Int)
+            }
+        }
+    }
+
     /// One row a unit, with the number that is put into buckets as `v`.
     fn per_unit(&self, table: &str, unit: &str) -> String {
         let (table, unit) = (quoted(table), quoted(unit));
@@ -441,6 +451,7 @@ fn histograms(asked: &[UnitQuantity], table: &Table, answer: &Answer, deviations
                 counts: vec![0.0; edges.len() + 1],
                 edges,
                 deviation: *deviation,
+                whole: one.is_whole(table),
             }
         })
         .collect();
@@ -530,7 +541,7 @@ fn chosen(
                 profiles.push(found.profile(one.words(), limit, true));
             }
             UnitQuantity::Sum(column) => {
-                let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
+                let whole = one.is_whole(table);
                 let limit = rounded(found.best_limit(whole, noise), whole);
                 limits
                     .sums
@@ -568,8 +579,7 @@ fn chosen(
                     continue;
                 };
                 let (low, high) = ((-smallest.largest).min(found.largest), found.largest);
-                let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
-                let (low, high) = if whole {
+                let (low, high) = if one.is_whole(table) {
                     (low.floor(), high.ceil())
                 } else {
                     (low, high)

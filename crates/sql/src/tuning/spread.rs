@@ -1,9 +1,10 @@
 //! How the rows of a unit spread over the groups that it is in. Post-processing of noisy histograms: nothing here sees data.
 //!
 //! How many rows units have is seen well, in how many groups they are is seen well enough, and how many rows they have in one group is seen badly, where it matters: far out, where there
-//! are few units. So that is not read from its own histogram alone. It follows from the other two and from two numbers: how much of a unit's rows is in its first group rather than spread
-//! evenly, and how much the number of groups grows with the number of rows. The histogram of rows in one group says which of them are likely, and limits are chosen for the least error in
-//! the mean over all that are.
+//! are few units. So that is not read from its own histogram alone. Either groups have nothing to do with units, and each row is in any of them by chance, as visits are in months. Or units
+//! have groups of their own; then it follows from the other two histograms and from two numbers: how much of a unit's rows is in its first group rather than spread evenly, and how much
+//! the number of groups grows with the number of rows. The histogram of rows in one group says which of these models are likely, and limits are chosen for the least error in the mean
+//! over all that are.
 
 use super::choice::{Histogram, Noise, Tail, least};
 use std::collections::BTreeMap;
@@ -25,6 +26,9 @@ const GROUPS: usize = 16;
 /// What a row has where units have many is taken to be what rows have in the mean, give or take this many octaves, as far as histograms do not say otherwise.
 const OCTAVES: f64 = 0.5;
 
+/// Sums of n rows lie around n times what a row has, on both sides: a number of rows is taken to reach half a row below it and above.
+const HALF: f64 = 0.5;
+
 /// Units of which all have about as many rows and groups.
 struct Alike {
     units: f64,
@@ -32,11 +36,13 @@ struct Alike {
     groups: f64,
 }
 
-/// A model of the spread: of `FIRST`, and of `APART`.
+/// How the rows of units spread over groups.
 #[derive(Clone, Copy)]
-struct Model {
-    first: f64,
-    apart: f64,
+enum Model {
+    /// Each row is in any of all groups, by chance.
+    ByChance,
+    /// Units have groups of their own: numbers of `FIRST` and of `APART`.
+    OfUnits { first: f64, apart: f64 },
 }
 
 /// In how many groups a unit counts, and with how many rows in each, so that the error of one group's count is least. What is cut is taken to be spread over the
@@ -52,15 +58,15 @@ pub(super) fn best_pair(
     let in_groups = numbers_of_groups(groups, all_groups);
     let curves = rows.few_curves(CURVES);
     let mean = rows.mean_curve();
-    let models: Vec<Model> = FIRST
+    let of_units = FIRST
         .iter()
-        .flat_map(|first| APART.map(|apart| Model { first: *first, apart }))
-        .collect();
-    let mut distributions = Distributions::default();
+        .flat_map(|first| APART.map(|apart| Model::OfUnits { first: *first, apart }));
+    let models: Vec<Model> = std::iter::once(Model::ByChance).chain(of_units).collect();
+    let mut distributions = Distributions::of_groups(all_groups);
     let misfits: Vec<f64> = models
         .iter()
         .map(|model| {
-            let units = alike(rows, &mean, &in_groups, model);
+            let units = alike(rows, &mean, &in_groups, all_groups, model);
             misfit(&units, model, &mut distributions, in_group.histogram())
         })
         .collect();
@@ -82,7 +88,7 @@ pub(super) fn best_pair(
     let mut errors = vec![0.0; most_groups.len() * most_rows.len()];
     for (weight, model) in &likely {
         for (part, curve) in &curves {
-            let units = alike(rows, curve, &in_groups, model);
+            let units = alike(rows, curve, &in_groups, all_groups, model);
             let everything: f64 = units.iter().map(|one| one.units * one.rows).sum();
             // What is kept in all groups for each limit of rows, by the number of groups.
             let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
@@ -94,7 +100,7 @@ pub(super) fn best_pair(
                         kept.len() - 1
                     }
                 };
-                let distribution = distributions.of(one, model.first);
+                let distribution = distributions.of(one, model);
                 for (sum, m) in kept[place].1.iter_mut().zip(&most_rows) {
                     *sum += one.units * distribution.kept(*m);
                 }
@@ -124,9 +130,15 @@ pub(super) fn best_pair(
 /// Which part of the units is in how many groups, in ascending order.
 fn numbers_of_groups(groups: &Tail, all_groups: f64) -> Vec<(f64, f64)> {
     let mut found: Vec<(f64, f64)> = Vec::new();
+    let seen = groups.histogram();
     let mut before = groups.units;
-    for (edge, over) in groups.edges().iter().zip(groups.mean_curve()) {
-        let here = before - over;
+    for ((edge, over), counted) in groups.edges().iter().zip(groups.mean_curve()).zip(&seen.counts) {
+        // What is seen needs no curve. Beyond it, a curve says how many there are; nobody is in more groups than there are.
+        let here = if *edge <= groups.largest {
+            *counted
+        } else {
+            before - over
+        };
         before = before.min(over);
         if here > 0.0 {
             let groups = edge.min(all_groups);
@@ -158,7 +170,7 @@ fn numbers_of_groups(groups: &Tail, all_groups: f64) -> Vec<(f64, f64)> {
 }
 
 /// Units by their rows, as a curve says, and groups.
-fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], model: &Model) -> Vec<Alike> {
+fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], all_groups: f64, model: &Model) -> Vec<Alike> {
     let edges = rows.edges();
     let all = over.iter().copied().fold(rows.units, f64::max);
     let mut below = 0.0;
@@ -177,6 +189,16 @@ fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], model: &Model) -> 
         } else {
             f64::midpoint(edge_before, edges[place])
         };
+        let Model::OfUnits { apart, .. } = model else {
+            // As many as are not empty, in the mean.
+            let groups = -all_groups * (rows * (-1.0 / all_groups).ln_1p()).exp_m1();
+            units.push(Alike {
+                units: here,
+                rows,
+                groups,
+            });
+            continue;
+        };
         let (from, to) = (below / all, (below + here) / all);
         below += here;
         let mut reached = 0.0;
@@ -184,7 +206,7 @@ fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], model: &Model) -> 
             // As many groups as the units of this rank have, if those with more rows have more groups.
             let overlap = ((reached + part).min(to) - f64::max(reached, from)).max(0.0) / (to - from);
             reached += part;
-            let share = model.apart * part + (1.0 - model.apart) * overlap;
+            let share = apart * part + (1.0 - apart) * overlap;
             if share > 0.0 {
                 units.push(Alike {
                     units: here * share,
@@ -197,7 +219,7 @@ fn alike(rows: &Tail, over: &[f64], in_groups: &[(f64, f64)], model: &Model) -> 
     units
 }
 
-/// How the rows of units that are alike spread over their groups: one row in each, and every other row in one of them by chance.
+/// How the rows of units that are alike spread over groups.
 struct Distribution {
     groups: f64,
     first: Binomial,
@@ -205,7 +227,16 @@ struct Distribution {
 }
 
 impl Distribution {
-    fn new(one: &Alike, first: f64) -> Self {
+    fn new(one: &Alike, all_groups: f64, model: &Model) -> Self {
+        let Model::OfUnits { first, .. } = model else {
+            let any = || Binomial::new(0.0, one.rows, 1.0 / all_groups);
+            return Self {
+                groups: all_groups,
+                first: any(),
+                others: any(),
+            };
+        };
+        // One row in each of the unit's groups, and every other row in one of them by chance.
         let groups = one.groups.round().max(1.0);
         let more = (one.rows.round() - groups).max(0.0);
         let share = 1.0 / groups + first * (1.0 - 1.0 / groups);
@@ -216,8 +247,8 @@ impl Distribution {
         };
         Self {
             groups,
-            first: Binomial::new(more, share),
-            others: Binomial::new(more, rest),
+            first: Binomial::new(1.0, more, share),
+            others: Binomial::new(1.0, more, rest),
         }
     }
 
@@ -232,11 +263,12 @@ impl Distribution {
     }
 }
 
-/// One more than the number of successes of this many trials.
+/// The number of successes of this many trials, and `least` more.
 struct Binomial {
+    least: f64,
     trials: f64,
     chance: f64,
-    /// How likely it is at most 1, 2 and so on, and the sum of all that it is more, up to each; empty where the normal distribution stands for it.
+    /// For `least`, `least` + 1 and so on: how likely it is at most that, and the mean of it where whatever is more counts as that. Empty where the normal distribution stands for it.
     table: Vec<(f64, f64)>,
 }
 
@@ -244,13 +276,13 @@ struct Binomial {
 const NORMAL_FROM: f64 = 60.0;
 
 impl Binomial {
-    fn new(trials: f64, chance: f64) -> Self {
+    fn new(least: f64, trials: f64, chance: f64) -> Self {
         let mut table = Vec::new();
         let certain = chance >= 1.0 || trials * chance <= 0.0;
         if !certain && trials * chance < NORMAL_FROM && trials * (1.0 - chance) >= 1.0 {
             let odds = chance / (1.0 - chance);
             let mut likely = (trials * (-chance).ln_1p()).exp();
-            let (mut up_to, mut kept) = (0.0, 1.0);
+            let (mut up_to, mut kept) = (0.0, least);
             for successes in 0..1000 {
                 up_to += likely;
                 table.push((up_to, kept));
@@ -263,6 +295,7 @@ impl Binomial {
             }
         }
         Self {
+            least,
             trials,
             chance,
             table,
@@ -270,7 +303,7 @@ impl Binomial {
     }
 
     fn mean(&self) -> f64 {
-        1.0 + self.trials * self.chance
+        self.least + self.trials * self.chance
     }
 
     fn deviation(&self) -> f64 {
@@ -280,8 +313,8 @@ impl Binomial {
     /// The mean of it, and of `most` where it is more.
     fn kept(&self, most: f64) -> f64 {
         if !self.table.is_empty() {
-            let place = (most.floor().max(1.0) as usize - 1).min(self.table.len() - 1);
-            return self.table[place].1;
+            let place = (most.floor() - self.least).max(0.0) as usize;
+            return self.table[place.min(self.table.len() - 1)].1;
         }
         let (mean, deviation) = (self.mean(), self.deviation());
         if deviation < 1e-9 {
@@ -295,9 +328,11 @@ impl Binomial {
     /// How likely it is at most this.
     fn up_to(&self, number: f64) -> f64 {
         if !self.table.is_empty() {
-            return match (number.floor() as usize).checked_sub(1) {
-                None => 0.0,
-                Some(place) => self.table[place.min(self.table.len() - 1)].0,
+            let place = number.floor() - self.least;
+            return match self.table.get(place.max(0.0) as usize) {
+                _ if place < 0.0 => 0.0,
+                Some((up_to, _)) => *up_to,
+                None => 1.0,
             };
         }
         let (mean, deviation) = (self.mean(), self.deviation());
@@ -309,14 +344,27 @@ impl Binomial {
 }
 
 /// Distributions by rows, groups and the share of the first group: the same for all curves.
-#[derive(Default)]
-struct Distributions(BTreeMap<(u64, u64, u64), Distribution>);
+struct Distributions {
+    all_groups: f64,
+    known: BTreeMap<(u64, u64, Option<u64>), Distribution>,
+}
 
 impl Distributions {
-    fn of(&mut self, one: &Alike, first: f64) -> &Distribution {
-        self.0
-            .entry((one.rows.to_bits(), one.groups.to_bits(), first.to_bits()))
-            .or_insert_with(|| Distribution::new(one, first))
+    fn of_groups(all_groups: f64) -> Self {
+        Self {
+            all_groups,
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, one: &Alike, model: &Model) -> &Distribution {
+        let first = match model {
+            Model::ByChance => None,
+            Model::OfUnits { first, .. } => Some(first.to_bits()),
+        };
+        self.known
+            .entry((one.rows.to_bits(), one.groups.to_bits(), first))
+            .or_insert_with(|| Distribution::new(one, self.all_groups, model))
     }
 }
 
@@ -324,7 +372,7 @@ impl Distributions {
 fn misfit(units: &[Alike], model: &Model, distributions: &mut Distributions, seen: &Histogram) -> f64 {
     let mut expected = vec![0.0; seen.counts.len()];
     for one in units {
-        let distribution = distributions.of(one, model.first);
+        let distribution = distributions.of(one, model);
         let mut before = 0.0;
         for (bucket, edge) in seen.edges.iter().enumerate() {
             let up_to = distribution.none_over(*edge);
@@ -385,7 +433,7 @@ pub(super) fn in_proportion(rows: &Tail, sums: &Tail) -> (Tail, f64) {
     let misfits: Vec<f64> = scales
         .iter()
         .map(|(octaves, scale)| {
-            let over = |edge: f64| rows.over_by(&mean, edge / scale) * to_sums;
+            let over = |edge: f64| rows.over_by(&mean, edge / scale - HALF) * to_sums;
             let mut before = sums.units;
             let mut expected: Vec<f64> = Vec::new();
             for edge in &seen.edges {
@@ -409,7 +457,7 @@ pub(super) fn in_proportion(rows: &Tail, sums: &Tail) -> (Tail, f64) {
         weights += weight;
         logarithms += weight * scale.ln();
         for (part, curve) in rows.few_curves(CURVES) {
-            let over = |edge: &f64| rows.over_by(&curve, edge / scale) * to_sums;
+            let over = |edge: &f64| rows.over_by(&curve, edge / scale - HALF) * to_sums;
             curves.push((weight * part, edges.iter().map(over).collect()));
         }
     }
