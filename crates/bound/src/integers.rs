@@ -4,7 +4,7 @@
 //! at the one place where each row's integer most likely is, without a branch; a second deals with the few that were not there.
 
 const EMPTY: u32 = u32::MAX;
-const FIRST_PLACES: usize = 1 << 8;
+const FIRST_PLACES: usize = 1 << 6;
 
 #[derive(Clone, Copy)]
 struct Place {
@@ -24,8 +24,35 @@ pub(crate) struct Integers {
     key: u64,
     /// The integers by number.
     values: Vec<i64>,
+}
+
+/// The numbers of rows, and room to find them: one for many tables, so that it stays in the nearest memory.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    rows: usize,
     numbers: Vec<u32>,
+    /// The rows whose integers were not where they most likely are.
     missed: Vec<u32>,
+}
+
+impl Numbers {
+    /// By row.
+    pub(crate) fn of_rows(&self) -> &[u32] {
+        &self.numbers[..self.rows]
+    }
+
+    /// Room for this many rows. What was there before is overwritten.
+    fn make_room(&mut self, rows: usize) {
+        self.rows = rows;
+        if self.missed.len() <= rows {
+            self.numbers.resize(rows + 1, 0);
+            self.missed.resize(rows + 1, 0);
+        }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        (self.numbers.capacity() + self.missed.capacity()) * size_of::<u32>()
+    }
 }
 
 impl Integers {
@@ -34,48 +61,46 @@ impl Integers {
             places: vec![FREE; FIRST_PLACES],
             key: key | 1,
             values: Vec::new(),
-            numbers: Vec::new(),
-            missed: Vec::new(),
         }
     }
 
     /// Numbers the rows, and says how many integers were known before: new ones have the numbers from there on.
-    pub(crate) fn number(&mut self, column: &[i64]) -> usize {
+    pub(crate) fn number(&mut self, column: &[i64], found: &mut Numbers) -> usize {
         let known = self.values.len();
-        let rows = column.len();
-        while (self.values.len() + rows) * 2 > self.places.len() {
-            self.grow();
-        }
-        self.numbers.clear();
-        self.numbers.resize(rows, 0);
-        self.missed.clear();
-        self.missed.resize(rows + 1, 0);
+        found.make_room(column.len());
         let (mut missed, shift, key) = (0, self.shift(), self.key);
-        for (row, (value, number)) in column.iter().zip(&mut self.numbers).enumerate() {
+        for (row, (value, number)) in column.iter().zip(&mut found.numbers).enumerate() {
             let place = self.places[hash(*value, key, shift)];
             *number = place.number;
-            self.missed[missed] = row as u32;
+            found.missed[missed] = row as u32;
             missed += usize::from(place.value != *value || place.number == EMPTY);
         }
-        for row in &self.missed[..missed] {
-            let value = column[*row as usize];
-            let mut at = hash(value, key, shift);
-            while self.places[at].number != EMPTY && self.places[at].value != value {
-                at = (at + 1) & (self.places.len() - 1);
-            }
+        for row in &found.missed[..missed] {
+            let row = *row as usize;
+            let value = column[row];
+            let mut at = self.place_of(value);
             if self.places[at].number == EMPTY {
+                // Not before it is needed: most rows are of integers that are known.
+                if (self.values.len() + 1) * 2 > self.places.len() {
+                    self.grow();
+                    at = self.place_of(value);
+                }
                 let number = self.values.len() as u32;
                 self.places[at] = Place { value, number };
                 self.values.push(value);
             }
-            self.numbers[*row as usize] = self.places[at].number;
+            found.numbers[row] = self.places[at].number;
         }
         known
     }
 
-    /// The numbers of the rows that were numbered last.
-    pub(crate) fn numbers(&self) -> &[u32] {
-        &self.numbers
+    /// Where an integer is, or would be.
+    fn place_of(&self, value: i64) -> usize {
+        let mut at = hash(value, self.key, self.shift());
+        while self.places[at].number != EMPTY && self.places[at].value != value {
+            at = (at + 1) & (self.places.len() - 1);
+        }
+        at
     }
 
     /// The integers, in the order of their numbers.
@@ -84,9 +109,7 @@ impl Integers {
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.places.capacity() * size_of::<Place>()
-            + self.values.capacity() * size_of::<i64>()
-            + (self.numbers.capacity() + self.missed.capacity()) * size_of::<u32>()
+        self.places.capacity() * size_of::<Place>() + self.values.capacity() * size_of::<i64>()
     }
 
     fn shift(&self) -> u32 {

@@ -364,6 +364,16 @@ impl Addend {
         }
     }
 
+    /// What these rows add, put into as many places.
+    pub(crate) fn put<'a>(&self, rows: &[u32], places: impl Iterator<Item = &'a mut i64>) {
+        // What it is made of is looked up once.
+        let rows = rows.iter().map(|row| *row as usize).zip(places);
+        match self {
+            Self::Value(values) => rows.for_each(|(row, place)| *place = values[row]),
+            other => rows.for_each(|(row, place)| *place = other.of(row)),
+        }
+    }
+
     /// What this row adds.
     #[inline]
     pub(crate) fn of(&self, row: usize) -> i64 {

@@ -6,7 +6,7 @@
 use super::Rule;
 use super::choice::{Affine, Digest, Secret};
 use super::groups::{Groups, Interner};
-use super::integers::{Integers, spread};
+use super::integers::{Integers, Numbers, spread};
 use super::registers::{Addend, Registers};
 use super::totals::{Shape, Totals};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
@@ -28,8 +28,8 @@ pub(crate) fn holds(rule: &Rule) -> bool {
     rule.keys.is_empty() || rule.groups.is_some_and(|groups| groups <= MOST_GROUPS)
 }
 
-/// Units are kept in this many parts, each of which the nearest memory holds.
-const PARTS: usize = 64;
+/// Units are kept in this many parts, so that a part of a million units is held by the memory that is near to one processor.
+const PARTS: usize = 256;
 const PARTS_LOG: u32 = PARTS.ilog2();
 /// Rows wait until there are this many for the same part that it is worth fetching.
 const WAITING_ROWS: usize = if cfg!(test) { 4 } else { 1 << 13 };
@@ -57,6 +57,52 @@ pub(crate) struct Units {
     names: Names,
     common: Common,
     parts: Vec<Part>,
+    by_part: ByPart,
+    sifted: Sifted,
+}
+
+/// The rows of a part that may matter, and whose they are: room that all parts use in turn.
+#[derive(Default)]
+struct Sifted {
+    units: Numbers,
+    left: Vec<u32>,
+}
+
+/// The rows of a batch by the part that their unit is in.
+#[derive(Default)]
+struct ByPart {
+    parts: Vec<u8>,
+    rows: Vec<u32>,
+}
+
+impl ByPart {
+    /// Sorts rows, and says for each part where its rows end.
+    fn sort(&mut self, units: &[i64], key: u64) -> [u32; PARTS] {
+        let part = |unit: &i64| (spread(*unit, key) >> (32 - PARTS_LOG)) as u8;
+        self.parts.clear();
+        self.parts.extend(units.iter().map(part));
+        let mut ends = [0u32; PARTS];
+        for part in &self.parts {
+            ends[usize::from(*part)] += 1;
+        }
+        let mut before = 0;
+        for end in &mut ends {
+            // Where the part begins, until its rows are put there.
+            before += std::mem::replace(end, before);
+        }
+        self.rows.clear();
+        self.rows.resize(units.len(), 0);
+        for (row, part) in self.parts.iter().enumerate() {
+            let end = &mut ends[usize::from(*part)];
+            self.rows[*end as usize] = row as u32;
+            *end += 1;
+        }
+        ends
+    }
+
+    fn size(&self) -> usize {
+        self.parts.capacity() + self.rows.capacity() * size_of::<u32>()
+    }
 }
 
 /// What units are called.
@@ -74,6 +120,10 @@ struct Common {
     limit: u32,
     registers: Registers,
     groups: Groups,
+    /// For each register, whether rows add different numbers to it. To the others each row adds one: rows that are counted, and values that are counted while none was NULL.
+    varies: Vec<bool>,
+    /// How many of them there are: as many numbers wait with each row.
+    varying: usize,
 }
 
 /// Some of the units, and rows that wait for them.
@@ -83,11 +133,9 @@ struct Part {
     index: Integers,
     units: Vec<Unit>,
     kept: Kept,
-    /// The rows that may matter.
-    left: Vec<u32>,
 }
 
-/// Rows: whose they are, in which group, and what they add to the registers, row after row.
+/// Rows: whose they are, in which group, and what they add to the registers that vary, row after row.
 #[derive(Default)]
 struct Waiting {
     units: Vec<i64>,
@@ -115,18 +163,23 @@ impl Units {
         Ok(Self {
             names,
             parts: parts(&shape.secret),
+            by_part: ByPart::default(),
+            sifted: Sifted::default(),
             common: Common {
                 secret: shape.secret.clone(),
                 digest: shape.unit_digest(),
                 limit: shape.limit.unwrap_or(1) as u32,
                 registers: shape.registers.clone(),
                 groups: shape.groups()?,
+                varies: vec![false; shape.registers.len()],
+                varying: 0,
             },
         })
     }
 
     /// Takes rows in: whose they are, in which group, and what they add.
     pub(crate) fn push(&mut self, unit: &ArrayRef, keys: &[ArrayRef], addends: &[Addend]) -> Result<()> {
+        self.let_vary(addends)?;
         self.common.groups.number(keys, unit.len())?;
         let numbered;
         let units: &[i64] = match &mut self.names {
@@ -147,17 +200,44 @@ impl Units {
                 &numbered
             }
         };
-        let key = self.common.secret.key();
-        for (row, (unit, group)) in units.iter().zip(self.common.groups.numbers()).enumerate() {
-            let waiting = &mut self.parts[(spread(*unit, key) >> (32 - PARTS_LOG)) as usize].waiting;
-            waiting.units.push(*unit);
-            waiting.groups.push(*group as u32);
-            waiting.values.extend(addends.iter().map(|addend| addend.of(row)));
+        let ends = self.by_part.sort(units, self.common.secret.key());
+        let groups = self.common.groups.numbers();
+        let varying = addends.iter().zip(&self.common.varies);
+        let varying: Vec<&Addend> = varying
+            .filter_map(|(addend, varies)| varies.then_some(addend))
+            .collect();
+        let mut start = 0;
+        for (Part { waiting, .. }, end) in self.parts.iter_mut().zip(ends) {
+            let rows = &self.by_part.rows[start as usize..end as usize];
+            start = end;
+            waiting.units.extend(rows.iter().map(|row| units[*row as usize]));
+            waiting
+                .groups
+                .extend(rows.iter().map(|row| groups[*row as usize] as u32));
+            let width = varying.len();
+            let from = waiting.values.len();
+            waiting.values.resize(from + rows.len() * width, 0);
+            for (place, addend) in varying.iter().enumerate() {
+                addend.put(rows, waiting.values[from..].iter_mut().skip(place).step_by(width));
+            }
         }
         for part in &mut self.parts {
             if part.waiting.units.len() >= WAITING_ROWS {
-                part.settle(&self.names, &self.common)?;
+                part.settle(&self.names, &self.common, &mut self.sifted)?;
             }
+        }
+        Ok(())
+    }
+
+    /// From the first batch on in which not every row adds one to a register, numbers wait for it with the rows. Rows that came before it have none, so they wait no longer.
+    fn let_vary(&mut self, addends: &[Addend]) -> Result<()> {
+        let new = |(addend, varies): (&Addend, &bool)| !varies && !matches!(addend, Addend::One);
+        if addends.iter().zip(&self.common.varies).any(new) {
+            self.settle()?;
+            for (addend, varies) in addends.iter().zip(&mut self.common.varies) {
+                *varies |= !matches!(addend, Addend::One);
+            }
+            self.common.varying = self.common.varies.iter().filter(|varies| **varies).count();
         }
         Ok(())
     }
@@ -165,7 +245,7 @@ impl Units {
     /// Rows wait no longer.
     fn settle(&mut self) -> Result<()> {
         for part in &mut self.parts {
-            part.settle(&self.names, &self.common)?;
+            part.settle(&self.names, &self.common, &mut self.sifted)?;
         }
         Ok(())
     }
@@ -278,7 +358,12 @@ impl Units {
             Names::Integers => 0,
             Names::Any(interner, affines) => interner.size() + affines.capacity() * size_of::<Affine>(),
         };
-        names + self.common.groups.size() + self.parts.iter().map(Part::size).sum::<usize>()
+        names
+            + self.by_part.size()
+            + self.sifted.units.size()
+            + self.sifted.left.capacity() * size_of::<u32>()
+            + self.common.groups.size()
+            + self.parts.iter().map(Part::size).sum::<usize>()
     }
 }
 
@@ -289,24 +374,27 @@ fn parts(secret: &Secret) -> Vec<Part> {
         index: Integers::new(secret.key()),
         units: Vec::new(),
         kept: Kept::default(),
-        left: Vec::new(),
     };
     (0..PARTS).map(part).collect()
 }
 
 impl Part {
     /// Adds the rows that wait to the states of their units.
-    fn settle(&mut self, names: &Names, common: &Common) -> Result<()> {
-        let known = self.index.number(&self.waiting.units);
+    fn settle(&mut self, names: &Names, common: &Common, sifted: &mut Sifted) -> Result<()> {
+        let known = self.index.number(&self.waiting.units, &mut sifted.units);
         self.welcome(known, names, common)?;
-        let left = self.sift(common);
-        let width = common.registers.len();
-        for row in &self.left[..left] {
+        let left = self.sift(common, sifted);
+        let width = common.varying;
+        let units = sifted.units.of_rows();
+        for row in &sifted.left[..left] {
             let row = *row as usize;
-            let unit = self.index.numbers()[row] as usize;
             let values = &self.waiting.values[row * width..(row + 1) * width];
-            self.kept
-                .add(&mut self.units[unit], self.waiting.groups[row], values, common);
+            self.kept.add(
+                &mut self.units[units[row] as usize],
+                self.waiting.groups[row],
+                values,
+                common,
+            );
         }
         self.waiting.units.clear();
         self.waiting.groups.clear();
@@ -316,24 +404,26 @@ impl Part {
 
     /// Finds the rows that matter as far as units are known, and says how many they are. A row that would be dropped now would be dropped after
     /// the rows before it as well, and most are; a loop without branches fetches many units at once.
-    fn sift(&mut self, common: &Common) -> usize {
+    fn sift(&self, common: &Common, Sifted { units, left }: &mut Sifted) -> usize {
         let rows = self.waiting.units.len();
-        self.left.clear();
         if common.digest.is_none() {
-            self.left.extend(0..rows as u32);
+            left.clear();
+            left.extend(0..rows as u32);
             return rows;
         }
-        self.left.resize(rows + 1, 0);
-        let mut left = 0;
+        if left.len() <= rows {
+            left.resize(rows + 1, 0);
+        }
+        let mut found = 0;
         let hashes = common.groups.hashes();
-        let numbers = self.index.numbers().iter().zip(&self.waiting.groups);
-        for (row, (unit, group)) in numbers.enumerate() {
+        let rows = units.of_rows().iter().zip(&self.waiting.groups);
+        for (row, (unit, group)) in rows.enumerate() {
             let unit = &self.units[*unit as usize];
             let hash = common.secret.mix(unit.affine, hashes[*group as usize]);
-            self.left[left] = row as u32;
-            left += usize::from(hash <= unit.most);
+            left[found] = row as u32;
+            found += usize::from(hash <= unit.most);
         }
-        left
+        found
     }
 
     /// New units, without groups so far: those with the numbers from `known` on.
@@ -366,7 +456,6 @@ impl Part {
         let free = &self.kept.free;
         self.index.size()
             + self.units.capacity() * size_of::<Unit>()
-            + self.left.capacity() * size_of::<u32>()
             + self.waiting.groups.capacity() * size_of::<u32>()
             + (self.waiting.units.capacity() + self.waiting.values.capacity()) * size_of::<i64>()
             + self.kept.slots.capacity() * size_of::<u32>()
@@ -379,7 +468,7 @@ impl Part {
 }
 
 impl Kept {
-    /// Adds what one row of one unit says.
+    /// Adds what one row of one unit says: these numbers to the registers that vary, one to the others.
     #[inline]
     fn add(&mut self, unit: &mut Unit, group: u32, added: &[i64], common: &Common) {
         let hash = common.hash(unit, group);
@@ -395,9 +484,16 @@ impl Kept {
                 None => return,
             },
         };
-        let from = slot * added.len();
-        for (value, added) in self.values[from..from + added.len()].iter_mut().zip(added) {
-            *value = value.wrapping_add(*added);
+        let registers = common.varies.len();
+        let mut added = added.iter();
+        let values = &mut self.values[slot * registers..(slot + 1) * registers];
+        for (value, varies) in values.iter_mut().zip(&common.varies) {
+            let more = if *varies {
+                added.next().copied().unwrap_or_default()
+            } else {
+                1
+            };
+            *value = value.wrapping_add(more);
         }
     }
 
@@ -427,24 +523,34 @@ impl Kept {
         }
     }
 
-    /// The slot of the unit's worst group, if the new one is better; it is empty then.
-    #[cold]
+    /// The slot of the unit's worst group, if the new one is better; it is empty then. For a unit that keeps as many groups as count.
     fn replace(&mut self, unit: &mut Unit, group: u32, hash: u32, common: &Common) -> Option<usize> {
-        let rank = |slot: usize| (common.hash(unit, self.slots[slot]), self.slots[slot]);
         let compare = |(hash, group): (u32, u32), (other_hash, other): (u32, u32)| -> Ordering {
             hash.cmp(&other_hash)
                 .then_with(|| common.groups.compare(group, other))
         };
-        let worst = unit
-            .slots()
-            .max_by(|one, other| compare(rank(*one), rank(*other)))?;
-        if compare((hash, group), rank(worst)).is_ge() {
+        let mut slots = unit.slots();
+        let of_slot = |slot: usize| (common.hash(unit, self.slots[slot]), self.slots[slot]);
+        let mut worst = slots.next().map(|slot| (slot, of_slot(slot)))?;
+        // The largest hash but the worst one's.
+        let mut second = 0;
+        for slot in slots {
+            let other = of_slot(slot);
+            if compare(other, worst.1).is_gt() {
+                second = worst.1.0;
+                worst = (slot, other);
+            } else {
+                second = second.max(other.0);
+            }
+        }
+        let (worst, of_worst) = worst;
+        if compare((hash, group), of_worst).is_ge() {
             return None;
         }
         self.slots[worst] = group;
         let registers = common.registers.len();
         self.values[worst * registers..(worst + 1) * registers].fill(0);
-        self.tighten(unit, common);
+        unit.most = second.max(hash);
         Some(worst)
     }
 
