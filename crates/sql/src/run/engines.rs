@@ -13,9 +13,31 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much memory a question gets before it goes to disk, at the first attempt and at each further one. Only an attempt that ran out of it is repeated with more, and the
-/// last has no limit but the machine's: an operator that cannot go to disk must not decide whether there is an answer.
-const MEMORY: [Option<usize>; 3] = [Some(768 << 20), Some(3 << 30), None];
+/// How much memory a question over private rows gets before it goes to disk: this part of what the machine has, so that the questions that a server answers at once (four, unless it is told
+/// otherwise) leave half of it to others, within these bounds.
+const PART: usize = 8;
+const LEAST: usize = 768 << 20;
+const MOST: usize = 3 << 30;
+/// The same for what is public.
+const PUBLIC: usize = 768 << 20;
+
+/// The memory of the first attempt and of each further one. Only an attempt that ran out of it is repeated with more, and the last has no limit but the machine's: an operator that cannot go
+/// to disk must not decide whether there is an answer. All of it depends on the machine, and on no data.
+fn attempts() -> Vec<Option<usize>> {
+    let first = machine_memory().map_or(LEAST, |all| (all / PART).clamp(LEAST, MOST));
+    vec![Some(first), Some(4 * first), None]
+}
+
+/// The bytes of memory that the machine has, or that this program may use of them, where Linux says so.
+fn machine_memory() -> Option<usize> {
+    let all = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = all.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: usize = kibibytes.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let all = kibibytes.checked_mul(1024)?;
+    let granted = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let granted = granted.and_then(|bytes| bytes.trim().parse::<usize>().ok());
+    Some(granted.unwrap_or(all).min(all))
+}
 
 /// Functions and rules are made once; the memory of an engine, and what it remembers of files, are those of one question.
 pub(crate) struct Engines {
@@ -29,7 +51,7 @@ pub(crate) struct Engines {
 impl Engines {
     /// Engines with this configuration.
     pub(crate) fn new(config: SessionConfig) -> Self {
-        Self::with_attempts(config, MEMORY.to_vec())
+        Self::with_attempts(config, attempts())
     }
 
     /// The same with other attempts: how much memory each has, at least one.
@@ -84,7 +106,7 @@ impl Engines {
 
     /// A session for public tables, and for what is done with released values.
     pub(crate) fn public(&self) -> Result<SessionContext, Error> {
-        with_memory(&self.public, MEMORY[0])
+        with_memory(&self.public, Some(PUBLIC))
     }
 }
 
