@@ -181,11 +181,20 @@ impl Worker {
         let addends = self.shape.registers.of_rows(&batch, 1 + keys)?;
         self.units
             .push(batch.column(0), &batch.columns()[1..1 + keys], &addends)?;
-        let size = self.units.size();
-        if size > self.most_bytes || self.reservation.try_resize(size).is_err() || self.units.is_full() {
-            self.write()?;
+        if !self.fits(self.most_bytes) {
+            // Where units are few, most of it is rows that wait for them. Some room has to be left, or they would wait for a batch at most from here on.
+            self.units.settle_all()?;
+            if !self.fits(self.most_bytes / 8 * 7) {
+                self.write()?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether there is memory for all units, and as much as this.
+    fn fits(&mut self, most_bytes: usize) -> bool {
+        let size = self.units.size();
+        size <= most_bytes && self.reservation.try_resize(size).is_ok() && !self.units.is_full()
     }
 
     /// Moves all states to disk.

@@ -12,7 +12,7 @@ use super::totals::{Shape, Totals};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{sort_to_indices, take};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_err};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -156,6 +156,10 @@ struct Kept {
 
 impl Units {
     pub(crate) fn new(shape: &Shape) -> Result<Self> {
+        let limited = shape.keys.fields().is_empty() || shape.limit.is_some_and(|limit| limit <= MOST_GROUPS);
+        if !limited {
+            return internal_err!("states of units with many groups are held one unit at a time");
+        }
         let names = match shape.unit.field(0).data_type() {
             DataType::Int64 => Names::Integers,
             _ => Names::Any(Interner::new(Arc::clone(&shape.unit))?, Vec::new()),
@@ -238,6 +242,15 @@ impl Units {
                 *varies |= !matches!(addend, Addend::One);
             }
             self.common.varying = self.common.varies.iter().filter(|varies| **varies).count();
+        }
+        Ok(())
+    }
+
+    /// Rows wait no longer, and what they waited in is given up.
+    pub(crate) fn settle_all(&mut self) -> Result<()> {
+        self.settle()?;
+        for part in &mut self.parts {
+            part.waiting = Waiting::default();
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool, UnboundedMem
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much memory a question over private rows gets before it goes to disk: this part of what the machine has, so that the questions that a server answers at once (four, unless it is told
@@ -25,7 +26,7 @@ const PUBLIC: usize = 768 << 20;
 /// to disk must not decide whether there is an answer. All of it depends on the machine, and on no data.
 fn attempts() -> Vec<Option<usize>> {
     let first = machine_memory().map_or(LEAST, |all| (all / PART).clamp(LEAST, MOST));
-    vec![Some(first), Some(4 * first), None]
+    vec![Some(first), Some(first.max(MOST)), None]
 }
 
 /// The bytes of memory that the machine has, or that this program may use of them, where Linux says so.
@@ -34,9 +35,32 @@ fn machine_memory() -> Option<usize> {
     let kibibytes = all.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: usize = kibibytes.trim().strip_suffix("kB")?.trim().parse().ok()?;
     let all = kibibytes.checked_mul(1024)?;
-    let granted = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let granted = granted.and_then(|bytes| bytes.trim().parse::<usize>().ok());
-    Some(granted.unwrap_or(all).min(all))
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let granted = files_of_limits(&groups)
+        .into_iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse::<usize>().ok());
+    Some(granted.fold(all, usize::min))
+}
+
+/// Where the limits stand of the control groups that `/proc/self/cgroup` names, and of all groups around them: of a service, of a container, or of both. Of either version.
+fn files_of_limits(groups: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for line in groups.lines() {
+        let (root, name, path) = match line.splitn(3, ':').collect::<Vec<_>>()[..] {
+            ["0", "", path] => ("/sys/fs/cgroup", "memory.max", path),
+            [_, kinds, path] if kinds.split(',').any(|kind| kind == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", path)
+            }
+            _ => continue,
+        };
+        let group = Path::new(path.trim_start_matches('/'));
+        files.extend(
+            group
+                .ancestors()
+                .map(|group| Path::new(root).join(group).join(name)),
+        );
+    }
+    files
 }
 
 /// Functions and rules are made once; the memory of an engine, and what it remembers of files, are those of one question.
@@ -123,4 +147,37 @@ fn with_memory(state: &SessionState, memory: Option<usize>) -> Result<SessionCon
         .with_runtime_env(runtime)
         .build();
     Ok(SessionContext::new_with_state(state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_memory_are_looked_for_in_every_group_around() {
+        let names = |groups: &str| -> Vec<String> {
+            let files = files_of_limits(groups).into_iter();
+            files.map(|file| file.display().to_string()).collect()
+        };
+        assert_eq!(
+            names("0::/system.slice/deniable.service\n"),
+            [
+                "/sys/fs/cgroup/system.slice/deniable.service/memory.max",
+                "/sys/fs/cgroup/system.slice/memory.max",
+                "/sys/fs/cgroup/memory.max",
+            ]
+        );
+        assert_eq!(
+            names("5:cpu,cpuacct:/a\n4:memory:/\nnonsense\n"),
+            ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        );
+    }
+
+    #[test]
+    fn each_attempt_has_more_memory_than_a_batch_needs_and_the_last_has_no_limit() {
+        let attempts = attempts();
+        assert!(attempts.is_sorted_by_key(|memory| memory.unwrap_or(usize::MAX)));
+        assert!(attempts[0].is_some_and(|first| (LEAST..=MOST).contains(&first)));
+        assert_eq!(attempts.last(), Some(&None));
+    }
 }

@@ -106,9 +106,17 @@ impl Tail {
                 let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
                 for from in begins {
                     let penalty = AS_IT_IS * (from - begin) as f64;
-                    for (misfit, tail) in
-                        curves_from(&edges[from..end], &counts[from + 1..end], last - from, *deviation)
-                    {
+                    let here =
+                        curves_from(&edges[from..end], &counts[from + 1..end], last - from, *deviation);
+                    // Those that are unlikely so far will not become likely: there would be very many.
+                    let best = here.iter().map(|(misfit, _)| misfit + penalty);
+                    let best = best.chain(found.iter().map(|(misfit, _)| *misfit));
+                    let best = best.fold(f64::INFINITY, f64::min);
+                    found.retain(|(misfit, _)| misfit - best < UNLIKELY);
+                    let here = here
+                        .into_iter()
+                        .filter(|(misfit, _)| misfit + penalty - best < UNLIKELY);
+                    for (misfit, tail) in here {
                         // Who is beyond all that is seen is over every edge before it too.
                         let unseen = tail[0] - over[from];
                         let head = over[..from].iter().map(|units| units + unseen);
