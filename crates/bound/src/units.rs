@@ -20,7 +20,7 @@ use std::sync::Arc;
 const MOST_GROUPS: u64 = 64;
 /// Room for this many groups is made at first, if that many count; twice as much when it is full.
 const FIRST_ROOM: u32 = 4;
-/// Slots are numbered with 32 bits. Half of them are far more than one batch of rows can take.
+/// Slots are numbered with 32 bits. Half of them are far more than the rows of one batch, or those that wait, can take.
 const MOST_SLOTS: usize = 1 << 31;
 
 /// Whether states of this kind are held here.
@@ -31,8 +31,11 @@ pub(crate) fn holds(rule: &Rule) -> bool {
 /// Units are kept in this many parts, so that a part of a million units is held by the memory that is near to one processor.
 const PARTS: usize = 256;
 const PARTS_LOG: u32 = PARTS.ilog2();
-/// Rows wait until there are this many for the same part that it is worth fetching.
+/// Rows wait until there are this many for the same part, and this many for each of its units, that it is worth fetching.
 const WAITING_ROWS: usize = if cfg!(test) { 4 } else { 1 << 13 };
+const WAITING_ROWS_A_UNIT: usize = 2;
+/// More never wait for a part, so that the slots that they may take are far fewer than there are numbers for.
+const MOST_WAITING_ROWS: usize = 1 << 24;
 
 /// One unit.
 #[derive(Clone, Copy)]
@@ -226,7 +229,8 @@ impl Units {
             }
         }
         for part in &mut self.parts {
-            if part.waiting.units.len() >= WAITING_ROWS {
+            let worth_it = (part.units.len() * WAITING_ROWS_A_UNIT).clamp(WAITING_ROWS, MOST_WAITING_ROWS);
+            if part.waiting.units.len() >= worth_it {
                 part.settle(&self.names, &self.common, &mut self.sifted)?;
             }
         }
