@@ -19,7 +19,7 @@ const LONGEST: u64 = 1 << 20;
 /// What is asked.
 pub(crate) struct Question {
     pub(crate) key: &'static str,
-    kind: Kind,
+    kind: AnswerKind,
     /// Whether a record of the registry cannot be written without it.
     pub(crate) needed: bool,
     pub(crate) asks: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Question {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum AnswerKind {
     Text,
     List,
     OneOf(&'static [&'static str]),
@@ -56,7 +56,7 @@ const SECTORS: &[&str] = &[
 const fn text(key: &'static str, needed: bool, asks: &'static str, example: &'static str) -> Question {
     Question {
         key,
-        kind: Kind::Text,
+        kind: AnswerKind::Text,
         needed,
         asks,
         example,
@@ -73,7 +73,7 @@ pub(crate) const QUESTIONS: &[Question] = &[
     ),
     Question {
         key: "curators",
-        kind: Kind::List,
+        kind: AnswerKind::List,
         needed: true,
         asks: "Who publishes it: organisations.",
         example: "[\"The Clinics of Ashford\"]",
@@ -98,21 +98,21 @@ pub(crate) const QUESTIONS: &[Question] = &[
     ),
     Question {
         key: "sector",
-        kind: Kind::OneOf(SECTORS),
+        kind: AnswerKind::OneOf(SECTORS),
         needed: false,
         asks: "The sector: Technology, Healthcare, Education, Government, Energy or Finance.",
         example: "Healthcare",
     },
     Question {
         key: "product",
-        kind: Kind::OneOf(PRODUCTS),
+        kind: AnswerKind::OneOf(PRODUCTS),
         needed: false,
         asks: "The kind of product; else SQL queries. Summary statistics, Machine learning model, Dataset, Synthetic data, Interactive API or SQL queries.",
         example: "SQL queries",
     },
     Question {
         key: "data_source",
-        kind: Kind::OneOf(&["Static", "Dynamic"]),
+        kind: AnswerKind::OneOf(&["Static", "Dynamic"]),
         needed: false,
         asks: "Whether further data comes in over time: Static or Dynamic. Else it follows from whether versions of the data follow the calendar.",
         example: "Static",
@@ -174,7 +174,7 @@ pub(crate) const QUESTIONS: &[Question] = &[
     text("notes", false, "What else there is to know.", "None."),
     Question {
         key: "authors",
-        kind: Kind::List,
+        kind: AnswerKind::List,
         needed: true,
         asks: "Who answered these questions.",
         example: "[\"Ann Lee\"]",
@@ -232,14 +232,14 @@ impl Words {
                 continue;
             };
             let said = match question.kind {
-                Kind::List => {
+                AnswerKind::List => {
                     let listed = node.list()?;
                     let said = listed.iter().map(|node| node.text().map(str::to_owned));
                     said.collect::<Result<Vec<_>, _>>()?
                 }
-                Kind::Text | Kind::OneOf(_) => vec![node.text()?.to_owned()],
+                AnswerKind::Text | AnswerKind::OneOf(_) => vec![node.text()?.to_owned()],
             };
-            if let Kind::OneOf(known) = question.kind
+            if let AnswerKind::OneOf(known) = question.kind
                 && !said.iter().all(|said| known.contains(&said.as_str()))
             {
                 return Err(node
@@ -291,8 +291,8 @@ impl Words {
             .to_owned();
         for question in QUESTIONS {
             let example = match question.kind {
-                Kind::List => question.example.to_owned(),
-                Kind::Text | Kind::OneOf(_) => format!("{:?}", question.example),
+                AnswerKind::List => question.example.to_owned(),
+                AnswerKind::Text | AnswerKind::OneOf(_) => format!("{:?}", question.example),
             };
             let needed = if question.needed { " NEEDED" } else { "" };
             let _ = write!(

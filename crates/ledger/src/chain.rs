@@ -34,7 +34,7 @@ impl fmt::Display for Head {
 
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RecordKind {
     /// The first rules.
     Opened,
     /// Something was admitted, and may run.
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Log,
 }
 
-impl Kind {
+impl RecordKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -129,7 +129,7 @@ pub(crate) struct Record {
 
 /// What a new entry says.
 pub(crate) struct Content<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RecordKind,
     pub(crate) analyst: &'a str,
     pub(crate) question: &'a str,
     pub(crate) purpose: &'a str,
@@ -216,7 +216,7 @@ impl Record {
         }
         self.check_itself()?;
         // The first entry, and only the first, opens the ledger.
-        if (self.kind()? == Kind::Opened) != head.is_none() {
+        if (self.kind()? == RecordKind::Opened) != head.is_none() {
             return Err(Error::broken(
                 self.number,
                 "a ledger is opened by its first entry, once",
@@ -225,8 +225,8 @@ impl Record {
         Ok(())
     }
 
-    pub(crate) fn kind(&self) -> Result<Kind, Error> {
-        Kind::named(&self.kind).ok_or_else(|| Error::broken(self.number, "it is of no known kind"))
+    pub(crate) fn kind(&self) -> Result<RecordKind, Error> {
+        RecordKind::named(&self.kind).ok_or_else(|| Error::broken(self.number, "it is of no known kind"))
     }
 
     pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Error> {
@@ -253,7 +253,7 @@ mod tests {
 
     fn record(analyst: &str, question: &str) -> Record {
         let content = Content {
-            kind: Kind::Charge,
+            kind: RecordKind::Charge,
             analyst,
             question,
             purpose: "",

@@ -3,7 +3,7 @@
 use crate::analyst::normalised;
 use crate::backend::{Backend, Snapshot};
 use crate::chain::{
-    AnswerBody, ChargeBody, FORMAT, Head, Kind, LogBody, OpenedBody, Record, RulesBody, digest_of,
+    AnswerBody, ChargeBody, FORMAT, Head, LogBody, OpenedBody, Record, RecordKind, RulesBody, digest_of,
 };
 use crate::tally::Tally;
 use crate::{Error, LogEntry, Logged, Rules};
@@ -134,10 +134,10 @@ impl Replay {
         Ok(tally)
     }
 
-    fn read(&mut self, record: &Record, kind: Kind, charges: Charges) -> Result<(), Error> {
+    fn read(&mut self, record: &Record, kind: RecordKind, charges: Charges) -> Result<(), Error> {
         match kind {
-            Kind::Opened | Kind::Answer | Kind::Log => {}
-            Kind::Charge => {
+            RecordKind::Opened | RecordKind::Answer | RecordKind::Log => {}
+            RecordKind::Charge => {
                 let charge: ChargeBody = record.body()?;
                 let analyst = normalised(&record.analyst);
                 if analyst != record.analyst {
@@ -153,7 +153,7 @@ impl Replay {
                 }
                 self.past.push((analyst, charge));
             }
-            Kind::Rules => self.tally = self.under(&record.body::<RulesBody>()?.rules)?,
+            RecordKind::Rules => self.tally = self.under(&record.body::<RulesBody>()?.rules)?,
         }
         self.head = record.head();
         Ok(())
@@ -199,7 +199,7 @@ pub(crate) fn no_entries() -> Error {
 /// Every entry in order, each checked against the one before it.
 fn walk(
     backend: &mut dyn Backend,
-    mut visit: impl FnMut(&Record, Kind) -> Result<(), Error>,
+    mut visit: impl FnMut(&Record, RecordKind) -> Result<(), Error>,
 ) -> Result<Option<Head>, Error> {
     walk_after(backend, None, |record, kind| visit(record, kind).map(|()| true))
 }
@@ -208,7 +208,7 @@ fn walk(
 pub(crate) fn walk_after(
     backend: &mut dyn Backend,
     start: Option<Head>,
-    mut visit: impl FnMut(&Record, Kind) -> Result<bool, Error>,
+    mut visit: impl FnMut(&Record, RecordKind) -> Result<bool, Error>,
 ) -> Result<Option<Head>, Error> {
     let mut head = start;
     loop {
@@ -284,8 +284,8 @@ pub(crate) fn charges_until(backend: &mut dyn Backend, last: u64) -> Result<Vec<
     let mut charges: Vec<Entry> = Vec::new();
     walk_after(backend, None, |record, kind| {
         match kind {
-            Kind::Opened | Kind::Rules | Kind::Log => {}
-            Kind::Charge => {
+            RecordKind::Opened | RecordKind::Rules | RecordKind::Log => {}
+            RecordKind::Charge => {
                 let ChargeBody { event, guarantee } = record.body()?;
                 charges.push(Entry {
                     number: record.number,
@@ -298,7 +298,7 @@ pub(crate) fn charges_until(backend: &mut dyn Backend, last: u64) -> Result<Vec<
                     answered: false,
                 });
             }
-            Kind::Answer => {
+            RecordKind::Answer => {
                 let answer: AnswerBody = record.body()?;
                 if let Ok(place) = charges.binary_search_by_key(&answer.charge, |charge| charge.number) {
                     // Without a word, drawing has begun and no answer was saved.
@@ -315,7 +315,7 @@ pub(crate) fn charges_until(backend: &mut dyn Backend, last: u64) -> Result<Vec<
 pub(crate) fn logged(backend: &mut dyn Backend) -> Result<Vec<Logged>, Error> {
     let mut logged = Vec::new();
     walk(backend, |record, kind| {
-        if kind == Kind::Log {
+        if kind == RecordKind::Log {
             let LogBody { what, about } = record.body()?;
             logged.push(Logged {
                 number: record.number,
@@ -362,14 +362,14 @@ fn check_answers(backend: &mut dyn Backend) -> Result<(), Error> {
     let mut open: BTreeMap<u64, (String, String)> = BTreeMap::new();
     walk(backend, |record, kind| {
         match kind {
-            Kind::Opened | Kind::Rules | Kind::Log => {}
-            Kind::Charge => {
+            RecordKind::Opened | RecordKind::Rules | RecordKind::Log => {}
+            RecordKind::Charge => {
                 open.insert(
                     record.number,
                     (normalised(&record.analyst), record.question.clone()),
                 );
             }
-            Kind::Answer => {
+            RecordKind::Answer => {
                 let answer: AnswerBody = record.body()?;
                 // The word that drawing has begun leaves room for what was drawn.
                 let whose = match answer.answer.is_empty() {

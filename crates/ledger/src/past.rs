@@ -1,7 +1,7 @@
 //! A ledger as it was when one of its entries was the last.
 
 use crate::backend::Backend;
-use crate::chain::{Head, Kind, OpenedBody, RulesBody};
+use crate::chain::{Head, OpenedBody, RecordKind, RulesBody};
 use crate::history::{Entry, charges_until, walk_after};
 use crate::{Error, Rules};
 
@@ -29,12 +29,12 @@ pub(crate) fn past(backend: &mut dyn Backend, until: Option<u64>) -> Result<Past
     let mut changed = Vec::new();
     let head = walk_after(backend, None, |record, kind| {
         match kind {
-            Kind::Opened => {
+            RecordKind::Opened => {
                 let opened: OpenedBody = record.body()?;
                 first = Some((record.hash.clone(), record.time, opened.rules));
             }
-            Kind::Rules => changed.push(record.body::<RulesBody>()?.rules),
-            Kind::Charge | Kind::Answer | Kind::Log => {}
+            RecordKind::Rules => changed.push(record.body::<RulesBody>()?.rules),
+            RecordKind::Charge | RecordKind::Answer | RecordKind::Log => {}
         }
         Ok(record.number < last)
     })?;

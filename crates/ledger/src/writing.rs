@@ -1,7 +1,7 @@
 //! How entries are written.
 
 use crate::backend::{Access, Backend, Snapshot};
-use crate::chain::{ChargeBody, Content, FORMAT, Head, Kind, OpenedBody, Record};
+use crate::chain::{ChargeBody, Content, FORMAT, Head, OpenedBody, Record, RecordKind};
 use crate::tally::Tally;
 use crate::{Error, Rules};
 use mechanism::Charge;
@@ -22,7 +22,7 @@ pub(crate) fn make(backend: &mut dyn Backend, rules: &Rules) -> Result<(), Error
             rules: rules.clone(),
         })?;
         let content = |tally| Content {
-            kind: Kind::Opened,
+            kind: RecordKind::Opened,
             analyst: "",
             question: "",
             purpose: "",

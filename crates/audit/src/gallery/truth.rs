@@ -45,14 +45,14 @@ type Terms = BTreeMap<i64, Interval>;
 /// One factor of an integrand.
 #[derive(Clone, Copy, Debug)]
 struct Factor {
-    kind: Kind,
+    kind: FactorKind,
     noise: Noise,
     rate: i64,
     center: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum FactorKind {
     Density,
     /// P(noise < z − center).
     Below,
@@ -73,14 +73,17 @@ impl Factor {
             (direction * rate, shift.mul(&size))
         };
         match (self.noise, self.kind, left) {
-            (Noise::Laplace, Kind::Density, _) => vec![tail(rate, 160)],
-            (Noise::Laplace, Kind::Below, true) | (Noise::Laplace, Kind::Above, false) => vec![tail(1, 2)],
+            (Noise::Laplace, FactorKind::Density, _) => vec![tail(rate, 160)],
+            (Noise::Laplace, FactorKind::Below, true) | (Noise::Laplace, FactorKind::Above, false) => {
+                vec![tail(1, 2)]
+            }
             (Noise::Laplace, _, _) => vec![one(), tail(-1, 2)],
-            (Noise::Exponential, Kind::Density, true) | (Noise::Exponential, Kind::Below, true) => vec![],
-            (Noise::Exponential, Kind::Above, true) => vec![one()],
-            (Noise::Exponential, Kind::Density, false) => vec![tail(rate, 80)],
-            (Noise::Exponential, Kind::Below, false) => vec![one(), tail(-1, 1)],
-            (Noise::Exponential, Kind::Above, false) => vec![tail(1, 1)],
+            (Noise::Exponential, FactorKind::Density, true)
+            | (Noise::Exponential, FactorKind::Below, true) => vec![],
+            (Noise::Exponential, FactorKind::Above, true) => vec![one()],
+            (Noise::Exponential, FactorKind::Density, false) => vec![tail(rate, 80)],
+            (Noise::Exponential, FactorKind::Below, false) => vec![one(), tail(-1, 1)],
+            (Noise::Exponential, FactorKind::Above, false) => vec![tail(1, 1)],
         }
     }
 }
@@ -160,8 +163,8 @@ pub(super) fn noisy_max(noise: Noise, rate: Rate, first: &[i64], second: &[i64])
         };
         let others = (0..input.len())
             .filter(|place| *place != winner)
-            .map(|place| factor(Kind::Below, place));
-        let factors: Vec<Factor> = [factor(Kind::Density, winner)]
+            .map(|place| factor(FactorKind::Below, place));
+        let factors: Vec<Factor> = [factor(FactorKind::Density, winner)]
             .into_iter()
             .chain(others)
             .collect();
@@ -190,14 +193,18 @@ pub(super) fn sparse_vector(
                 let integral = known.entry(run.clone()).or_insert_with(|| {
                     let rate = i64::from(query_rate);
                     let threshold = Factor {
-                        kind: Kind::Density,
+                        kind: FactorKind::Density,
                         noise: Noise::Laplace,
                         rate: i64::from(variant.threshold_rate),
                         center: THRESHOLD,
                     };
                     let queries = run.iter().map(|(center, above)| Factor {
                         // The query is above where its noise is at least z − center.
-                        kind: if *above { Kind::Above } else { Kind::Below },
+                        kind: if *above {
+                            FactorKind::Above
+                        } else {
+                            FactorKind::Below
+                        },
                         noise: Noise::Laplace,
                         rate,
                         center: *center,
@@ -256,11 +263,11 @@ mod tests {
                     rate,
                     center: input[place],
                 };
-                let mut factors = vec![factor(Kind::Density, winner)];
+                let mut factors = vec![factor(FactorKind::Density, winner)];
                 factors.extend(
                     (0..input.len())
                         .filter(|place| *place != winner)
-                        .map(|place| factor(Kind::Below, place)),
+                        .map(|place| factor(FactorKind::Below, place)),
                 );
                 total = total.add(&integrate(&factors));
             }
@@ -309,13 +316,17 @@ mod tests {
             })
             .sum();
         let mut factors = vec![Factor {
-            kind: Kind::Density,
+            kind: FactorKind::Density,
             noise: Noise::Laplace,
             rate: threshold_rate,
             center: 1,
         }];
         factors.extend(input.iter().zip(answers).map(|(center, above)| Factor {
-            kind: if above { Kind::Above } else { Kind::Below },
+            kind: if above {
+                FactorKind::Above
+            } else {
+                FactorKind::Below
+            },
             noise: Noise::Laplace,
             rate: query_rate,
             center: *center,

@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::backend::Access;
-use crate::chain::{Content, Kind, LogBody, Record};
+use crate::chain::{Content, LogBody, Record, RecordKind};
 use crate::history::{self, Current};
 use crate::writing::{check_text, json, now};
 use crate::{Analyst, Error, Once, Rules};
@@ -213,7 +213,7 @@ impl Store {
                 check_text(text)?;
             }
             let content = Content {
-                kind: Kind::Log,
+                kind: RecordKind::Log,
                 analyst: &entry.by,
                 question: "",
                 purpose: "",

@@ -3,7 +3,7 @@
 use super::{NOBODY, Store};
 use crate::analyst::normalised;
 use crate::backend::Access;
-use crate::chain::{AnswerBody, Content, Kind, Record};
+use crate::chain::{AnswerBody, Content, Record, RecordKind};
 use crate::history::{self, Current};
 use crate::writing::{json, now, salt};
 use crate::{Analyst, Error, StoredAnswer};
@@ -57,7 +57,7 @@ impl Store {
             .entry(number)?
             .ok_or_else(|| refused("there is none"))?;
         charge.check_itself()?;
-        if charge.kind()? != Kind::Charge {
+        if charge.kind()? != RecordKind::Charge {
             return Err(refused("it is no charge"));
         }
         if charge.question != question || normalised(&charge.analyst) != analyst {
@@ -76,7 +76,7 @@ impl Store {
         let last = self.backend.last()?.ok_or_else(history::no_entries)?;
         let current = self.current.take().ok_or_else(history::no_entries)?;
         let content = Content {
-            kind: Kind::Answer,
+            kind: RecordKind::Answer,
             analyst,
             question,
             purpose: "",

@@ -4,7 +4,7 @@ use super::Store;
 use super::answers::DRAWING;
 use crate::analyst::normalised;
 use crate::backend::Access;
-use crate::chain::{AnswerBody, ChargeBody, Content, Kind};
+use crate::chain::{AnswerBody, ChargeBody, Content, RecordKind};
 use crate::history::{self, Current};
 use crate::writing::{append, body_of, check_text, in_one_line, now};
 use crate::{Analyst, Caps, Error, Once};
@@ -145,7 +145,7 @@ impl Store {
             return Ok(Err(refusal));
         }
         let content = |tally| Content {
-            kind: Kind::Charge,
+            kind: RecordKind::Charge,
             analyst,
             question,
             purpose: &charge.purpose,

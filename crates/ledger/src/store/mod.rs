@@ -1,7 +1,7 @@
 //! The ledger itself.
 
 use crate::backend::{Access, Backend};
-use crate::chain::{Content, Head, Kind, RulesBody};
+use crate::chain::{Content, Head, RecordKind, RulesBody};
 use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
 use crate::past::past;
@@ -381,7 +381,7 @@ impl Store {
         let tally = replay.under(rules)?;
         let body = json(&RulesBody { rules: rules.clone() })?;
         let content = |tally| Content {
-            kind: Kind::Rules,
+            kind: RecordKind::Rules,
             analyst: NOBODY,
             question: "",
             purpose: "",

@@ -1,7 +1,7 @@
 //! Receipts of what the ledger was charged for.
 
 use super::Store;
-use crate::chain::{AnswerBody, ChargeBody, Kind};
+use crate::chain::{AnswerBody, ChargeBody, RecordKind};
 use crate::history;
 use crate::{Error, Place, PublicKey, Receipt, Released, SigningKey, Temporary, sha256_of};
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ impl Store {
             return Ok(wrong);
         };
         entry.check_itself()?;
-        if entry.kind()? != Kind::Charge {
+        if entry.kind()? != RecordKind::Charge {
             wrong.push(format!("entry {number} of the chain is no charge"));
             return Ok(wrong);
         }

@@ -241,7 +241,7 @@ fn what_an_earlier_version_charged_to_spellings_counts_together() {
     let sums = "sums as that version kept them";
     for analyst in ["Ann", "ann ", "a\u{200b}nn", "Eve", "bob"] {
         let content = Content {
-            kind: Kind::Charge,
+            kind: RecordKind::Charge,
             analyst,
             question: "q",
             purpose: "",

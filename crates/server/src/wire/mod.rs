@@ -188,12 +188,12 @@ fn described(catalog: &Catalog) -> Result<System, system::Error> {
                 .map(|(name, facts)| system::Column {
                     name: name.clone(),
                     kind: match facts.kind {
-                        sql::Kind::Bool => system::Kind::Bool,
-                        sql::Kind::Int => system::Kind::Int8,
-                        sql::Kind::Float => system::Kind::Float8,
-                        sql::Kind::Text => system::Kind::Text,
-                        sql::Kind::Date => system::Kind::Date,
-                        sql::Kind::Timestamp => system::Kind::Timestamp,
+                        sql::Kind::Bool => system::ColumnType::Bool,
+                        sql::Kind::Int => system::ColumnType::Int8,
+                        sql::Kind::Float => system::ColumnType::Float8,
+                        sql::Kind::Text => system::ColumnType::Text,
+                        sql::Kind::Date => system::ColumnType::Date,
+                        sql::Kind::Timestamp => system::ColumnType::Timestamp,
                     },
                     nullable: facts.nullable,
                 })

@@ -39,14 +39,14 @@ pub(crate) struct Column {
     /// Its name.
     pub(crate) name: String,
     /// The type of its values.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnType,
     /// Whether it may hold nulls.
     pub(crate) nullable: bool,
 }
 
 /// The type of a column of the dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     /// `boolean`
     Bool,
     /// `bigint`

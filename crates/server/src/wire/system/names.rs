@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::idents::{parse_ident, quote_ident};
 use super::translate::Ty;
-use super::{Error, Kind, Table};
+use super::{ColumnType, Error, Table};
 
 /// The relations of PostgreSQL 15's two system schemas: number, kind, name, and the columns with their types, `!` for not null.
 const RELATIONS: &str = include_str!("data/relations.txt");
@@ -331,14 +331,14 @@ impl Names {
 }
 
 /// The name in `pg_type` of the type of a column of the dataset.
-pub(super) fn type_name(kind: Kind) -> &'static str {
+pub(super) fn type_name(kind: ColumnType) -> &'static str {
     match kind {
-        Kind::Bool => "bool",
-        Kind::Int8 => "int8",
-        Kind::Float8 => "float8",
-        Kind::Text => "text",
-        Kind::Date => "date",
-        Kind::Timestamp => "timestamp",
+        ColumnType::Bool => "bool",
+        ColumnType::Int8 => "int8",
+        ColumnType::Float8 => "float8",
+        ColumnType::Text => "text",
+        ColumnType::Date => "date",
+        ColumnType::Timestamp => "timestamp",
     }
 }
 

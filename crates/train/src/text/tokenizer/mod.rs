@@ -333,18 +333,18 @@ impl<'text> Pieces<'text> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ByteClass {
     Letters,
     Digit,
     Other,
 }
 
 /// Bytes of letters beyond ASCII count as letters, so that no word is cut inside a letter unless it is endless.
-fn kind(byte: u8) -> Kind {
+fn class_of(byte: u8) -> ByteClass {
     match byte {
-        b'0'..=b'9' => Kind::Digit,
-        b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => Kind::Letters,
-        _ => Kind::Other,
+        b'0'..=b'9' => ByteClass::Digit,
+        b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => ByteClass::Letters,
+        _ => ByteClass::Other,
     }
 }
 
@@ -352,17 +352,17 @@ impl<'text> Iterator for Pieces<'text> {
     type Item = &'text [u8];
 
     fn next(&mut self) -> Option<&'text [u8]> {
-        let first = kind(*self.rest.first()?);
+        let first = class_of(*self.rest.first()?);
         let longest = match (first, self.digits) {
-            (Kind::Digit, Digits::Single) => 1,
+            (ByteClass::Digit, Digits::Single) => 1,
             _ => LONGEST_PIECE.min(self.rest.len()),
         };
         let mut length = 1;
-        while length < longest && kind(self.rest[length]) == first {
+        while length < longest && class_of(self.rest[length]) == first {
             length += 1;
         }
         // The space behind a word belongs to it.
-        if first == Kind::Letters && length < longest && self.rest[length] == b' ' {
+        if first == ByteClass::Letters && length < longest && self.rest[length] == b' ' {
             length += 1;
         }
         let (piece, rest) = self.rest.split_at(length);

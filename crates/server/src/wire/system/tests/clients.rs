@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::{Column, Kind, System, Table};
+use super::super::{Column, ColumnType, System, Table};
 
 /// The tables of `schema.sql`.
 pub(super) fn system() -> System {
@@ -16,27 +16,27 @@ pub(super) fn system() -> System {
         Table {
             name: "people".to_owned(),
             columns: vec![
-                column("id", Kind::Int8, false),
-                column("name", Kind::Text, true),
-                column("born", Kind::Date, true),
-                column("active", Kind::Bool, false),
-                column("income", Kind::Float8, true),
+                column("id", ColumnType::Int8, false),
+                column("name", ColumnType::Text, true),
+                column("born", ColumnType::Date, true),
+                column("active", ColumnType::Bool, false),
+                column("income", ColumnType::Float8, true),
             ],
         },
         Table {
             name: "visits".to_owned(),
             columns: vec![
-                column("person", Kind::Int8, false),
-                column("at", Kind::Timestamp, true),
-                column("place", Kind::Text, false),
-                column("cost", Kind::Float8, true),
+                column("person", ColumnType::Int8, false),
+                column("at", ColumnType::Timestamp, true),
+                column("place", ColumnType::Text, false),
+                column("cost", ColumnType::Float8, true),
             ],
         },
         Table {
             name: "Odd Name".to_owned(),
             columns: vec![
-                column("Mixed Case", Kind::Text, true),
-                column("select", Kind::Int8, false),
+                column("Mixed Case", ColumnType::Text, true),
+                column("select", ColumnType::Int8, false),
             ],
         },
     ];
