@@ -1,6 +1,6 @@
 """Measures a cluster of workers on this machine beside the local engine: processor time, memory of the coordinator, and what happens when workers are killed.
 
-    cluster.py --deniable BINARY --scratch DIRECTORY --rows 20000000 --kills 100 [--out FILE]
+    cluster.py --deniable BINARY --scratch DIRECTORY --rows 100000000 --rounds 3 --kill-rows 20000000 --kills 100 [--out FILE]
 
 Answers in which nothing is cut, at negligible noise, are compared with those of the local engine: which groups of a person are cut is drawn anew for each question.
 """
@@ -16,7 +16,6 @@ import tempfile
 import time
 from pathlib import Path
 
-ROUNDS = 3
 WORKERS = (1, 2, 4)
 # What the workers and the coordinator may take together, beside the local engine; and what the coordinator may hold, in MB.
 MOST_TIME, MOST_MEMORY = 1.3, 300
@@ -37,6 +36,7 @@ epsilon = 1000000000000
 [tables.visits]
 source = "{path}"
 unit = "unit"
+clustered = {clustered}
 [tables.visits.columns]
 unit = {{ kind = "int" }}
 grp = {{ kind = "text", values = [{groups}] }}
@@ -93,9 +93,11 @@ def rows(output):
 
 
 def folder_with(place, path, engine=""):
+    """A folder with a catalog, which says of a table whose rows lie clustered that they do."""
     place.mkdir()
     groups = ", ".join(f'"group-{number:02}"' for number in range(100))
-    text = CATALOG.format(path=path, groups=groups)
+    clustered = str(path.name.startswith("clustered")).lower()
+    text = CATALOG.format(path=path, groups=groups, clustered=clustered)
     head, tables = text.split("[tables.visits]\n", 1)
     (place / "deniable.toml").write_text(head + engine + "[tables.visits]\n" + tables)
     return place
@@ -110,7 +112,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--deniable", required=True)
     parser.add_argument("--scratch", type=Path, required=True)
-    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kill-rows", type=int, default=20_000_000)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -118,6 +122,7 @@ def main():
     results = {
         "machine": {"cpus": os.cpu_count(), "processor": platform.processor() or platform.machine()},
         "rows": arguments.rows,
+        "rounds": arguments.rounds,
         "layouts": {},
     }
     with tempfile.TemporaryDirectory() as scratch:
@@ -126,7 +131,7 @@ def main():
         subprocess.run([deniable, "worker", "certificates", str(keys), "--host", "localhost"], check=True, stdout=subprocess.DEVNULL)
         workers = [Worker(deniable, keys, arguments.scratch) for _ in range(max(WORKERS))]
         try:
-            for layout in ("clustered", "scattered"):
+            for layout in ("clustered", "scattered") if arguments.rounds else ():
                 path = arguments.scratch / f"{layout}-{arguments.rows}-{arguments.rows // 20}.parquet"
                 local = folder_with(scratch / f"{layout}-local", path)
                 clusters = {}
@@ -134,7 +139,7 @@ def main():
                     engine = ENGINE.format(workers=", ".join(f'"{worker.address}"' for worker in workers[:count]), keys=keys)
                     clusters[count] = folder_with(scratch / f"{layout}-{count}", path, engine)
                 best = {}
-                for round_ in range(ROUNDS):
+                for round_ in range(arguments.rounds):
                     beyond = 1000 + round_
                     code, output, seconds, memory, elapsed = asked(deniable, local, QUERY, beyond)
                     if code != 0:
@@ -162,8 +167,8 @@ def main():
                     print(f"{layout:<10} {name!s:>6} {seconds:8.2f} s CPU {seconds / of_local:6.2f} of local, coordinator {memory:6.0f} MB, {elapsed:6.2f} s", flush=True)
                 results["layouts"][layout] = shown
             results["goals"] = {"of_local": MOST_TIME, "coordinator_mb": MOST_MEMORY}
-            path = arguments.scratch / f"scattered-{arguments.rows}-{arguments.rows // 20}.parquet"
-            results["kills"] = kills(arguments, deniable, scratch, keys, workers, path)
+            if arguments.kills:
+                results["kills"] = {"rows": arguments.kill_rows, **kills(arguments, deniable, scratch, keys, workers)}
         finally:
             for worker in workers:
                 worker.kill()
@@ -171,17 +176,22 @@ def main():
         arguments.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def kills(arguments, deniable, scratch, keys, workers, path):
-    """A worker killed at a random moment of each run."""
+def kills(arguments, deniable, scratch, keys, workers):
+    """A worker killed at a random moment of each run, over the two layouts in turn."""
     engine = ENGINE.format(workers=", ".join(f'"{worker.address}"' for worker in workers), keys=keys)
-    folder = folder_with(scratch / "kills", path, engine)
-    local = folder_with(scratch / "kills-local", path)
-    expected = rows(asked(deniable, local, UNCUT, 1001)[1])
-    longest = asked(deniable, folder, UNCUT, 1001)[4]
-    before = charges(deniable, folder)
+    asked_of = []
+    for layout in ("scattered", "clustered"):
+        path = arguments.scratch / f"{layout}-{arguments.kill_rows}-{arguments.kill_rows // 20}.parquet"
+        folder = folder_with(scratch / f"kills-{layout}", path, engine)
+        local = folder_with(scratch / f"kills-{layout}-local", path)
+        expected = rows(asked(deniable, local, UNCUT, 1001)[1])
+        longest = asked(deniable, folder, UNCUT, 1001)[4]
+        asked_of.append((folder, expected, longest))
+    before = sum(charges(deniable, folder) for folder, _, _ in asked_of)
     seeded = random.Random(1)
     told = {"runs": arguments.kills, "right": 0, "clean_failures": 0, "wrong": 0}
     for run in range(arguments.kills):
+        folder, expected, longest = asked_of[run % len(asked_of)]
         command = [deniable, "query", "--json", "--quiet", "--no-cut-estimate", "--epsilon", "1000000", UNCUT.format(beyond=2000 + run)]
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(seeded.uniform(0, longest * 1.2))
@@ -194,7 +204,8 @@ def kills(arguments, deniable, scratch, keys, workers, path):
         else:
             clean = "incident" in output or "nothing was charged" in output
             told["clean_failures" if clean else "wrong"] += 1
-    told["charges_beyond_one_a_run"] = max(0, charges(deniable, folder) - before - arguments.kills)
+    after = sum(charges(deniable, folder) for folder, _, _ in asked_of)
+    told["charges_beyond_one_a_run"] = max(0, after - before - arguments.kills)
     print(f"killed workers: {told}", flush=True)
     return told
 

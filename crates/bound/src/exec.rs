@@ -1,6 +1,7 @@
 //! The native operator: it reads all parts of its input at once and gives one stream of totals, which whoever reads them sums.
 
 use super::Rule;
+use super::carried::Carried;
 use super::node::Native;
 use super::totals::Shape;
 use super::work::{Output, Work};
@@ -33,8 +34,12 @@ impl BoundExec {
         native: Native,
         threads: usize,
     ) -> Self {
+        let schema = match native {
+            Native::SortedParts => Arc::clone(Carried::new(&shape).schema()),
+            _ => Arc::clone(&shape.totals),
+        };
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&shape.totals)),
+            EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
@@ -118,12 +123,13 @@ impl ExecutionPlan for BoundExec {
         if partition != 0 {
             return internal_err!("bounding has one output");
         }
-        let mut tasks =
-            RecordBatchReceiverStream::builder(Arc::clone(&self.work.shape.totals), self.work.threads);
+        let mut tasks = RecordBatchReceiverStream::builder(self.schema(), self.work.threads);
         let output = Output::new(tasks.tx(), BaselineMetrics::new(&self.work.metrics, 0));
         match self.native {
             Native::Single => single::spawn(&self.work, &context, &output, &mut tasks)?,
-            Native::Clustered => clustered::spawn(&self.work, context, output, &mut tasks)?,
+            Native::Clustered => clustered::spawn(&self.work, &context, output, &mut tasks)?,
+            Native::SortedParts => clustered::spawn_parts(&self.work, &context, output, &mut tasks)?,
+            Native::JoinedParts => clustered::spawn_joining(&self.work, &context, output, &mut tasks)?,
             Native::Partitioned => partitioned::spawn(&self.work, context, output, &mut tasks)?,
             Native::Dealt => partitioned::spawn_dealt(&self.work, &context, &output, &mut tasks)?,
         }

@@ -29,7 +29,7 @@ pub fn on_grid(value: Expr, kind: Kind, exponent: i32, low: i64, high: i64, nati
         );
     }
     if native {
-        let grid = Grid {
+        let grid = ValueGrid {
             kind,
             exponent,
             low,
@@ -45,7 +45,7 @@ pub fn on_grid(value: Expr, kind: Kind, exponent: i32, low: i64, high: i64, nati
 
 /// A grid, as [`on_grid`] puts values on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct ValueGrid {
     /// What kind of number is put on it.
     pub kind: Kind,
     /// A step is 2 to this power.
@@ -56,7 +56,7 @@ pub struct Grid {
     pub high: i64,
 }
 
-impl Grid {
+impl ValueGrid {
     /// The function that puts values on it.
     pub(crate) fn function(self) -> ScalarUDF {
         ScalarUDF::new_from_impl(OnGrid::new(self.kind, self.exponent, self.low, self.high))
@@ -64,9 +64,9 @@ impl Grid {
 }
 
 /// The grid onto which a function puts its argument, if it is the one that [`on_grid`] calls where it may: for who writes a plan in another language.
-pub fn grid_of(function: &ScalarUDF) -> Option<Grid> {
+pub fn grid_of(function: &ScalarUDF) -> Option<ValueGrid> {
     let function = function.inner().downcast_ref::<OnGrid>()?;
-    Some(Grid {
+    Some(ValueGrid {
         kind: function.kind,
         exponent: function.exponent,
         low: function.low,
@@ -75,7 +75,7 @@ pub fn grid_of(function: &ScalarUDF) -> Option<Grid> {
 }
 
 /// Reads back what [`on_grid`] makes of built-in functions alone: the value, and the grid. What is read says the same expression again, or it is none.
-pub fn grid_of_expression(expression: &Expr) -> Option<(Expr, Grid)> {
+pub fn grid_of_expression(expression: &Expr) -> Option<(Expr, ValueGrid)> {
     fn sides(expr: &Expr) -> Option<(&Expr, &Expr)> {
         match expr {
             Expr::BinaryExpr(binary) => Some((&binary.left, &binary.right)),
@@ -105,7 +105,7 @@ pub fn grid_of_expression(expression: &Expr) -> Option<(Expr, Grid)> {
         [(_, _), (above, high), (_, low)] => {
             let (product, second) = sides(sides(above)?.0)?;
             let (value, first) = sides(product)?;
-            let grid = Grid {
+            let grid = ValueGrid {
                 kind: Kind::Float,
                 exponent: -(exponent(first)? + exponent(second)?),
                 low: integer(low)?,
@@ -115,7 +115,7 @@ pub fn grid_of_expression(expression: &Expr) -> Option<(Expr, Grid)> {
         }
         [(first, one), (_, other)] => {
             let (one, other, operand) = (integer(one)?, integer(other)?, sides(first)?.0);
-            let grid = |exponent: i32, low: i64, high: i64| Grid {
+            let grid = |exponent: i32, low: i64, high: i64| ValueGrid {
                 kind: Kind::Int,
                 exponent,
                 low,
@@ -136,7 +136,7 @@ pub fn grid_of_expression(expression: &Expr) -> Option<(Expr, Grid)> {
         }
         _ => return None,
     };
-    let Grid {
+    let ValueGrid {
         kind,
         exponent,
         low,
@@ -307,7 +307,7 @@ mod tests {
                 if kind == Kind::Int && exponent.abs() > 63 {
                     continue;
                 }
-                let grid = Grid {
+                let grid = ValueGrid {
                     kind,
                     exponent,
                     low: -7,

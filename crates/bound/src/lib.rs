@@ -24,6 +24,7 @@
 //! Audited by: `one_unit_moves_at_most_its_bounds` and `all_forms_agree`.
 
 mod canonical;
+mod carried;
 mod choice;
 mod clustered;
 mod distinct;
@@ -61,7 +62,7 @@ pub use canonical::{
 pub use choice::Secret;
 pub use distinct::{MOST_DISTINCT, count_distinct_within};
 pub use given::GivenRows;
-pub use grid::{Grid, grid_of, grid_of_expression, on_grid, shiftable};
+pub use grid::{ValueGrid, grid_of, grid_of_expression, on_grid, shiftable};
 pub use kind::Kind;
 pub use node::to_relational;
 pub use owner_join::{CUT_BY_OWNER, Meeting, OwnerJoin};

@@ -33,6 +33,10 @@ pub(crate) enum Native {
     Partitioned,
     /// Rows come in any order, and all rows of a unit in one part of the input: an exchange between machines dealt them out.
     Dealt,
+    /// The rows of some parts come sorted by unit, and other machines have the other parts: what is at the ends of parts is handed on as it is.
+    SortedParts,
+    /// What several machines handed on of their parts comes, and is joined.
+    JoinedParts,
 }
 
 impl std::fmt::Display for Native {
@@ -42,6 +46,8 @@ impl std::fmt::Display for Native {
             Self::Clustered => "clustered",
             Self::Partitioned => "partitioned",
             Self::Dealt => "dealt out by unit",
+            Self::SortedParts => "clustered, parts of it",
+            Self::JoinedParts => "clustered, parts joined",
         })
     }
 }

@@ -5,13 +5,20 @@
 //! Proof: what a unit adds is a function of its own rows and of the key ([`super`]); here all of them are in one part, and one thread keeps their states. The totals are sums over
 //! units, which commute, so that it does not matter how many parts there are, nor which unit is in which, nor that the totals of several operators are summed later.
 //! The condition is up to who builds the exchange: `cluster::spread`.
+//!
+//! Claim: where the rows of an operator are in any parts on any machines, [`joined`] over [`over_sorted_parts`] gives the totals of the operator, or fails as the operator itself does
+//! where rows are not sorted.
+//! Proof: each part checks that its units ascend, so that the rows of a unit follow each other in it. It adds up the units between its first and its last, and hands on the states of those
+//! two with the two units themselves. Joining compares the spans of all parts: unless each begins where the one before ends, or after, it fails. So no unit but the first or last of a part is
+//! in two parts, and all states of those are joined before they are bounded: states are sums modulo 2⁶⁴ of a unit's rows in the groups of smallest hash, and a group that a part dropped has as many smaller ones there, so that it is not among the smallest of all parts either.
+//! The condition, that each row is in one part, is up to who deals out files: `cluster::spread`.
 //! Audited by: `tests::dealt`, and in `sql` by the tests that hold the engines against each other.
 
 use super::canonical::{Canonical, CanonicalForm};
 use super::exec::BoundExec;
 use super::node::Native;
 use super::planner::bounding;
-use super::{Grid, Kind, Partial, Rule, Secret, canonical_form_of, grid_of, rules};
+use super::{Kind, Partial, Rule, Secret, ValueGrid, canonical_form_of, grid_of, rules};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
@@ -28,6 +35,8 @@ pub enum Needs {
     Nothing,
     /// All rows of a unit in one place; the unit is the first column.
     UnitsTogether,
+    /// Parts of the rows in any place, each sorted by unit, and what they give in one place.
+    SortedParts,
 }
 
 /// Whether an operator bounds, and what it needs.
@@ -35,7 +44,10 @@ pub fn needs(plan: &Arc<dyn ExecutionPlan>) -> Option<Needs> {
     let bounding = plan.downcast_ref::<BoundExec>()?;
     Some(match bounding.native() {
         Native::Single => Needs::Nothing,
-        Native::Clustered | Native::Partitioned | Native::Dealt => Needs::UnitsTogether,
+        Native::Clustered => Needs::SortedParts,
+        Native::Partitioned | Native::Dealt => Needs::UnitsTogether,
+        // These are spread already.
+        Native::SortedParts | Native::JoinedParts => return None,
     })
 }
 
@@ -47,8 +59,38 @@ pub fn over_dealt(
     plan: &Arc<dyn ExecutionPlan>,
     dealt: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
+    bounding_over(plan, dealt, Native::Dealt)
+}
+
+/// An operator that bounds, over some of its rows, which are sorted by unit in each part. What it gives is for [`joined`] to read.
+///
+/// # Errors
+/// If the operator does not bound.
+pub fn over_sorted_parts(
+    plan: &Arc<dyn ExecutionPlan>,
+    parts: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    bounding_over(plan, parts, Native::SortedParts)
+}
+
+/// The operator whose parts gave what [`over_sorted_parts`] gives: all of it, each row once.
+///
+/// # Errors
+/// If the operator does not bound.
+pub fn joined(
+    plan: &Arc<dyn ExecutionPlan>,
+    parts: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    bounding_over(plan, parts, Native::JoinedParts)
+}
+
+fn bounding_over(
+    plan: &Arc<dyn ExecutionPlan>,
+    input: Arc<dyn ExecutionPlan>,
+    native: Native,
+) -> Result<Arc<dyn ExecutionPlan>> {
     match plan.downcast_ref::<BoundExec>() {
-        Some(bounding) => Ok(Arc::new(bounding.over(dealt, Native::Dealt))),
+        Some(bounding) => Ok(Arc::new(bounding.over(input, native))),
         None => plan_err!("{} does not bound anything", plan.name()),
     }
 }
@@ -125,6 +167,8 @@ pub fn operator_from_bytes(
         && keys.iter().all(known)
         && arguments.iter().all(|argument| *argument == DataType::Int64)
         && operator.groups != Some(0)
+        // Its input has other columns, and it is never sent.
+        && operator.native != Native::JoinedParts
         && operator.partials.iter().all(|partial| {
             partial.makes_sense() && partial.argument().is_none_or(|place| place < arguments.len())
         });
@@ -194,7 +238,7 @@ pub fn function_from_bytes(bytes: &[u8]) -> Result<ScalarUDF> {
             exponent,
             low,
             high,
-        } => Ok(Grid {
+        } => Ok(ValueGrid {
             kind: if integers { Kind::Int } else { Kind::Float },
             exponent,
             low,

@@ -421,7 +421,7 @@ pub fn is_not_clustered(error: &DataFusionError) -> bool {
     matches!(error.find_root(), DataFusionError::External(cause) if cause.is::<NotClustered>())
 }
 
-fn not_sorted<T>() -> Result<T> {
+pub(crate) fn not_sorted<T>() -> Result<T> {
     Err(DataFusionError::External(Box::new(NotClustered)))
 }
 

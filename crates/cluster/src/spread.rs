@@ -13,7 +13,7 @@
 //!   never give a row for a public row alone are taken: that one would be given by every worker.
 //! - An operator that needs equal keys in one place has them there: its input is partitioned by a hash of some of these keys, and such a partitioning comes from an exchange between
 //!   all workers alone, since every exchange by hash becomes one. One part is not taken for partitioned, as it is on one machine.
-//! - An operator that bounds has all rows of a unit in one part: [`bound::remote`].
+//! - An operator that bounds has all rows of a unit in one part, or reads sorted parts whose ends are joined on the coordinator, and is whole then: [`bound::remote`].
 //! - A partial aggregation may see any rows: the final one reads all of its results for a key. Only those are taken whose result does not depend on an order, bit for bit.
 //! - What needs all rows in one place reads a gathering of all parts of all workers, and is whole; so is everything above it. Each part ends with the number of its rows ([`super::seal`]).
 //!
@@ -89,7 +89,7 @@ pub(crate) struct Cut<'a> {
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
-    /// Rows are exchanged between the threads of a worker, and not between workers.
+    /// Rows are exchanged between the threads of a worker, and not between workers; the ends of sorted parts are joined on each worker, and not on the coordinator.
     NoExchange,
     /// Every worker reads all files.
     AllFiles,
@@ -277,12 +277,19 @@ fn over_one(plan: &Plan, child: &Plan, cut: &Cut<'_>) -> Result<Part, NotSpread>
         Part::Shared(child) => child,
     };
     if let Some(needs) = remote::needs(plan) {
-        return Ok(Part::Shared(match needs {
-            Needs::Nothing => cut.codec.checked(over(plan, vec![child])?)?,
-            Needs::UnitsTogether => cut
-                .codec
-                .checked(remote::over_dealt(plan, by_unit(child, cut)?)?)?,
-        }));
+        let bounded = match needs {
+            Needs::Nothing => over(plan, vec![child])?,
+            Needs::UnitsTogether => remote::over_dealt(plan, by_unit(child, cut)?)?,
+            Needs::SortedParts => {
+                #[cfg(test)]
+                if cut.planted(Mutant::NoExchange) {
+                    return Ok(Part::Shared(cut.codec.checked(over(plan, vec![child])?)?));
+                }
+                let parts = cut.codec.checked(remote::over_sorted_parts(plan, child)?)?;
+                return Ok(Part::Whole(remote::joined(plan, all_parts(parts, cut)?)?));
+            }
+        };
+        return Ok(Part::Shared(cut.codec.checked(bounded)?));
     }
     if exchange.is_some_and(|exchange| matches!(exchange.partitioning(), Partitioning::Hash(..))) {
         if !hashes_columns(plan) {

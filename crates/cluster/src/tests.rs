@@ -2,7 +2,7 @@
 
 use crate::spread::{Mutant, is_partitioned};
 use crate::{Cluster, Credentials, Functions, NotSpread, Signed, Stores, Worker, certificates};
-use bound::{Bounding, Form, Partial, RowBounding, Secret, session};
+use bound::{Bounding, Form, Partial, RowBounding, Secret, is_not_clustered, session};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
@@ -19,7 +19,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Partitioning, PhysicalExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, displayable};
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext, col, lit};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -143,6 +143,16 @@ async fn running(workers: usize, data: &Path, memory: usize) -> Running {
 
 /// Visits of 60 people, scattered over three files of several parts each.
 fn visits(directory: &Path) {
+    write_visits(directory, |_, random| random as i64 % 60);
+}
+
+/// The same, sorted by person: 17 visits each, wherever parts and files end.
+fn sorted_visits(directory: &Path) {
+    write_visits(directory, |row, _| row as i64 / 17);
+}
+
+/// Visits, each of the person that a function of its place and of a random number names.
+fn write_visits(directory: &Path, person: impl Fn(usize, u64) -> i64) {
     let field = |name: &str, data_type| Field::new(name, data_type, true);
     let schema = Arc::new(Schema::new(vec![
         field("person", DataType::Int64),
@@ -158,9 +168,9 @@ fn visits(directory: &Path) {
     };
     for file in 0..3 {
         let rows = 400;
-        let people = Int64Array::from_iter((0..rows).map(|_| match next() % 61 {
-            60 => None,
-            person => Some(person as i64),
+        let people = Int64Array::from_iter((0..rows).map(|row| match next() {
+            nobody if nobody % 61 == 60 => None,
+            random => Some(person(file * rows + row, random / 61)),
         }));
         let wards: StringViewArray = (0..rows)
             .map(|_| match next() % 9 {
@@ -339,6 +349,48 @@ async fn workers_give_what_one_machine_gives() {
             assert!(!expected.is_empty());
             let found = on_workers(&running.cluster, &context, &plan).await.unwrap();
             assert_eq!(found, expected, "{name} on {workers}");
+        }
+    }
+}
+
+/// Sorted rows are not exchanged, and what lies at the ends of parts is joined; rows that are not sorted are an error that says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sorted_rows_stay_where_they_are() {
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [sorted, scattered] = &directories;
+    sorted_visits(sorted.path());
+    visits(scattered.path());
+    for workers in [1, 2, 4] {
+        for directory in &directories {
+            let context = local(directory.path(), 2).await;
+            let mut running = running(workers, directory.path(), 1 << 30).await;
+            let mut caught = 0;
+            for (keys, groups) in [(true, Some(2)), (true, None), (false, None), (true, Some(5))] {
+                let visits = || async { context.table("visits").await.unwrap().into_unoptimized_plan() };
+                let plan = bounding(visits().await, Form::Clustered, keys, groups);
+                let state = context.state();
+                let planned = state.create_physical_plan(&plan).await.unwrap();
+                let words = displayable(planned.as_ref()).indent(false).to_string();
+                assert!(words.contains("ContributionBoundExec: clustered"), "{words}");
+                let found = on_workers(&running.cluster, &context, &plan).await;
+                if directory.path() == scattered.path() {
+                    let clustered =
+                        matches!(&found, Err(NotSpread::Engine(error)) if !is_not_clustered(error));
+                    assert!(found.is_err() && !clustered, "{found:?}");
+                    continue;
+                }
+                let any_order = bounding(visits().await, Form::Partitioned, keys, groups);
+                let expected = on_one_machine(&context, &any_order).await;
+                assert_eq!(found.unwrap(), expected, "{keys} {groups:?} on {workers}");
+                running.cluster.mutant = Some(Mutant::NoExchange);
+                let other = on_workers(&running.cluster, &context, &plan).await;
+                caught += usize::from(other.is_ok_and(|other| other != expected));
+                running.cluster.mutant = None;
+            }
+            assert!(
+                directory.path() == scattered.path() || workers == 1 || caught >= 3,
+                "{caught} on {workers}"
+            );
         }
     }
 }

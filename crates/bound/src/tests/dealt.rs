@@ -4,6 +4,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::physical_expr::expressions::Column as PhysicalColumn;
 use datafusion::physical_expr::{Partitioning, PhysicalExpr};
 use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{collect as run_plan, displayable};
 
 /// The plan with rows dealt out by unit below the operator, which went through bytes; nothing if it has no such operator.
@@ -57,6 +58,93 @@ proptest! {
             };
             let batches = run_plan(planned, context.task_ctx()).await.unwrap();
             prop_assert_eq!(answer(&batches, question.partials.len()), expected);
+            Ok(())
+        })?;
+    }
+}
+
+/// One machine's share of a plan over sorted rows, and the operator whose share it is; nothing if the plan has no such operator. Going through bytes gives the same operator, but for ties of hashes, which
+/// tests alone provoke.
+async fn share(table: &Table, run: &Run, question: &Question) -> Option<[Arc<dyn ExecutionPlan>; 2]> {
+    let context = table.context(run, Arc::default());
+    let secret = question.secret.clone();
+    let bounding = table.bounding(input(&context).await, &question.partials, question.groups, secret);
+    let plan = bounding.plan(Form::Clustered).unwrap();
+    let plan = context.state().create_physical_plan(&plan).await.unwrap();
+    let bounding = operator(&plan, "ContributionBoundExec")?;
+    assert_eq!(remote::needs(&bounding), Some(Needs::SortedParts));
+    let rows = Arc::clone(bounding.children()[0]);
+    let parts = remote::over_sorted_parts(&bounding, Arc::clone(&rows)).unwrap();
+    let bytes = remote::operator_to_bytes(&parts).unwrap().unwrap();
+    let read = remote::operator_from_bytes(&bytes, rows, &context.state()).unwrap();
+    assert_eq!(read.schema(), parts.schema());
+    assert_eq!(remote::operator_to_bytes(&read).unwrap().unwrap(), bytes);
+    // What joins parts is never sent.
+    let joined = remote::joined(&bounding, Arc::clone(&parts)).unwrap();
+    let bytes = remote::operator_to_bytes(&joined).unwrap().unwrap();
+    let read = remote::operator_from_bytes(&bytes, Arc::clone(&parts), &context.state());
+    assert!(read.is_err());
+    Some([parts, bounding])
+}
+
+/// The sums of totals by key.
+fn summed(batches: &[RecordBatch], numbers: usize) -> Answer {
+    let mut sums = Answer::new();
+    for batch in batches {
+        for row in 0..batch.num_rows() {
+            for (name, values) in answer(&[batch.slice(row, 1)], numbers) {
+                let sum = sums.entry(name).or_insert_with(|| vec![0; numbers]);
+                sum.iter_mut()
+                    .zip(values)
+                    .for_each(|(sum, value)| *sum = sum.wrapping_add(value));
+            }
+        }
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Sorted rows on several machines, in several parts on each: a unit may begin in one and end in another. Rows that are not sorted are answered as well, or refused as what they are.
+    #[test]
+    fn sorted_parts_of_several_machines_give_the_same(
+        table in table(), question in question(), runs in prop::collection::vec((run(), 0usize..60), 1..4), sorted in prop::bool::weighted(0.8),
+    ) {
+        wait(async {
+            let expected = ask(&table, &runs[0].0, &question, Form::Relational).await.unwrap();
+            let table = if sorted { table.sorted() } else { table };
+            let mut rows = table.rows.clone();
+            let (mut shares, mut whole) = (Vec::new(), None);
+            for (place, (run, cut)) in runs.iter().enumerate() {
+                let cut = if place + 1 == runs.len() { rows.len() } else { (*cut).min(rows.len()) };
+                let left = rows.split_off(cut);
+                let some = Table { rows: std::mem::replace(&mut rows, left), ..table.clone() };
+                let Some([share, bounding]) = share(&some, run, &question).await else {
+                    return Ok(());
+                };
+                // No message has more rows than a batch.
+                let context = SessionContext::new();
+                if let Ok(batches) = run_plan(Arc::clone(&share), context.task_ctx()).await {
+                    prop_assert!(batches.iter().all(|batch| batch.num_rows() <= run.batch_size));
+                }
+                shares.push(share);
+                whole = Some(bounding);
+            }
+            let shares = UnionExec::try_new(shares).unwrap();
+            let joined = remote::joined(&whole.unwrap(), shares).unwrap();
+            let context = SessionContext::new();
+            match run_plan(joined, context.task_ctx()).await {
+                Ok(batches) => {
+                    let mut found = summed(&batches, question.partials.len());
+                    if table.keys.is_empty() {
+                        // All rows are one group, also where there are none.
+                        found.entry(String::new()).or_insert_with(|| vec![0; question.partials.len()]);
+                    }
+                    prop_assert_eq!(found, expected);
+                }
+                Err(error) => prop_assert!(!sorted && crate::is_not_clustered(&error), "{error}"),
+            }
             Ok(())
         })?;
     }

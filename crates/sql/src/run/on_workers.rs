@@ -15,6 +15,7 @@ use crate::run::publics::Publics;
 use crate::run::scans::over_data;
 use crate::run::workers::said;
 use crate::{Error, sources};
+use bound::is_not_clustered;
 use cluster::{Cluster, NotSpread};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// How often a plan is run before its failure is reported.
+/// How often a plan is run before its failure is reported: as often after workers failed, and as often after memory ran out.
 const ATTEMPTS: usize = 3;
 /// Between two attempts: a worker that was started again has to come up.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -34,11 +35,18 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Plans on workers.
 pub(crate) struct OnWorkers {
     cluster: Cluster,
-    plans: Vec<LogicalPlan>,
+    plans: Vec<Spread>,
     /// Those that answered before the charge.
     workers: Vec<Url>,
     threads: usize,
     timeout: Option<Duration>,
+}
+
+/// A plan over data that workers take.
+struct Spread {
+    plan: LogicalPlan,
+    /// The same for rows in any order, where the plan takes rows that are sorted by unit.
+    unsorted: Option<LogicalPlan>,
 }
 
 /// Why workers do not compute a question; the end of a sentence.
@@ -58,20 +66,32 @@ pub(crate) async fn on_workers(
         || session.state().config().target_partitions(),
         |threads| threads as usize,
     );
-    // Rows that lie sorted by unit are read as any others: a unit may lie where one worker's part of a file ends.
-    let totals = plans.unsorted.as_ref().unwrap_or(&plans.totals.0);
-    let mut over = Vec::new();
-    for plan in std::iter::once(totals).chain(plans.single.iter().map(|(plan, _)| plan)) {
+    let checked = async |plan: &LogicalPlan| -> Result<Result<LogicalPlan, NotSpread>, Error> {
         let plan = over_data(&publics.put_into(plan)?, &session, catalog).await?;
         let (planned, state) = for_workers(&plan, &session, threads).await?;
-        match cluster.check(&planned, &state, threads) {
-            Ok(()) => over.push(plan),
-            Err(why) => return Ok(Err(reason(why))),
-        }
+        Ok(cluster.check(&planned, &state, threads).map(|()| plan))
+    };
+    let mut spread = Vec::new();
+    let totals = (&plans.totals.0, plans.unsorted.as_ref());
+    let single = plans.single.iter().map(|(plan, _)| (plan, None));
+    for (plan, unsorted) in std::iter::once(totals).chain(single) {
+        let unsorted = match unsorted {
+            None => None,
+            // Rows that are not sorted as the catalog promises have to be taken too.
+            Some(unsorted) => match checked(unsorted).await? {
+                Ok(unsorted) => Some(unsorted),
+                Err(why) => return Ok(Err(reason(why))),
+            },
+        };
+        spread.push(match (checked(plan).await?, unsorted) {
+            (Ok(plan), unsorted) => Spread { plan, unsorted },
+            (Err(_), Some(plan)) => Spread { plan, unsorted: None },
+            (Err(why), None) => return Ok(Err(reason(why))),
+        });
     }
     Ok(Ok(OnWorkers {
         cluster,
-        plans: over,
+        plans: spread,
         workers: Vec::new(),
         threads,
         timeout: catalog.engine.timeout,
@@ -126,16 +146,29 @@ impl OnWorkers {
     /// The rows of each plan.
     pub(crate) async fn run(self, engines: &Engines) -> Result<Vec<Vec<RecordBatch>>, Error> {
         let mut all = Vec::new();
-        for plan in &self.plans {
-            let (mut attempt, mut without_memory) = (0, 0);
+        for Spread { plan, unsorted } in &self.plans {
+            let (mut plan, mut unsorted) = (plan, unsorted.as_ref());
+            // Counted apart: how often workers failed, and how often memory ran out.
+            let (mut failed, mut without_memory, mut again) = (0, 0, false);
             all.push(loop {
-                let failure = match self.attempt(plan, engines, attempt, without_memory).await {
+                let failure = match self.attempt(plan, engines, again, without_memory).await {
                     Ok(batches) => break batches,
                     Err(failure) => failure,
                 };
-                attempt += 1;
-                without_memory += usize::from(failure.of_memory);
-                if attempt == ATTEMPTS {
+                // Whether there is an answer must not depend on any one person's rows: see [`super::local::Step`].
+                if failure.of_order
+                    && let Some(any_order) = unsorted.take()
+                {
+                    plan = any_order;
+                    (failed, without_memory) = (0, 0);
+                    continue;
+                }
+                again = true;
+                match failure.of_memory {
+                    true => without_memory += 1,
+                    false => failed += 1,
+                }
+                if failed.max(without_memory) == ATTEMPTS {
                     return Err(sources::incident("the tables", failure.words));
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -149,7 +182,7 @@ impl OnWorkers {
         &self,
         plan: &LogicalPlan,
         engines: &Engines,
-        attempt: usize,
+        again: bool,
         without_memory: usize,
     ) -> Result<Vec<RecordBatch>, Failure> {
         let session = match engines.private(without_memory)? {
@@ -157,35 +190,43 @@ impl OnWorkers {
             None => engines.first()?,
         };
         // After a failure, whoever is left.
-        let workers = match attempt {
-            0 => self.workers.clone(),
-            _ => self.cluster.available().await?,
+        let workers = match again {
+            false => self.workers.clone(),
+            true => self.cluster.available().await?,
         };
         let (planned, state) = for_workers(plan, &session, self.threads).await?;
         let prepared = self
             .cluster
             .prepare(&planned, &state, (&workers, self.threads), without_memory)
             .await;
-        let prepared = prepared.map_err(|why| Failure {
-            words: format!("{why:?}"),
-            of_memory: false,
-        })?;
+        let prepared = prepared.map_err(|why| Failure::other(format!("{why:?}")))?;
         let rows = prepared.collect();
         let rows = match self.timeout {
             None => rows.await,
-            Some(timeout) => tokio::time::timeout(timeout, rows).await.map_err(|_| Failure {
-                words: "the workers took longer than engine.timeout".to_owned(),
-                of_memory: false,
-            })?,
+            Some(timeout) => tokio::time::timeout(timeout, rows)
+                .await
+                .map_err(|_| Failure::other("the workers took longer than engine.timeout".to_owned()))?,
         };
         Ok(rows?)
     }
 }
 
-/// What went wrong, for the curator's eyes only, and whether more memory would help.
+/// What went wrong, for the curator's eyes only, and whether more memory would help, or another order of rows.
 struct Failure {
     words: String,
     of_memory: bool,
+    of_order: bool,
+}
+
+impl Failure {
+    /// One that may be over when the plan is run again.
+    fn other(words: String) -> Self {
+        Self {
+            words,
+            of_memory: false,
+            of_order: false,
+        }
+    }
 }
 
 impl From<DataFusionError> for Failure {
@@ -193,15 +234,13 @@ impl From<DataFusionError> for Failure {
         Self {
             words: error.to_string(),
             of_memory: matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)),
+            of_order: is_not_clustered(&error),
         }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self {
-            words: error.to_string(),
-            of_memory: false,
-        }
+        Self::other(error.to_string())
     }
 }

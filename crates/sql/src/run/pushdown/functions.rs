@@ -5,7 +5,7 @@ use super::constants::{self, float, integer};
 use super::expression::{Row, clamped};
 use super::writer::{Cell, Writer};
 use crate::values::facts::Kind;
-use bound::{CanonicalForm, Grid, canonical_form_of, grid_of, shiftable};
+use bound::{CanonicalForm, ValueGrid, canonical_form_of, grid_of, shiftable};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
@@ -281,7 +281,7 @@ fn power(exponent: i32) -> f64 {
 pub(super) fn on_grid(
     row: &mut Row<'_>,
     value: &Cell,
-    grid: Grid,
+    grid: ValueGrid,
     writer: &mut Writer,
 ) -> Result<Cell, NotWritten> {
     let (low, high, v) = (integer(grid.low), integer(grid.high), &value.sql);

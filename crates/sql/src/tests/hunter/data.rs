@@ -300,17 +300,37 @@ pub(super) fn write_publics(directory: &Path) {
     std::fs::write(directory.join("k.csv"), "s,x\na,1\nn9,-0.0\né,NaN\n").unwrap();
 }
 
-/// Writes some people, in an order of their rows that is not theirs, to one or two files.
-pub(super) fn write(directory: &Path, people: &[(usize, &Person)], storage: Storage, seeded: &mut Seeded) {
-    std::fs::create_dir_all(directory.join("t")).unwrap();
-    write_publics(directory);
-    let mut rows: Vec<(i64, &Row)> = people
+fn rows_of<'a>(people: &[(usize, &'a Person)]) -> Vec<(i64, &'a Row)> {
+    people
         .iter()
         .flat_map(|(id, person)| person.0.iter().map(|row| (*id as i64, row)))
-        .collect();
+        .collect()
+}
+
+/// Writes some people, in an order of their rows that is not theirs, to one or two files.
+pub(super) fn write(directory: &Path, people: &[(usize, &Person)], storage: Storage, seeded: &mut Seeded) {
+    let mut rows = rows_of(people);
     for place in (1..rows.len()).rev() {
         rows.swap(place, seeded.below(place + 1));
     }
+    write_rows(directory, &rows, storage, seeded);
+}
+
+/// The same, sorted by person.
+pub(super) fn write_sorted(
+    directory: &Path,
+    people: &[(usize, &Person)],
+    storage: Storage,
+    seeded: &mut Seeded,
+) {
+    let mut rows = rows_of(people);
+    rows.sort_by_key(|(id, _)| *id);
+    write_rows(directory, &rows, storage, seeded);
+}
+
+fn write_rows(directory: &Path, rows: &[(i64, &Row)], storage: Storage, seeded: &mut Seeded) {
+    std::fs::create_dir_all(directory.join("t")).unwrap();
+    write_publics(directory);
     let cut = if seeded.once_in(2) { rows.len() / 3 } else { 0 };
     for (place, rows) in [&rows[..cut], &rows[cut..]].into_iter().enumerate() {
         let file = directory.join("t").join(format!(

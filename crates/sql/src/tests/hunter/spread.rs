@@ -94,12 +94,28 @@ impl Town {
         catalog
     }
 
-    /// People as files that the workers may read.
+    /// People as files that the workers may read. The catalog may say that they are sorted, truly or not.
     fn people(&self, name: &str, people: &[(usize, &Person)], seeded: &mut Seeded) -> Catalog {
+        let order = *seeded.pick(&[Order::Any, Order::Sorted, Order::SaidToBeSorted]);
+        self.people_in(order, name, people, seeded)
+    }
+
+    fn people_in(
+        &self,
+        order: Order,
+        name: &str,
+        people: &[(usize, &Person)],
+        seeded: &mut Seeded,
+    ) -> Catalog {
         let place = self.directory.path().join(name);
         let storage = *seeded.pick(&[Storage::ParquetInParts, Storage::ParquetWhole]);
-        data::write(&place, people, storage, seeded);
-        data::catalog(&place, storage)
+        match order {
+            Order::Sorted => data::write_sorted(&place, people, storage, seeded),
+            Order::Any | Order::SaidToBeSorted => data::write(&place, people, storage, seeded),
+        }
+        let mut catalog = data::catalog(&place, storage);
+        catalog.tables.get_mut("t").unwrap().clustered = order != Order::Any;
+        catalog
     }
 
     /// Whether the workers computed a question, and what they found that this program does not; `None` where it is refused.
@@ -149,6 +165,14 @@ impl Town {
         }
         Some(Ok(all > 0 && spread == all))
     }
+}
+
+/// How the rows of people lie in files, and what the catalog says of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Order {
+    Any,
+    Sorted,
+    SaidToBeSorted,
 }
 
 fn reading(seeded: &mut Seeded) -> Reading {
@@ -286,9 +310,18 @@ fn every_shape_that_workers_know_is_computed_by_them() {
     let mut crowd: Vec<Person> = (0..12).map(|_| data::person(&mut seeded)).collect();
     crowd.push(data::crowd(300));
     let numbered: Vec<(usize, &Person)> = crowd.iter().enumerate().collect();
-    let whole = town.people("whole", &numbered, &mut seeded);
-    let empty = town.people("empty", &[], &mut seeded);
-    let by_person = SPREAD.iter().map(|sql| (*sql, whole.clone(), empty.clone()));
+    let whole = town.people_in(Order::Any, "whole", &numbered, &mut seeded);
+    let empty = town.people_in(Order::Any, "empty", &[], &mut seeded);
+    let sorted = town.people_in(Order::Sorted, "sorted", &numbered, &mut seeded);
+    let no_one_sorted = town.people_in(Order::Sorted, "no one", &[], &mut seeded);
+    let by_person = SPREAD
+        .iter()
+        .map(|sql| (*sql, whole.clone(), empty.clone()))
+        .chain(
+            SPREAD
+                .iter()
+                .map(|sql| (*sql, sorted.clone(), no_one_sorted.clone())),
+        );
     let by_row = EACH_ROW
         .iter()
         .map(|sql| (*sql, each_row(&whole), each_row(&empty)));
