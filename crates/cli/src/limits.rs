@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let edited = with_limits(&text, &found, directory).map_err(explained)?;
     write_file_atomically(&path, edited.as_bytes())?;
     if arguments.json {
-        return terminal::print(&format!("{}\n", object(&found)));
+        return terminal::print(&format!("{}\n", found.to_json()));
     }
     terminal::print(&table(&found))?;
     let charged = if found.repeated {
@@ -187,67 +187,4 @@ fn shown(value: f64) -> String {
     } else {
         significant(value, 6)
     }
-}
-
-/// The same for programs.
-fn number(value: f64) -> serde_json::Value {
-    if value == value.trunc() && value.abs() < 1e15 {
-        json!(value as i64)
-    } else {
-        json!(value)
-    }
-}
-
-/// What was chosen, for programs.
-fn object(found: &FoundLimits) -> serde_json::Value {
-    let limits = &found.limits;
-    let sums = |limits: &sql::catalog::Limits| -> serde_json::Value {
-        limits
-            .sums
-            .iter()
-            .map(|(column, range)| (column.clone(), json!([number(range.low), number(range.high)])))
-            .collect()
-    };
-    let by: serde_json::Map<String, serde_json::Value> = limits
-        .by
-        .iter()
-        .map(|(column, by)| {
-            let reported =
-                json!({ "groups": by.groups, "rows_per_group": by.rows_per_group, "sums": sums(by) });
-            (column.clone(), reported)
-        })
-        .collect();
-    let bounds: serde_json::Map<String, serde_json::Value> = found
-        .bounds
-        .iter()
-        .map(|(column, range)| (column.clone(), json!([number(range.low), number(range.high)])))
-        .collect();
-    let profiles: Vec<serde_json::Value> = found
-        .profiles
-        .iter()
-        .map(|profile| {
-            json!({
-                "of": profile.of,
-                "limit": number(profile.limit),
-                "units_over": profile.units_over,
-                "cut": profile.cut,
-            })
-        })
-        .collect();
-    json!({
-        "table": found.table,
-        "limits": {
-            "rows": limits.rows,
-            "groups": limits.groups,
-            "rows_per_group": limits.rows_per_group,
-            "sums": sums(limits),
-            "by": by,
-        },
-        "bounds": bounds,
-        "profiles": profiles,
-        "left_out": found.left_out,
-        "question_epsilon": number(found.question_epsilon),
-        "cost": found.answer.cost.as_ref().map(sql::Cost::to_json),
-        "repeated": found.repeated,
-    })
 }

@@ -7,6 +7,9 @@
 //!           ──► fit        draws against the distribution that was proved
 //! ```
 //!
+//! What audits found, in words, as objects and drawn, is here too: of these checks ([`Gate`]), of mechanisms of known standing ([`gallery`]), of anybody's program
+//! ([`AuditedProgram`]), of models that were trained once ([`one_run`]), and of distributions ([`curve`](fn@curve)).
+//!
 //! A mechanism is added to the closed list of the crate `mechanism`; a test here fails until it has its [`Check`]s.
 //!
 //! ```
@@ -24,19 +27,28 @@ mod boundary;
 mod check;
 mod choice;
 mod computation;
+mod curve;
 mod error;
+pub mod gallery;
+mod gate;
 mod groups;
 mod median;
 mod noise;
+pub mod one_run;
+mod program;
 mod sparse;
 mod subject;
 mod survey;
 #[cfg(test)]
 mod tests;
 mod training;
+mod witness;
 
 pub use check::{Check, Done, Effort, Expected, run};
+pub use curve::curve;
 pub use error::Error;
+pub use gate::Gate;
+pub use program::{AuditedProgram, quoted};
 
 use choice::{Choice, Exponential, Flip, Noisy};
 use error::explained;

@@ -1,4 +1,5 @@
-//! Experiments that anyone can repeat: every claim of the theory, run on synthetic data.
+//! Experiments that anyone can repeat: every claim of the theory, run on synthetic data, and the studies of attacks, each with what it found as
+//! [`report::Findings`].
 //!
 //! ```
 //! let rows = experiments::claims::chosen(&["V1".to_owned()])?;
@@ -8,10 +9,15 @@
 //! ```
 
 pub mod averaging;
+pub mod bits;
 pub mod claims;
 pub mod linear;
+pub mod linkage;
+pub mod membership;
 pub mod memorization;
 mod observed_model;
 pub mod people;
+pub mod reconstruction;
+pub mod survey;
 
 pub use observed_model::ObservedModel;

@@ -28,6 +28,6 @@ mod table;
 pub use figure::{Figure, Scale, bar, figure_style, histogram};
 pub use findings::Findings;
 pub use markup::{escape, legal};
-pub use number::{grouped, percent, percent_interval, significant};
+pub use number::{counts, grouped, percent, percent_interval, significant};
 pub use page::{Page, Row};
 pub use table::{Column, DynamicTable, Heading, Table, cut};

@@ -65,6 +65,19 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
+/// Whole numbers from 1 to `most`, evenly in their logarithm: where a curve over a logarithmic axis is computed.
+pub fn counts(most: u64) -> Vec<u64> {
+    const POINTS: u32 = 40;
+    let end = (most as f64).ln();
+    let mut counts: Vec<u64> = (0..POINTS)
+        .map(|step| (end * f64::from(step) / f64::from(POINTS - 1)).exp().round() as u64)
+        .map(|count| count.clamp(1, most))
+        .chain([most])
+        .collect();
+    counts.dedup();
+    counts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +90,16 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(percent(0.66912), "66.9 %");
         assert_eq!(percent_interval((0.668, 0.67)), "66.8 to 67.0 %");
+    }
+
+    #[test]
+    fn counts_rise_from_one_to_the_last() {
+        for most in [1, 2, 3, 10, 1000, 14_062, 1_000_000_000] {
+            let counts = counts(most);
+            assert_eq!((counts[0], counts[counts.len() - 1]), (1, most));
+            assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+            assert!(counts.len() <= 41);
+        }
     }
 
     #[test]

@@ -3,11 +3,9 @@
 use crate::terminal::{self, CliError, Progress, fail};
 use accounting::plan::ReleasePlan;
 use accounting::{Accountant, Delta, Event, PrivacyUnit};
-use report::{Figure, Scale};
+use report::{Figure, Scale, counts};
 use std::path::Path;
 
-/// How many points each curve is drawn through.
-const POINTS: u32 = 40;
 /// A single release is drawn as if it were repeated so often.
 const REPEATED: u64 = 100;
 
@@ -96,18 +94,6 @@ impl Drawing<'_> {
     }
 }
 
-/// Whole numbers from 1 to `most`, evenly in their logarithm.
-pub(crate) fn counts(most: u64) -> Vec<u64> {
-    let end = (most as f64).ln();
-    let mut counts: Vec<u64> = (0..POINTS)
-        .map(|step| (end * f64::from(step) / f64::from(POINTS - 1)).exp().round() as u64)
-        .map(|count| count.clamp(1, most))
-        .chain([most])
-        .collect();
-    counts.dedup();
-    counts
-}
-
 /// Refuses a place where no figure can be put, before anything is computed for it.
 pub(crate) fn check(path: Option<&Path>) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
@@ -132,19 +118,4 @@ pub(crate) fn save(path: &Path, figure: &Figure) -> Result<(), CliError> {
     terminal::write_file_atomically(path, figure.to_svg().as_bytes())?;
     eprintln!("wrote {}", path.display());
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::counts;
-
-    #[test]
-    fn counts_rise_from_one_to_the_last() {
-        for most in [1, 2, 3, 10, 1000, 14_062, 1_000_000_000] {
-            let counts = counts(most);
-            assert_eq!((counts[0], counts[counts.len() - 1]), (1, most));
-            assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
-            assert!(counts.len() <= 41);
-        }
-    }
 }

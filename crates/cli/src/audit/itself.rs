@@ -1,9 +1,8 @@
 //! `deniable audit self`: every mechanism that Deniable ships, by every method there is, and the proof that each method can fail.
 
-use super::report::{self, Gate};
 use crate::delivery::Outputs;
 use crate::terminal::{CliError, Interrupt, Progress, explained, fail};
-use conformance::Effort;
+use conformance::{Effort, Gate};
 use noise::{Entropy, OsEntropy};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -76,36 +75,24 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         interrupt.was_pressed()
     });
     drop(progress);
-    let gate = Gate {
-        rows: report::rows(done, |mechanism| replay(arguments, mechanism, seed)),
-        asked,
-        seed,
-        quick: arguments.quick,
-        elapsed: start.elapsed(),
-    };
+    let gate = Gate::new(done, asked, seed, effort, start.elapsed());
     Outputs::without_figure(arguments.html.clone(), arguments.json).give(&gate.findings())?;
-    if interrupt.was_pressed() && gate.rows.len() < asked {
-        return Err(super::gallery::interrupted(gate.rows.len(), asked));
+    let missing = gate.missing();
+    if interrupt.was_pressed() && missing > 0 {
+        return Err(super::gallery::interrupted(asked - missing, asked));
     }
-    let wrong = gate.rows.iter().filter(|row| !row.is_right).count();
+    let wrong = gate.wrong();
     if wrong > 0 {
         return Err(
             CliError::check_failed(format!("{wrong} of {asked} verdicts are wrong"))
                 .with_hint("each is shown above with the command that repeats it"),
         );
     }
-    if gate.rows.len() < asked {
-        let missing = asked - gate.rows.len();
+    if missing > 0 {
         return Err(
             CliError::check_failed(format!("{missing} of {asked} checks did not run to their end"))
                 .with_hint("run it again without an interruption"),
         );
     }
     Ok(())
-}
-
-/// The command that draws the same again for one mechanism.
-fn replay(arguments: &Arguments, mechanism: &str, seed: u64) -> String {
-    let quick = if arguments.quick { " --quick" } else { "" };
-    format!("deniable audit self --only {mechanism} --seed {seed}{quick}")
 }

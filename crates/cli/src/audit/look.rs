@@ -26,16 +26,6 @@ impl From<Look> for Lens {
     }
 }
 
-impl From<Lens> for Look {
-    fn from(lens: Lens) -> Self {
-        match lens {
-            Lens::Everything => Look::Everything,
-            Lens::Values => Look::Values,
-            Lens::Bits => Look::Bits,
-        }
-    }
-}
-
 /// As it is written on the command line.
 impl fmt::Display for Look {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

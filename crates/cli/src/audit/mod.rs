@@ -10,13 +10,11 @@
 //! self     every mechanism of Deniable      ──► all methods, and mutants that must be refuted
 //! ```
 
-mod curve;
 mod gallery;
 mod itself;
 mod look;
 mod one_run;
 mod parameters;
-mod report;
 mod run;
 mod verify;
 

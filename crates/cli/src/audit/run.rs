@@ -4,13 +4,13 @@ use super::look::Look;
 use super::{ClaimArguments, explained, refuted};
 use crate::delivery::Outputs;
 use crate::terminal::{CliError, Interrupt, fail};
-use audit::black_box::{FindingVerdict, Hunt, Pair, Side, Witness};
+use audit::black_box::{FindingVerdict, Hunt, Pair, Witness};
 use audit::document::Number;
 use audit::program::{self, Program, Runner};
+use conformance::{AuditedProgram, quoted};
 use exact::to_f64_up;
 use noise::{Entropy, OsEntropy};
-use report::{Figure, Findings, Row, Scale, significant};
-use serde_json::{Value, json};
+use report::significant;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -137,23 +137,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let inputs = arguments.inputs()?;
     let hunt = arguments.hunt()?;
     let witness = arguments.audit(&hunt, &inputs)?;
-    let reported = Reported {
-        arguments,
-        inputs: [witness.pair.first, witness.pair.second].map(|input| inputs[input].clone()),
+    let samples = arguments.samples()?;
+    let told = [witness.pair.first, witness.pair.second].map(|input| inputs[input].clone());
+    let words = arguments.program.iter().map(|word| word.to_string_lossy());
+    let audited = AuditedProgram {
+        program: words.collect::<Vec<_>>().join(" "),
+        claim: arguments.claim.read(),
+        confidence: arguments.confidence.clone(),
+        samples,
+        replay: arguments.replay(&told, samples),
+        inputs: told,
         pairs: inputs.len() / 2,
-        // Claims are rounded up, in favour of the program.
-        verdict: arguments
-            .claim
-            .epsilon
-            .as_ref()
-            .map(|epsilon| witness.verdict(to_f64_up(&epsilon.0), hunt.delta)),
-        bound: witness.epsilon_at(hunt.delta),
-        samples: arguments.samples()?,
+        lens: hunt.lens,
         witness,
     };
-    arguments.outputs.give(&reported.findings())?;
-    match reported.verdict {
-        Some(FindingVerdict::Refuted) => Err(refuted(&arguments.claim.read())),
+    arguments.outputs.give(&audited.findings())?;
+    match audited.verdict() {
+        Some(FindingVerdict::Refuted) => Err(refuted(&audited.claim)),
         _ => Ok(()),
     }
 }
@@ -295,24 +295,9 @@ impl Arguments {
         })?;
         Ok(witness)
     }
-}
 
-/// What was found, for whoever asked.
-struct Reported<'a> {
-    arguments: &'a Arguments,
-    inputs: [String; 2],
-    pairs: usize,
-    witness: Witness,
-    verdict: Option<FindingVerdict>,
-    /// ε is at least this, at the claimed δ.
-    bound: f64,
-    samples: u64,
-}
-
-impl Reported<'_> {
     /// The command that makes the same audit again on the same pair; its draws are the program's own, so they are new.
-    fn replay(&self) -> String {
-        let asked = self.arguments;
+    fn replay(&self, inputs: &[String; 2], samples: u64) -> String {
         let mut words = ["deniable", "audit", "run"].map(String::from).to_vec();
         let mut option = |name: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -320,10 +305,10 @@ impl Reported<'_> {
             }
         };
         let text = |number: &Option<Number>| number.as_ref().map(Number::to_string);
-        option("--claim-epsilon", text(&asked.claim.epsilon));
-        option("--claim-delta", text(&asked.claim.delta));
-        option("--samples", Some(self.samples.to_string()));
-        let until: Vec<String> = asked
+        option("--claim-epsilon", text(&self.claim.epsilon));
+        option("--claim-delta", text(&self.claim.delta));
+        option("--samples", Some(samples.to_string()));
+        let until: Vec<String> = self
             .until
             .iter()
             .map(|until| match until {
@@ -332,212 +317,27 @@ impl Reported<'_> {
             })
             .collect();
         option("--until", (!until.is_empty()).then(|| until.join(",")));
-        option("--confidence", Some(asked.confidence.to_string()));
-        option("--input-first", Some(self.inputs[0].clone()));
-        option("--input-second", Some(self.inputs[1].clone()));
-        if asked.output == Output::Text {
+        option("--confidence", Some(self.confidence.to_string()));
+        option("--input-first", Some(inputs[0].clone()));
+        option("--input-second", Some(inputs[1].clone()));
+        if self.output == Output::Text {
             option("--output", Some("text".to_string()));
         }
-        if asked.look != Look::Everything {
-            option("--look", Some(asked.look.to_string()));
+        if self.look != Look::Everything {
+            option("--look", Some(self.look.to_string()));
         }
-        if asked.one_shot {
+        if self.one_shot {
             words.push("--one-shot".to_string());
         }
         words.push("--".to_string());
-        words.extend(asked.program.iter().map(|word| quoted(&word.to_string_lossy())));
+        words.extend(self.program.iter().map(|word| quoted(&word.to_string_lossy())));
         words.join(" ")
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let witness = &self.witness;
-        let claim = &self.arguments.claim;
-        let mut lines = vec![format!(
-            "ε is at least {} at δ = {}, with confidence {}",
-            significant(self.bound, 4),
-            claim.read().delta_or_zero(),
-            self.arguments.confidence
-        )];
-        if self.pairs > 1 {
-            let searched = format!("the best of {} pairs", self.pairs);
-            lines.push(format!(
-                "  inputs   {} and {}, {searched}",
-                quoted(&self.inputs[0]),
-                quoted(&self.inputs[1])
-            ));
-        } else {
-            lines.push(format!(
-                "  inputs   {} and {}",
-                quoted(&self.inputs[0]),
-                quoted(&self.inputs[1])
-            ));
-        }
-        lines.extend(event_lines(witness));
-        if witness.event.contains("bit") && self.arguments.look == Look::Everything {
-            lines.push("           raw bits give it away; --look values audits the values alone".to_string());
-        }
-        if let Some(verdict) = self.verdict {
-            let remark = match verdict {
-                FindingVerdict::Refuted => "refuted",
-                FindingVerdict::Consistent => {
-                    "consistent (nothing was found against it, which is not a proof)"
-                }
-            };
-            lines.push(format!("  claim    {}: {remark}", claim.read().words()));
-        }
-        lines.push(format!("  replay   {}", self.replay()));
-        lines
-    }
-
-    fn to_json(&self) -> Value {
-        let witness = &self.witness;
-        let claim = self.verdict.map(|verdict| {
-            json!({
-                "epsilon": self.arguments.claim.epsilon,
-                "delta": self.arguments.claim.read().delta_or_zero(),
-                "verdict": verdict_word(verdict),
-            })
-        });
-        let curve: Vec<Value> = deltas()
-            .map(|delta| json!([delta, witness.epsilon_at(delta)]))
-            .collect();
-        json!({
-            "epsilon_at_least": self.bound,
-            "delta": to_f64_up(&self.arguments.claim.read().delta_or_zero().0),
-            "confidence": witness.confidence,
-            "holds_at_any_moment": witness.anytime,
-            "samples_per_input": self.samples,
-            "inputs": self.inputs,
-            "event": witness.event,
-            "mirror_event": witness.mirror,
-            "likely_input": names(witness.likely).0,
-            "counts": {
-                "likely": witness.hits[0],
-                "unlikely": witness.hits[1],
-                "likely_draws": witness.draws[0],
-                "unlikely_draws": witness.draws[1],
-            },
-            "epsilon_at_least_by_delta": curve,
-            "claim": claim,
-            "replay": self.replay(),
-        })
-    }
-
-    fn figure(&self) -> Figure {
-        let claimed = self
-            .arguments
-            .claim
-            .epsilon
-            .as_ref()
-            .map(|epsilon| to_f64_up(&epsilon.0));
-        curve_figure("What was found", &self.witness, claimed)
-    }
-
-    fn findings(&self) -> Findings {
-        let claim = &self.arguments.claim;
-        let text = self.lines().join("\n") + "\n";
-        let program = self.arguments.program.iter().map(|word| word.to_string_lossy());
-        let row = Row::new(
-            "run",
-            program.collect::<Vec<_>>().join(" "),
-            if claim.epsilon.is_some() {
-                claim.read().words()
-            } else {
-                "no claim".to_string()
-            },
-            format!("ε ≥ {}", significant(self.bound, 4)),
-            self.verdict != Some(FindingVerdict::Refuted),
-        );
-        Findings {
-            introduction: text.clone(),
-            text,
-            json: self.to_json(),
-            title: "An audit of a program",
-            rows: vec![row],
-            figures: vec![self.figure()],
-        }
-    }
-}
-
-/// The event and how often it was counted. Where an event and its mirror are counted as one, what counts for and against comes from both inputs.
-pub(super) fn event_lines(witness: &Witness) -> Vec<String> {
-    let (likely, unlikely) = names(witness.likely);
-    let [hits, draws] = [witness.hits, witness.draws];
-    match &witness.mirror {
-        None => vec![
-            format!("  event    {}", witness.event),
-            format!("  counted  {} of {} on the {likely} input", hits[0], draws[0]),
-            format!("           {} of {} on the {unlikely} input", hits[1], draws[1]),
-        ],
-        Some(mirror) => vec![
-            format!("  event    {} on the {likely} input, or", witness.event),
-            format!("           {mirror} on the {unlikely} input"),
-            format!("  counted  {} of {}", hits[0], draws[0] + draws[1]),
-            format!("           {} with the inputs exchanged", hits[1]),
-        ],
-    }
-}
-
-/// Where the curve is reported and drawn.
-fn deltas() -> impl Iterator<Item = f64> {
-    (-24..=0).map(|step| 10f64.powf(f64::from(step) / 4.0))
-}
-
-/// The bound on ε at every δ, and what is claimed. All points hold together.
-pub(super) fn curve_figure(title: &str, witness: &Witness, claimed: Option<f64>) -> Figure {
-    let curve: Vec<(f64, f64)> = deltas().map(|delta| (delta, witness.epsilon_at(delta))).collect();
-    let figure = Figure::new(title)
-        .x_axis("δ", Scale::Log10)
-        .y_axis("ε is at least", Scale::Linear)
-        .line("found", &curve)
-        .horizontal("found at δ = 0", witness.epsilon_at(0.0));
-    match claimed {
-        Some(epsilon) => figure.horizontal("claimed", epsilon),
-        None => figure,
-    }
-}
-
-/// What the inputs are called, the likely one first.
-pub(super) fn names(likely: Side) -> (&'static str, &'static str) {
-    match likely {
-        Side::First => ("first", "second"),
-        Side::Second => ("second", "first"),
-    }
-}
-
-/// One word for a program to read.
-pub(super) fn verdict_word(verdict: FindingVerdict) -> &'static str {
-    match verdict {
-        FindingVerdict::Refuted => "refuted",
-        FindingVerdict::Consistent => "consistent",
-    }
-}
-
-/// The word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Until, quoted};
-
-    #[test]
-    fn a_shell_reads_back_what_was_quoted() {
-        for (word, expected) in [
-            ("./noisy-count", "./noisy-count"),
-            ("", "''"),
-            ("{ print $1 }", "'{ print $1 }'"),
-            ("it's", "'it'\\''s'"),
-        ] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
+    use super::Until;
 
     #[test]
     fn when_to_stop() {

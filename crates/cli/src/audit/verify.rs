@@ -1,13 +1,9 @@
 //! `deniable audit exact`: the verifier on a mechanism that can be written down.
 
-use super::curve::{self, Highlight};
 use super::parameters::Parameters;
 use super::{ClaimArguments, refuted};
 use crate::terminal::{self, CliError, fail};
-use audit::document::{
-    self, MechanismKind, Number, Question, Verified, answer, delta_words, epsilon_words, ranges,
-};
-use audit::exact_audit::Answer;
+use audit::document::{self, MechanismKind, Number, Question, answer, ranges};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -84,7 +80,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let report = answer(pair, question)?;
     if let Some(path) = &arguments.plot {
-        let svg = curve::draw(&report.pair, &highlights(&report)).to_svg();
+        let svg = conformance::curve(&report).to_svg();
         terminal::write_file_atomically(path, svg.as_bytes())?;
     }
     let text = if arguments.json {
@@ -101,39 +97,4 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some((claim, false)) => Err(refuted(&claim)),
         _ => Ok(()),
     }
-}
-
-/// Points worth marking on the curve.
-fn highlights(verified: &Verified) -> Vec<Highlight> {
-    let nearest = |number: &Number| exact::to_f64_nearest(&number.0);
-    let mut highlights = Vec::new();
-    if let Some((claim, _)) = &verified.verdict
-        && let Some(epsilon) = &claim.epsilon
-    {
-        highlights.push(Highlight {
-            name: "the claim",
-            epsilon: nearest(epsilon),
-            delta: nearest(&claim.delta_or_zero()),
-            words: format!("claim: {}", claim.words()),
-        });
-    }
-    if let Some((delta, Answer::Finite(epsilon))) = &verified.epsilon {
-        highlights.push(Highlight {
-            name: "smallest ε",
-            epsilon: epsilon.to_f64_nearest(),
-            delta: nearest(delta),
-            words: epsilon_words(delta, &Answer::Finite(epsilon.clone())),
-        });
-    }
-    if let Some((epsilon, delta)) = &verified.delta
-        && curve::drawable(delta)
-    {
-        highlights.push(Highlight {
-            name: "smallest δ",
-            epsilon: nearest(epsilon),
-            delta: delta.to_f64_nearest(),
-            words: delta_words(epsilon, delta),
-        });
-    }
-    highlights
 }

@@ -1,10 +1,9 @@
 //! What was spent, charge by charge.
 
-use crate::account::figure::counts;
 use crate::terminal::{CliError, Progress, explained, fail};
 use accounting::{Accountant, Epsilon, Event, Promise};
 use ledger::{Spent, composed, epsilon_of, plus, used_after};
-use report::{Figure, Scale};
+use report::{Figure, Scale, counts};
 
 /// ε after each charge, as it is enforced, by sums and by the best proof, and where the budget ends.
 pub(super) fn of(spent: &Spent, quiet: bool) -> Result<Figure, CliError> {

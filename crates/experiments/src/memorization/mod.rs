@@ -1,12 +1,14 @@
 //! What a language model remembers of a secret that was in its text, with and without privacy: models trained side by side and asked, over several seeds.
 
 mod across;
+mod report;
 mod side_by_side;
 mod study;
 
 pub use across::{Across, OthersAcross, Spread, across};
+pub use report::Report;
 pub use side_by_side::side_by_side;
-pub use study::{Experiment, Measured, Others, Run};
+pub use study::{Experiment, Measured, Others, OwnText, Run};
 
 /// Why a model could not be trained or asked.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +17,9 @@ pub enum Error {
     /// It could not be trained.
     #[error(transparent)]
     Train(#[from] train::Error),
+    /// Its text cannot be used.
+    #[error(transparent)]
+    Text(#[from] train::text::TextError),
     /// It has no such network.
     #[error(transparent)]
     Model(#[from] train::models::ModelError),

@@ -10,7 +10,7 @@ use device::Device;
 use serde::Serialize;
 use train::case_study::{Data, Language, Privacy, Progress, Recipe, Snapshot, Study, Trained, train};
 use train::models::{AnyLanguageModel, Network};
-use train::text::START;
+use train::text::{Digits, START, Vocabulary, synthetic_text};
 
 /// How many PINs of a table are shown.
 const SHOWN: usize = 10;
@@ -18,6 +18,9 @@ const SHOWN: usize = 10;
 const ACCURACY_ROWS: usize = 300;
 /// Steps after which an ordinary model is looked at: long before it is done.
 const EARLY: u64 = 500;
+
+/// Bytes of synthetic text that a vocabulary is made from.
+const PUBLIC_BYTES: usize = 2_000_000;
 
 /// The paper's network.
 const NETWORK: Network = Network::Lstm {
@@ -38,6 +41,67 @@ pub struct Experiment {
     pub delta: Delta,
     /// Where everything random starts from.
     pub seed: u64,
+}
+
+/// Text of one's own, in the place of synthetic text.
+pub struct OwnText {
+    /// What is learned.
+    pub text: String,
+    /// What the vocabulary is made from; synthetic text where there is none.
+    pub public: Option<String>,
+}
+
+impl Experiment {
+    /// The published study with this many times fewer rows and steps: an ordinary model, the published recipe, and one for (ε, δ).
+    ///
+    /// # Errors
+    /// When the text has too few rows, or no noise gives this ε.
+    pub fn smaller(
+        seed: u64,
+        factor: usize,
+        own: Option<OwnText>,
+        epsilon: &Epsilon,
+        delta: Delta,
+    ) -> Result<Self, Error> {
+        let mut study = Study::smaller(seed, factor);
+        // As many copies as in the published study, whatever the size, as long as they are few: what is learned by heart depends on how often it was seen.
+        study.copies = Study::of_the_paper(seed).copies.min(study.rows / 20).max(1);
+        let data = match own {
+            None => study.synthetic()?,
+            Some(OwnText { text, public }) => {
+                let public = public.unwrap_or_else(|| synthetic_text(PUBLIC_BYTES, seed));
+                let vocabulary = Vocabulary::from_public_text(&public, study.vocabulary, Digits::Grouped)?;
+                study.of_text(&text, vocabulary)?
+            }
+        };
+        // As many epochs as the paper's, but no fewer steps than a model needs to learn words.
+        let steps = |steps: u64| (steps / factor as u64).max(2000);
+        let shorter = |recipe: Recipe| Recipe {
+            steps: steps(recipe.steps),
+            ..recipe
+        };
+        let rows = data.training.len();
+        let private = Recipe::private(
+            rows,
+            400.min(rows / 4).max(1),
+            steps(8_100) / 2,
+            2e-3,
+            1.0,
+            epsilon,
+            &delta,
+        )?;
+        Ok(Self {
+            arms: vec![
+                shorter(Recipe::ordinary()),
+                shorter(Recipe::of_the_paper()),
+                private,
+            ],
+            study,
+            data,
+            delta,
+            seed,
+        })
+    }
 }
 
 /// One model, asked.

@@ -4,6 +4,9 @@
 //! private data tell about it. Public data may be looked at.
 
 mod measure;
+mod sorted;
+
+pub use sorted::{SortedDraft, SortedTable};
 
 use crate::catalog::toml_text::{key, text, value};
 use crate::catalog::{

@@ -10,6 +10,7 @@
 
 mod choice;
 mod edit;
+mod object;
 mod spread;
 
 pub use edit::{with_limits, without_found_bounds};

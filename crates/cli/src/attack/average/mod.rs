@@ -1,11 +1,9 @@
 //! `deniable attack average`: one question asked many times by many accounts, and two questions that differ in one person.
 
-mod report;
-
 use crate::delivery::{Outputs, labelled};
 use crate::terminal::{CliError, Interrupt, explained};
 use accounting::Epsilon;
-use experiments::averaging::{Settings, Study};
+use experiments::averaging::{self, Settings, Study};
 
 /// Ask one question many times, by many accounts, in many forms; and two that differ in one person
 ///
@@ -69,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if results.stopped {
         eprintln!("stopped: this is what was found so far");
     }
-    arguments.outputs.give(&report::findings(&study, &results))?;
+    arguments.outputs.give(&averaging::findings(&study, &results))?;
     if results.singled.broken(study.at_most()) {
         return Err(
             CliError::check_failed("differencing was right more often than ε allows")

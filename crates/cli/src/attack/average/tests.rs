@@ -26,7 +26,7 @@ fn what_makes_no_sense_is_refused() {
 fn what_was_found_is_reported_to_everybody() {
     let words = "--runs 1 --targets 2 --people 60 --times 400 --epsilon 0.25 --budget 1.5 --accounts 3";
     let study = asked(words).expect("a study");
-    let findings = report::findings(&study, &study.run(&|_, _| true).expect("results"));
+    let findings = averaging::findings(&study, &study.run(&|_, _| true).expect("results"));
     let text = &findings.text;
     let reported: Vec<&str> = text
         .lines()

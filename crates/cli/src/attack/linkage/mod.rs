@@ -3,14 +3,14 @@
 mod matches;
 mod pair;
 mod reviews;
-mod synthetic;
-mod uniqueness;
 
-use crate::delivery::{Outputs, count};
+use crate::delivery::{Outputs, count, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};
-use ::report::Findings;
+use ::report::{Findings, grouped};
 use accounting::{Delta, Epsilon};
-use std::path::PathBuf;
+use attack::csv_file::CsvFile;
+use experiments::linkage::{Beside, Search, Synthetic, Uniqueness};
+use std::path::{Path, PathBuf};
 
 /// Which columns single people out, and who they are: uniqueness, and linking two tables
 ///
@@ -86,12 +86,6 @@ const LARGEST_SET: usize = 8;
 /// More synthetic people than fit in memory.
 const PEOPLE: std::ops::RangeInclusive<u64> = 1_000..=50_000_000;
 
-/// The private release that is shown beside an attack.
-struct Beside {
-    epsilon: Epsilon,
-    delta: Delta,
-}
-
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.outputs.check()?;
@@ -126,12 +120,56 @@ fn findings(arguments: &Arguments) -> Result<Findings, CliError> {
     }
     let interrupt = Interrupt::listen();
     match (&arguments.file, &arguments.with) {
-        (None, _) => synthetic::run(arguments, &beside, &interrupt),
-        (Some(file), None) => uniqueness::run(arguments, file, &beside, &interrupt),
+        (None, _) => synthetic(arguments, &beside, &interrupt),
+        (Some(file), None) => uniqueness(arguments, file, &beside, &interrupt),
         (Some(file), Some(other)) if arguments.ratings.is_empty() => {
             pair::run(arguments, [file, other], &beside)
         }
         (Some(file), Some(other)) => reviews::run(arguments, [file, other], &beside, &interrupt),
+    }
+}
+
+/// What the columns of one file single out.
+fn uniqueness(
+    arguments: &Arguments,
+    file: &Path,
+    beside: &Beside,
+    interrupt: &Interrupt,
+) -> Result<Findings, CliError> {
+    let sheet = CsvFile::open(file)?;
+    let table = {
+        let progress = arguments.outputs.progress("reading", sheet.bytes());
+        attack::linkage::read_table(sheet, &arguments.columns, &|bytes| progress.advance(bytes))?
+    };
+    let search = arguments.search(beside);
+    let found = {
+        let progress = arguments.outputs.progress("sets of columns", search.sets(&table));
+        Uniqueness::of(&table, &search, &watched(&progress, interrupt)).map_err(explained)?
+    };
+    let rows = grouped(table.rows() as u64);
+    Ok(found.findings(format!("{rows} rows of `{}`.", file.display())))
+}
+
+/// Everything, on synthetic people.
+fn synthetic(arguments: &Arguments, beside: &Beside, interrupt: &Interrupt) -> Result<Findings, CliError> {
+    let outputs = &arguments.outputs;
+    let data = Synthetic::new(arguments.people, arguments.seed, arguments.search(beside));
+    let unique = {
+        let progress = outputs.progress("sets of columns", data.sets());
+        data.uniqueness(&watched(&progress, interrupt))
+            .map_err(explained)?
+    };
+    let progress = outputs.progress("reviewers", u64::from(data.reviewers()));
+    Ok(data.findings(&unique, arguments.eccentricity, &watched(&progress, interrupt)))
+}
+
+impl Arguments {
+    fn search<'asked>(&self, beside: &'asked Beside) -> Search<'asked> {
+        Search {
+            identifying: self.identifying,
+            largest: self.largest,
+            beside,
+        }
     }
 }
 

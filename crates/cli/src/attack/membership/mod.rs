@@ -1,6 +1,5 @@
 //! `deniable attack membership`: was she in the data? From published means.
 
-mod report;
 mod study;
 
 use crate::delivery::{Outputs, count, watched};
@@ -8,7 +7,7 @@ use crate::terminal::{CliError, Interrupt, explained, fail};
 use ::report::Findings;
 use accounting::{Delta, Epsilon};
 use attack::membership::{Experiment, Noise, Population};
-use report::Report;
+use experiments::membership::Report;
 use std::path::PathBuf;
 
 /// Was she in the data? Tracing people from published means
@@ -132,7 +131,7 @@ fn findings(arguments: &Arguments) -> Result<(Findings, bool), CliError> {
         found: &found,
         stopped: interrupt.was_pressed(),
     };
-    report.findings()
+    report.findings().map_err(explained)
 }
 
 impl Arguments {

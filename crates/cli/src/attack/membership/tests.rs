@@ -55,30 +55,6 @@ fn laplace_noise_has_no_delta() {
 }
 
 #[test]
-fn more_than_is_allowed_is_seen() {
-    use attack::membership::{Noise, Scores};
-    // Scores that always tell, under noise that promises ε = 1.
-    let telling = Scores {
-        inside: vec![1.0; 400],
-        outside: vec![0.0; 400],
-    };
-    let epsilon = Epsilon::parse("1").expect("a number");
-    let noises = [Noise::Laplace(epsilon)];
-    let found = [[telling.clone(), telling]];
-    let report = Report {
-        people: 10,
-        attributes: 10,
-        seed: 1,
-        noises: &noises,
-        found: &found,
-        stopped: false,
-    };
-    let (findings, within) = report.findings().expect("a report");
-    assert!(!within);
-    assert!(findings.text.contains("MORE are traced"), "{}", findings.text);
-}
-
-#[test]
 fn named_people_are_traced_from_files() {
     let folder = tempfile::tempdir().expect("a folder");
     // A study of one person: its means are her attributes.

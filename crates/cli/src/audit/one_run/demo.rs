@@ -1,16 +1,14 @@
 //! `deniable audit one-run`, alone: the whole on synthetic text.
 
-use super::judge::{self, Confidence, row};
-use super::verdict;
+use super::judge::{self, Confidence};
 use crate::delivery::Outputs;
 use crate::terminal::{self, CliError, Interrupt, explained};
 use crate::train::{LineModel, SMALL_BATCH as BATCH, SmallModels};
 use accounting::{Delta, Epsilon};
 use audit::document::Claim;
 use audit::one_run::{Judged, Tries, plant};
+use conformance::one_run::{AuditedModel, models_findings};
 use noise::{Entropy, OsEntropy};
-use report::{Findings, significant};
-use serde_json::{Value, json};
 use train::text::synthetic_text;
 
 #[derive(clap::Args)]
@@ -38,42 +36,13 @@ const LONGEST: usize = 40;
 /// Times that each line is seen. Without privacy that is enough to learn lines by heart; with privacy more would only be noisier.
 const EPOCHS: u64 = 100;
 const PRIVATE_EPOCHS: u64 = 8;
-/// A model, judged.
-struct Shown {
-    name: &'static str,
-    private: bool,
-    perplexity: f64,
-    judged: Judged,
-}
-
-impl Shown {
-    /// What is right about a right auditor: with privacy nothing is refuted, without it the claim is.
-    fn is_right(&self) -> bool {
-        self.judged.refuted() != self.private
-    }
-
-    fn verdict(&self) -> verdict::Shown<'_> {
-        verdict::Shown { judged: &self.judged }
-    }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "model": self.name,
-            "private": self.private,
-            "perplexity": self.perplexity,
-            "right": self.is_right(),
-            "audit": self.verdict().to_json(),
-        })
-    }
-}
-
 /// Runs the command.
 pub(super) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
     arguments.outputs.check()?;
     let interrupt = Interrupt::listen();
     let shown = audit(arguments, &interrupt)?;
     let stopped = shown.len() < 2;
-    arguments.outputs.give(&findings(&shown, stopped))?;
+    arguments.outputs.give(&models_findings(&shown, stopped))?;
     if stopped {
         eprintln!("stopped: {} of 2 models were trained and judged", shown.len());
     }
@@ -92,7 +61,7 @@ pub(super) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
 }
 
 /// Plants, trains and judges. After Ctrl-C, what there is.
-fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>, CliError> {
+fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<AuditedModel>, CliError> {
     let epsilon = Epsilon::parse(&arguments.epsilon).map_err(explained)?;
     let delta = Delta::parse(&arguments.delta).map_err(explained)?;
     let folder = tempfile::tempdir().map_err(|cause| {
@@ -134,7 +103,7 @@ fn audit(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Vec<Shown>,
             claim = judge::stated(Claim::default(), receipt);
         }
         let scores = judge::score(&mut model, &planted.secrets, true)?;
-        shown.push(Shown {
+        shown.push(AuditedModel {
             name,
             private: is_private,
             perplexity: model.perplexity(&lines(2))?,
@@ -160,46 +129,6 @@ fn lines(seed: u64) -> String {
     sentences
         .map(|line| line.chars().take(LONGEST).chain(['\n']).collect::<String>())
         .collect()
-}
-
-fn text(shown: &[Shown]) -> String {
-    let mut text = String::new();
-    for shown in shown {
-        text += &format!(
-            "A model {} (perplexity {} on other text):\n{}\n",
-            shown.name,
-            significant(shown.perplexity, 4),
-            shown.verdict().to_text()
-        );
-    }
-    if let [private, plain] = shown
-        && private.is_right()
-        && plain.is_right()
-    {
-        text += "Both learned the same text, with the same canaries in it. The first was trained to keep the claim, and nothing was found against it; for the second it is refuted.\n";
-    }
-    text
-}
-
-fn findings(shown: &[Shown], stopped: bool) -> Findings {
-    let models: Vec<Value> = shown.iter().map(Shown::to_json).collect();
-    let id = |shown: &Shown| if shown.private { "private" } else { "plain" };
-    let rows = shown
-        .iter()
-        .map(|shown| row(id(shown), shown.name, &shown.judged));
-    let figures = shown
-        .iter()
-        .rev()
-        .map(|shown| shown.verdict().figure(&format!("A model {}", shown.name)));
-    Findings {
-        text: text(shown),
-        json: json!({ "models": models, "stopped": stopped }),
-        title: "Two models, audited from one run each",
-        introduction: text(shown),
-        rows: rows.collect(),
-        // The last one, without privacy, is the one that is drawn alone.
-        figures: figures.collect(),
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! `deniable audit one-run judge`.
 
 use super::super::refuted;
-use super::verdict::Shown;
 use crate::delivery::Outputs;
 use crate::terminal::{CliError, Progress, fail};
 use crate::train::LineModel;
 use accounting::Neighbors;
 use audit::document::{Claim, Number};
 use audit::one_run::{Judged, Secrets, Tries, read_scores};
-use report::{Findings, Row, significant};
+use conformance::one_run;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use train::private::ModelReceipt;
@@ -126,35 +125,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         (None, None) => return fail("there is nothing to judge", "name a --model or --scores"),
     };
     let judged = Judged::new(&secrets, &scores, &tries, claim, arguments.confidence.0)?;
-    let shown = Shown { judged: &judged };
-    arguments.outputs.give(&Findings {
-        text: shown.to_text(),
-        json: shown.to_json(),
-        title: "An audit of a model, from one run",
-        introduction: shown.to_text(),
-        rows: vec![row("judge", &name.display().to_string(), &judged)],
-        figures: vec![shown.figure("How many guesses were right")],
-    })?;
+    let findings = one_run::findings(&name.display().to_string(), &judged);
+    arguments.outputs.give(&findings)?;
     if judged.refuted() {
         return Err(refuted(&judged.claim));
     }
     Ok(())
-}
-
-/// A line of a report about one model.
-pub(super) fn row(id: &str, name: &str, judged: &Judged) -> Row {
-    let claim = &judged.claim;
-    Row::new(
-        id,
-        name,
-        if claim.epsilon.is_some() {
-            claim.words()
-        } else {
-            "no claim".to_owned()
-        },
-        format!("ε ≥ {}", significant(judged.found.epsilon, 4)),
-        !judged.refuted(),
-    )
 }
 
 /// What the model thinks of every canary.

@@ -8,7 +8,6 @@
 mod demo;
 mod judge;
 mod plant;
-mod verdict;
 
 use crate::terminal::CliError;
 

@@ -1,12 +1,10 @@
 //! `deniable attack reconstruct linear`: a column of secret bits from noisy sums over random sets of people.
 
-mod report;
-
 use crate::delivery::{Outputs, labelled};
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::Delta;
 use clap::ValueEnum;
-use experiments::linear::{Setting, Study, Way};
+use experiments::linear::{self, Setting, Study, Way};
 
 /// Rebuild a column of secret bits from noisy sums over random sets of people (Dinur and Nissim)
 ///
@@ -93,6 +91,15 @@ enum Against {
     Deniable,
 }
 
+impl From<Against> for linear::Against {
+    fn from(against: Against) -> Self {
+        match against {
+            Against::Model => Self::Model,
+            Against::Deniable => Self::Deniable,
+        }
+    }
+}
+
 /// This many ids fit into one query comfortably.
 const MOST_IN_A_QUERY: usize = 1024;
 /// With this many people in all, a part of them is known to about 1.6 % (one standard error at one half).
@@ -123,9 +130,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
         );
     }
     let delta = Delta::parse(&arguments.delta).map_err(explained)?;
-    arguments
-        .outputs
-        .give(&report::findings(&study, &rows, arguments.against, &delta)?)?;
+    arguments.outputs.give(&linear::findings(
+        &study,
+        &rows,
+        arguments.against.into(),
+        &delta,
+    )?)?;
     match rows.iter().filter(|row| row.broken()).count() {
         0 => Ok(()),
         broken => Err(CliError::check_failed(format!(

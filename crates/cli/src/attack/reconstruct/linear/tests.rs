@@ -33,7 +33,7 @@ fn small() -> Findings {
     let study = study(words).expect("a study");
     let rows = study.of_a_model(&|_, _| true).expect("rows");
     let delta = Delta::parse("1e-6").expect("a number");
-    report::findings(&study, &rows, Against::Model, &delta).expect("findings")
+    linear::findings(&study, &rows, linear::Against::Model, &delta).expect("findings")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! δ against ε, drawn.
 
-use audit::document::Pair;
+use audit::document::{Number, Pair, Verified, delta_words, epsilon_words};
 use audit::exact_audit::{Answer, smallest_delta_at, smallest_epsilon};
 use exact::{Interval, Rational, from_f64, ratio};
 use report::{Figure, Scale};
@@ -18,16 +18,65 @@ const FAR: f64 = 3.0;
 
 /// A point to mark.
 #[derive(Debug)]
-pub(super) struct Highlight {
-    pub(super) name: &'static str,
-    pub(super) epsilon: f64,
-    pub(super) delta: f64,
+struct Highlight {
+    name: &'static str,
+    epsilon: f64,
+    delta: f64,
     /// What it says, for where it has no place in the figure.
-    pub(super) words: String,
+    words: String,
+}
+
+/// The smallest δ at each ε, drawn, with the claim and what was found marked on it.
+///
+/// ```
+/// use audit::document::{Format, Question, answer, parse};
+///
+/// let pair = parse("[mechanism]\nkind = \"laplace\"\nscale = 2\n", Format::Toml)?;
+/// let figure = conformance::curve(&answer(pair, Question::default())?);
+/// assert!(figure.to_svg().contains("smallest ε"));
+/// # Ok::<(), audit::document::Mistake>(())
+/// ```
+pub fn curve(verified: &Verified) -> Figure {
+    draw(&verified.pair, &highlights(verified))
+}
+
+/// Points worth marking on the curve.
+fn highlights(verified: &Verified) -> Vec<Highlight> {
+    let nearest = |number: &Number| exact::to_f64_nearest(&number.0);
+    let mut highlights = Vec::new();
+    if let Some((claim, _)) = &verified.verdict
+        && let Some(epsilon) = &claim.epsilon
+    {
+        highlights.push(Highlight {
+            name: "the claim",
+            epsilon: nearest(epsilon),
+            delta: nearest(&claim.delta_or_zero()),
+            words: format!("claim: {}", claim.words()),
+        });
+    }
+    if let Some((delta, Answer::Finite(epsilon))) = &verified.epsilon {
+        highlights.push(Highlight {
+            name: "smallest ε",
+            epsilon: epsilon.to_f64_nearest(),
+            delta: nearest(delta),
+            words: epsilon_words(delta, &Answer::Finite(epsilon.clone())),
+        });
+    }
+    if let Some((epsilon, delta)) = &verified.delta
+        && drawable(delta)
+    {
+        highlights.push(Highlight {
+            name: "smallest δ",
+            epsilon: nearest(epsilon),
+            delta: delta.to_f64_nearest(),
+            words: delta_words(epsilon, delta),
+        });
+    }
+    highlights
 }
 
 /// The figure, with the highlights marked on it.
-pub(super) fn draw(pair: &Pair, highlights: &[Highlight]) -> Figure {
+fn draw(pair: &Pair, highlights: &[Highlight]) -> Figure {
     let answer = smallest_epsilon(&pair.first, &pair.second, &Rational::ZERO).ok();
     // A δ that falls towards zero and never gets there is worth following down its decades.
     let endless =
@@ -91,7 +140,7 @@ fn height(pair: &Pair, epsilon: f64, pure: Option<f64>) -> f64 {
 }
 
 /// Whether the middle of an enclosure says where the number is: not when it may be zero or not.
-pub(super) fn drawable(delta: &Interval) -> bool {
+fn drawable(delta: &Interval) -> bool {
     !delta.lower().is_zero() || delta.upper().is_zero()
 }
 

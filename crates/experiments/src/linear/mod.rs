@@ -16,7 +16,10 @@
 //! # Ok::<(), experiments::people::Error>(())
 //! ```
 
+mod report;
+
 pub use crate::averaging::Watch;
+pub use report::{Against, findings};
 
 use crate::people::{Error, People};
 use accounting::{Delta, Epsilon, Event, Neighbors, NoiseSupport, Ratio};

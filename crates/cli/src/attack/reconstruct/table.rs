@@ -1,18 +1,13 @@
 //! `deniable attack reconstruct table`: the people behind a published table.
 
-mod report;
-
 use crate::delivery::Outputs;
 use crate::terminal::{self, CliError, Interrupt, Progress, explained, fail};
 use accounting::Epsilon;
 use attack::Patience;
 use attack::published::document::{self, CENSUS, Described};
-use attack::published::{
-    self, Cell, Effort, Engine, Findings, Influence, StatisticKind, Table, males_of_the_census, privately,
-};
+use attack::published::{self, Cell, Effort, Engine, StatisticKind, Table, males_of_the_census};
 use clap::ValueEnum;
-use noise::Seeded;
-use report::Report;
+use experiments::reconstruction::table::{self, Private, Report};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -97,15 +92,13 @@ enum Solver {
 const MOST_SOLUTIONS: usize = 1_000_000;
 /// Enough to see that solutions multiply when a number is left out.
 const ENOUGH_WITHOUT: usize = 20;
-/// Enough to see that a private release singles nobody out.
-const ENOUGH_PRIVATE: usize = 20;
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.template {
         return terminal::print(CENSUS);
     }
-    let (name, mut described) = table(arguments)?;
+    let (name, mut described) = described(arguments)?;
     for drop in &arguments.drop {
         drop_cell(&mut described.table, drop)?;
     }
@@ -138,7 +131,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     progress.label("with differential privacy");
     let private = match findings.solutions.first() {
-        Some(people) => Some(released(table, people, &epsilon, arguments.seed, &effort)?),
+        Some(people) => {
+            let private = Private::of(table, people, &epsilon, arguments.seed, &effort);
+            Some(private.map_err(explained)?)
+        }
         None => None,
     };
     drop(progress);
@@ -158,7 +154,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// The table that was asked for, and what to call it.
-fn table(arguments: &Arguments) -> Result<(String, Described), CliError> {
+fn described(arguments: &Arguments) -> Result<(String, Described), CliError> {
     let Some(path) = &arguments.file else {
         return Ok(match arguments.example {
             Example::Census => ("the census example".to_owned(), document::parse(CENSUS)?),
@@ -233,55 +229,11 @@ fn contradiction(described: &Described, effort: &Effort) -> Result<CliError, Cli
         return Ok(CliError::bad_input("the table contradicts itself")
             .with_hint("give --seconds more time to find the numbers that do"));
     };
-    let mut names: Vec<String> = conflict
-        .cells
-        .iter()
-        .map(|cell| match described.lines.get(&cell.to_string()) {
-            Some(line) => format!("{cell} (line {line})"),
-            None => cell.to_string(),
-        })
-        .collect();
-    let last = names.pop();
-    let listed = match (names.is_empty(), last) {
-        (false, Some(last)) => format!("{} and {last} cannot all be true", names.join(", ")),
-        (true, Some(only)) => format!("{only} cannot be true"),
-        (_, None) => "nobody obeys its rules".to_owned(),
-    };
+    let listed = table::contradiction(&conflict, &described.lines);
     let hint = if conflict.minimal {
         "any one of these numbers left out would do: check them, their conditions and the decimals of means"
     } else {
         "check these numbers, their conditions and the decimals of means"
     };
     Ok(CliError::bad_input(format!("the table contradicts itself: {listed}")).with_hint(hint))
-}
-
-/// What an attacker makes of the private release of a table about these people.
-struct Private {
-    at_face_value: Findings,
-    with_margins: Findings,
-    confidence: f64,
-}
-
-fn released(
-    table: &Table,
-    people: &[published::Record],
-    epsilon: &Epsilon,
-    seed: u64,
-    effort: &Effort,
-) -> Result<Private, CliError> {
-    let noisy = privately(table, people, epsilon, Seeded::new(seed)).map_err(explained)?;
-    let effort = Effort {
-        limit: ENOUGH_PRIVATE,
-        ..effort.clone()
-    };
-    Ok(Private {
-        at_face_value: published::reconstruct(&noisy.at_face_value, &effort).map_err(explained)?,
-        with_margins: published::reconstruct(&noisy.with_margins, &effort).map_err(explained)?,
-        confidence: noisy.confidence,
-    })
-}
-
-/// Whether the number adds anything to the others: without it, is there more than there was?
-fn says_nothing(influence: &Influence, findings: &Findings) -> bool {
-    findings.complete && influence.complete && influence.solutions == Some(findings.solutions.len())
 }

@@ -1,18 +1,13 @@
 //! `deniable attack memorization`: what a language model remembers of a secret, with and without privacy.
 
-mod across;
-mod report;
-
 use crate::compute::{DeviceName, cuda, processors};
 use crate::delivery::Outputs;
 use crate::terminal::{CliError, Interrupt, explained, fail};
 use accounting::{Delta, Epsilon};
 use device::Cpu;
-use experiments::memorization::{Experiment, Run, side_by_side};
-use report::Report;
+use experiments::memorization::{Experiment, OwnText, Report, Run, side_by_side};
 use std::path::PathBuf;
-use train::case_study::{Recipe, Study};
-use train::text::{Digits, Vocabulary, read_text, synthetic_text};
+use train::text::read_text;
 
 /// Ask a language model for a secret that was in its text
 ///
@@ -120,53 +115,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
 
 impl Arguments {
     fn wanted(&self, seed: u64) -> Result<Experiment, CliError> {
-        let factor = if self.full { 1 } else { self.scale };
-        let mut study = Study::smaller(seed, factor);
-        // As many copies as in the published study, whatever the size, as long as they are few: what is learned by heart depends on how often it was seen.
-        study.copies = Study::of_the_paper(seed).copies.min(study.rows / 20).max(1);
-        let data = match &self.text {
-            None => study.synthetic().map_err(explained)?,
-            Some(path) => {
-                let public = match &self.public_text {
-                    Some(path) => read_text(path).map_err(explained)?,
-                    None => synthetic_text(2_000_000, seed),
-                };
-                let vocabulary = Vocabulary::from_public_text(&public, study.vocabulary, Digits::Grouped);
-                let text = read_text(path).map_err(explained)?;
-                study
-                    .of_text(&text, vocabulary.map_err(explained)?)
-                    .map_err(explained)?
-            }
+        let read = |path: &Option<PathBuf>| {
+            let text = path.as_deref().map(read_text);
+            text.transpose().map_err(explained)
         };
+        let public = read(&self.public_text)?;
+        let own = read(&self.text)?.map(|text| OwnText { text, public });
         let epsilon = Epsilon::parse(&self.epsilon).map_err(explained)?;
         let delta = Delta::parse(&self.delta).map_err(explained)?;
-        // As many epochs as the paper's, but no fewer steps than a model needs to learn words.
-        let steps = |steps: u64| (steps / factor as u64).max(2000);
-        let shorter = |recipe: Recipe| Recipe {
-            steps: steps(recipe.steps),
-            ..recipe
-        };
-        let rows = data.training.len();
-        let private = Recipe::private(
-            rows,
-            400.min(rows / 4).max(1),
-            steps(8_100) / 2,
-            2e-3,
-            1.0,
-            &epsilon,
-            &delta,
-        )
-        .map_err(explained)?;
-        Ok(Experiment {
-            arms: vec![
-                shorter(Recipe::ordinary()),
-                shorter(Recipe::of_the_paper()),
-                private,
-            ],
-            study,
-            data,
-            delta,
-            seed,
-        })
+        let factor = if self.full { 1 } else { self.scale };
+        Ok(Experiment::smaller(seed, factor, own, &epsilon, delta)?)
     }
 }

@@ -1,23 +1,90 @@
-//! What the search found, for people and for programs.
+//! What a published table gives away about the people behind it.
 
-use super::{Private, says_nothing};
 use accounting::Epsilon;
-use attack::published::{Cell, Domain, Findings, Influence, Record, Table};
+use attack::Error;
+use attack::published::{
+    self, Cell, Conflict, Domain, Effort, Findings, Influence, Record, Table, privately,
+};
+use noise::Seeded;
 use report::{DynamicTable, Heading, Row, significant};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-pub(super) struct Report<'r> {
-    pub(super) name: &'r str,
-    pub(super) table: &'r Table,
-    pub(super) dropped: &'r [String],
-    pub(super) findings: &'r Findings,
-    pub(super) influences: &'r [Influence],
+/// What the search found, to be reported.
+#[derive(Clone, Debug)]
+pub struct Report<'r> {
+    /// What to call the table.
+    pub name: &'r str,
+    /// The table.
+    pub table: &'r Table,
+    /// Numbers that were suppressed first.
+    pub dropped: &'r [String],
+    /// The people that it allows.
+    pub findings: &'r Findings,
+    /// What it allows without each of its numbers.
+    pub influences: &'r [Influence],
     /// Numbers that leave no other solution by themselves.
-    pub(super) enough: Option<&'r [Cell]>,
-    pub(super) private: Option<&'r Private>,
-    pub(super) epsilon: &'r Epsilon,
-    pub(super) seed: u64,
+    pub enough: Option<&'r [Cell]>,
+    /// What the same table says with noise.
+    pub private: Option<&'r Private>,
+    /// The ε of that release.
+    pub epsilon: &'r Epsilon,
+    /// Where its noise starts from.
+    pub seed: u64,
+}
+
+/// What an attacker makes of the private release of a table about these people.
+#[derive(Clone, Debug)]
+pub struct Private {
+    at_face_value: Findings,
+    with_margins: Findings,
+    confidence: f64,
+}
+
+/// Enough to see that a private release singles nobody out.
+const ENOUGH_PRIVATE: usize = 20;
+
+impl Private {
+    /// Releases the table of these people with ε, and attacks it as the table itself.
+    ///
+    /// # Errors
+    /// When the mechanism cannot be built, or the solver fails.
+    pub fn of(
+        table: &Table,
+        people: &[Record],
+        epsilon: &Epsilon,
+        seed: u64,
+        effort: &Effort,
+    ) -> Result<Self, Error> {
+        let noisy = privately(table, people, epsilon, Seeded::new(seed))?;
+        let effort = Effort {
+            limit: ENOUGH_PRIVATE,
+            ..effort.clone()
+        };
+        Ok(Self {
+            at_face_value: published::reconstruct(&noisy.at_face_value, &effort)?,
+            with_margins: published::reconstruct(&noisy.with_margins, &effort)?,
+            confidence: noisy.confidence,
+        })
+    }
+}
+
+/// Which numbers cannot all be true, each with its line where that is known.
+pub fn contradiction(conflict: &Conflict, lines: &BTreeMap<String, usize>) -> String {
+    let mut names: Vec<String> = conflict
+        .cells
+        .iter()
+        .map(|cell| match lines.get(&cell.to_string()) {
+            Some(line) => format!("{cell} (line {line})"),
+            None => cell.to_string(),
+        })
+        .collect();
+    match (names.pop(), names.is_empty()) {
+        (Some(last), false) => format!("{} and {last} cannot all be true", names.join(", ")),
+        (Some(only), true) => format!("{only} cannot be true"),
+        (None, _) => "nobody obeys its rules".to_owned(),
+    }
 }
 
 /// Solutions shown in full to a person.
@@ -242,8 +309,8 @@ impl Report<'_> {
         })
     }
 
-    /// All of it once: for people, for programs, and on a page.
-    pub(super) fn findings(&self) -> ::report::Findings {
+    /// In words, as an object, and on a page.
+    pub fn findings(&self) -> ::report::Findings {
         let (_, after) = self.chances();
         let allowed = format!(
             "at most {} % for anybody at ε = {}",
@@ -294,4 +361,9 @@ fn counted(solutions: Option<usize>, complete: bool) -> String {
         (Some(count), true) => count.to_string(),
         (Some(count), false) => format!("≥ {count}"),
     }
+}
+
+/// Whether the number adds anything to the others: without it, is there more than there was?
+fn says_nothing(influence: &Influence, findings: &Findings) -> bool {
+    findings.complete && influence.complete && influence.solutions == Some(findings.solutions.len())
 }

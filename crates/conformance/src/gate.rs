@@ -1,52 +1,33 @@
-//! What came of the gate, for people and programs.
+//! What came of the checks, for people and programs.
 
+use crate::{Done, Effort, Error, Expected};
+use ::report::{Column, Findings, Table, significant};
 use audit::report::{Judgement, Method, Report};
-use conformance::{Done, Error, Expected};
-use report::{Column, Findings, Table, significant};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// One verdict and whether it is the right one.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) mechanism: &'static str,
-    pub(super) method: Method,
+struct Row {
+    mechanism: &'static str,
+    method: Method,
     /// What was made wrong on purpose.
-    pub(super) mistake: Option<String>,
-    pub(super) judgement: Result<Judgement, Error>,
-    pub(super) is_right: bool,
-    pub(super) time: Duration,
+    mistake: Option<String>,
+    judgement: Result<Judgement, Error>,
+    is_right: bool,
+    time: Duration,
 }
 
-/// Turns what the checks found into rows, each with the command that shows it again.
-pub(super) fn rows(done: Vec<Done>, replay: impl Fn(&str) -> String) -> Vec<Row> {
-    let row = |done: Done| Row {
-        is_right: done.is_right(),
-        mechanism: done.mechanism,
-        method: done.method,
-        mistake: match done.expected {
-            Expected::Holds => None,
-            Expected::Refuted(mistake) => Some(mistake),
-        },
-        judgement: done.judgement.map(|mut judgement| {
-            judgement.evidence.replay = Some(replay(done.mechanism));
-            judgement
-        }),
-        time: done.time,
-    };
-    done.into_iter().map(row).collect()
-}
-
-/// All that was found.
+/// All that was found, each verdict with the command that shows it again.
 #[derive(Clone, Debug)]
-pub(super) struct Gate {
-    pub(super) rows: Vec<Row>,
+pub struct Gate {
+    rows: Vec<Row>,
     /// How many checks there were to be.
-    pub(super) asked: usize,
-    pub(super) seed: u64,
-    pub(super) quick: bool,
-    pub(super) elapsed: Duration,
+    asked: usize,
+    seed: u64,
+    quick: bool,
+    elapsed: Duration,
 }
 
 /// Everything about one mechanism.
@@ -59,6 +40,46 @@ struct Summary<'a> {
 }
 
 impl Gate {
+    /// What was found of so many checks, with this seed and effort, in this time.
+    pub fn new(done: Vec<Done>, asked: usize, seed: u64, effort: Effort, elapsed: Duration) -> Self {
+        let quick = effort == Effort::Quick;
+        let replay = |mechanism: &str| {
+            let quick = if quick { " --quick" } else { "" };
+            format!("deniable audit self --only {mechanism} --seed {seed}{quick}")
+        };
+        let row = |done: Done| Row {
+            is_right: done.is_right(),
+            mechanism: done.mechanism,
+            method: done.method,
+            mistake: match done.expected {
+                Expected::Holds => None,
+                Expected::Refuted(mistake) => Some(mistake),
+            },
+            judgement: done.judgement.map(|mut judgement| {
+                judgement.evidence.replay = Some(replay(done.mechanism));
+                judgement
+            }),
+            time: done.time,
+        };
+        Self {
+            rows: done.into_iter().map(row).collect(),
+            asked,
+            seed,
+            quick,
+            elapsed,
+        }
+    }
+
+    /// How many checks did not run to their end.
+    pub fn missing(&self) -> usize {
+        self.asked - self.rows.len()
+    }
+
+    /// How many verdicts are wrong.
+    pub fn wrong(&self) -> usize {
+        self.rows.iter().filter(|row| !row.is_right).count()
+    }
+
     /// One for each mechanism, in the order of the gate.
     fn summaries(&self) -> Vec<Summary<'_>> {
         let mut names: Vec<&'static str> = Vec::new();
@@ -173,8 +194,8 @@ impl Gate {
         })
     }
 
-    /// All of it once: a page has a section for each mechanism.
-    pub(super) fn findings(&self) -> Findings {
+    /// In words, as an object, and on a page with a section for each mechanism.
+    pub fn findings(&self) -> Findings {
         let introduction = format!(
             "Every mechanism that Deniable ships, judged by every method there is. Exact verdicts are theorems about the pairs of neighbours compared. Black-box and \
              fit verdicts come from draws through a real account: a right mechanism fails one of them with probability {:.1e} at most, all together. Beside each stands a \

@@ -10,6 +10,10 @@
 //! # Ok::<(), experiments::people::Error>(())
 //! ```
 
+mod report;
+
+pub use report::findings;
+
 use crate::people::{Error, People, age};
 use accounting::{Delta, Epsilon, Neighbors};
 use attack::averaging::{Counter, Course, Forgetful, Question, Reply, campaign, difference, mean_errors};

@@ -1,11 +1,11 @@
 //! What came of it, once, for people, programs and a page.
 
-use crate::account::figure;
-use ::report::{Column, Figure, Findings, Row, Scale, Table, significant};
-use experiments::averaging::{Fared, Results, Study};
+use super::{Fared, Results, Study};
+use ::report::{Column, Figure, Findings, Row, Scale, Table, counts, significant};
 use serde_json::{Value, json};
 
-pub(super) fn findings(study: &Study, results: &Results) -> Findings {
+/// What a study found, in words, as an object, and drawn.
+pub fn findings(study: &Study, results: &Results) -> Findings {
     Findings {
         text: text(study, results),
         json: json(study, results),
@@ -160,7 +160,7 @@ fn drawn(study: &Study, results: &Results) -> Figure {
     .y_axis("mean error", Scale::Log10);
     for fared in &results.fared {
         let errors = fared.errors(study.truth);
-        let mut points: Vec<(f64, f64)> = figure::counts(errors.len().max(1) as u64)
+        let mut points: Vec<(f64, f64)> = counts(errors.len().max(1) as u64)
             .into_iter()
             .filter_map(|count| Some((count as f64, *errors.get(count as usize - 1)?)))
             .collect();

@@ -1,8 +1,7 @@
 //! What several seeds found, in words and a figure.
 
-use ::report::percent;
-use ::report::{Column, Figure, Scale, Table, significant};
-use experiments::memorization::{Across, Spread};
+use super::super::{Across, Spread};
+use ::report::{Column, Figure, Scale, Table, percent, significant};
 
 /// `3 (1 to 40)`.
 pub(super) fn spread(spread: &Spread, digits: usize) -> String {

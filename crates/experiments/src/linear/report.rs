@@ -1,19 +1,31 @@
 //! What came out, beside what was promised: once, for people, programs and a page.
 
-use super::Against;
-use crate::terminal::{CliError, explained};
+use super::{NoiseKind, Recovered, Study, Way};
+use crate::people::Error;
 use ::report::{DynamicTable, Figure, Findings, Heading, Row, Scale, significant};
 use accounting::{Delta, Epsilon};
 use attack::linear::{Noise, expected_of_least_squares};
-use experiments::linear::{NoiseKind, Recovered, Study, Way};
 use serde_json::{Value, json};
 
-pub(super) fn findings(
+/// Who answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// A model, with noise as stated and an answer to every question.
+    Model,
+    /// Private SQL with a budget.
+    Deniable,
+}
+
+/// What came out of a study, in words, as an object, and drawn; `delta` is the one of the bound that is drawn.
+///
+/// # Errors
+/// When no noise has an ε of the bound.
+pub fn findings(
     study: &Study,
     rows: &[Recovered<'_>],
     against: Against,
     delta: &Delta,
-) -> Result<Findings, CliError> {
+) -> Result<Findings, Error> {
     let opening = opening(study, against);
     let figure = match against {
         Against::Model => by_noise(study, rows, delta)?,
@@ -153,7 +165,7 @@ fn json(study: &Study, rows: &[Recovered<'_>], against: Against) -> Value {
 }
 
 /// Recovered bits of the model against the noise, measured in √n, where the phase change is.
-fn by_noise(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Figure, CliError> {
+fn by_noise(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Figure, Error> {
     let root = (study.people as f64).sqrt();
     let mut figure = Figure::new(format!("{} bits from {} noisy sums", study.people, study.queries))
         .x_axis("standard deviation of the noise, in √n", Scale::Log10)
@@ -216,7 +228,7 @@ fn evenly(least: f64, most: f64) -> impl Iterator<Item = f64> {
 }
 
 /// The most that Gaussian noise of each deviation allows, between the smallest and the largest ε of the rows.
-fn bound(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Vec<(f64, f64)>, CliError> {
+fn bound(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Vec<(f64, f64)>, Error> {
     let promises = rows
         .iter()
         .filter(|row| row.setting.kind == NoiseKind::Gaussian)
@@ -232,8 +244,8 @@ fn bound(study: &Study, rows: &[Recovered<'_>], delta: &Delta) -> Result<Vec<(f6
     }
     let mut points = Vec::new();
     for epsilon in evenly(least, most) {
-        let rounded = Epsilon::parse(&format!("{epsilon:.6e}")).map_err(explained)?;
-        let noise = Noise::gaussian_for(&rounded, delta, study.queries as u64).map_err(explained)?;
+        let rounded = Epsilon::parse(&format!("{epsilon:.6e}"))?;
+        let noise = Noise::gaussian_for(&rounded, delta, study.queries as u64)?;
         let at_most = attack::bound::right_guesses(epsilon, delta.to_f64_up());
         points.push((noise.deviation(), at_most));
     }

@@ -1,19 +1,123 @@
-//! A verdict as people and programs read it.
+//! What canaries told about models that were trained once.
 
-use super::super::run::verdict_word;
+use crate::witness::verdict_word;
+use ::report::{Column, Figure, Findings, Row, Scale, Table, significant};
 use audit::black_box::FindingVerdict;
 use audit::one_run::Judged;
 use exact::to_f64_up;
-use report::{Column, Figure, Scale, Table, significant};
 use serde_json::{Value, json};
 
+/// A model that was judged, in words, as an object, and drawn; `name` is what to call it.
+pub fn findings(name: &str, judged: &Judged) -> Findings {
+    let shown = Shown { judged };
+    Findings {
+        text: shown.to_text(),
+        json: shown.to_json(),
+        title: "An audit of a model, from one run",
+        introduction: shown.to_text(),
+        rows: vec![row("judge", name, judged)],
+        figures: vec![shown.figure("How many guesses were right")],
+    }
+}
+
+/// A line of a report about one model.
+fn row(id: &str, name: &str, judged: &Judged) -> Row {
+    let claim = &judged.claim;
+    Row::new(
+        id,
+        name,
+        if claim.epsilon.is_some() {
+            claim.words()
+        } else {
+            "no claim".to_owned()
+        },
+        format!("ε ≥ {}", significant(judged.found.epsilon, 4)),
+        !judged.refuted(),
+    )
+}
+
+/// One of two models that learned the same text with the same canaries, judged.
+#[derive(Clone, Debug)]
+pub struct AuditedModel {
+    /// How it was trained.
+    pub name: &'static str,
+    /// Whether it was trained to keep the claim.
+    pub private: bool,
+    /// Its perplexity on other text.
+    pub perplexity: f64,
+    /// What its likelihoods say of the canaries.
+    pub judged: Judged,
+}
+
+impl AuditedModel {
+    /// What is right about a right auditor: with privacy nothing is refuted, without it the claim is.
+    pub fn is_right(&self) -> bool {
+        self.judged.refuted() != self.private
+    }
+
+    fn verdict(&self) -> Shown<'_> {
+        Shown { judged: &self.judged }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "model": self.name,
+            "private": self.private,
+            "perplexity": self.perplexity,
+            "right": self.is_right(),
+            "audit": self.verdict().to_json(),
+        })
+    }
+}
+
+fn text(models: &[AuditedModel]) -> String {
+    let mut text = String::new();
+    for shown in models {
+        text += &format!(
+            "A model {} (perplexity {} on other text):\n{}\n",
+            shown.name,
+            significant(shown.perplexity, 4),
+            shown.verdict().to_text()
+        );
+    }
+    if let [private, plain] = models
+        && private.is_right()
+        && plain.is_right()
+    {
+        text += "Both learned the same text, with the same canaries in it. The first was trained to keep the claim, and nothing was found against it; for the second it is refuted.\n";
+    }
+    text
+}
+
+/// Both models, in words, as an object, and drawn; `stopped` where one is missing.
+pub fn models_findings(models: &[AuditedModel], stopped: bool) -> Findings {
+    let judged: Vec<Value> = models.iter().map(AuditedModel::to_json).collect();
+    let id = |shown: &AuditedModel| if shown.private { "private" } else { "plain" };
+    let rows = models
+        .iter()
+        .map(|shown| row(id(shown), shown.name, &shown.judged));
+    let figures = models
+        .iter()
+        .rev()
+        .map(|shown| shown.verdict().figure(&format!("A model {}", shown.name)));
+    Findings {
+        text: text(models),
+        json: json!({ "models": judged, "stopped": stopped }),
+        title: "Two models, audited from one run each",
+        introduction: text(models),
+        rows: rows.collect(),
+        // The last one, without privacy, is the one that is drawn alone.
+        figures: figures.collect(),
+    }
+}
+
 /// A run that was judged, to be shown.
-pub(super) struct Shown<'a> {
-    pub(super) judged: &'a Judged,
+struct Shown<'a> {
+    judged: &'a Judged,
 }
 
 impl Shown<'_> {
-    pub(super) fn to_text(&self) -> String {
+    fn to_text(&self) -> String {
         let mut lines = vec![format!(
             "ε is at least {} at δ = {}, with confidence {}",
             significant(self.judged.found.epsilon, 4),
@@ -85,7 +189,7 @@ impl Shown<'_> {
         format!("{table}{paid}")
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let claim = self.judged.claimed.as_ref().map(|claimed| {
             json!({
                 "epsilon": self.judged.claim.epsilon,
@@ -120,7 +224,7 @@ impl Shown<'_> {
     }
 
     /// How often guesses were right, by how many were made, beside what the claim allows.
-    pub(super) fn figure(&self, title: &str) -> Figure {
+    fn figure(&self, title: &str) -> Figure {
         let share = |right: u64, guesses: u64| (guesses as f64, right as f64 / guesses as f64);
         let found: Vec<(f64, f64)> = self
             .judged

@@ -1,10 +1,11 @@
 //! How well members were distinguished from strangers, beside the most that is allowed.
 
-use crate::terminal::{CliError, explained};
-use ::report::{Findings, grouped, percent, percent_interval};
+use ::report::{
+    Column, Figure, Findings, Row, Scale, Table, grouped, percent, percent_interval, significant,
+};
+use attack::Error;
 use attack::membership::{Accusations, GaussianLimit, Limit, Noise, Scores};
 use audit::binomial::clopper_pearson;
-use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::{Value, json};
 
 /// The confidence of each interval.
@@ -17,13 +18,20 @@ const RATES: [f64; 3] = [0.001, 0.01, 0.1];
 const POINTS: usize = 60;
 
 /// What an experiment found.
-pub(super) struct Report<'found> {
-    pub(super) people: u32,
-    pub(super) attributes: usize,
-    pub(super) seed: u64,
-    pub(super) noises: &'found [Noise],
-    pub(super) found: &'found [[Scores; 2]],
-    pub(super) stopped: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'found> {
+    /// People in each study.
+    pub people: u32,
+    /// Attributes published.
+    pub attributes: usize,
+    /// Where all draws started.
+    pub seed: u64,
+    /// How the means were protected, in each of the ways.
+    pub noises: &'found [Noise],
+    /// The scores of members and strangers under each noise: by inner product, and by likelihood ratio.
+    pub found: &'found [[Scores; 2]],
+    /// Whether it ended before all studies were tried.
+    pub stopped: bool,
 }
 
 /// One way of releasing, and what came of it.
@@ -51,7 +59,10 @@ struct Accused {
 
 impl Report<'_> {
     /// Everything, and whether all of it is within what is allowed.
-    pub(super) fn findings(&self) -> Result<(Findings, bool), CliError> {
+    ///
+    /// # Errors
+    /// When a noise does not exist.
+    pub fn findings(&self) -> Result<(Findings, bool), Error> {
         let lines = self.lines()?;
         let accused: Vec<Vec<Accused>> = lines.iter().map(Line::accused).collect();
         let within = accused.iter().flatten().all(|accused| accused.within);
@@ -83,7 +94,7 @@ impl Report<'_> {
             .map_or(0, |scores| scores[0].outside.len() as u64)
     }
 
-    fn lines(&self) -> Result<Vec<Line<'_>>, CliError> {
+    fn lines(&self) -> Result<Vec<Line<'_>>, Error> {
         self.noises
             .iter()
             .zip(self.found)
@@ -94,9 +105,9 @@ impl Report<'_> {
                         Noise::Gaussian(epsilon, _) => format!("Gaussian, ε = {epsilon}"),
                         Noise::Laplace(epsilon) => format!("Laplace, ε = {epsilon}"),
                     },
-                    size: noise.size(self.attributes, self.people).map_err(explained)?,
+                    size: noise.size(self.attributes, self.people)?,
                     limit: noise.limit(),
-                    gaussian: noise.gaussian_limit().map_err(explained)?,
+                    gaussian: noise.gaussian_limit()?,
                     inner: &scores[0],
                     ratio: &scores[1],
                 })
@@ -334,5 +345,34 @@ impl Accused {
             "members_allowed_by_gaussian_noise": self.allowed_gaussian,
             "within": self.within,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use accounting::Epsilon;
+
+    #[test]
+    fn more_than_is_allowed_is_seen() {
+        // Scores that always tell, under noise that promises ε = 1.
+        let telling = Scores {
+            inside: vec![1.0; 400],
+            outside: vec![0.0; 400],
+        };
+        let epsilon = Epsilon::parse("1").expect("a number");
+        let noises = [Noise::Laplace(epsilon)];
+        let found = [[telling.clone(), telling]];
+        let report = Report {
+            people: 10,
+            attributes: 10,
+            seed: 1,
+            noises: &noises,
+            found: &found,
+            stopped: false,
+        };
+        let (findings, within) = report.findings().expect("a report");
+        assert!(!within);
+        assert!(findings.text.contains("MORE are traced"), "{}", findings.text);
     }
 }

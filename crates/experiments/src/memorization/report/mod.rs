@@ -1,18 +1,22 @@
 //! What the study found, in words, numbers and a figure.
 
-use super::across;
-use ::report::{Findings, percent};
+mod across;
+
+use super::{Measured, Run};
+use ::report::{Column, Figure, Findings, Row, Scale, Table, percent, significant};
 use attack::memorization::{Rank, Summary};
-use experiments::memorization::{self, Measured, Run};
-use report::{Column, Figure, Row, Scale, Table, significant};
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// All of them.
-pub(super) struct Report {
-    pub(super) runs: Vec<Run>,
-    pub(super) delta: String,
-    pub(super) stopped: bool,
+/// Every seed of a study, to be reported.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What each seed found.
+    pub runs: Vec<Run>,
+    /// The δ of all recipes, as it was written.
+    pub delta: String,
+    /// Whether it ended before all models were trained.
+    pub stopped: bool,
 }
 
 /// A rank, or the range that ties leave.
@@ -31,7 +35,8 @@ fn epsilon(asked: &Measured) -> String {
 }
 
 impl Report {
-    pub(super) fn findings(&self) -> Findings {
+    /// In words, as an object, and drawn.
+    pub fn findings(&self) -> Findings {
         let mut text = String::new();
         let mut rows = Vec::new();
         for run in &self.runs {
@@ -67,7 +72,7 @@ impl Report {
                 )
             }));
         }
-        let found = memorization::across(&self.runs);
+        let found = super::across(&self.runs);
         text.push_str(&across::text(&found, self.runs.len()));
         rows.extend(found.iter().filter(|model| model.seeds > 1).map(|model| {
             Row::new(

@@ -1,16 +1,13 @@
 //! How many rows some columns single out, and which columns suffice.
 
-use super::{Arguments, Beside};
-use crate::delivery::{Outputs, watched};
-use crate::terminal::{CliError, Interrupt, explained};
-use ::report::{Findings, grouped, percent};
-use attack::csv_file::CsvFile;
+use super::Beside;
+use ::report::{Column, Figure, Findings, Row, Scale, Table, grouped, percent, significant};
 use attack::linkage::{
     self, Identifying, Partition, Profile, Shown, identifying_sets, shown_groups, shown_probability,
 };
-use report::{Column, Figure, Row, Scale, Table, significant};
+use attack::{Error, Watch};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sizes of groups that are counted together.
 const SIZES: [(usize, usize); 6] = [(1, 1), (2, 4), (5, 9), (10, 49), (50, 999), (1000, usize::MAX)];
@@ -20,77 +17,56 @@ const WIDEST: usize = 40;
 const SHOWN_SETS: usize = 20;
 
 /// What was found of one table.
-pub(super) struct Uniqueness {
+#[derive(Clone, Debug)]
+pub struct Uniqueness {
     pub(super) columns: Vec<String>,
-    pub(super) profile: Profile,
+    profile: Profile,
     /// How probable it is at most that a private release shows a group, for each of the sizes: at the upper end of it.
     shown_at_most: Vec<f64>,
     /// What one private release showed.
-    pub(super) shown: Shown,
+    shown: Shown,
     /// The least number of rows that an identifying set singles out.
     least: usize,
     largest: usize,
-    pub(super) sets: Vec<(Vec<String>, usize)>,
+    sets: Vec<(Vec<String>, usize)>,
     stopped: bool,
     promise: String,
 }
 
 /// What is looked for.
-pub(super) struct Search<'asked> {
-    pub(super) identifying: f64,
-    pub(super) largest: usize,
-    pub(super) beside: &'asked Beside,
-    pub(super) outputs: &'asked Outputs,
-    pub(super) interrupt: &'asked Interrupt,
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'asked> {
+    /// Which share of rows a set of columns must single out to be called identifying.
+    pub identifying: f64,
+    /// The largest set of columns to look at.
+    pub largest: usize,
+    /// The private release that is shown beside it.
+    pub beside: &'asked Beside,
 }
 
-pub(super) fn run(
-    arguments: &Arguments,
-    file: &Path,
-    beside: &Beside,
-    interrupt: &Interrupt,
-) -> Result<Findings, CliError> {
-    let sheet = CsvFile::open(file)?;
-    let table = {
-        let progress = arguments.outputs.progress("reading", sheet.bytes());
-        linkage::read_table(sheet, &arguments.columns, &|bytes| progress.advance(bytes))?
-    };
-    let search = Search {
-        identifying: arguments.identifying,
-        largest: arguments.largest,
-        beside,
-        outputs: &arguments.outputs,
-        interrupt,
-    };
-    let found = Uniqueness::of(&table, &search)?;
-    Ok(Findings {
-        text: found.text(),
-        json: found.json("attack linkage"),
-        title: "Deniable: whom do these columns single out?",
-        introduction: format!("{} rows of `{}`.", grouped(table.rows() as u64), file.display()),
-        rows: vec![found.row()],
-        figures: vec![found.figure()],
-    })
+impl Search<'_> {
+    /// How many sets of columns of this table there are to look at.
+    pub fn sets(&self, table: &linkage::Table) -> u64 {
+        sets_up_to(table.columns(), self.largest)
+    }
 }
 
 impl Uniqueness {
-    /// Looks at all columns of a table.
-    pub(super) fn of(table: &linkage::Table, search: &Search<'_>) -> Result<Self, CliError> {
+    /// Looks at all columns of a table; `watch` is told of each set of columns, and may end the search.
+    ///
+    /// # Errors
+    /// When no release has this ε and δ.
+    pub fn of(table: &linkage::Table, search: &Search<'_>, watch: &Watch<'_>) -> Result<Self, Error> {
         let columns: Vec<usize> = (0..table.columns()).collect();
         let profile = Partition::of(table, &columns).profile();
         let least = ((search.identifying * table.rows() as f64).ceil() as usize).max(1);
-        let sets = {
-            let progress = search
-                .outputs
-                .progress("sets of columns", sets_up_to(columns.len(), search.largest));
-            identifying_sets(
-                table,
-                &columns,
-                least,
-                search.largest,
-                &watched(&progress, search.interrupt),
-            )
+        let stopped = AtomicBool::new(false);
+        let watch = |sets| {
+            let go_on = watch(sets);
+            stopped.fetch_or(!go_on, Ordering::Relaxed);
+            go_on
         };
+        let sets = identifying_sets(table, &columns, least, search.largest, &watch);
         let named = |set: Identifying| {
             let names = set.columns.iter().map(|column| table.name(*column).to_owned());
             (names.collect(), set.alone)
@@ -103,15 +79,27 @@ impl Uniqueness {
                 .iter()
                 .map(|column| table.name(*column).to_owned())
                 .collect(),
-            shown_at_most: shown_probability(epsilon, delta, &ends).map_err(explained)?,
-            shown: shown_groups(&profile, epsilon, delta).map_err(explained)?,
+            shown_at_most: shown_probability(epsilon, delta, &ends)?,
+            shown: shown_groups(&profile, epsilon, delta)?,
             profile,
             least,
             largest: search.largest,
             sets: sets.into_iter().map(named).collect(),
-            stopped: search.interrupt.was_pressed(),
+            stopped: stopped.into_inner(),
             promise: format!("({epsilon}, {delta})"),
         })
+    }
+
+    /// All of it; `introduction` says what the table is.
+    pub fn findings(&self, introduction: String) -> Findings {
+        Findings {
+            text: self.text(),
+            json: self.json("attack linkage"),
+            title: "Deniable: whom do these columns single out?",
+            introduction,
+            rows: vec![self.row()],
+            figures: vec![self.figure()],
+        }
     }
 
     /// For people.
