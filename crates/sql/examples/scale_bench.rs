@@ -87,9 +87,9 @@ fn main() -> Result<(), Failure> {
         tokio::spawn(task);
         let made = format!(
             "CREATE SCHEMA IF NOT EXISTS scale; DROP TABLE IF EXISTS scale.visits;
-             CREATE TABLE scale.visits AS SELECT (g * 7919) % ({rows} / 8 + 1) AS person,
+             CREATE TABLE scale.visits AS SELECT (g * 211) % ({rows} / 8 + 1) AS person,
                (ARRAY['eyes', 'heart', 'skin', 'lungs', 'bones', 'ears', 'teeth', 'blood'])[1 + g * 31 % 8] AS ward,
-               (g * 101 % 61)::int4 AS minutes, (g * 1009 % 20000)::float8 / 100 AS cost, DATE '2024-01-01' + (g % 366)::int4 AS day
+               (g * 101 % 61)::int4 AS minutes, (g * 199 % 20000)::float8 / 100 AS cost, DATE '2024-01-01' + (g % 366)::int4 AS day
              FROM generate_series(1, {rows}) AS g; VACUUM ANALYZE scale.visits"
         );
         for statement in made.split(';') {
