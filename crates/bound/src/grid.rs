@@ -57,6 +57,12 @@ pub struct ValueGrid {
 }
 
 impl ValueGrid {
+    /// Where a float is put on it, which is not NaN.
+    pub fn place_of(self, value: f64) -> i64 {
+        let (first, second) = factors(self.exponent);
+        nearest(value * first * second).clamp(self.low, self.high)
+    }
+
     /// The function that puts values on it.
     pub(crate) fn function(self) -> ScalarUDF {
         ScalarUDF::new_from_impl(OnGrid::new(self.kind, self.exponent, self.low, self.high))
@@ -207,6 +213,17 @@ fn factors(exponent: i32) -> (f64, f64) {
     (power(exponent / 2), power(exponent - exponent / 2))
 }
 
+/// floor(scaled + ½), or the end of all integers beyond which it lies.
+#[inline]
+fn nearest(scaled: f64) -> i64 {
+    // `as` cuts the fraction off, and what lies beyond the ends of an integer. Where there is a fraction the float of the integer is
+    // exact; where the ends were met the range is as well.
+    let whole = scaled as i64;
+    let rest = scaled - whole as f64;
+    let above = i64::from(rest >= 0.5) - i64::from(rest < -0.5);
+    whole.saturating_add(above)
+}
+
 /// The same in one pass.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OnGrid {
@@ -249,15 +266,8 @@ impl OnGrid {
 
     fn floats(&self, values: &Float64Array) -> Int64Array {
         let (first, second) = factors(self.exponent);
-        let steps: Int64Array = values.unary(|value| {
-            let scaled = value * first * second;
-            // `as` cuts the fraction off, and what lies beyond the ends of an integer. Where there is a fraction the float of the integer is
-            // exact; where the ends were met the range is as well.
-            let whole = scaled as i64;
-            let rest = scaled - whole as f64;
-            let above = i64::from(rest >= 0.5) - i64::from(rest < -0.5);
-            whole.saturating_add(above).clamp(self.low, self.high)
-        });
+        let steps: Int64Array =
+            values.unary(|value| nearest(value * first * second).clamp(self.low, self.high));
         if !values.values().iter().any(|value| value.is_nan()) {
             return steps;
         }

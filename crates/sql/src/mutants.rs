@@ -19,6 +19,12 @@ pub(crate) enum Mutant {
     LostWindowFilter,
     /// A statement for a database leaves values as the database has them.
     NotCanonical,
+    /// Plans of a statement for a database share rows though their conditions differ.
+    SharedCondition,
+    /// A statement for a database takes rows for groups although several rows have the keys of one.
+    GroupsOfOne,
+    /// A statement for a database puts groups together that have the same key, and does not add up what they have.
+    LostGroups,
     /// Directories that name no value are left out of every query with a condition on what directories name.
     NullDirectories,
 }

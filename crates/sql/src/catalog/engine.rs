@@ -14,7 +14,7 @@ pub struct Engine {
     pub kind: EngineKind,
     /// A statement in the database is given up after this long, at an incident that keeps the charge; `None`: it may take as long as it takes.
     pub timeout: Option<Duration>,
-    /// How much memory a sort or a hash table in the database takes before it goes to disk, in MiB; `None`: what the database says.
+    /// How much memory a sort or a hash table in the database takes before it goes to disk, in MiB; `None`: 128.
     pub work_mem: Option<u64>,
     /// The workers of [`EngineKind::Cluster`].
     pub workers: Option<Workers>,

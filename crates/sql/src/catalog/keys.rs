@@ -186,7 +186,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("engine", "kind", r#""local", "postgres" or "cluster""#, r#""local""#, "`local`: this program reads all rows. `postgres`: a question over tables of one PostgreSQL database (15 to 18, UTF-8) is computed there and sends back numbers of groups alone, where it can be written in the database's SQL; other questions are answered as by `local`, with the same numbers. `cluster`: a question over Parquet files is computed by workers (`deniable worker`), where it is known how; others as by `local`. `deniable explain` says which.", r#"kind = "postgres""#),
     key("engine", "timeout", "whole number of seconds", "no timeout", "A statement in the database, or an attempt of the workers, is given up after so long. The charge is kept, and asking again goes on under it. Set it well above what the largest question takes: whether it is met may depend on one unit's rows.", "timeout = 3600"),
-    key("engine", "work_mem", "whole number of MiB", "what the database says", "How much memory each sort and hash table in the database takes before it goes to disk.", "work_mem = 256"),
+    key("engine", "work_mem", "whole number of MiB", "128", "How much memory each sort in the database takes before it goes to disk; a hash table takes twice as much. A question has a few of them, on each processor that the database uses for it.", "work_mem = 256"),
 
     key("engine", "workers", "list of texts", "none", "The workers of a cluster.", r#"workers = ["https://10.0.0.7:7411"]"#),
     key("engine", "authority", "text", "none", "The certificate of the authority that signed those of the coordinator and of all workers, in PEM.", r#"authority = "cluster/authority.pem""#),

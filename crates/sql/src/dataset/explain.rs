@@ -258,9 +258,14 @@ pub(crate) async fn name_engines(
     catalog: &Catalog,
 ) -> Result<(), Error> {
     let publics = Publics::shapes(&question.split)?;
-    for (part, aggregation) in explanation.parts.iter_mut().zip(&question.split.aggregations) {
-        let plans = bounded_plans(aggregation, form(&aggregation.rows), &any_key()?)?;
-        part.engine = who_computes(&plans, &publics, engines, catalog).await?;
+    let key = any_key()?;
+    let aggregations = question.split.aggregations.iter();
+    let asked = aggregations
+        .map(|aggregation| bounded_plans(aggregation, form(&aggregation.rows), &key))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let names = who_computes(&asked, &publics, engines, catalog).await?;
+    for (part, name) in explanation.parts.iter_mut().zip(names) {
+        part.engine = name;
     }
     Ok(())
 }

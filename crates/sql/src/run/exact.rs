@@ -1,6 +1,6 @@
 //! The seam between questions and engines: exact integers for a bounded plan.
 //!
-//! An engine is asked twice. Before the charge it prepares: it reads schemas and no private row, and refuses every operator that is not on its closed list. After the charge it gives, for
+//! An engine is asked twice, for all private aggregations of a question together. Before the charge it prepares: it reads schemas and no private row, and refuses every operator that is not on its closed list. After the charge it gives, for
 //! each plan, the rows of that plan: the names of groups, and integers of which one unit's part is bounded. Noise, ledger and release know nothing of engines.
 //!
 //! # Privacy
@@ -18,35 +18,31 @@ use crate::run::on_workers::{OnWorkers, on_workers};
 use crate::run::publics::Publics;
 use crate::run::pushdown::{Pushed, pushed};
 use crate::run::scans::over_data;
-use crate::understand::aggregation::{Measure, Statistic};
+use crate::sources;
+use crate::understand::aggregation::{Aggregation, Measure, Statistic};
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::logical_expr::LogicalPlan;
 use std::collections::{BTreeMap, HashMap};
 
-/// An engine with its work: the plan of the totals, and those of statistics that look at single rows, in this order.
-pub(crate) enum ExactEngine {
+/// An engine with its work for one aggregation: the plan of the totals, and those of statistics that look at single rows, in this order.
+enum ExactEngine {
     /// This program.
     Local(Vec<Step>),
-    /// A PostgreSQL database.
-    Postgres(Pushed),
+    /// A PostgreSQL database, which computes several aggregations together.
+    Inside,
     /// Several machines.
     Workers(OnWorkers),
 }
 
 impl ExactEngine {
-    /// Has an engine prepare plans: the one that the catalog names, where it can, and else this program.
+    /// Has an engine prepare plans that no database computes: workers, where the catalog names them and they can, and else this program.
     async fn prepare(
         plans: &BoundedPlans,
         publics: &Publics,
         engines: &Engines,
         catalog: &Catalog,
     ) -> Result<Self, Error> {
-        if catalog.engine.kind == EngineKind::Postgres
-            && let Ok(pushed) = pushed(plans, publics, catalog).await?
-        {
-            return Ok(Self::Postgres(pushed));
-        }
         if catalog.engine.kind == EngineKind::Cluster
             && let Ok(on_workers) = on_workers(plans, publics, engines, catalog).await?
         {
@@ -65,8 +61,12 @@ impl ExactEngine {
         Ok(Self::Local(steps))
     }
 
-    /// The rows of each plan.
-    async fn collect(self, engines: &Engines) -> Result<Vec<Vec<RecordBatch>>, Error> {
+    /// The rows of each plan; `inside`, if it is a database that computed them.
+    async fn collect(
+        self,
+        inside: Vec<Vec<RecordBatch>>,
+        engines: &Engines,
+    ) -> Result<Vec<Vec<RecordBatch>>, Error> {
         match self {
             Self::Local(steps) => {
                 let mut all = Vec::new();
@@ -75,77 +75,138 @@ impl ExactEngine {
                 }
                 Ok(all)
             }
-            Self::Postgres(pushed) => pushed.run().await,
+            Self::Inside => Ok(inside),
             Self::Workers(on_workers) => on_workers.run(engines).await,
         }
     }
 }
 
-/// Plans over data, ready to run: nothing about them can be refused any more.
-pub(crate) struct Prepared {
-    pub(crate) engine: ExactEngine,
+/// The plans of one aggregation over data.
+struct Part {
+    engine: ExactEngine,
     places: Vec<usize>,
     single: Vec<usize>,
     keys: usize,
+}
+
+/// The plans of a question over data, ready to run: nothing about them can be refused any more.
+pub(crate) struct Prepared {
+    parts: Vec<Part>,
+    databases: Vec<Pushed>,
 }
 
 #[cfg(test)]
 impl Prepared {
     /// How many rows each plan of this program's engine handles at once.
     pub(crate) fn batch_sizes(&self) -> Vec<usize> {
-        match &self.engine {
+        let sizes = self.parts.iter().map(|part| match &part.engine {
             ExactEngine::Local(steps) => steps.iter().map(Step::batch_size).collect(),
-            ExactEngine::Postgres(_) | ExactEngine::Workers(_) => Vec::new(),
+            ExactEngine::Inside | ExactEngine::Workers(_) => Vec::new(),
+        });
+        sizes.collect::<Vec<Vec<usize>>>().concat()
+    }
+
+    /// The texts of the statements that databases run.
+    pub(crate) fn statements(&self) -> Vec<String> {
+        let texts = self.databases.iter().flat_map(Pushed::texts);
+        texts.map(str::to_owned).collect()
+    }
+
+    /// How many aggregations workers compute.
+    pub(crate) fn on_workers(&self) -> usize {
+        let on_workers = |part: &&Part| matches!(part.engine, ExactEngine::Workers(_));
+        self.parts.iter().filter(on_workers).count()
+    }
+}
+
+/// Binds the plans of a question's aggregations to data and has engines plan their execution. Reads schemas, and no rows of private tables.
+///
+/// # Errors
+/// When a table cannot be opened, or an engine's plan has an operator that is not on the closed list: before anything is charged.
+pub(crate) async fn prepare(
+    question: Vec<BoundedPlans>,
+    publics: &Publics,
+    engines: &Engines,
+    catalog: &Catalog,
+) -> Result<Prepared, Error> {
+    let (databases, inside) = match catalog.engine.kind {
+        EngineKind::Postgres => {
+            let written = pushed(&question, publics, catalog).await?;
+            (written.databases, written.aggregations)
         }
+        EngineKind::Local | EngineKind::Cluster => (Vec::new(), Vec::new()),
+    };
+    let mut parts = Vec::new();
+    for (number, plans) in question.into_iter().enumerate() {
+        parts.push(Part {
+            engine: match inside.get(number) {
+                Some(Ok(())) => ExactEngine::Inside,
+                _ => ExactEngine::prepare(&plans, publics, engines, catalog).await?,
+            },
+            places: plans.totals.1,
+            single: plans.single.into_iter().map(|(_, place)| place).collect(),
+            keys: plans.keys,
+        });
     }
+    Ok(Prepared { parts, databases })
 }
 
-impl BoundedPlans {
-    /// Binds the plans to data and has an engine plan their execution. Reads schemas, and no rows of private tables.
-    ///
-    /// # Errors
-    /// When a table cannot be opened, or the engine's plan has an operator that is not on the closed list: before anything is charged.
-    pub(crate) async fn prepare(
-        self,
-        publics: &Publics,
-        engines: &Engines,
-        catalog: &Catalog,
-    ) -> Result<Prepared, Error> {
-        Ok(Prepared {
-            engine: ExactEngine::prepare(&self, publics, engines, catalog).await?,
-            places: self.totals.1,
-            single: self.single.into_iter().map(|(_, place)| place).collect(),
-            keys: self.keys,
-        })
-    }
-}
-
-/// Who will compute the exact numbers of these plans, for people; nothing where the catalog names no engine but this program. Reads no rows.
+/// Who will compute the exact numbers of each aggregation of a question, for people; nothing where the catalog names no engine but this program. Reads no rows.
 ///
 /// # Errors
 /// When the database cannot be reached.
 pub(crate) async fn who_computes(
-    plans: &BoundedPlans,
+    question: &[BoundedPlans],
     publics: &Publics,
     engines: &Engines,
     catalog: &Catalog,
-) -> Result<Option<String>, Error> {
-    Ok(match catalog.engine.kind {
-        EngineKind::Local => None,
-        EngineKind::Postgres => Some(match pushed(plans, publics, catalog).await? {
-            Ok(_) => "PostgreSQL, inside the database".to_owned(),
-            Err(why) => format!("this program, which fetches the rows: {}", why.0),
-        }),
-        EngineKind::Cluster => Some(match on_workers(plans, publics, engines, catalog).await? {
-            Ok(_) => "the workers of the cluster".to_owned(),
-            Err(why) => format!("this program, which reads all rows: {}", why.0),
-        }),
-    })
+) -> Result<Vec<Option<String>>, Error> {
+    let mut names = Vec::new();
+    match catalog.engine.kind {
+        EngineKind::Local => names.resize(question.len(), None),
+        EngineKind::Postgres => {
+            for written in pushed(question, publics, catalog).await?.aggregations {
+                names.push(Some(match written {
+                    Ok(()) => "PostgreSQL, inside the database".to_owned(),
+                    Err(why) => format!("this program, which fetches the rows: {}", why.0),
+                }));
+            }
+        }
+        EngineKind::Cluster => {
+            for plans in question {
+                names.push(Some(match on_workers(plans, publics, engines, catalog).await? {
+                    Ok(_) => "the workers of the cluster".to_owned(),
+                    Err(why) => format!("this program, which reads all rows: {}", why.0),
+                }));
+            }
+        }
+    }
+    Ok(names)
 }
 
-/// Runs the plans.
+/// Runs the plans of a question, and gives the exact statistics of each of its aggregations.
 pub(crate) async fn measure(
     prepared: Prepared,
+    question: &[Aggregation],
+    engines: &Engines,
+) -> Result<Vec<Measured>, Error> {
+    let mut inside: Vec<Vec<Vec<RecordBatch>>> = Vec::new();
+    inside.resize_with(prepared.parts.len(), Vec::new);
+    for pushed in prepared.databases {
+        for (number, rows) in pushed.run().await? {
+            inside[number].push(rows);
+        }
+    }
+    let mut all = Vec::new();
+    for ((part, inside), aggregation) in prepared.parts.into_iter().zip(inside).zip(question) {
+        all.push(measured(part, inside, &aggregation.statistics, engines).await?);
+    }
+    Ok(all)
+}
+
+async fn measured(
+    part: Part,
+    inside: Vec<Vec<RecordBatch>>,
     statistics: &[Statistic],
     engines: &Engines,
 ) -> Result<Measured, Error> {
@@ -154,19 +215,21 @@ pub(crate) async fn measure(
         numbers: vec![Vec::new(); statistics.len()],
         bins: vec![BTreeMap::new(); statistics.len()],
     };
-    let keys = prepared.keys;
-    let mut results = prepared.engine.collect(engines).await?.into_iter();
+    let keys = part.keys;
+    let mut results = part.engine.collect(inside, engines).await?.into_iter();
     for batch in results.next().unwrap_or_default() {
         for (row, name) in names(&batch, keys)?.into_iter().enumerate() {
             let group = measured.groups.len();
-            measured.groups.insert(name, group);
-            for (column, place) in prepared.places.iter().enumerate() {
+            if measured.groups.insert(name, group).is_some() {
+                return Err(sources::incident("the engine", "it gave a group twice"));
+            }
+            for (column, place) in part.places.iter().enumerate() {
                 let values = batch.column(keys + column).as_primitive::<Int64Type>();
                 measured.numbers[*place].push(number(values, row));
             }
         }
     }
-    for (batches, place) in results.zip(prepared.single) {
+    for (batches, place) in results.zip(part.single) {
         let tree = matches!(
             statistics[place].measure,
             Measure::Tree { .. } | Measure::Histogram { .. }

@@ -11,4 +11,4 @@ pub(crate) mod scans;
 pub(crate) mod workers;
 
 #[cfg(test)]
-pub(crate) use pushdown::normal_text as pushdown_normal_text;
+pub(crate) use pushdown::{float_on_grid as pushdown_float_on_grid, normal_text as pushdown_normal_text};

@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::price::question::{QueryRequest, Question};
 use crate::run::engine::{Measured, bounded_plans, form};
 use crate::run::engines::Engines;
-use crate::run::exact::measure;
+use crate::run::exact::{measure, prepare};
 use crate::run::publics::Publics;
 use crate::understand::aggregation::{Aggregation, Measure, TREE_BRANCHES, TREE_LEAVES};
 use crate::understand::planner::Planner;
@@ -62,23 +62,25 @@ fn exact(
             catalog,
         ))
         .unwrap();
-    let mut all = Vec::new();
-    for aggregation in &question.split.aggregations {
+    let aggregations = &question.split.aggregations;
+    let asked = aggregations.iter().map(|aggregation| {
         let chosen = match form(&aggregation.rows) {
             Form::Plain => Form::Plain,
             _ if relational => Form::Relational,
             other => other,
         };
-        let asked = bounded_plans(aggregation, chosen, &secret).unwrap();
-        let measured = runtime().block_on(async {
-            let prepared = asked.prepare(&publics, &engines, catalog).await.unwrap();
-            measure(prepared, &aggregation.statistics, &engines)
-                .await
-                .unwrap()
-        });
-        all.push(vectors(aggregation, &measured));
-    }
-    all
+        bounded_plans(aggregation, chosen, &secret).unwrap()
+    });
+    let measured = runtime().block_on(async {
+        let prepared = prepare(asked.collect(), &publics, &engines, catalog)
+            .await
+            .unwrap();
+        measure(prepared, aggregations, &engines).await.unwrap()
+    });
+    let pairs = aggregations.iter().zip(&measured);
+    pairs
+        .map(|(aggregation, measured)| vectors(aggregation, measured))
+        .collect()
 }
 
 pub(super) fn vectors(aggregation: &Aggregation, measured: &Measured) -> Vec<Vector> {

@@ -87,7 +87,8 @@ fn many_texts_of_a_row_mean_few_rows_at_once() {
                 crate::run::engine::form(&aggregation.rows),
                 &secret,
             )?;
-            Ok(asked.prepare(&publics, &engines, &catalog).await?.batch_sizes())
+            let prepared = crate::run::exact::prepare(vec![asked], &publics, &engines, &catalog);
+            Ok(prepared.await?.batch_sizes())
         })
     };
     assert_eq!(rows(1).unwrap(), [8192]);

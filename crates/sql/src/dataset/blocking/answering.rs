@@ -12,7 +12,7 @@ use crate::finish::saved::Saved;
 use crate::price::bounds::bounds;
 use crate::price::question::{QueryRequest, Question};
 use crate::run::engine::{bounded_plans, form};
-use crate::run::exact::measure;
+use crate::run::exact;
 use crate::run::publics::Publics;
 use bound::Secret;
 use datafusion::prelude::SessionContext;
@@ -216,21 +216,21 @@ impl Dataset {
         let publics =
             self.runtime
                 .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
-        let mut prepared = Vec::new();
-        for aggregation in &question.split.aggregations {
-            let asked = bounded_plans(aggregation, form(&aggregation.rows), &secret()?)?;
-            prepared.push(
-                self.runtime
-                    .block_on(asked.prepare(&publics, engines, &self.shared.catalog))?,
-            );
-        }
+        // One key for all: each aggregation is bounded whatever the key is, and those that choose among the same groups can share the choice.
+        let secret = secret()?;
+        let aggregations = &question.split.aggregations;
+        let asked = aggregations
+            .iter()
+            .map(|aggregation| bounded_plans(aggregation, form(&aggregation.rows), &secret))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let prepared =
+            self.runtime
+                .block_on(exact::prepare(asked, &publics, engines, &self.shared.catalog))?;
         let reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
-        let mut measured = Vec::new();
-        for (aggregation, prepared) in question.split.aggregations.iter().zip(prepared) {
-            let measuring = measure(prepared, &aggregation.statistics, engines);
-            measured.push(self.runtime.block_on(measuring)?);
-        }
+        let measured = self
+            .runtime
+            .block_on(exact::measure(prepared, aggregations, engines))?;
         watch(Stage::Measured);
         let receipt = reservation.receipt().clone();
         account.ledger_mut().begin_drawing(receipt.number)?;

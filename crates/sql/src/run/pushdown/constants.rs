@@ -96,7 +96,8 @@ pub(super) fn constant(value: &ScalarValue) -> Result<(String, Kind), NotWritten
     let strange = || NotWritten::new("PostgreSQL has no such constant");
     let sql = match value {
         _ if value.is_null() => null(kind),
-        ScalarValue::Boolean(Some(value)) => value.to_string(),
+        // With its type: a bare constant is no key of a GROUP BY.
+        ScalarValue::Boolean(Some(value)) => format!("'{value}'::bool"),
         ScalarValue::Int32(Some(value)) => integer(i64::from(*value)),
         ScalarValue::Int64(Some(value)) => integer(*value),
         ScalarValue::UInt64(Some(value)) => integer(i64::try_from(*value).map_err(|_| strange())?),
@@ -155,7 +156,7 @@ pub(crate) fn normal_text(value: &str) -> String {
 }
 
 /// A text cut at the last whole character that fits into [`MOST_TEXT`] bytes. What is cut begins a character, so that what is left is text. So many bytes are in at most as many characters.
-pub(super) fn cut_text(value: &str) -> String {
+fn cut_text(value: &str) -> String {
     let bytes = format!("convert_to(left({value}, {}), 'UTF8')", MOST_TEXT + 1);
     let begins = |place: usize| format!("get_byte({bytes}, {place}) NOT BETWEEN 128 AND 191");
     let ends = format!(
@@ -170,6 +171,33 @@ pub(super) fn cut_text(value: &str) -> String {
     );
     format!(
         "(CASE WHEN octet_length({value}) <= {MOST_TEXT} THEN {value} ELSE convert_from(substring({bytes} FROM 1 FOR {ends}), 'UTF8') END COLLATE \"C\")"
+    )
+}
+
+/// Whether a text is short and of as many bytes as characters: then it is in canonical form.
+fn short_and_ascii(value: &str) -> String {
+    format!("octet_length({value}) <= {MOST_TEXT} AND octet_length({value}) = char_length({value})")
+}
+
+/// A text in canonical form: normal, and cut. What is not short and ASCII is computed by a subquery of its own, once for its row.
+pub(super) fn canonical_text(value: &str) -> String {
+    format!(
+        "(CASE WHEN {} THEN {value} \
+         WHEN {value} IS NOT NULL THEN (SELECT {} FROM (SELECT {} AS normal OFFSET 0) AS text) END COLLATE \"C\")",
+        short_and_ascii(value),
+        cut_text("text.normal"),
+        normal_text(value)
+    )
+}
+
+/// A text in canonical form if it is one of a list of such texts, and else another one.
+pub(super) fn declared_text(value: &str, declared: &str, other: &str) -> String {
+    format!(
+        "(CASE WHEN {value} IN ({declared}) THEN {value} WHEN {} THEN {other} \
+         WHEN {value} IS NOT NULL THEN (SELECT CASE WHEN read.as_text IN ({declared}) THEN read.as_text ELSE {other} END FROM (SELECT {} AS as_text OFFSET 0) AS read) \
+         END COLLATE \"C\")",
+        short_and_ascii(value),
+        canonical_text(value)
     )
 }
 

@@ -6,9 +6,8 @@
 //! holds. (It computes constants early, also in branches. A guard here is a condition on the very operands of its branch: where these are constants so is the guard, and PostgreSQL drops
 //! the branch before it would compute it.) What is not on the list is not written, and the question is answered by fetching.
 //!
-//! Where a case needs an operand several times, the operand becomes a column of a step before (`Row::bound`), so that the text grows with the expression and no faster, and so does
-//! PostgreSQL's work: such a step ends in `OFFSET 0`, which keeps PostgreSQL from writing the operand into all places again. Since every operand is total, it does not matter that it is
-//! then computed for rows on which its branch is not taken.
+//! Where a case needs an operand several times, the operand becomes a column of a layer before (`Row::bound`). Since every operand is total, it does not matter that it is then computed for rows
+//! on which its branch is not taken.
 
 use super::NotWritten;
 use super::constants::{self, constant, float, integer};
@@ -21,14 +20,17 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, Case, Expr, Operator};
 
-/// A row of a relation, and what is computed of it before.
+/// A row of a relation.
 pub(super) struct Row<'a> {
     schema: &'a DFSchema,
     columns: &'a [Option<Cell>],
     secret: &'a Secret,
-    /// What is bound in each step before, as column and definition. `None` where no steps can come before: in the condition of a join.
-    layers: Option<Vec<Vec<(String, String)>>>,
+    /// The step whose columns these are. `None` for the rows of two steps: in the condition of a join.
+    step: Option<usize>,
 }
+
+/// The condition that every row meets.
+pub(super) const TRUE: &str = "'true'::bool";
 
 fn unknown(what: impl std::fmt::Display) -> NotWritten {
     NotWritten::new(format!(
@@ -37,61 +39,33 @@ fn unknown(what: impl std::fmt::Display) -> NotWritten {
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(schema: &'a DFSchema, columns: &'a [Option<Cell>], secret: &'a Secret) -> Self {
+    /// A row of a relation that is the input of an operator with this schema.
+    pub(super) fn of(schema: &'a DFSchema, relation: &'a Relation, secret: &'a Secret) -> Self {
+        Self {
+            schema,
+            columns: &relation.columns,
+            secret,
+            step: Some(relation.step),
+        }
+    }
+
+    /// A row of two relations, of which nothing can be computed before.
+    pub(super) fn of_two(schema: &'a DFSchema, columns: &'a [Option<Cell>], secret: &'a Secret) -> Self {
         Self {
             schema,
             columns,
             secret,
-            layers: Some(Vec::new()),
+            step: None,
         }
     }
 
-    /// The same where nothing can be bound.
-    pub(super) fn without_steps(mut self) -> Self {
-        self.layers = None;
-        self
-    }
-
-    /// Writes the steps in which operands are bound, and gives the name of the last one.
-    pub(super) fn steps(self, from: &Relation, writer: &mut Writer) -> Result<String, NotWritten> {
-        let mut name = from.name.clone();
-        for layer in self.layers.unwrap_or_default() {
-            let list: Vec<String> = layer
-                .iter()
-                .map(|(column, definition)| format!("{definition} AS {column}"))
-                .collect();
-            name = writer.step(format!("SELECT *, {} FROM {name} OFFSET 0", list.join(", ")))?;
+    /// The same cell, computed once.
+    pub(super) fn bound(&self, cell: Cell, writer: &mut Writer) -> Result<Cell, NotWritten> {
+        match self.step {
+            Some(step) => writer.bound(step, cell),
+            None if cell.atom => Ok(cell),
+            None => Err(NotWritten::new("the condition of a join is too complicated")),
         }
-        Ok(name)
-    }
-
-    /// The same cell, as a column or a constant.
-    pub(super) fn bound(&mut self, cell: Cell, writer: &mut Writer) -> Result<Cell, NotWritten> {
-        if cell.atom {
-            return Ok(cell);
-        }
-        let Some(layers) = &mut self.layers else {
-            return Err(NotWritten::new("the condition of a join is too complicated"));
-        };
-        let known = layers.get(cell.layer).and_then(|layer| {
-            let same = layer.iter().find(|(_, definition)| *definition == cell.sql);
-            same.map(|(column, _)| column.clone())
-        });
-        let name = match known {
-            Some(name) => name,
-            None => {
-                let name = writer.name();
-                while layers.len() <= cell.layer {
-                    layers.push(Vec::new());
-                }
-                layers[cell.layer].push((name.clone(), cell.sql.clone()));
-                name
-            }
-        };
-        Ok(Cell {
-            layer: cell.layer + 1,
-            ..cell.named(name)
-        })
     }
 
     /// Writes an expression.
@@ -102,8 +76,7 @@ impl<'a> Row<'a> {
         if let Some((value, grid)) = grid_of_expression(expr) {
             // A clamp of whole numbers is such an expression too, and means the same.
             let value = self.write(&value, writer)?;
-            let value = self.bound(value, writer)?;
-            return functions::on_grid(self, &value, grid, writer);
+            return functions::on_grid(self, value, grid, writer);
         }
         match expr {
             Expr::Alias(alias) => self.write(&alias.expr, writer),
@@ -131,11 +104,7 @@ impl<'a> Row<'a> {
             }
             Expr::IsNotNull(operand) => {
                 let cell = self.write(operand, writer)?;
-                Ok(Cell::of(
-                    format!("({} IS NOT NULL)", cell.sql),
-                    Kind::Bool,
-                    &[&cell],
-                ))
+                Ok(is_not_null(&cell))
             }
             Expr::Between(between) => self.between(between, writer),
             Expr::InList(list) => self.in_list(list, writer),
@@ -179,6 +148,7 @@ impl<'a> Row<'a> {
         let (sql, kind) = constant(value)?;
         let cell = Cell {
             atom: true,
+            never_null: !value.is_null(),
             ..Cell::of(sql, kind, &[])
         };
         Ok(match value {
@@ -252,8 +222,21 @@ impl<'a> Row<'a> {
         };
         let tested = operand.as_ref().map_or(Kind::Bool, |operand| operand.kind);
         let (mut tests, mut results): (Vec<Cell>, Vec<Cell>) = (operand.into_iter().collect(), Vec::new());
+        // What is NULL where the first test is not met, if that is a test for NULL.
+        let mut tested_for_null = None;
         for (when, then) in &case.when_then_expr {
-            let (when, then) = (self.write(when, writer)?, self.write(then, writer)?);
+            let when = match &**when {
+                Expr::IsNotNull(operand) => {
+                    let operand = self.write(operand, writer)?;
+                    let test = is_not_null(&operand);
+                    if results.is_empty() {
+                        tested_for_null = operand.null_with.or(Some(operand.sql));
+                    }
+                    test
+                }
+                when => self.write(when, writer)?,
+            };
+            let then = self.write(then, writer)?;
             if when.kind != tested {
                 return Err(unknown("CASE of several types"));
             }
@@ -272,11 +255,27 @@ impl<'a> Row<'a> {
         if results.iter().any(|result| result.kind != kind) {
             return Err(unknown("CASE of several types"));
         }
-        let low = results.iter().map(|result| result.range.0).min();
-        let high = results.iter().map(|result| result.range.1).max();
+        // A NULL is no integer.
+        let integers = || {
+            results
+                .iter()
+                .filter(|result| result.sql != constants::null(Kind::Int))
+        };
+        let low = integers().map(|result| result.range.0).min();
+        let high = integers().map(|result| result.range.1).max();
         let parts: Vec<&Cell> = tests.iter().chain(&results).collect();
         let cell = Cell::of(format!("{sql} END)"), kind, &parts);
-        Ok(cell.within(low.unwrap_or(INTEGERS.0), high.unwrap_or(INTEGERS.1)))
+        let cell = cell.within(low.unwrap_or(INTEGERS.0), high.unwrap_or(INTEGERS.1));
+        // Something where something is there, and else NULL.
+        let alone = case.expr.is_none() && case.when_then_expr.len() == 1;
+        let there = results.first().is_some_and(|then| then.never_null);
+        let nothing = results
+            .get(1)
+            .is_none_or(|otherwise| otherwise.sql == constants::null(kind));
+        Ok(Cell {
+            null_with: tested_for_null.filter(|_| alone && there && nothing),
+            ..cell
+        })
     }
 
     /// Casts that keep the value, and that PostgreSQL spells the same.
@@ -363,6 +362,15 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Whether a cell is there.
+fn is_not_null(cell: &Cell) -> Cell {
+    let sql = match cell.never_null {
+        true => TRUE.to_owned(),
+        false => format!("({} IS NOT NULL)", cell.sql),
+    };
+    Cell::of(sql, Kind::Bool, &[cell])
+}
+
 /// Comparisons, logic, and whole numbers whose results fit whatever the data are.
 fn operator(left: &Cell, operator: Operator, right: &Cell) -> Result<Cell, NotWritten> {
     let (one, other) = (&left.sql, &right.sql);
@@ -433,7 +441,11 @@ fn whole(left: &Cell, operator: Operator, right: &Cell) -> Result<Cell, NotWritt
         ));
     }
     let sql = format!("({} {symbol} {})", left.sql, right.sql);
-    Ok(Cell::of(sql, Kind::Int, &[left, right]).within(low, high))
+    let cell = Cell::of(sql, Kind::Int, &[left, right]).within(low, high);
+    Ok(Cell {
+        null_with: left.null_with.clone().filter(|_| right.never_null),
+        ..cell
+    })
 }
 
 /// An integer between two others; NULL stays NULL. It is written several times, so it has to be bound.

@@ -45,8 +45,7 @@ pub(super) fn write(
             return Err(unknown(name));
         };
         let value = row.write(value, writer)?;
-        let value = row.bound(value, writer)?;
-        return on_grid(row, &value, grid, writer);
+        return on_grid(row, value, grid, writer);
     }
     if let Some(form) = canonical_form_of(&call.func) {
         let [value] = &call.args[..] else {
@@ -177,6 +176,8 @@ pub(super) fn digits(
     if !digest.digest {
         return Ok(None);
     }
+    // Two numbers are cut out of it.
+    let digest = row.bound(digest, writer)?;
     let sql = format!(
         "(translate(substring({} FROM {start} FOR 9), 'abcdef', '012345')::int8)",
         digest.sql
@@ -257,9 +258,7 @@ fn canonical(
             &[&value],
         ),
         (CanonicalForm::Text, Kind::Text) => {
-            let normal = Cell::of(constants::normal_text(&value.sql), Kind::Text, &[&value]);
-            let normal = row.bound(normal, writer)?;
-            Cell::of(constants::cut_text(&normal.sql), Kind::Text, &[&normal])
+            Cell::of(constants::canonical_text(&value.sql), Kind::Text, &[&value])
         }
         (CanonicalForm::Identifier, Kind::Text) => {
             Cell::of(constants::identifier(&value.sql), Kind::Text, &[&value])
@@ -273,26 +272,94 @@ fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// Numbers onto a grid: floor(value/2^exponent + ½), cut to a range. The value is bound already.
+/// A float onto a grid: floor(v/2^e + ½), cut to a range. What is not a number becomes NULL, and so do infinities, unless the cases `infinite` say what they become.
 ///
-/// Integers: between `shiftable` ends the product fits, and a shift to the right always does. Floats: with steps of 2^e and 2^(e−1) ≤ |v| < 2^(e+63) the scaled value is a normal
-/// float between ½ and 2⁶³, so that the product neither overflows nor underflows and is exact, and so are its floor and the rest; a smaller value is nearest to zero, and a larger
-/// one beyond every integer.
+/// With 2^(e−1) ≤ |v| < 2^(e+62) the doubled quotient v/2^(e−1) is a normal float between 1 and 2⁶³, so that the product neither overflows nor underflows and is exact, and its floor k is
+/// an integer of 64 bits below the largest one. floor(v/2^e + ½) = floor((k + 1)/2), which is a shift. A smaller value is nearest to zero. A larger one is beyond the range, if that ends at
+/// 2⁶²; if it does not, the quotient itself is taken, below 2⁶³, with its floor and the rest, which are exact too. PostgreSQL has NaN above all numbers.
+pub(crate) fn float_on_grid(v: &str, exponent: i32, grid: &ValueGrid, infinite: &str) -> String {
+    let (low, high) = (integer(grid.low), integer(grid.high));
+    let nothing = integer(0i64.clamp(grid.low, grid.high));
+    let narrow = grid.low >= -(1 << 62) && grid.high <= 1 << 62;
+    let (steps, end) = match narrow {
+        true => {
+            let doubled = format!("({v} * {})", float(power(1 - exponent)));
+            (
+                format!("((floor({doubled})::int8 + '1'::int8) >> 1)"),
+                exponent + 62,
+            )
+        }
+        false => {
+            let scaled = format!("({v} * {})", float(power(-exponent)));
+            let up = format!(
+                "CASE WHEN {scaled} - floor({scaled}) >= '0.5'::float8 THEN '1'::float8 ELSE '0'::float8 END"
+            );
+            (format!("(floor({scaled}) + {up})::int8"), exponent + 63)
+        }
+    };
+    let infinity = float(f64::INFINITY);
+    let end = match end {
+        ..=1023 => float(power(end)),
+        // Every float is smaller.
+        _ => infinity.clone(),
+    };
+    format!(
+        "(CASE WHEN abs({v}) < {end} THEN CASE WHEN abs({v}) >= {} THEN LEAST(GREATEST({steps}, {low}), {high}) ELSE {nothing} END{infinite} \
+         WHEN abs({v}) < {infinity} THEN CASE WHEN {v} > '0'::float8 THEN {high} ELSE {low} END END)",
+        float(power(exponent - 1))
+    )
+}
+
+/// Numbers onto a grid: floor(value/2^exponent + ½), cut to a range.
+///
+/// Of integers between `shiftable` ends the product fits, and a shift to the right always does. For floats see [`float_on_grid`].
 pub(super) fn on_grid(
-    row: &mut Row<'_>,
-    value: &Cell,
+    row: &Row<'_>,
+    value: Cell,
     grid: ValueGrid,
     writer: &mut Writer,
 ) -> Result<Cell, NotWritten> {
-    let (low, high, v) = (integer(grid.low), integer(grid.high), &value.sql);
-    let nothing = integer(0i64.clamp(grid.low, grid.high));
-    let of = |sql: String| {
-        let cell = Cell::of(sql, Kind::Int, &[value]);
-        cell.within(i128::from(grid.low), i128::from(grid.high))
-    };
     if value.kind != grid.kind {
         return Err(unknown("of a grid"));
     }
+    let ends = (i128::from(grid.low), i128::from(grid.high));
+    if (grid.kind, grid.exponent) == (Kind::Int, 0) && ends.0 <= value.range.0 && value.range.1 <= ends.1 {
+        return Ok(value);
+    }
+    // What is on the grid is NULL where the value is.
+    let of = |sql: String, value: &Cell| Cell {
+        null_with: Some(value.sql.clone()),
+        // A float may be no number.
+        never_null: value.never_null && value.kind == Kind::Int,
+        ..Cell::of(sql, Kind::Int, &[value]).within(ends.0, ends.1)
+    };
+    let (low, high) = (integer(grid.low), integer(grid.high));
+    let nothing = integer(0i64.clamp(grid.low, grid.high));
+    if let (Kind::Float, exponent @ -1000..=1000) = (grid.kind, grid.exponent) {
+        let canonical = match value.canonical_of {
+            Some(_) => value,
+            None => row.bound(value, writer)?,
+        };
+        let (v, bounds) = match &canonical.canonical_of {
+            Some((float, bounds)) => (float, *bounds),
+            None => (&canonical.sql, None),
+        };
+        let infinity = float(f64::INFINITY);
+        let infinite = bounds.map(|[least, most]| {
+            let place = |bound: f64| integer(grid.place_of(bound));
+            format!(
+                " WHEN {v} = {infinity} THEN {} WHEN {v} = {} THEN {}",
+                place(most),
+                float(f64::NEG_INFINITY),
+                place(least)
+            )
+        });
+        let sql = float_on_grid(v, exponent, &grid, &infinite.unwrap_or_default());
+        return Ok(of(sql, &canonical));
+    }
+    let value = &row.bound(value, writer)?;
+    let v = &value.sql;
+    let of = |sql: String| of(sql, value);
     match (grid.kind, grid.exponent) {
         (Kind::Int, exponent @ -62..=0) => {
             let shift = exponent.unsigned_abs();
@@ -317,27 +384,6 @@ pub(super) fn on_grid(
             Ok(clamped(&steps, grid.low, grid.high))
         }
         (Kind::Int, 64..) => Ok(of(format!("(CASE WHEN {v} IS NOT NULL THEN {nothing} END)"))),
-        (Kind::Float, exponent @ -1000..=1000) => {
-            let beyond = match exponent {
-                ..=960 => {
-                    let end = power(exponent + 63);
-                    format!(
-                        " WHEN {v} >= {} THEN {high} WHEN {v} <= {} THEN {low}",
-                        float(end),
-                        float(-end)
-                    )
-                }
-                _ => String::new(),
-            };
-            let scaled = format!("({v} * {})", float(power(-exponent)));
-            let steps = format!(
-                "(floor({scaled}) + CASE WHEN {scaled} - floor({scaled}) >= '0.5'::float8 THEN '1'::float8 ELSE '0'::float8 END)::int8"
-            );
-            Ok(of(format!(
-                "(CASE WHEN {v} IS NULL THEN NULL{beyond} WHEN abs({v}) < {} THEN {nothing} ELSE LEAST(GREATEST({steps}, {low}), {high}) END)",
-                float(power(exponent - 1))
-            )))
-        }
         _ => Err(unknown("of a grid")),
     }
 }

@@ -1,4 +1,5 @@
-//! Exact integers computed inside a PostgreSQL database: filters, joins, contribution bounding and sums, written as one statement for each plan.
+//! Exact integers computed inside a PostgreSQL database: filters, joins, contribution bounding and sums. All plans of a question are written into one statement, as far as that does not
+//! become too long, and run in one transaction.
 //!
 //! What is written is the plan of built-in operators alone (`bound::to_relational`), as the question says it and before any optimiser saw it: a general writer of SQL has dropped windows
 //! from such plans, and a dropped ROW_NUMBER is unlimited contribution. The lists of operators, functions and types are closed, and each entry says why PostgreSQL computes the same and
@@ -16,6 +17,8 @@ mod writer;
 
 #[cfg(test)]
 pub(crate) use constants::normal_text;
+#[cfg(test)]
+pub(crate) use functions::float_on_grid;
 
 use crate::Error;
 use crate::catalog::{Catalog, Engine, Source};
@@ -30,7 +33,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
 use relation::Known;
 use std::collections::HashMap;
-use writer::Writer;
+use writer::{Relation, Writer};
 
 /// Why a plan is not computed inside of the database. Depends on the question, the catalog and the schema of the database.
 #[derive(Debug)]
@@ -47,19 +50,22 @@ pub(crate) struct Pushed {
     connection: String,
     statements: Vec<Statement>,
     engine: Engine,
+    /// For each plan of the statements, in their order: which aggregation of the question asked for it.
+    aggregations: Vec<usize>,
 }
 
 const WHAT: &str = "the database of the tables";
 
 impl Pushed {
-    /// Runs the statements in one transaction.
+    /// Runs the statements in one transaction, and gives the rows of each plan with the number of its aggregation.
     ///
     /// # Errors
     /// An incident: the database cannot be reached any more, gave up at the curator's timeout, or has no room. The charge is kept, as for every failure after it, and asking again goes on
     /// under it: nothing was drawn.
-    pub(crate) async fn run(self) -> Result<Vec<Vec<RecordBatch>>, Error> {
+    pub(crate) async fn run(self) -> Result<Vec<(usize, Vec<RecordBatch>)>, Error> {
         let inside = Inside::open(WHAT, &self.connection).await?;
-        inside.run(&self.statements, &self.engine).await
+        let rows = inside.run(&self.statements, &self.engine).await?;
+        Ok(self.aggregations.into_iter().zip(rows).collect())
     }
 
     /// The texts of the statements.
@@ -72,15 +78,65 @@ impl Pushed {
     }
 }
 
-/// Writes plans as statements for the database in which their tables are, and has it plan them. Reads schemas, and no rows of private tables.
+/// What databases compute of a question.
+pub(crate) struct Written {
+    /// One for each database.
+    pub(crate) databases: Vec<Pushed>,
+    /// For each aggregation of the question, whether it is among them.
+    pub(crate) aggregations: Vec<Result<(), NotWritten>>,
+}
+
+/// An aggregation that may be written.
+struct Candidate {
+    number: usize,
+    plans: Vec<LogicalPlan>,
+    /// Where its tables are in the database.
+    tables: HashMap<TableReference, String>,
+}
+
+/// Writes the plans of a question's aggregations as statements for the databases in which their tables are, and has these plan them. Reads schemas, and no rows of private tables.
 ///
 /// # Errors
-/// When the database cannot be reached.
+/// When a database cannot be reached.
 pub(crate) async fn pushed(
+    question: &[BoundedPlans],
+    publics: &Publics,
+    catalog: &Catalog,
+) -> Result<Written, Error> {
+    let mut aggregations = Vec::new();
+    let mut databases: Vec<(String, Vec<Candidate>)> = Vec::new();
+    for (number, plans) in question.iter().enumerate() {
+        match candidate(number, plans, publics, catalog)? {
+            Ok((connection, candidate)) => {
+                match databases.iter_mut().find(|(known, _)| *known == connection) {
+                    Some((_, candidates)) => candidates.push(candidate),
+                    None => databases.push((connection, vec![candidate])),
+                }
+                aggregations.push(Ok(()));
+            }
+            Err(why) => aggregations.push(Err(why)),
+        }
+    }
+    let mut written = Written {
+        databases: Vec::new(),
+        aggregations,
+    };
+    for (connection, candidates) in databases {
+        let pushed = in_one_database(&connection, candidates, question, publics, catalog, &mut written);
+        if let Some(pushed) = pushed.await? {
+            written.databases.push(pushed);
+        }
+    }
+    Ok(written)
+}
+
+/// The plans of an aggregation in built-in operators alone, and the database in which all of its tables are.
+fn candidate(
+    number: usize,
     plans: &BoundedPlans,
     publics: &Publics,
     catalog: &Catalog,
-) -> Result<Result<Pushed, NotWritten>, Error> {
+) -> Result<Result<(String, Candidate), NotWritten>, Error> {
     let mut lowered = Vec::new();
     for plan in plans.plans() {
         match to_relational(publics.put_into(plan)?) {
@@ -92,50 +148,128 @@ pub(crate) async fn pushed(
             }
         }
     }
-    let names = names(&lowered);
-    let places = match places(&names, publics, catalog) {
-        Ok(places) => places,
-        Err(why) => return Ok(Err(why)),
-    };
-    let Some((_, (connection, _))) = places.iter().next() else {
-        return Ok(Err(NotWritten::new("it reads no table of a database")));
-    };
+    Ok(
+        places(&names(&lowered), publics, catalog).map(|(connection, tables)| {
+            let candidate = Candidate {
+                number,
+                plans: lowered,
+                tables,
+            };
+            (connection, candidate)
+        }),
+    )
+}
+
+/// Writes what can be written of these aggregations for one database, and says of the others why not.
+async fn in_one_database(
+    connection: &str,
+    candidates: Vec<Candidate>,
+    question: &[BoundedPlans],
+    publics: &Publics,
+    catalog: &Catalog,
+    written: &mut Written,
+) -> Result<Option<Pushed>, Error> {
     let inside = Inside::open(WHAT, connection).await?;
     if let Some(why) = inside.unsuitable().await? {
-        return Ok(Err(NotWritten::new(why)));
+        for candidate in candidates {
+            written.aggregations[candidate.number] = Err(NotWritten::new(why.clone()));
+        }
+        return Ok(None);
     }
     let mut tables = HashMap::new();
-    for (name, (_, table)) in &places {
-        match inside.described(table).await? {
-            Some(described) => tables.insert(name.clone(), described),
-            None => {
-                return Ok(Err(NotWritten::new(
-                    "a table of it is none of the database, but a view or the like, or has row security",
-                )));
-            }
-        };
-    }
-    let known = Known {
-        catalog,
-        publics,
-        tables,
-        secret: &plans.secret,
-    };
-    let mut statements = Vec::new();
-    for plan in &lowered {
-        match statement(plan, &known) {
-            Ok(statement) => statements.push(statement),
-            Err(why) => return Ok(Err(why)),
+    for (name, table) in candidates.iter().flat_map(|candidate| &candidate.tables) {
+        if !tables.contains_key(name)
+            && let Some(described) = inside.described(table).await?
+        {
+            tables.insert(name.clone(), described);
         }
     }
-    if let Some(why) = inside.planned(&statements, &catalog.engine).await? {
-        return Ok(Err(NotWritten::new(why)));
+    let mut statements = Statements::default();
+    for candidate in candidates {
+        let known = Known {
+            catalog,
+            publics,
+            tables: &tables,
+            secret: &question[candidate.number].secret,
+        };
+        if candidate.tables.keys().any(|name| !tables.contains_key(name)) {
+            written.aggregations[candidate.number] = Err(NotWritten::new(
+                "a table of it is none of the database, but a view or the like, or has row security",
+            ));
+        } else if let Err(why) = statements.add(&candidate, &known) {
+            written.aggregations[candidate.number] = Err(why);
+        }
     }
-    Ok(Ok(Pushed {
-        connection: connection.clone(),
-        statements,
+    let mut pushed = Pushed {
+        connection: connection.to_owned(),
+        statements: Vec::new(),
         engine: catalog.engine.clone(),
-    }))
+        aggregations: Vec::new(),
+    };
+    for (statement, aggregations) in statements.finish() {
+        match inside.planned(&statement, &catalog.engine).await? {
+            None => {
+                pushed.statements.push(statement);
+                pushed.aggregations.extend(aggregations);
+            }
+            Some(why) => {
+                for number in aggregations {
+                    written.aggregations[number] = Err(NotWritten::new(why.clone()));
+                }
+            }
+        }
+    }
+    Ok(Some(pushed).filter(|pushed| !pushed.statements.is_empty()))
+}
+
+/// A statement in the making, and the plans that it gives the rows of, with the numbers of their aggregations.
+type Unfinished = (Writer, Vec<(usize, Relation)>);
+
+/// Statements in the making.
+#[derive(Default)]
+struct Statements(Vec<Unfinished>);
+
+impl Statements {
+    /// Writes all plans of an aggregation into the last statement, or into a new one where it does not fit.
+    fn add(&mut self, candidate: &Candidate, known: &Known<'_>) -> Result<(), NotWritten> {
+        if let Some(last) = self.0.last_mut()
+            && let Ok(longer) = with_plans(last.clone(), candidate, known)
+        {
+            *last = longer;
+            return Ok(());
+        }
+        self.0
+            .push(with_plans((Writer::new(), Vec::new()), candidate, known)?);
+        Ok(())
+    }
+
+    /// The statements, each with the numbers of the aggregations of its plans.
+    fn finish(self) -> impl Iterator<Item = (Statement, Vec<usize>)> {
+        self.0.into_iter().map(|(writer, plans)| {
+            let (aggregations, relations): (Vec<usize>, Vec<Relation>) = plans.into_iter().unzip();
+            let (sql, parameters, layout) = writer.finish(&relations);
+            let statement = Statement {
+                sql,
+                parameters,
+                kinds: layout.kinds,
+                plans: layout.plans,
+            };
+            (statement, aggregations)
+        })
+    }
+}
+
+fn with_plans(
+    (mut writer, mut written): Unfinished,
+    candidate: &Candidate,
+    known: &Known<'_>,
+) -> Result<Unfinished, NotWritten> {
+    for plan in &candidate.plans {
+        let all = (0..plan.schema().fields().len()).collect();
+        let relation = known.write(plan, &all, &mut writer)?;
+        written.push((candidate.number, relation));
+    }
+    Ok((writer, written))
 }
 
 /// The tables that plans read.
@@ -152,13 +286,14 @@ fn names(plans: &[LogicalPlan]) -> Vec<TableReference> {
     names
 }
 
-/// Where each table is, by connection and name: all of them in one database.
+/// The database in which all of these tables are, and where they are in it.
 fn places(
     names: &[TableReference],
     publics: &Publics,
     catalog: &Catalog,
-) -> Result<HashMap<TableReference, (String, String)>, NotWritten> {
-    let mut places: HashMap<TableReference, (String, String)> = HashMap::new();
+) -> Result<(String, HashMap<TableReference, String>), NotWritten> {
+    let mut database: Option<String> = None;
+    let mut places = HashMap::new();
     for name in names {
         if publics.rows_of(name).is_some() {
             continue;
@@ -170,23 +305,13 @@ fn places(
                 name.table()
             )));
         };
-        if places.values().any(|(other, _)| other != connection) {
+        if database.get_or_insert_with(|| connection.clone()) != connection {
             return Err(NotWritten::new("its tables are not in one database"));
         }
-        places.insert(name.clone(), (connection.clone(), table.clone()));
+        places.insert(name.clone(), table.clone());
     }
-    Ok(places)
-}
-
-fn statement(plan: &LogicalPlan, known: &Known<'_>) -> Result<Statement, NotWritten> {
-    let mut writer = Writer::new();
-    let all = (0..plan.schema().fields().len()).collect();
-    let last = known.write(plan, &all, &mut writer)?;
-    let kinds = last.columns.iter().flatten().map(|cell| cell.kind).collect();
-    let (sql, parameters) = writer.finish(&last);
-    Ok(Statement {
-        sql,
-        parameters,
-        kinds,
-    })
+    match database {
+        Some(database) => Ok((database, places)),
+        None => Err(NotWritten::new("it reads no table of a database")),
+    }
 }

@@ -1,15 +1,18 @@
-//! Plans in PostgreSQL's SQL: a closed list of operators, each a step of its own.
+//! Plans in PostgreSQL's SQL: a closed list of operators.
 //!
-//! Claim: the rows of each step are, as a multiset, those that the local engine has at the same place, in the columns that somebody needs.
-//! Proof: by the cases. Filters, projections, UNION ALL and GROUP BY mean the same in both. A ROW_NUMBER has an order in which two rows that are equal are equal in all columns of the
-//! step, so that either may come first. Sums of integers are `numeric` in PostgreSQL and exact; cut to 64 bits they are the sums modulo 2⁶⁴ that the local engine has.
-//! Where a filter follows a window it is a step of its own, so that it sees the window's column or the statement is no SQL: it cannot get lost.
+//! Claim: the rows of each operator are, as a multiset, those that the local engine has at the same place, in the columns that its plan needs.
+//! Proof: by the cases. Filters, projections, UNION ALL and GROUP BY mean the same in both. A ROW_NUMBER has an order in which two rows that are equal are equal in all columns that the
+//! plan needs, so that either may come first; what other plans have added to the step is none of theirs. Sums of integers are `numeric` in PostgreSQL and exact; cut to 64 bits they are the
+//! sums modulo 2⁶⁴ that the local engine has. Where a filter follows a window it is a step of its own, so that it sees the window's column or the statement is no SQL: it cannot get lost.
+//! A filter is left out only where its condition is that a column is there of which an earlier filter of the same plan said so, or a count. A GROUP BY is left out only where the keys of an
+//! earlier one, after which nothing but filters and windows came, are among its own: then each of its groups is one row, of which a sum, a least and a largest value are the value itself.
+//! A GROUP BY of a key that is a function of a column is a GROUP BY of that column and one of its groups, of which counts and sums are added up.
 
 use super::NotWritten;
 use super::constants;
-use super::expression::Row;
+use super::expression::{Row, TRUE};
 use super::scan;
-use super::writer::{Cell, Relation, Writer};
+use super::writer::{Cell, From, Relation, Writer};
 use crate::catalog::Catalog;
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
@@ -26,12 +29,15 @@ use datafusion::logical_expr::{
 };
 use std::collections::{BTreeSet, HashMap};
 
+/// An expression of more bytes than this is computed once, also if it is used once.
+const MOST_REPEATED: usize = 1024;
+
 /// What is known before anything is written.
 pub(super) struct Known<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) publics: &'a Publics,
     /// The tables as their database describes them.
-    pub(super) tables: HashMap<TableReference, Described>,
+    pub(super) tables: &'a HashMap<TableReference, Described>,
     pub(super) secret: &'a Secret,
 }
 
@@ -82,7 +88,13 @@ impl Known<'_> {
             return Err(unknown("a scan of this form"));
         }
         if let Some(batches) = self.publics.rows_of(&scan.table_name) {
-            return scan::held(batches, &scan.projected_schema, needed, writer);
+            return scan::held(
+                &scan.table_name.to_string(),
+                batches,
+                &scan.projected_schema,
+                needed,
+                writer,
+            );
         }
         let (Some((name, table)), Some(described)) = (
             table_of(self.catalog, &scan.table_name),
@@ -93,6 +105,7 @@ impl Known<'_> {
         scan::table(name, table, described, needed, writer)
     }
 
+    /// What a projection computes is written where it is used, or once if it is long.
     fn projection(
         &self,
         projection: &Projection,
@@ -101,37 +114,57 @@ impl Known<'_> {
     ) -> Result<Relation, NotWritten> {
         let wanted = needed.iter().map(|place| &projection.expr[*place]);
         let input = self.write(&projection.input, &read_by(wanted, &projection.input)?, writer)?;
-        let mut row = Row::new(projection.input.schema(), &input.columns, self.secret);
+        let mut row = Row::of(projection.input.schema(), &input, self.secret);
         let mut cells = Vec::new();
         for (place, expr) in projection.expr.iter().enumerate() {
             cells.push(match needed.contains(&place) {
-                true => Some(row.write(expr, writer)?),
+                true => {
+                    let cell = row.write(expr, writer)?;
+                    let column = matches!(expr.clone().unalias(), Expr::Column(_));
+                    Some(match cell.sql.len() > MOST_REPEATED && !column {
+                        true => row.bound(cell, writer)?,
+                        false => cell,
+                    })
+                }
                 false => None,
             });
         }
-        let from = row.steps(&input, writer)?;
-        writer.select(cells, &from, "")
+        Ok(Relation {
+            columns: cells,
+            ..input
+        })
     }
 
     fn filter(&self, filter: &Filter, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
         let mut below = read_by([&filter.predicate], &filter.input)?;
         below.extend(needed);
         let input = self.write(&filter.input, &below, writer)?;
-        let mut row = Row::new(filter.input.schema(), &input.columns, self.secret);
+        let mut row = Row::of(filter.input.schema(), &input, self.secret);
         let predicate = row.write(&filter.predicate, writer)?;
         if predicate.kind != Kind::Bool {
             return Err(unknown("a condition of this type"));
         }
-        let from = row.steps(&input, writer)?;
-        let kept = |(place, cell): (usize, &Option<Cell>)| cell.clone().filter(|_| needed.contains(&place));
-        let cells = input.columns.iter().enumerate().map(kept).collect();
         #[cfg(test)]
         let below_window = matches!(*filter.input, LogicalPlan::Window(_));
         #[cfg(test)]
         if planted(Mutant::LostWindowFilter) && below_window {
-            return writer.select(cells, &from, "");
+            return Ok(only(input, needed));
         }
-        writer.select(cells, &from, &format!(" WHERE {}", predicate.sql))
+        if predicate.sql == TRUE {
+            return Ok(only(input, needed));
+        }
+        let mut rows = writer.kept(only(input, needed), &predicate.sql)?;
+        // Of the rows that are left.
+        if let Expr::IsNotNull(operand) = &filter.predicate
+            && let [place] = read_by([&**operand], &filter.input)?
+                .into_iter()
+                .collect::<Vec<_>>()[..]
+            && matches!(**operand, Expr::Column(_))
+            && let Some(cell) = &mut rows.columns[place]
+        {
+            cell.never_null = true;
+        }
+        Ok(rows)
     }
 
     fn aggregate(
@@ -153,7 +186,7 @@ impl Known<'_> {
             .iter()
             .chain(calls.iter().map(|(_, expr)| *expr));
         let input = self.write(&aggregate.input, &read_by(read, &aggregate.input)?, writer)?;
-        let mut row = Row::new(aggregate.input.schema(), &input.columns, self.secret);
+        let mut row = Row::of(aggregate.input.schema(), &input, self.secret);
         let mut cells: Vec<Option<Cell>> = Vec::new();
         let mut by = Vec::new();
         for expr in &aggregate.group_expr {
@@ -161,35 +194,72 @@ impl Known<'_> {
                 return Err(unknown("a grouping set"));
             }
             let key = row.write(expr, writer)?;
-            // A constant would be the number of a column.
-            let key = match key.atom && key.layer == 0 {
-                true => key,
-                false => row.bound(key, writer)?,
-            };
             by.push(key.sql.clone());
             cells.push(Some(key));
         }
+        // Where no two rows agree in the keys, a group is a row.
+        let alone = input
+            .unique
+            .as_ref()
+            .is_some_and(|unique| unique.iter().all(|name| by.contains(name)));
+        #[cfg(test)]
+        let alone = alone || (planted(Mutant::GroupsOfOne) && input.unique.is_some() && !by.is_empty());
         for (place, expr) in aggregate.aggr_expr.iter().enumerate() {
             cells.push(match needed.contains(&(keys + place)) {
-                true => Some(self.call(expr, keys > 0, &mut row, writer)?),
+                true => Some(self.call(expr, (keys > 0, alone), &mut row, writer)?),
                 false => None,
             });
         }
-        let from = row.steps(&input, writer)?;
-        let rest = match by.is_empty() {
-            true => String::new(),
-            false => format!(" GROUP BY {}", by.join(", ")),
-        };
+        if alone {
+            return Ok(Relation {
+                columns: cells,
+                ..input
+            });
+        }
         if by.is_empty() && calls.is_empty() {
             return Err(unknown("a GROUP BY of nothing"));
         }
-        writer.select(cells, &from, &rest)
+        if cells[..keys]
+            .iter()
+            .flatten()
+            .all(|key| key.function_of.is_none())
+        {
+            return writer.grouped(cells, input.step, &by);
+        }
+        // Keys that take much to compute are computed for each group by what they are computed of, and these groups are grouped again.
+        let mut finer = cells.clone();
+        for (key, by) in finer[..keys].iter_mut().flatten().zip(&mut by) {
+            if let Some(column) = key.function_of.clone() {
+                *by = column.clone();
+                *key = key.named(column);
+            }
+        }
+        let finer = writer.grouped(finer, input.step, &by)?;
+        by.clear();
+        for (key, column) in cells[..keys]
+            .iter_mut()
+            .flatten()
+            .zip(finer.columns.iter().flatten())
+        {
+            match key.function_of.take() {
+                Some(_) => key.layer = 0,
+                None => *key = column.clone(),
+            }
+            by.push(key.sql.clone());
+        }
+        for (place, expr) in aggregate.aggr_expr.iter().enumerate() {
+            if let Some(part) = &finer.columns[keys + place] {
+                cells[keys + place] = Some(together(expr, part)?);
+            }
+        }
+        writer.grouped(cells, finer.step, &by)
     }
 
+    /// A call of an aggregate: whether there are keys, and whether each group is one row.
     fn call(
         &self,
         expr: &Expr,
-        keys: bool,
+        (keys, alone): (bool, bool),
         row: &mut Row<'_>,
         writer: &mut Writer,
     ) -> Result<Cell, NotWritten> {
@@ -204,18 +274,28 @@ impl Known<'_> {
             return Err(unknown("an aggregate of this form"));
         };
         let argument = row.write(argument, writer)?;
+        let some_row = matches!(params.args[0], Expr::Literal(ref value, _) if !value.is_null());
+        if alone {
+            return alone_in_its_group(func.name(), argument, some_row, row, writer);
+        }
         let sql = &argument.sql;
         let of = |sql: String, kind: Kind| Cell {
             layer: argument.layer,
             ..Cell::of(sql, kind, &[])
         };
         Ok(match (func.name(), argument.kind) {
+            // Of a group with keys there is a row.
             ("count", _) => {
-                // Of a group with keys there is a row.
-                let least = i128::from(
-                    keys && matches!(params.args[0], Expr::Literal(ref value, _) if !value.is_null()),
-                );
-                of(format!("count({sql})"), Kind::Int).within(least, i128::from(i64::MAX))
+                let counted = match (some_row, &argument.null_with) {
+                    (true, _) => "count(*)".to_owned(),
+                    (false, Some(cheaper)) => format!("count({cheaper})"),
+                    (false, None) => format!("count({sql})"),
+                };
+                let least = i128::from(keys && some_row);
+                Cell {
+                    never_null: true,
+                    ..of(counted, Kind::Int).within(least, i128::from(i64::MAX))
+                }
             }
             ("sum", Kind::Int) => of(wrapped_sum(&format!("sum({sql})")), Kind::Int),
             ("min" | "max", Kind::Int | Kind::Float | Kind::Text | Kind::Date | Kind::Timestamp) => {
@@ -256,7 +336,7 @@ impl Known<'_> {
             return Err(unknown("a join of two private tables of several columns"));
         }
         let input = self.write(&window.input, &below, writer)?;
-        let mut row = Row::new(window.input.schema(), &input.columns, self.secret);
+        let mut row = Row::of(window.input.schema(), &input, self.secret);
         let mut parts = Vec::new();
         for expr in &params.partition_by {
             parts.push(row.write(expr, writer)?.sql);
@@ -276,24 +356,23 @@ impl Known<'_> {
         if parts.is_empty() || order.is_empty() {
             return Err(unknown("a window of everybody"));
         }
-        let from = row.steps(&input, writer)?;
         let place = format!(
             "{function} OVER (PARTITION BY {} ORDER BY {})",
             parts.join(", "),
             order.join(", ")
         );
-        let kept = |(place, cell): (usize, &Option<Cell>)| cell.clone().filter(|_| needed.contains(&place));
-        let mut cells: Vec<Option<Cell>> = input.columns.iter().enumerate().map(kept).collect();
-        cells.push(Some(
-            Cell::of(place, Kind::Int, &[]).within(1, i128::from(i64::MAX)),
-        ));
-        writer.select(cells, &from, "")
+        let place = Cell::of(place, Kind::Int, &[]).within(1, i128::from(i64::MAX));
+        let kept = only(
+            input,
+            &needed.iter().copied().filter(|place| *place < width).collect(),
+        );
+        writer.numbered(kept, place)
     }
 
     fn union(&self, union: &Union, needed: &Needed, writer: &mut Writer) -> Result<Relation, NotWritten> {
         let mut sides = Vec::new();
         for input in &union.inputs {
-            sides.push(self.write(input, needed, writer)?);
+            sides.push(only(self.write(input, needed, writer)?, needed));
         }
         let Some(first) = sides.first() else {
             return Err(unknown("a UNION of nothing"));
@@ -305,23 +384,20 @@ impl Known<'_> {
                     return Err(unknown("a UNION of several types"));
                 }
                 one.digest &= other.digest;
+                one.atom &= other.atom;
+                one.never_null &= other.never_null;
                 one.range = (one.range.0.min(other.range.0), one.range.1.max(other.range.1));
             }
         }
-        let texts: Vec<String> = sides
-            .iter()
-            .map(|side| {
-                let list: Vec<&str> = side
-                    .columns
-                    .iter()
-                    .flatten()
-                    .map(|cell| cell.sql.as_str())
-                    .collect();
-                format!("SELECT {} FROM {}", list.join(", "), side.name)
-            })
-            .collect();
-        let name = writer.step(texts.join(" UNION ALL "))?;
-        Ok(Relation { name, columns })
+        let names = writer.union(&sides)?;
+        for (cell, name) in columns.iter_mut().flatten().zip(names) {
+            *cell = cell.named(name);
+        }
+        Ok(Relation {
+            step: writer.last(),
+            columns,
+            unique: None,
+        })
     }
 
     /// Joins to public rows, which travel with the statement, and of a row to its owner through a key.
@@ -357,15 +433,22 @@ impl Known<'_> {
             };
         }
         let left = self.write(&join.left, &left, writer)?;
+        let left = writer.with_names(left)?;
         let right = self.write(&join.right, &right, writer)?;
+        let right = writer.with_names(right)?;
+        // An outer join fills the columns of one side with NULLs.
+        let inner = join.join_type == JoinType::Inner;
         let of = |cell: &Option<Cell>, side: &str| {
-            let named = |cell: &Cell| cell.named(format!("{side}.{}", cell.sql));
+            let named = |cell: &Cell| Cell {
+                never_null: cell.never_null && inner,
+                ..cell.named(format!("{side}.{}", cell.sql))
+            };
             cell.as_ref().map(named)
         };
         let mut columns: Vec<Option<Cell>> = left.columns.iter().map(|cell| of(cell, "l")).collect();
         columns.extend(right.columns.iter().map(|cell| of(cell, "r")));
         let mut conditions = Vec::new();
-        let mut row = Row::new(&both, &columns, self.secret).without_steps();
+        let mut row = Row::of_two(&both, &columns, self.secret);
         for (one, other) in &join.on {
             let equal = one.clone().eq(other.clone());
             conditions.push(row.write(&equal, writer)?.sql);
@@ -378,12 +461,74 @@ impl Known<'_> {
             conditions.push(filter.sql);
         }
         if conditions.is_empty() {
-            conditions.push("true".to_owned());
+            conditions.push(TRUE.to_owned());
         }
-        let from = format!("{} AS l {kind} {} AS r", left.name, right.name);
+        let from = From::Join(left.step, kind, right.step);
         let kept = |(place, cell): (usize, Option<Cell>)| cell.filter(|_| needed.contains(&place));
         let cells = columns.clone().into_iter().enumerate().map(kept).collect();
-        writer.select(cells, &from, &format!(" ON {}", conditions.join(" AND ")))
+        writer.select(cells, from, &format!(" ON {}", conditions.join(" AND ")))
+    }
+}
+
+/// What an aggregate gives of several groups together, of what it gives of each.
+fn together(expr: &Expr, part: &Cell) -> Result<Cell, NotWritten> {
+    let Expr::AggregateFunction(AggregateFunction { func, .. }) = expr.clone().unalias() else {
+        return Err(unknown("an aggregate of this form"));
+    };
+    let sql = match func.name() {
+        #[cfg(test)]
+        "count" if planted(Mutant::LostGroups) => format!("max({})", part.sql),
+        "count" | "sum" => wrapped_sum(&format!("sum({})", part.sql)),
+        name => format!("{name}({})", part.sql),
+    };
+    // Of a group there are parts.
+    Ok(Cell {
+        sql,
+        atom: false,
+        ..part.clone()
+    })
+}
+
+/// What an aggregate gives where each group is one row: of that row, the value itself.
+fn alone_in_its_group(
+    name: &str,
+    argument: Cell,
+    some_row: bool,
+    row: &Row<'_>,
+    writer: &mut Writer,
+) -> Result<Cell, NotWritten> {
+    let of = |sql: String| Cell {
+        never_null: true,
+        ..Cell::of(sql, Kind::Int, &[&argument])
+    };
+    Ok(match (name, argument.kind) {
+        ("count", _) if some_row => Cell {
+            atom: true,
+            ..of(constants::integer(1)).within(1, 1)
+        },
+        ("count", _) => {
+            let tested = argument.null_with.as_ref().unwrap_or(&argument.sql);
+            of(format!(
+                "(CASE WHEN {tested} IS NULL THEN {} ELSE {} END)",
+                constants::integer(0),
+                constants::integer(1)
+            ))
+            .within(0, 1)
+        }
+        ("sum", Kind::Int)
+        | ("min" | "max", Kind::Int | Kind::Float | Kind::Text | Kind::Date | Kind::Timestamp) => {
+            row.bound(argument, writer)?
+        }
+        (name, _) => return Err(unknown(&format!("the aggregate {name}"))),
+    })
+}
+
+/// The same rows, without the columns that nobody needs.
+fn only(rows: Relation, needed: &Needed) -> Relation {
+    let kept = |(place, cell): (usize, Option<Cell>)| cell.filter(|_| needed.contains(&place));
+    Relation {
+        columns: rows.columns.into_iter().enumerate().map(kept).collect(),
+        ..rows
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::NotWritten;
 use super::constants::{self, day, moment, quoted_text, type_of};
-use super::writer::{Cell, Relation, Writer};
+use super::writer::{Cell, From, Relation, Writer};
 use crate::catalog::Table;
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use crate::run::engine::value;
 use crate::sources::{Described, Parameter};
-use crate::values::facts::{Kind, Value};
+use crate::values::facts::{Facts, Kind, Value};
+use bound::{MOST_TEXT, canonical_text};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::DFSchema;
 use std::collections::BTreeSet;
@@ -16,17 +17,9 @@ use std::collections::BTreeSet;
 /// Public rows of more values than this do not travel with a statement.
 const MOST_VALUES: usize = 1_000_000;
 
-/// What a value becomes in the next step.
-type Next = Box<dyn Fn(&str) -> String>;
-
-/// One column in the making: how the next step computes it of this one.
-struct Making {
-    sql: String,
-    kind: Kind,
-    steps: Vec<Next>,
-}
-
-/// A table of the database. The first step reads it, and the next ones put values in canonical form. Each is a fence, so that a value is computed once a row.
+/// A table of the database, and its values in canonical form; integers, truth values, days and moments are so as they are asked for.
+///
+/// The step of a table whose values take more than a cast to ask for is a fence as well. That depends on what is declared and on the types of the database, so it is the same for all plans.
 pub(super) fn table(
     name: &str,
     table: &Table,
@@ -34,90 +27,95 @@ pub(super) fn table(
     needed: &BTreeSet<usize>,
     writer: &mut Writer,
 ) -> Result<Relation, NotWritten> {
-    let fence = " OFFSET 0";
-    let mut making = Vec::new();
+    let asked = |column: &str, kind: Kind| described.column(column, kind);
+    let simple =
+        |(column, facts): (&String, &Facts)| asked(column, facts.kind).is_none_or(|asked| asked.simple);
+    let fence = match table
+        .columns
+        .iter()
+        .map(|(column, facts)| (column, facts))
+        .all(simple)
+    {
+        true => "",
+        false => " OFFSET 0",
+    };
+    let mut cells = Vec::new();
     for (place, (column, facts)) in table.columns.iter().enumerate() {
         if !needed.contains(&place) {
-            making.push(None);
+            cells.push(None);
             continue;
         }
-        let asked = described.column(column, facts.kind).ok_or_else(|| {
+        let asked = asked(column, facts.kind).ok_or_else(|| {
             NotWritten::new(format!(
                 "the database keeps column {column} of {name} in a type that is not on the list for {}",
                 facts.kind
             ))
         })?;
-        let mut steps: Vec<Next> = Vec::new();
-        let identifies = table.identifiers.contains(column);
-        match facts.kind {
-            Kind::Text if identifies => steps.push(Box::new(constants::identifier)),
-            Kind::Text => {
-                steps.push(Box::new(constants::normal_text));
-                steps.push(Box::new(constants::cut_text));
-            }
-            Kind::Float => {
-                let range = facts.range.filter(|_| !identifies);
-                let bounds = range.map(|range| [range.low, range.high]);
-                steps.push(Box::new(move |value| constants::canonical_float(value, bounds)));
-            }
-            _ => {}
-        }
-        if let Some((_, other)) = table.other.iter().find(|(name, _)| name == column) {
-            let mut declared = Vec::new();
-            for value in facts.values.iter().flat_map(|values| values.iter()) {
-                if let Value::Text(text) = value {
-                    declared.push(quoted_text(text).ok_or_else(|| strange(column))?);
-                }
-            }
-            let other = quoted_text(other).ok_or_else(|| strange(column))?;
-            let declared = match declared.is_empty() {
-                true => return Err(strange(column)),
-                false => declared.join(", "),
-            };
-            steps.push(Box::new(move |value| {
-                format!("(CASE WHEN {value} IN ({declared}) THEN {value} WHEN {value} IS NOT NULL THEN {other} END COLLATE \"C\")")
-            }));
-        }
         let sql = match facts.kind {
-            Kind::Text => format!("({asked} COLLATE \"C\")"),
-            _ => asked,
+            Kind::Text if asked.simple => format!("({} COLLATE \"C\")", asked.sql),
+            // Made here, so not kept apart from its row by the database: no more of it than decides about its canonical form.
+            Kind::Text => format!("(left({}, {}) COLLATE \"C\")", asked.sql, MOST_TEXT + 1),
+            _ => asked.sql,
         };
-        making.push(Some(Making {
-            sql,
-            kind: facts.kind,
-            steps,
+        cells.push(Some(Cell {
+            atom: true,
+            ..Cell::of(sql, facts.kind, &[])
         }));
     }
-    let first = |making: &Option<Making>| {
-        making
-            .as_ref()
-            .map(|making| Cell::of(making.sql.clone(), making.kind, &[]))
-    };
-    let cells = making.iter().map(first).collect();
-    #[cfg(test)]
-    if planted(Mutant::NotCanonical) {
-        making
-            .iter_mut()
-            .flatten()
-            .for_each(|making| making.steps.clear());
-    }
-    let most = making.iter().flatten().map(|making| making.steps.len()).max();
-    let most = most.unwrap_or(0);
-    // The fence is there in any case: a condition of ours never gets below those of the table.
-    let mut relation = writer.select(cells, &described.name, fence)?;
-    for step in 0..most {
-        let cells = relation.columns.iter().zip(&making).map(|(cell, making)| {
-            let (cell, making) = (cell.as_ref()?, making.as_ref()?);
-            Some(match making.steps.get(step) {
-                Some(next) => Cell::of(next(&cell.sql), cell.kind, &[]),
-                None => cell.clone(),
-            })
-        });
-        let cells = cells.collect();
-        // Each step writes its operand several times, so each is computed before the next.
-        relation = writer.select(cells, &relation.name, fence)?;
+    let mut relation = writer.select(cells, From::Table(described.name.clone()), fence)?;
+    for (cell, (column, facts)) in relation.columns.iter_mut().zip(&table.columns) {
+        if let Some(asked) = cell {
+            *asked = canonical(asked, column, facts, table)?;
+        }
     }
     Ok(relation)
+}
+
+/// A value of a table in canonical form.
+fn canonical(asked: &Cell, column: &str, facts: &Facts, table: &Table) -> Result<Cell, NotWritten> {
+    #[cfg(test)]
+    if planted(Mutant::NotCanonical) {
+        return Ok(asked.clone());
+    }
+    let identifies = table.identifiers.iter().any(|name| name == column);
+    let value = &asked.sql;
+    let cell = |sql: String| Cell::of(sql, facts.kind, &[asked]);
+    match facts.kind {
+        Kind::Text if identifies => return Ok(cell(constants::identifier(value))),
+        Kind::Text => {}
+        Kind::Float => {
+            let range = facts.range.filter(|_| !identifies);
+            let bounds = range.map(|range| [range.low, range.high]);
+            return Ok(Cell {
+                canonical_of: Some((value.clone(), bounds)),
+                ..cell(constants::canonical_float(value, bounds))
+            });
+        }
+        _ => return Ok(asked.clone()),
+    }
+    // PostgreSQL computes it on one processor alone.
+    let text = |sql: String| Cell {
+        function_of: Some(value.clone()),
+        ..cell(sql)
+    };
+    let Some((_, other)) = table.other.iter().find(|(name, _)| name == column) else {
+        return Ok(text(constants::canonical_text(value)));
+    };
+    let mut declared = Vec::new();
+    for value in facts.values.iter().flat_map(|values| values.iter()) {
+        // No canonical text is one that is not.
+        if let Value::Text(text) = value
+            && canonical_text(text) == *text
+        {
+            declared.push(quoted_text(text).ok_or_else(|| strange(column))?);
+        }
+    }
+    let other = quoted_text(other).ok_or_else(|| strange(column))?;
+    let declared = match declared.is_empty() {
+        true => return Err(strange(column)),
+        false => declared.join(", "),
+    };
+    Ok(text(constants::declared_text(value, &declared, &other)))
 }
 
 fn strange(column: &str) -> NotWritten {
@@ -128,11 +126,16 @@ fn strange(column: &str) -> NotWritten {
 
 /// Public rows as parameters, one for each column.
 pub(super) fn held(
+    name: &str,
     batches: &[RecordBatch],
     schema: &DFSchema,
     needed: &BTreeSet<usize>,
     writer: &mut Writer,
 ) -> Result<Relation, NotWritten> {
+    let places: Vec<usize> = needed.iter().copied().collect();
+    if let Some(relation) = writer.held(name, &places) {
+        return Ok(relation);
+    }
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     if rows.saturating_mul(needed.len().max(1)) > MOST_VALUES {
         return Err(NotWritten::new(
@@ -156,21 +159,24 @@ pub(super) fn held(
             }
         }
         let (parameter, travels_as) = parameter(kind, values).ok_or_else(strange)?;
-        writer.parameters.push(parameter);
-        let number = writer.parameters.len();
+        let number = writer.parameter(parameter);
         let alias = format!("v{number}");
         arrays.push((format!("${number}::{travels_as}[]"), alias.clone()));
         let collation = if kind == Kind::Text { " COLLATE \"C\"" } else { "" };
         let sql = format!("({alias}::{}{collation})", type_of(kind));
         cells.push(Some(Cell::of(sql, kind, &[])));
     }
-    if arrays.is_empty() {
+    let from = match arrays.is_empty() {
         // Nothing of it is needed but how many there are.
-        return writer.select(cells, &format!("generate_series(1, {rows}) AS v"), "");
-    }
-    let (texts, names): (Vec<String>, Vec<String>) = arrays.into_iter().unzip();
-    let from = format!("unnest({}) AS v({})", texts.join(", "), names.join(", "));
-    writer.select(cells, &from, "")
+        true => format!("generate_series(1, {rows}) AS v"),
+        false => {
+            let (texts, names): (Vec<String>, Vec<String>) = arrays.into_iter().unzip();
+            format!("unnest({}) AS v({})", texts.join(", "), names.join(", "))
+        }
+    };
+    let relation = writer.select(cells, From::Table(from), "")?;
+    writer.hold(name, &places, &relation);
+    Ok(relation)
 }
 
 /// A column as a parameter, and the type as which it travels: days and moments by their names. Values are of the one kind, or NULL.

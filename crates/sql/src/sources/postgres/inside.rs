@@ -6,8 +6,10 @@ use crate::Error;
 use crate::catalog::{Engine, quoted, quoted_name};
 use crate::sources::incident::incident;
 use crate::values::facts::Kind;
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use datafusion::error::DataFusionError;
 use futures::{StreamExt, pin_mut};
 use std::sync::Arc;
 use tokio_postgres::types::{Kind as PostgresKind, ToSql, Type};
@@ -15,6 +17,10 @@ use tokio_postgres::{Client, Error as Failure};
 
 /// The versions that were held against the engine of this program, and whose Unicode is among those for which `bound::canonical_text` is the same.
 const VERSIONS: std::ops::Range<i32> = 150_000..190_000;
+
+/// The MiB that each sort takes before it goes to disk, unless the catalog says otherwise; a hash table takes twice as much. The database's own default is 4 MiB: a hash table of a million persons, which
+/// grouping by person needs, would go to disk.
+const MEMORY: u64 = 128;
 
 /// The operators of PostgreSQL's plans that may see private rows. The statement says what is computed; this says that nothing was put into its tables, by views, that looks at
 /// more than rows: no limits, no samples, no writing.
@@ -51,7 +57,6 @@ const OPERATORS: [&str; 27] = [
 ];
 
 /// A value that a statement is given beside its text.
-#[derive(Clone)]
 pub(crate) enum Parameter {
     /// The key that chooses groups.
     Text(String),
@@ -77,19 +82,24 @@ impl Parameter {
     }
 }
 
-/// A statement and what comes out of it. No Debug: a parameter is the key.
+/// A statement for several plans and what comes out of it. No Debug: a parameter is the key.
 pub(crate) struct Statement {
     /// The text: names of tables and columns, and constants of the query.
     pub(crate) sql: String,
     /// What `$1`, `$2`, … stand for.
-    pub(crate) parameters: Vec<Parameter>,
-    /// The kinds of its columns.
+    pub(crate) parameters: Vec<Arc<Parameter>>,
+    /// The kinds of its columns. The first says to which plan a row belongs.
     pub(crate) kinds: Vec<Kind>,
+    /// For each plan, which columns are its own.
+    pub(crate) plans: Vec<Vec<usize>>,
 }
 
 impl Statement {
     fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.parameters.iter().map(Parameter::as_sql).collect()
+        self.parameters
+            .iter()
+            .map(|parameter| parameter.as_sql())
+            .collect()
     }
 
     fn schema(&self) -> SchemaRef {
@@ -98,6 +108,23 @@ impl Statement {
         Arc::new(Schema::new(
             self.kinds.iter().enumerate().map(field).collect::<Vec<_>>(),
         ))
+    }
+
+    /// The rows of each plan.
+    fn dealt(&self, batches: &[RecordBatch]) -> Result<Vec<Vec<RecordBatch>>, Stopped> {
+        let mut all = Vec::new();
+        for (number, columns) in self.plans.iter().enumerate() {
+            let mut own = Vec::new();
+            for batch in batches {
+                let plans = batch.column(0).as_primitive::<Int64Type>();
+                let mask = plans.iter().map(|plan| Some(plan == i64::try_from(number).ok()));
+                let rows = filter_record_batch(batch, &mask.collect::<BooleanArray>());
+                let rows = rows.and_then(|rows| rows.project(columns));
+                own.push(rows.map_err(DataFusionError::from)?);
+            }
+            all.push(own);
+        }
+        Ok(all)
     }
 }
 
@@ -113,8 +140,24 @@ impl Described {
     /// How a column is asked for as a value of a declared kind, before that is put in canonical form.
     ///
     /// The same as a scan makes of it (`sent`, and then `typed::converted`), for the pairs of types for which that is certain: `None` for others. No expression raises an error.
-    pub(crate) fn column(&self, column: &str, kind: Kind) -> Option<String> {
+    pub(crate) fn column(&self, column: &str, kind: Kind) -> Option<Asked> {
         let (_, of) = self.columns.iter().find(|(name, _)| name == column)?;
+        let cast = matches!(
+            *of,
+            Type::BOOL
+                | Type::INT2
+                | Type::INT4
+                | Type::INT8
+                | Type::FLOAT4
+                | Type::FLOAT8
+                | Type::DATE
+                | Type::TIMESTAMP
+                | Type::TIMESTAMPTZ
+        );
+        let simple = match kind {
+            Kind::Text => matches!(*of, Type::TEXT | Type::VARCHAR),
+            _ => cast,
+        };
         let name = quoted(column);
         let (asked, arrives) = sent(&name, of, Some(kind));
         let days = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'";
@@ -124,7 +167,7 @@ impl Described {
             *of,
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::UUID | Type::NUMERIC
         ) || matches!(of.kind(), PostgresKind::Enum(_));
-        Some(match (kind, &arrives) {
+        let sql = match (kind, &arrives) {
             (Kind::Bool, DataType::Boolean)
             | (Kind::Int, DataType::Int64)
             | (Kind::Float, DataType::Float64) => format!("({asked})"),
@@ -145,8 +188,16 @@ impl Described {
                 format!("(CASE WHEN {moment} {moments} THEN {moment}{cast} END)")
             }
             _ => return None,
-        })
+        };
+        Some(Asked { sql, simple })
     }
+}
+
+/// How a column is asked for.
+pub(crate) struct Asked {
+    pub(crate) sql: String,
+    /// Whether that takes a cast or two comparisons at most, so that it may as well be computed several times.
+    pub(crate) simple: bool,
 }
 
 /// A connection to a database in which statements run.
@@ -242,30 +293,23 @@ impl Inside {
         begun.map_err(|error| self.failed(&error))
     }
 
-    /// Has the database plan statements, and says why they are not run there; nothing where they may. Runs none of them.
+    /// Has the database plan a statement, and says why it is not run there; nothing where it may. Does not run it.
     pub(crate) async fn planned(
         &self,
-        statements: &[Statement],
+        statement: &Statement,
         engine: &Engine,
     ) -> Result<Option<String>, Error> {
-        // Where it returns early the transaction ends with the connection.
         self.begin(engine).await?;
-        for statement in statements {
-            let Some(plan) = self.plan_of(statement).await else {
-                return Ok(Some("the database does not take the statement".to_owned()));
-            };
-            let mut known = true;
-            operators(&plan, &mut |operator| known &= OPERATORS.contains(&operator));
-            if !known {
-                // Not which: the database chooses among operators by statistics of its tables.
-                return Ok(Some(
-                    "the database would use an operator that is not on the list".to_owned(),
-                ));
-            }
-        }
+        let plan = self.plan_of(statement).await;
         let ended = self.client.batch_execute("ROLLBACK").await;
         ended.map_err(|error| self.failed(&error))?;
-        Ok(None)
+        let Some(plan) = plan else {
+            return Ok(Some("the database does not take the statement".to_owned()));
+        };
+        let mut known = true;
+        operators(&plan, &mut |operator| known &= OPERATORS.contains(&operator));
+        // Not which: the database chooses among operators by statistics of its tables.
+        Ok((!known).then(|| "the database would use an operator that is not on the list".to_owned()))
     }
 
     /// The plan of a statement whose columns are of the types that we expect.
@@ -291,7 +335,7 @@ impl Inside {
         serde_json::from_str(&text).ok()
     }
 
-    /// Runs statements in one transaction, which sees one state of the data.
+    /// Runs statements in one transaction, which sees one state of the data, and gives the rows of each of their plans.
     ///
     /// # Errors
     /// An incident, whose words stay here: they may quote data.
@@ -303,8 +347,8 @@ impl Inside {
         self.begin(engine).await?;
         let mut all = Vec::new();
         for statement in statements {
-            let batches = self.collect(statement).await;
-            all.push(batches.map_err(|error| match error {
+            let plans = self.collect(statement).await;
+            all.extend(plans.map_err(|error| match error {
                 Stopped::Database(error) => self.failed(&error),
                 Stopped::Rows(error) => incident(self.what.as_str(), error),
             })?);
@@ -314,7 +358,7 @@ impl Inside {
         Ok(all)
     }
 
-    async fn collect(&self, statement: &Statement) -> Result<Vec<RecordBatch>, Stopped> {
+    async fn collect(&self, statement: &Statement) -> Result<Vec<Vec<RecordBatch>>, Stopped> {
         const ROWS: usize = 8192;
         let found = self
             .client
@@ -332,7 +376,7 @@ impl Inside {
         if rows.len() > 0 {
             batches.push(rows.finish()?);
         }
-        Ok(batches)
+        statement.dealt(&batches)
     }
 }
 
@@ -341,7 +385,7 @@ enum Stopped {
     #[error(transparent)]
     Database(#[from] Failure),
     #[error(transparent)]
-    Rows(#[from] datafusion::error::DataFusionError),
+    Rows(#[from] DataFusionError),
 }
 
 /// The bytes of a column of JSON.
@@ -390,10 +434,7 @@ fn postgres_type(kind: Kind) -> Type {
 /// Without a timeout of the curator there is none, not even the database's: whether an answer exists must not depend on how long one person's rows take.
 fn settings(engine: &Engine) -> String {
     let timeout = engine.timeout.map_or(0, |timeout| timeout.as_millis());
-    let memory = match engine.work_mem {
-        Some(mib) => format!("SET LOCAL work_mem = '{mib}MB';"),
-        None => String::new(),
-    };
+    let memory = engine.work_mem.unwrap_or(MEMORY);
     format!(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
          SET LOCAL search_path = pg_catalog, pg_temp; \
@@ -408,6 +449,8 @@ fn settings(engine: &Engine) -> String {
          SET LOCAL statement_timeout = {timeout}; \
          SET LOCAL lock_timeout = 0; \
          SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings WHERE name = 'transaction_timeout'; \
-         SET LOCAL idle_in_transaction_session_timeout = 0; {memory}"
+         SET LOCAL idle_in_transaction_session_timeout = 0; \
+         SET LOCAL work_mem = '{memory}MB'; \
+         SET LOCAL hash_mem_multiplier = 2"
     )
 }

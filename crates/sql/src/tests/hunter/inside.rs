@@ -5,7 +5,6 @@ use super::{Ended, LITTLE, Reading, Seeded, Vector, additive, measured, measured
 use crate::catalog::{Catalog, EngineKind};
 use crate::mutants::{Mutant, with};
 use crate::price::question::Question;
-use crate::run::exact::ExactEngine;
 use crate::tests::movement::{question, runtime};
 use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
@@ -42,10 +41,8 @@ type Computed = (Vec<(Vector, bool)>, Vec<String>);
 
 fn computed(question: &Question, catalog: &Catalog, runtime: &Runtime) -> Result<Computed, Ended> {
     let mut texts = Vec::new();
-    let numbers = measured_by(question, catalog, READING, runtime, &mut |engine| {
-        if let ExactEngine::Postgres(pushed) = engine {
-            texts.extend(pushed.texts().into_iter().map(str::to_owned));
-        }
+    let numbers = measured_by(question, catalog, READING, runtime, &mut |prepared| {
+        texts = prepared.statements();
     })?;
     Ok((numbers, texts))
 }
@@ -193,6 +190,8 @@ fn defects_of_statements_are_found() {
         ),
         (Mutant::NotCanonical, "SELECT s, COUNT(*) FROM t GROUP BY s"),
         (Mutant::NotCanonical, "SELECT COUNT(*) FROM t WHERE x > 5"),
+        (Mutant::SharedCondition, "SELECT s, COUNT(*) FROM t GROUP BY s"),
+        (Mutant::GroupsOfOne, "SELECT s, COUNT(*) FROM t GROUP BY s"),
     ] {
         assert_eq!(
             case(sql, &whole, &[]),
@@ -312,6 +311,7 @@ const INSIDE: &[&str] = &[
     "SELECT COUNT(*) FROM t WHERE f8 BETWEEN -1 AND 1 AND (n IS DISTINCT FROM 12.5) AND NOT (f4 > 0)",
     "SELECT COUNT(*), SUM(m) FROM (SELECT id, MAX(i2) AS m, MIN(t) AS s, COUNT(*) AS n FROM t GROUP BY id) AS q WHERE s < 'e' OR n > 3",
     "SELECT COUNT(*) FROM (SELECT DISTINCT id, d, t FROM t) AS q",
+    "SELECT MEDIAN(f8, contribution_bounds_per_row => (0, 6e292)) FROM t",
     "SELECT COUNT(*), SUM(s, contribution_bounds_per_row => (-9, 900)) FROM (SELECT id, b, SUM(i2) AS s FROM t GROUP BY id, b) AS q",
     "SELECT b, COUNT(*) FROM (SELECT id, b FROM t WHERE i2 > 0 UNION ALL SELECT id, b FROM t) AS q GROUP BY b",
     "SELECT substr(t, 2, 3) AS k, COUNT(*) FROM t WHERE starts_with(t, 'a') OR contains(v, 'X') GROUP BY 1",
@@ -351,6 +351,34 @@ fn a_huge_cell_decides_nothing() {
     // The two that begin alike are one text when they are cut.
     assert_eq!(groups.iter().sum::<i64>(), 4);
     assert_eq!(groups.len(), 3);
+}
+
+/// Rows whose texts differ as the database has them and not in canonical form are in one group, also where all of it is one person's.
+#[test]
+fn texts_that_are_the_same_are_one_group() {
+    execute(
+        "DROP SCHEMA IF EXISTS alike CASCADE; CREATE SCHEMA alike; CREATE TABLE alike.rows (id int, t text, x int);
+         INSERT INTO alike.rows SELECT g % 3, (ARRAY['é', 'e' || U&'\\0301', 'z', NULL])[1 + g % 4], g FROM generate_series(1, 36) g",
+    );
+    let catalog = format!(
+        "name = \"alike\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 9\ndelta = 1e-6\nledger = \"unused.ledger\"\n[budget.query]\ndelta = 1e-9\n[engine]\nkind = \"postgres\"\n[limits]\ngroups = 2\nrows_per_group = 5\n[tables.t]\nsource = \"{}\"\ntable = \"alike.rows\"\nunit = \"id\"\n[tables.t.columns]\nid = {{ kind = \"int\" }}\nt = {{ kind = \"text\" }}\nx = {{ kind = \"int\", bounds = [0, 40] }}",
+        connection()
+    );
+    let catalog = Catalog::parse(&catalog, std::path::Path::new("/")).unwrap();
+    for sql in [
+        "SELECT t, COUNT(*), SUM(x) FROM t GROUP BY t",
+        "SELECT COUNT(*), SUM(n) FROM (SELECT id, t, MIN(x) AS n FROM t GROUP BY id, t) AS q",
+    ] {
+        assert_eq!(
+            case(sql, &catalog, &[]),
+            Some(Ok(true)),
+            "{sql} {}",
+            why(sql, &catalog)
+        );
+    }
+    let counted = "SELECT t, COUNT(*), SUM(x) FROM t GROUP BY t";
+    let found = with(Mutant::LostGroups, || case(counted, &catalog, &[]));
+    assert!(found.is_some_and(|found| found.is_err()));
 }
 
 /// What is not on the lists is fetched, and says so.
@@ -502,6 +530,88 @@ fn texts_are_normalised_as_here() {
         .zip(&found)
         .find(|(text, found)| bound::canonical_text(text) != **found);
     assert_eq!(wrong, None);
+}
+
+/// Floats are put on grids as here, on those at the ends of what floats and integers hold too, and raise no error.
+#[test]
+fn floats_are_put_on_grids_as_here() {
+    let mut floats = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for exponent in -1074..1024 {
+        let power = 2f64.powi(exponent);
+        for value in [
+            power,
+            power.next_up(),
+            power.next_down(),
+            1.5 * power,
+            2.5 * power,
+        ] {
+            floats.extend([value, -value].into_iter().filter(|value| value.is_finite()));
+        }
+    }
+    let ends = [-1000, -999, -63, -62, -1, 0, 1, 14, 62, 63, 897, 898, 999, 1000];
+    let exponents = ends.into_iter().chain(957..=965);
+    let wide = 1i64 << 62;
+    let ranges = [
+        (0, 0),
+        (-5, 5),
+        (3, 3_276_800),
+        (-wide, wide),
+        (-wide - 1, wide),
+        (-wide, wide + 1),
+        (i64::MIN, i64::MAX),
+    ];
+    runtime().block_on(async {
+        let (client, task) = tokio_postgres::connect(&connection(), NoTls).await.unwrap();
+        tokio::spawn(task);
+        for exponent in exponents {
+            for (low, high) in ranges {
+                let grid = bound::ValueGrid {
+                    kind: crate::values::facts::Kind::Float,
+                    exponent,
+                    low,
+                    high,
+                };
+                let written = crate::run::pushdown_float_on_grid("x", exponent, &grid, "");
+                let sql = format!(
+                    "SELECT {written} FROM unnest($1::float8[]) WITH ORDINALITY AS u(x, n) ORDER BY n"
+                );
+                let rows = client.query(&sql, &[&floats]).await.unwrap();
+                for (value, row) in floats.iter().zip(&rows) {
+                    let expected = value.is_finite().then(|| grid.place_of(*value));
+                    assert_eq!(row.get::<_, Option<i64>>(0), expected, "{value:e} {grid:?}");
+                }
+            }
+        }
+    });
+}
+
+/// A question whose text doubles with each step of it is written, planned and computed all the same, or fetched.
+#[test]
+fn steps_that_double_do_not_grow_without_limit() {
+    execute(TYPES.replace("In.side", "Doub.ling").as_str());
+    let text = TYPED
+        .replace("SOURCE", &connection())
+        .replace("In.side", "Doub.ling");
+    let catalog = Catalog::parse(&text, std::path::Path::new("/")).unwrap();
+    let mut nested = "SELECT id, i2 AS x FROM t".to_owned();
+    let mut tests = "i2".to_owned();
+    for level in 0..12 {
+        nested = format!("SELECT id, COALESCE(x, GREATEST(x, x)) AS x FROM ({nested}) AS q{level}");
+        tests = format!("CASE WHEN ({tests}) IS NOT NULL THEN 1 END");
+    }
+    let sum = "contribution_bounds_per_row => (-9, 9)";
+    for sql in [
+        format!("SELECT SUM(x, {sum}) FROM ({nested}) AS q"),
+        format!("SELECT COUNT(*), SUM({tests}, {sum}) FROM t"),
+        "SELECT i2 IS NOT NULL AND true AS k, COUNT(*) FROM t WHERE i2 IS NOT NULL GROUP BY 1".to_owned(),
+    ] {
+        assert_eq!(
+            case(&sql, &catalog, &[]),
+            Some(Ok(true)),
+            "{}",
+            why(&sql, &catalog)
+        );
+    }
 }
 
 /// A statement that is given up keeps its words: an incident, and nothing of data.

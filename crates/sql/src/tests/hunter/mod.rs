@@ -28,7 +28,7 @@ use crate::mutants::{Mutant, with};
 use crate::price::question::Question;
 use crate::run::engine::{bounded_plans, form};
 use crate::run::engines::Engines;
-use crate::run::exact::{ExactEngine, measure};
+use crate::run::exact::{Prepared, measure, prepare};
 use crate::run::publics::Publics;
 use crate::understand::aggregation::Measure;
 use bound::Secret;
@@ -102,7 +102,7 @@ fn measured_by(
     catalog: &Catalog,
     reading: Reading,
     runtime: &Runtime,
-    engine: &mut dyn FnMut(&ExactEngine),
+    look: &mut dyn FnMut(&Prepared),
 ) -> Result<Vec<(Vector, bool)>, Ended> {
     let mut config = SessionConfig::new()
         .with_target_partitions(reading.threads)
@@ -114,12 +114,16 @@ fn measured_by(
     let secret = Secret::new("0123456789abcdef").unwrap();
     let run = async {
         let publics = Publics::read(&question.split, &engines.public()?, catalog).await?;
+        let aggregations = &question.split.aggregations;
+        let asked = aggregations
+            .iter()
+            .map(|aggregation| bounded_plans(aggregation, form(&aggregation.rows), &secret))
+            .collect::<Result<Vec<_>, _>>()?;
+        let prepared = prepare(asked, &publics, &engines, catalog).await?;
+        look(&prepared);
+        let measured = measure(prepared, aggregations, &engines).await?;
         let mut all = Vec::new();
-        for aggregation in &question.split.aggregations {
-            let asked = bounded_plans(aggregation, form(&aggregation.rows), &secret)?;
-            let prepared = asked.prepare(&publics, &engines, catalog).await?;
-            engine(&prepared.engine);
-            let measured = measure(prepared, &aggregation.statistics, &engines).await?;
+        for (aggregation, measured) in aggregations.iter().zip(measured) {
             let distinct =
                 |place: usize| matches!(aggregation.statistics[place].measure, Measure::Distinct { .. });
             let vectors = vectors(aggregation, &measured).into_iter().enumerate();

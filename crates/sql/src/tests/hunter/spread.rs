@@ -4,7 +4,6 @@ use super::data::{self, Person, Storage};
 use super::directories::{copy, objects};
 use super::{Ended, LITTLE, Reading, Seeded, additive, measured, measured_by, queries, question_of};
 use crate::catalog::{Catalog, EngineKind, ObjectAddress, Owner, Workers};
-use crate::run::exact::ExactEngine;
 use crate::run::workers::{WorkerOptions, serve_worker};
 use crate::tests::movement::{question, runtime};
 use std::path::Path;
@@ -129,16 +128,13 @@ impl Town {
         let asked = question(sql, whole).ok()?;
         let runtime = runtime();
         let here = measured(&asked, whole, reading, &runtime);
-        let (mut spread, mut all) = (0, 0);
+        let (mut spread, all) = (0, asked.split.aggregations.len());
         let there = measured_by(
             &asked,
             &self.by_workers(whole),
             reading,
             &runtime,
-            &mut |engine| {
-                all += 1;
-                spread += usize::from(matches!(engine, ExactEngine::Workers(_)));
-            },
+            &mut |prepared| spread = prepared.on_workers(),
         );
         let (here, there) = match (here, there) {
             (Ok(here), Ok(there)) => (here, there),
