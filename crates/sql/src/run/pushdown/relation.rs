@@ -219,40 +219,11 @@ impl Known<'_> {
         if by.is_empty() && calls.is_empty() {
             return Err(unknown("a GROUP BY of nothing"));
         }
-        if cells[..keys]
-            .iter()
-            .flatten()
-            .all(|key| key.function_of.is_none())
-        {
-            return writer.grouped(cells, input.step, &by);
+        let costly = |key: &Cell| key.function_of.is_some();
+        match cells[..keys].iter().flatten().any(costly) {
+            true => grouped_twice(cells, by, &aggregate.aggr_expr, input.step, writer),
+            false => writer.grouped(cells, input.step, &by),
         }
-        // Keys that take much to compute are computed for each group by what they are computed of, and these groups are grouped again.
-        let mut finer = cells.clone();
-        for (key, by) in finer[..keys].iter_mut().flatten().zip(&mut by) {
-            if let Some(column) = key.function_of.clone() {
-                *by = column.clone();
-                *key = key.named(column);
-            }
-        }
-        let finer = writer.grouped(finer, input.step, &by)?;
-        by.clear();
-        for (key, column) in cells[..keys]
-            .iter_mut()
-            .flatten()
-            .zip(finer.columns.iter().flatten())
-        {
-            match key.function_of.take() {
-                Some(_) => key.layer = 0,
-                None => *key = column.clone(),
-            }
-            by.push(key.sql.clone());
-        }
-        for (place, expr) in aggregate.aggr_expr.iter().enumerate() {
-            if let Some(part) = &finer.columns[keys + place] {
-                cells[keys + place] = Some(together(expr, part)?);
-            }
-        }
-        writer.grouped(cells, finer.step, &by)
     }
 
     /// A call of an aggregate: whether there are keys, and whether each group is one row.
@@ -468,6 +439,45 @@ impl Known<'_> {
         let cells = columns.clone().into_iter().enumerate().map(kept).collect();
         writer.select(cells, from, &format!(" ON {}", conditions.join(" AND ")))
     }
+}
+
+/// Groups by keys of which some take much to compute: by what these are computed of first, and then these groups by the keys, so that a key is computed for each of them and not for each row.
+/// The cells are the keys and then what is called of each group.
+fn grouped_twice(
+    mut cells: Vec<Option<Cell>>,
+    mut by: Vec<String>,
+    calls: &[Expr],
+    step: usize,
+    writer: &mut Writer,
+) -> Result<Relation, NotWritten> {
+    let keys = by.len();
+    let mut finer = cells.clone();
+    for (key, by) in finer[..keys].iter_mut().flatten().zip(&mut by) {
+        if let Some(column) = key.function_of.clone() {
+            *by = column.clone();
+            *key = key.named(column);
+        }
+    }
+    let finer = writer.grouped(finer, step, &by)?;
+    by.clear();
+    for (key, column) in cells[..keys]
+        .iter_mut()
+        .flatten()
+        .zip(finer.columns.iter().flatten())
+    {
+        match key.function_of.take() {
+            // The column has kept its name.
+            Some(_) => key.layer = 0,
+            None => *key = column.clone(),
+        }
+        by.push(key.sql.clone());
+    }
+    for (place, call) in calls.iter().enumerate() {
+        if let Some(part) = &finer.columns[keys + place] {
+            cells[keys + place] = Some(together(call, part)?);
+        }
+    }
+    writer.grouped(cells, finer.step, &by)
 }
 
 /// What an aggregate gives of several groups together, of what it gives of each.
