@@ -13,6 +13,7 @@ mod expression;
 mod functions;
 mod relation;
 mod scan;
+mod text;
 mod writer;
 
 #[cfg(test)]

@@ -322,6 +322,8 @@ impl Known<'_> {
             let direction = if *asc { "ASC" } else { "DESC" };
             let nulls = if *nulls_first { "FIRST" } else { "LAST" };
             let by = row.write(expr, writer)?;
+            // Computed before, so that what it is computed of is not kept with the rows.
+            let by = row.bound(by, writer)?;
             order.push(format!("{} {direction} NULLS {nulls}", by.sql));
         }
         if parts.is_empty() || order.is_empty() {

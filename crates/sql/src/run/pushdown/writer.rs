@@ -6,7 +6,6 @@
 //! Names are numbers of ours. Nothing that a query or a catalog calls something gets into the text, but for the names of tables and columns of the database, which are quoted.
 
 use super::NotWritten;
-use super::constants::{integer, null};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use crate::sources::Parameter;
@@ -87,7 +86,7 @@ impl Cell {
 }
 
 /// Whether this is the name of a column.
-fn is_column(sql: &str) -> bool {
+pub(super) fn is_column(sql: &str) -> bool {
     let digits = sql.strip_prefix('c').unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -114,7 +113,7 @@ pub(super) enum From {
 
 /// What a step does.
 #[derive(Clone)]
-enum Body {
+pub(super) enum Body {
     Select {
         from: From,
         shape: Shape,
@@ -131,17 +130,17 @@ enum Body {
 }
 
 #[derive(Clone)]
-struct Step {
-    body: Body,
+pub(super) struct Step {
+    pub(super) body: Body,
     /// Columns that are computed of those before, layer by layer. Each layer is a fence: PostgreSQL computes its columns once.
-    layers: Vec<Vec<(String, String)>>,
+    pub(super) layers: Vec<Vec<(String, String)>>,
     /// Whether its rows are those of tables, with nothing grouped yet. They are read again by whoever shares them, and not written down.
-    single_rows: bool,
+    pub(super) single_rows: bool,
 }
 
 /// What a step makes of its rows.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+pub(super) enum Shape {
     /// Rows with new columns: PostgreSQL computes one wherever it is used.
     Rows,
     /// Some of the rows.
@@ -152,21 +151,13 @@ enum Shape {
     Grouped,
 }
 
-/// The columns of a finished statement.
-pub(super) struct Layout {
-    /// The kinds of its columns, of which the first says to which plan a row belongs.
-    pub(super) kinds: Vec<Kind>,
-    /// For each plan, which columns are its own.
-    pub(super) plans: Vec<Vec<usize>>,
-}
-
 /// The steps so far.
 #[derive(Clone)]
 pub(super) struct Writer {
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     bytes: usize,
     names: usize,
-    parameters: Vec<Arc<Parameter>>,
+    pub(super) parameters: Vec<Arc<Parameter>>,
     /// The numbers of keys that choose groups.
     keys: HashMap<String, usize>,
     /// Public rows that travel with the statement, by what they are called and which of their columns are needed.
@@ -448,106 +439,5 @@ impl Writer {
     /// The step that was written last.
     pub(super) fn last(&self) -> usize {
         self.steps.len().saturating_sub(1)
-    }
-
-    /// How a step with all of its layers is called.
-    fn called(&self, step: usize) -> String {
-        match self.steps[step].layers.len() {
-            0 => format!("r{step}"),
-            layers => format!("r{step}_{layers}"),
-        }
-    }
-
-    fn body(&self, body: &Body) -> String {
-        match body {
-            Body::Select {
-                from,
-                shape,
-                rest,
-                columns,
-            } => {
-                let own = columns.iter().map(|(name, sql)| format!("{sql} AS {name}"));
-                let all = matches!(shape, Shape::Kept | Shape::Numbered).then(|| "*".to_owned());
-                let list: Vec<String> = all.into_iter().chain(own).collect();
-                let from = match from {
-                    From::Table(table) => table.clone(),
-                    From::Step(step) => self.called(*step),
-                    From::Join(left, how, right) => {
-                        format!("{} AS l {how} {} AS r", self.called(*left), self.called(*right))
-                    }
-                };
-                format!("SELECT {} FROM {from}{rest}", list.join(", "))
-            }
-            Body::Union { sides, names } => {
-                let texts = sides.iter().map(|(step, cells)| {
-                    let list: Vec<String> = cells
-                        .iter()
-                        .zip(names)
-                        .map(|(sql, name)| format!("{sql} AS {name}"))
-                        .collect();
-                    format!("SELECT {} FROM {}", list.join(", "), self.called(*step))
-                });
-                texts.collect::<Vec<_>>().join(" UNION ALL ")
-            }
-        }
-    }
-
-    /// The whole statement, which gives the rows of these plans one after the other, each with the number of its plan before it.
-    pub(super) fn finish(self, plans: &[Relation]) -> (String, Vec<Arc<Parameter>>, Layout) {
-        let mut steps = Vec::new();
-        for (number, step) in self.steps.iter().enumerate() {
-            // What is grouped and used twice is computed once and kept; single rows are read again.
-            let how = if step.single_rows {
-                "AS NOT MATERIALIZED"
-            } else {
-                "AS"
-            };
-            let mut name = format!("r{number}");
-            steps.push(format!("{name} {how} (\n  {}\n)", self.body(&step.body)));
-            for (place, layer) in step.layers.iter().enumerate() {
-                let list: Vec<String> = layer
-                    .iter()
-                    .map(|(name, sql)| format!("{sql} AS {name}"))
-                    .collect();
-                let next = format!("r{number}_{}", place + 1);
-                steps.push(format!(
-                    "{next} {how} (\n  SELECT *, {} FROM {name} OFFSET 0\n)",
-                    list.join(", ")
-                ));
-                name = next;
-            }
-        }
-        let mut layout = Layout {
-            kinds: vec![Kind::Int],
-            plans: Vec::new(),
-        };
-        for plan in plans {
-            // A plan takes the first columns of its kinds that it has not taken.
-            let mut taken = Vec::new();
-            for cell in plan.columns.iter().flatten() {
-                let free = (1..layout.kinds.len())
-                    .find(|place| layout.kinds[*place] == cell.kind && !taken.contains(place));
-                taken.push(free.unwrap_or(layout.kinds.len()));
-                if free.is_none() {
-                    layout.kinds.push(cell.kind);
-                }
-            }
-            layout.plans.push(taken);
-        }
-        let selects: Vec<String> = plans
-            .iter()
-            .zip(&layout.plans)
-            .enumerate()
-            .map(|(number, (plan, taken))| {
-                let mut list: Vec<String> = layout.kinds.iter().map(|kind| null(*kind)).collect();
-                list[0] = integer(number as i64);
-                for (cell, place) in plan.columns.iter().flatten().zip(taken) {
-                    list[*place] = cell.sql.clone();
-                }
-                format!("SELECT {} FROM {}", list.join(", "), self.called(plan.step))
-            })
-            .collect();
-        let text = format!("WITH {}\n{}", steps.join(", "), selects.join("\nUNION ALL\n"));
-        (text, self.parameters, layout)
     }
 }
