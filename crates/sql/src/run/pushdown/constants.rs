@@ -26,33 +26,28 @@ pub(super) fn float(value: f64) -> String {
     format!("'{value:e}'::float8")
 }
 
-/// A day by its name in the calendar, as PostgreSQL reads it; `None` for those that it does not have.
+/// A day by its name in the calendar, as PostgreSQL reads it, from the first of year 1 to the last of year 9999, as in tables: `None` for others. The engines disagree about the numbers of years
+/// outside.
 pub(super) fn day(days: i64) -> Option<String> {
-    // From 4713 BC on; nobody needs the far end.
-    if !(-2_000_000..=100_000_000).contains(&days) {
+    if !(-719_162..=2_932_896).contains(&days) {
         return None;
     }
     let (year, month, day) = calendar::civil(days);
-    Some(match year > 0 {
-        true => format!("{year:04}-{month:02}-{day:02}"),
-        false => format!("{:04}-{month:02}-{day:02} BC", 1 - year),
-    })
+    Some(format!("{year:04}-{month:02}-{day:02}"))
 }
 
 /// A moment, likewise.
 pub(super) fn moment(microseconds: i64) -> Option<String> {
     let days = microseconds.div_euclid(DAY);
     let rest = microseconds.rem_euclid(DAY);
-    let name = day(days)?;
-    let (date, era) = name.split_once(' ').unwrap_or((&name, ""));
+    let date = day(days)?;
     let (seconds, fraction) = (rest / 1_000_000, rest % 1_000_000);
-    let time = format!(
-        "{date} {:02}:{:02}:{:02}.{fraction:06} {era}",
+    Some(format!(
+        "{date} {:02}:{:02}:{:02}.{fraction:06}",
         seconds / 3600,
         seconds / 60 % 60,
         seconds % 60
-    );
-    Some(time.trim_end().to_owned())
+    ))
 }
 
 /// A `numeric` that is whole, modulo 2⁶⁴ as an integer of 64 bits.
@@ -213,14 +208,14 @@ mod tests {
     #[test]
     fn days_and_moments_have_names() {
         assert_eq!(day(0).unwrap(), "1970-01-01");
-        assert_eq!(day(-719_163).unwrap(), "0001-12-31 BC");
-        assert_eq!(day(2_932_897).unwrap(), "10000-01-01");
+        assert_eq!(day(-719_162).unwrap(), "0001-01-01");
+        assert_eq!(day(-719_163), None);
+        assert_eq!(day(2_932_896).unwrap(), "9999-12-31");
+        assert_eq!(day(2_932_897), None);
         assert_eq!(day(i64::from(i32::MIN)), None);
         assert_eq!(moment(-1).unwrap(), "1969-12-31 23:59:59.999999");
-        assert_eq!(
-            moment(-719_162 * DAY - 1).unwrap(),
-            "0001-12-31 23:59:59.999999 BC"
-        );
+        assert_eq!(moment(2_932_897 * DAY - 1).unwrap(), "9999-12-31 23:59:59.999999");
+        assert_eq!(moment(-719_162 * DAY - 1), None);
         assert_eq!(moment(i64::MIN), None);
     }
 
