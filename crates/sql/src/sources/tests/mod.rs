@@ -4,6 +4,7 @@ mod csv;
 mod databases;
 mod formats;
 mod kinds;
+mod objects;
 mod parquet_files;
 mod trees;
 

@@ -1,5 +1,5 @@
 use super::{rows, shown, table};
-use crate::catalog::{ObjectAddress, ParquetTree, Root, Source, Table};
+use crate::catalog::{ParquetTree, Root, Source, Table};
 use crate::sources::tests_support::parquet;
 use crate::sources::tests_support::run;
 use crate::sources::{Texts, typed_scan};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A file of numbers below `root`.
-fn write(root: &Path, place: &str, numbers: Vec<i64>) {
+pub(super) fn write(root: &Path, place: &str, numbers: Vec<i64>) {
     let file = root.join(place);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     parquet(
@@ -166,65 +166,5 @@ fn directories_of_every_kind_are_left_out() {
             rows.filter(condition).unwrap().count().await.unwrap()
         });
         assert_eq!(counted(&tree, condition), (reference, opened), "{condition}");
-    }
-}
-
-/// A table of the store that the tests speak with.
-fn objects(address: &str, partitions: &[&str]) -> Table {
-    let source = Source::ParquetTree(ParquetTree {
-        root: Root::Objects(ObjectAddress::parse(address).unwrap()),
-        partitions: partitions.iter().map(|name| (*name).to_owned()).collect(),
-    });
-    let mut columns = vec![("n", Kind::Int)];
-    columns.extend(partitions.iter().map(|name| (*name, Kind::Text)));
-    table(source, &columns)
-}
-
-/// A bucket of that store, as the directory that it is.
-fn bucket(name: &str) -> std::path::PathBuf {
-    let store = std::env::var_os("DENIABLE_TEST_OBJECTS").expect(
-        "DENIABLE_TEST_OBJECTS is not set: run the tests as `scripts/with-object-store cargo nextest run --workspace`",
-    );
-    Path::new(&store).join(name)
-}
-
-#[test]
-fn objects_are_read_by_name_and_by_directory() {
-    let root = bucket("numbers");
-    write(&root, "one.parquet", vec![1]);
-    write(&root, "several/a.parquet", vec![2]);
-    write(&root, "several/b.parquet", (0..50_000).collect());
-    write(&root, "several/deeper/c.parquet", vec![9]);
-    write(&root, "several/_temporary/d.parquet", vec![9]);
-    write(&root, "several.parquet/a.parquet", vec![3]);
-    write(&root, "named/city=Rome/a.parquet", vec![4]);
-    write(&root, "named/city=New%20York/a.parquet", vec![5]);
-    let of = |address: &str, partitions: &[&str]| {
-        let mut found = shown(&rows(&objects(address, partitions)).unwrap());
-        found.sort();
-        found
-    };
-    assert_eq!(of("s3://numbers/one.parquet", &[]), ["1"]);
-    // Spark names directories so.
-    assert_eq!(of("s3://numbers/several.parquet", &[]), ["3"]);
-    assert_eq!(of("s3://numbers/several/", &[]).len(), 50_001);
-    assert_eq!(of("s3://numbers/named", &["city"]), ["4 Rome", "5 New York"]);
-}
-
-#[test]
-fn what_is_wrong_with_objects_is_said_without_their_address() {
-    let root = bucket("mistakes");
-    write(&root, "there/a.parquet", vec![1]);
-    write(&root, "deep/city=Rome/a.parquet", vec![1]);
-    for (address, partitions, expected) in [
-        ("s3://mistakes/nothing", &[][..], "no Parquet files"),
-        ("s3://mistakes/nothing.parquet", &[], "no Parquet files"),
-        ("s3://mistakes/there", &["city"], "city=…"),
-        ("s3://mistakes/deep", &[], "no Parquet files"),
-        ("s3://no-such-bucket/x", &[], "no such bucket"),
-    ] {
-        let error = rows(&objects(address, partitions)).unwrap_err().to_string();
-        assert!(error.contains(expected), "{address}: {error}");
-        assert!(error.contains("hint: ") && !error.contains("s3://"), "{error}");
     }
 }
