@@ -22,7 +22,7 @@ pub(crate) use constants::normal_text;
 pub(crate) use functions::float_on_grid;
 
 use crate::Error;
-use crate::catalog::{Catalog, Engine, Source};
+use crate::catalog::{Catalog, Source};
 use crate::run::engine::BoundedPlans;
 use crate::run::publics::Publics;
 use crate::sources::{Inside, Statement};
@@ -48,24 +48,20 @@ impl NotWritten {
 
 /// Statements that a database has planned.
 pub(crate) struct Pushed {
-    connection: String,
+    inside: Inside,
     statements: Vec<Statement>,
-    engine: Engine,
     /// For each plan of the statements, in their order: which aggregation of the question asked for it.
     aggregations: Vec<usize>,
 }
 
-const WHAT: &str = "the database of the tables";
-
 impl Pushed {
-    /// Runs the statements in one transaction, and gives the rows of each plan with the number of its aggregation.
+    /// Runs the statements in the transaction in which they were planned, and gives the rows of each plan with the number of its aggregation.
     ///
     /// # Errors
     /// An incident: the database cannot be reached any more, gave up at the curator's timeout, or has no room. The charge is kept, as for every failure after it, and asking again goes on
     /// under it: nothing was drawn.
     pub(crate) async fn run(self) -> Result<Vec<(usize, Vec<RecordBatch>)>, Error> {
-        let inside = Inside::open(WHAT, &self.connection).await?;
-        let rows = inside.run(&self.statements, &self.engine).await?;
+        let rows = self.inside.run(&self.statements).await?;
         Ok(self.aggregations.into_iter().zip(rows).collect())
     }
 
@@ -170,7 +166,7 @@ async fn in_one_database(
     catalog: &Catalog,
     written: &mut Written,
 ) -> Result<Option<Pushed>, Error> {
-    let inside = Inside::open(WHAT, connection).await?;
+    let inside = Inside::open("the database of the tables", connection).await?;
     if let Some(why) = inside.unsuitable().await? {
         for candidate in candidates {
             written.aggregations[candidate.number] = Err(NotWritten::new(why.clone()));
@@ -195,20 +191,20 @@ async fn in_one_database(
         };
         if candidate.tables.keys().any(|name| !tables.contains_key(name)) {
             written.aggregations[candidate.number] = Err(NotWritten::new(
-                "a table of it is none of the database, but a view or the like, or has row security",
+                "a table of it is none of the database, but a view or the like, or has row security or columns that are generated when they are read",
             ));
         } else if let Err(why) = statements.add(&candidate, &known) {
             written.aggregations[candidate.number] = Err(why);
         }
     }
+    inside.settle(&catalog.engine).await?;
     let mut pushed = Pushed {
-        connection: connection.to_owned(),
+        inside,
         statements: Vec::new(),
-        engine: catalog.engine.clone(),
         aggregations: Vec::new(),
     };
     for (statement, aggregations) in statements.finish() {
-        match inside.planned(&statement, &catalog.engine).await? {
+        match pushed.inside.planned(&statement).await? {
             None => {
                 pushed.statements.push(statement);
                 pushed.aggregations.extend(aggregations);

@@ -1,7 +1,7 @@
 //! Statements that run inside a database, where its tables are: one read-only transaction, of one state of the data, under settings of ours.
 
 use super::rows::Rows;
-use super::{connected, sent, unreachable, words};
+use super::{BEGIN, connected, sent, unreachable, words};
 use crate::Error;
 use crate::catalog::{Engine, quoted, quoted_name};
 use crate::sources::incident::incident;
@@ -134,6 +134,8 @@ pub(crate) struct Described {
     pub(crate) name: String,
     /// Its columns, by name, and their types there.
     columns: Vec<(String, Type)>,
+    /// Enums that somebody has defined a cast of.
+    recast: Vec<u32>,
 }
 
 impl Described {
@@ -162,11 +164,11 @@ impl Described {
         let (asked, arrives) = sent(&name, of, Some(kind));
         let days = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'";
         let moments = "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'";
-        // Text of these types does not depend on settings of the connection.
+        // Text of these types does not depend on settings of the connection. A cast of an enum may be a function of the schema, which could fail for one value.
         let text = matches!(
             *of,
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::UUID | Type::NUMERIC
-        ) || matches!(of.kind(), PostgresKind::Enum(_));
+        ) || (is_enum(of) && !self.recast.contains(&of.oid()));
         let sql = match (kind, &arrives) {
             (Kind::Bool, DataType::Boolean)
             | (Kind::Int, DataType::Int64)
@@ -193,6 +195,10 @@ impl Described {
     }
 }
 
+fn is_enum(of: &Type) -> bool {
+    matches!(of.kind(), PostgresKind::Enum(_))
+}
+
 /// How a column is asked for.
 pub(crate) struct Asked {
     pub(crate) sql: String,
@@ -200,14 +206,16 @@ pub(crate) struct Asked {
     pub(crate) simple: bool,
 }
 
-/// A connection to a database in which statements run.
+/// A read-only transaction in a database, of one state of the data, in which statements are planned and run.
+///
+/// It begins before a question is charged and lasts until its statements have run. Tables that it has looked at are locked against changes of their schema, so that what is run is what was planned.
 pub(crate) struct Inside {
     what: String,
     client: Client,
 }
 
 impl Inside {
-    /// Connects. `what` is what errors call the database.
+    /// Connects and begins. `what` is what errors call the database.
     ///
     /// # Errors
     /// When it cannot be reached.
@@ -215,10 +223,17 @@ impl Inside {
         let client = connected(connection)
             .await
             .map_err(|error| unreachable(what, &error))?;
-        Ok(Self {
+        let inside = Self {
             what: what.to_owned(),
             client,
-        })
+        };
+        inside.execute(BEGIN).await?;
+        Ok(inside)
+    }
+
+    async fn execute(&self, commands: &str) -> Result<(), Error> {
+        let done = self.client.batch_execute(commands).await;
+        done.map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &Failure) -> Error {
@@ -262,8 +277,10 @@ impl Inside {
         let Some(name) = quoted_name(name) else {
             return Ok(None);
         };
-        // Views and policies compute with settings and names of their own, per row: of tables alone it is known that reading them is all that happens.
-        let asked = "SELECT n.nspname::text, c.relname::text, c.relkind IN ('r', 'p', 'm') AND NOT c.relrowsecurity FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = pg_catalog.to_regclass($1::text)::oid";
+        // Views, policies and columns that are generated when they are read compute with settings and names of their own, per row: of other tables it is known that reading them is all that happens.
+        let asked = "SELECT n.nspname::text, c.relname::text, c.relkind IN ('r', 'p', 'm') AND NOT c.relrowsecurity \
+             AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated = 'v') \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = pg_catalog.to_regclass($1::text)::oid";
         let found = self.client.query_opt(asked, &[&name]).await;
         let Some(found) = found.map_err(|error| self.failed(&error))? else {
             return Ok(None);
@@ -279,31 +296,34 @@ impl Inside {
         let statement = self.client.prepare(&format!("SELECT * FROM {name}")).await;
         let statement = statement.map_err(|error| self.failed(&error))?;
         let columns = statement.columns().iter();
+        let columns: Vec<(String, Type)> = columns
+            .map(|column| (column.name().to_owned(), column.type_().clone()))
+            .collect();
+        let enums: Vec<u32> = columns
+            .iter()
+            .filter(|(_, of)| is_enum(of))
+            .map(|(_, of)| of.oid())
+            .collect();
+        let asked = "SELECT castsource FROM pg_catalog.pg_cast WHERE castsource = ANY($1::pg_catalog.oid[])";
+        let recast = self.client.query(asked, &[&enums]).await;
+        let recast = recast.map_err(|error| self.failed(&error))?;
         Ok(Some(Described {
-            columns: columns
-                .map(|column| (column.name().to_owned(), column.type_().clone()))
-                .collect(),
             name,
+            columns,
+            recast: recast.iter().map(|row| row.get(0)).collect(),
         }))
     }
 
-    async fn begin(&self, engine: &Engine) -> Result<(), Error> {
-        let settings = settings(engine);
-        let begun = self.client.batch_execute(&settings).await;
-        begun.map_err(|error| self.failed(&error))
+    /// From now on, settings are ours. Names of tables that are looked up by the connection's own come before.
+    pub(crate) async fn settle(&self, engine: &Engine) -> Result<(), Error> {
+        self.execute(&settings(engine)).await
     }
 
     /// Has the database plan a statement, and says why it is not run there; nothing where it may. Does not run it.
-    pub(crate) async fn planned(
-        &self,
-        statement: &Statement,
-        engine: &Engine,
-    ) -> Result<Option<String>, Error> {
-        self.begin(engine).await?;
-        let plan = self.plan_of(statement).await;
-        let ended = self.client.batch_execute("ROLLBACK").await;
-        ended.map_err(|error| self.failed(&error))?;
-        let Some(plan) = plan else {
+    pub(crate) async fn planned(&self, statement: &Statement) -> Result<Option<String>, Error> {
+        self.execute("SAVEPOINT planned").await?;
+        let Some(plan) = self.plan_of(statement).await else {
+            self.execute("ROLLBACK TO SAVEPOINT planned").await?;
             return Ok(Some("the database does not take the statement".to_owned()));
         };
         let mut known = true;
@@ -335,16 +355,11 @@ impl Inside {
         serde_json::from_str(&text).ok()
     }
 
-    /// Runs statements in one transaction, which sees one state of the data, and gives the rows of each of their plans.
+    /// Runs statements, gives the rows of each of their plans, and ends the transaction.
     ///
     /// # Errors
     /// An incident, whose words stay here: they may quote data.
-    pub(crate) async fn run(
-        &self,
-        statements: &[Statement],
-        engine: &Engine,
-    ) -> Result<Vec<Vec<RecordBatch>>, Error> {
-        self.begin(engine).await?;
+    pub(crate) async fn run(self, statements: &[Statement]) -> Result<Vec<Vec<RecordBatch>>, Error> {
         let mut all = Vec::new();
         for statement in statements {
             let plans = self.collect(statement).await;
@@ -353,8 +368,7 @@ impl Inside {
                 Stopped::Rows(error) => incident(self.what.as_str(), error),
             })?);
         }
-        let ended = self.client.batch_execute("COMMIT").await;
-        ended.map_err(|error| self.failed(&error))?;
+        self.execute("COMMIT").await?;
         Ok(all)
     }
 
@@ -429,15 +443,14 @@ fn postgres_type(kind: Kind) -> Type {
     }
 }
 
-/// Begins the transaction. One state of the data for all statements, nothing written, and every setting on which the meaning of a text depends.
+/// Every setting on which the meaning of a text depends, the curator's timeout, and memory.
 ///
-/// Without a timeout of the curator there is none, not even the database's: whether an answer exists must not depend on how long one person's rows take.
+/// Hash tables that several processes share are off: they lie in shared memory, of which a container may have little.
 fn settings(engine: &Engine) -> String {
     let timeout = engine.timeout.map_or(0, |timeout| timeout.as_millis());
     let memory = engine.work_mem.unwrap_or(MEMORY);
     format!(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
-         SET LOCAL search_path = pg_catalog, pg_temp; \
+        "SET LOCAL search_path = pg_catalog, pg_temp; \
          SET LOCAL standard_conforming_strings = on; \
          SET LOCAL client_encoding = 'UTF8'; \
          SET LOCAL timezone = 'UTC'; \
@@ -446,10 +459,8 @@ fn settings(engine: &Engine) -> String {
          SET LOCAL extra_float_digits = 1; \
          SET LOCAL transform_null_equals = off; \
          SET LOCAL jit = off; \
+         SET LOCAL enable_parallel_hash = off; \
          SET LOCAL statement_timeout = {timeout}; \
-         SET LOCAL lock_timeout = 0; \
-         SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings WHERE name = 'transaction_timeout'; \
-         SET LOCAL idle_in_transaction_session_timeout = 0; \
          SET LOCAL work_mem = '{memory}MB'; \
          SET LOCAL hash_mem_multiplier = 2"
     )

@@ -34,6 +34,15 @@ pub(crate) use inside::{Described, Inside, Parameter, Statement};
 
 use rows::Rows;
 
+/// Begins a transaction that sees one state of the data and writes nothing.
+///
+/// It has no timeouts, not even the database's or the role's: whether an answer exists must not depend on how long one person's rows take.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
+     SET LOCAL statement_timeout = 0; \
+     SET LOCAL lock_timeout = 0; \
+     SET LOCAL idle_in_transaction_session_timeout = 0; \
+     SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings WHERE name = 'transaction_timeout'";
+
 /// A table of a database. Printed without the connection string, which may hold a password.
 #[derive(Clone)]
 struct Database {
@@ -255,10 +264,7 @@ impl PartitionStream for Database {
             let client = connected(&part.connection)
                 .await
                 .map_err(|error| exec_datafusion_err!("{error}"))?;
-            client
-                .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                .await
-                .map_err(external)?;
+            client.batch_execute(BEGIN).await.map_err(external)?;
             // A list of no columns is what PostgreSQL takes for a count of rows.
             let statement = format!("SELECT {} FROM {}", part.expressions.join(", "), part.name);
             let none: [&(dyn ToSql + Sync); 0] = [];

@@ -115,6 +115,21 @@ fn many_rows_are_streamed() {
     assert!(count(&declared).contains("| 20000 "), "{}", count(&declared));
 }
 
+/// Three rows that take a second each, and a role whose statements may take two.
+#[test]
+fn a_timeout_of_the_role_does_not_end_a_scan() {
+    execute(
+        "DROP SCHEMA IF EXISTS hurried CASCADE; CREATE SCHEMA hurried;
+         CREATE VIEW hurried.slow AS SELECT g + length(pg_sleep(1)::text) AS a FROM generate_series(1, 3) g;",
+    );
+    let hurried = Source::Postgres {
+        connection: format!("{}?options=-c%20statement_timeout%3D2000", connection()),
+        table: "hurried.slow".to_owned(),
+    };
+    let found = shown(&rows(&table(hurried, &[("a", Kind::Int)])).unwrap());
+    assert_eq!(found, ["1", "2", "3"]);
+}
+
 #[test]
 fn a_scan_cannot_write() {
     execute(

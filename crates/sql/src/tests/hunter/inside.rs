@@ -419,6 +419,56 @@ fn what_is_not_on_the_list_is_fetched() {
         let other = Catalog::parse(&other, std::path::Path::new("/")).unwrap();
         assert_eq!(is_inside(plain, &other), inside, "{table}");
     }
+    // The cast of an enum to text may be a function of the schema.
+    let by_enum = "SELECT m, COUNT(*) FROM t GROUP BY m";
+    assert_eq!(case(by_enum, &catalog, &[]), Some(Ok(true)));
+    assert!(is_wholly_inside(by_enum, &catalog), "{}", why(by_enum, &catalog));
+    execute(
+        "CREATE FUNCTION \"Out.side\".shown(\"Out.side\".mood) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT 'S' $$;
+         CREATE CAST (\"Out.side\".mood AS text) WITH FUNCTION \"Out.side\".shown(\"Out.side\".mood)",
+    );
+    assert!(!is_wholly_inside(by_enum, &catalog), "{}", why(by_enum, &catalog));
+    assert!(matches!(case(by_enum, &catalog, &[]), Some(Ok(_))));
+}
+
+/// The transaction begins before the charge: nothing that happens between it and the answer is seen, and tables keep their columns.
+#[test]
+fn what_is_planned_is_what_runs() {
+    execute(
+        "DROP SCHEMA IF EXISTS held CASCADE; CREATE SCHEMA held; CREATE TABLE held.visits (u int);
+         INSERT INTO held.visits SELECT g FROM generate_series(1, 7) g",
+    );
+    let text = format!(
+        "name = \"held\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 9\nledger = \"held.ledger\"\n[engine]\nkind = \"postgres\"\n[limits]\nrows_per_group = 1\n[tables.t]\nsource = \"{}\"\ntable = \"held.visits\"\nunit = \"u\"\n[tables.t.columns]\nu = {{ kind = \"int\" }}",
+        connection()
+    );
+    let catalog = Catalog::parse(&text, std::path::Path::new("/")).unwrap();
+    let question = question("SELECT COUNT(*) FROM t", &catalog).unwrap();
+    let numbers = |between: &(dyn Fn() + Sync)| {
+        let mut statements = 0;
+        let found = measured_by(&question, &catalog, READING, &runtime(), &mut |prepared| {
+            statements = prepared.statements().len();
+            std::thread::scope(|scope| scope.spawn(between).join()).unwrap();
+        });
+        assert_eq!(statements, 1);
+        found.unwrap()
+    };
+    let before = numbers(&|| ());
+    let change = || {
+        execute("INSERT INTO held.visits VALUES (8)");
+        let refused = runtime().block_on(async {
+            let (client, task) = tokio_postgres::connect(&connection(), NoTls).await.unwrap();
+            tokio::spawn(task);
+            let renamed = "SET lock_timeout = 100; ALTER TABLE held.visits RENAME u TO v";
+            client.batch_execute(renamed).await.unwrap_err()
+        });
+        assert_eq!(
+            refused.code(),
+            Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE)
+        );
+    };
+    assert_eq!(numbers(&change), before);
+    assert_ne!(numbers(&|| ()), before);
 }
 
 const CHAINED: &str = r#"
