@@ -314,7 +314,7 @@ impl Inside {
         }))
     }
 
-    /// From now on, settings are ours. Names of tables that are looked up by the connection's own come before.
+    /// Puts our settings in force until the end of the transaction. Tables are looked up before, by the search path of the connection.
     pub(crate) async fn settle(&self, engine: &Engine) -> Result<(), Error> {
         self.execute(&settings(engine)).await
     }
