@@ -1,5 +1,8 @@
 //! The hunter inside a database: what PostgreSQL computes against what this program computes of the same rows, and against parts of them. These need a PostgreSQL server.
 
+mod transaction;
+mod values;
+
 use super::data::{self, Person};
 use super::{Ended, LITTLE, Reading, Seeded, Vector, additive, measured, measured_by, queries, question_of};
 use crate::catalog::{Catalog, EngineKind};
@@ -431,46 +434,6 @@ fn what_is_not_on_the_list_is_fetched() {
     assert!(matches!(case(by_enum, &catalog, &[]), Some(Ok(_))));
 }
 
-/// The transaction begins before the charge: nothing that happens between it and the answer is seen, and tables keep their columns.
-#[test]
-fn what_is_planned_is_what_runs() {
-    execute(
-        "DROP SCHEMA IF EXISTS held CASCADE; CREATE SCHEMA held; CREATE TABLE held.visits (u int);
-         INSERT INTO held.visits SELECT g FROM generate_series(1, 7) g",
-    );
-    let text = format!(
-        "name = \"held\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 9\nledger = \"held.ledger\"\n[engine]\nkind = \"postgres\"\n[limits]\nrows_per_group = 1\n[tables.t]\nsource = \"{}\"\ntable = \"held.visits\"\nunit = \"u\"\n[tables.t.columns]\nu = {{ kind = \"int\" }}",
-        connection()
-    );
-    let catalog = Catalog::parse(&text, std::path::Path::new("/")).unwrap();
-    let question = question("SELECT COUNT(*) FROM t", &catalog).unwrap();
-    let numbers = |between: &(dyn Fn() + Sync)| {
-        let mut statements = 0;
-        let found = measured_by(&question, &catalog, READING, &runtime(), &mut |prepared| {
-            statements = prepared.statements().len();
-            std::thread::scope(|scope| scope.spawn(between).join()).unwrap();
-        });
-        assert_eq!(statements, 1);
-        found.unwrap()
-    };
-    let before = numbers(&|| ());
-    let change = || {
-        execute("INSERT INTO held.visits VALUES (8)");
-        let refused = runtime().block_on(async {
-            let (client, task) = tokio_postgres::connect(&connection(), NoTls).await.unwrap();
-            tokio::spawn(task);
-            let renamed = "SET lock_timeout = 100; ALTER TABLE held.visits RENAME u TO v";
-            client.batch_execute(renamed).await.unwrap_err()
-        });
-        assert_eq!(
-            refused.code(),
-            Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE)
-        );
-    };
-    assert_eq!(numbers(&change), before);
-    assert_ne!(numbers(&|| ()), before);
-}
-
 const CHAINED: &str = r#"
 name = "chained"
 [unit]
@@ -552,89 +515,6 @@ fn owners_are_found_and_public_rows_are_joined_inside() {
     assert!(why("SELECT COUNT(*) FROM votes", &catalog).starts_with("PostgreSQL"));
 }
 
-/// What PostgreSQL calls normal is what this program calls normal, on every character there is and next to others.
-#[test]
-fn texts_are_normalised_as_here() {
-    let mut texts: Vec<String> = Vec::new();
-    for code in 1..=0x10_ffff_u32 {
-        let Some(character) = char::from_u32(code) else {
-            continue;
-        };
-        let plain = character as u32 >= 0x2_0000 && character as u32 <= 0xe_0000;
-        let ideograph = (0x3400..0x4db0).contains(&code) || (0x4e00..0x9ff0).contains(&code);
-        if !ideograph && (!plain || code % 251 == 0 || (0x2_f800..0x2_fa20).contains(&code)) {
-            texts.push(format!("a{character}\u{301}\u{323}{character}"));
-        }
-    }
-    let found: Vec<String> = runtime().block_on(async {
-        let (client, task) = tokio_postgres::connect(&connection(), NoTls).await.unwrap();
-        tokio::spawn(task);
-        let normal = crate::run::pushdown_normal_text("t");
-        let sql = format!("SELECT {normal} FROM unnest($1::text[]) WITH ORDINALITY AS u(t, n) ORDER BY n");
-        let rows = client.query(&sql, &[&texts]).await.unwrap();
-        rows.iter().map(|row| row.get(0)).collect()
-    });
-    assert!(texts.len() > 60_000 && texts.len() == found.len());
-    let wrong = texts
-        .iter()
-        .zip(&found)
-        .find(|(text, found)| bound::canonical_text(text) != **found);
-    assert_eq!(wrong, None);
-}
-
-/// Floats are put on grids as here, on those at the ends of what floats and integers hold too, and raise no error.
-#[test]
-fn floats_are_put_on_grids_as_here() {
-    let mut floats = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-    for exponent in -1074..1024 {
-        let power = 2f64.powi(exponent);
-        for value in [
-            power,
-            power.next_up(),
-            power.next_down(),
-            1.5 * power,
-            2.5 * power,
-        ] {
-            floats.extend([value, -value].into_iter().filter(|value| value.is_finite()));
-        }
-    }
-    let ends = [-1000, -999, -63, -62, -1, 0, 1, 14, 62, 63, 897, 898, 999, 1000];
-    let exponents = ends.into_iter().chain(957..=965);
-    let wide = 1i64 << 62;
-    let ranges = [
-        (0, 0),
-        (-5, 5),
-        (3, 3_276_800),
-        (-wide, wide),
-        (-wide - 1, wide),
-        (-wide, wide + 1),
-        (i64::MIN, i64::MAX),
-    ];
-    runtime().block_on(async {
-        let (client, task) = tokio_postgres::connect(&connection(), NoTls).await.unwrap();
-        tokio::spawn(task);
-        for exponent in exponents {
-            for (low, high) in ranges {
-                let grid = bound::ValueGrid {
-                    kind: crate::values::facts::Kind::Float,
-                    exponent,
-                    low,
-                    high,
-                };
-                let written = crate::run::pushdown_float_on_grid("x", exponent, &grid, "");
-                let sql = format!(
-                    "SELECT {written} FROM unnest($1::float8[]) WITH ORDINALITY AS u(x, n) ORDER BY n"
-                );
-                let rows = client.query(&sql, &[&floats]).await.unwrap();
-                for (value, row) in floats.iter().zip(&rows) {
-                    let expected = value.is_finite().then(|| grid.place_of(*value));
-                    assert_eq!(row.get::<_, Option<i64>>(0), expected, "{value:e} {grid:?}");
-                }
-            }
-        }
-    });
-}
-
 /// A question whose text doubles with each step of it is written, planned and computed all the same, or fetched.
 #[test]
 fn steps_that_double_do_not_grow_without_limit() {
@@ -662,44 +542,6 @@ fn steps_that_double_do_not_grow_without_limit() {
             why(&sql, &catalog)
         );
     }
-}
-
-/// A statement that is given up keeps its words: an incident, and nothing of data.
-#[test]
-fn a_timeout_is_an_incident() {
-    execute(
-        // Texts of marks alone, which take PostgreSQL some tenths of a second each to put in order.
-        "DROP SCHEMA IF EXISTS slow CASCADE; CREATE SCHEMA slow; CREATE TABLE slow.visits (u int, x int, note text);
-         INSERT INTO slow.visits SELECT g, g, 'a' || repeat(U&'\\0301', 2048) || repeat(U&'\\0323', 3000) FROM generate_series(1, 24) g",
-    );
-    let catalog = format!(
-        "name = \"slow\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 9\nledger = \"slow.ledger\"\n[engine]\nkind = \"postgres\"\ntimeout = 1\n[limits]\nrows_per_group = 1\n[tables.t]\nsource = \"{}\"\ntable = \"slow.visits\"\nunit = \"u\"\n[tables.t.columns]\nu = {{ kind = \"int\" }}\nx = {{ kind = \"int\", bounds = [0, 9] }}\nnote = {{ kind = \"text\" }}",
-        connection()
-    );
-    let directory = tempfile::tempdir().unwrap();
-    let catalog = Catalog::parse(&catalog, directory.path()).unwrap();
-    let sql = "SELECT SUM(x) FROM t WHERE note <> 'z'";
-    assert!(
-        why(sql, &catalog).starts_with("PostgreSQL"),
-        "{}",
-        why(sql, &catalog)
-    );
-    let ask = crate::QueryRequest {
-        epsilon: Some(accounting::Epsilon::parse("1").unwrap()),
-        ..crate::QueryRequest::new(sql, "tester")
-    };
-    let dataset = crate::dataset::blocking::Dataset::new(catalog.clone()).unwrap();
-    let error = dataset.query(&ask).unwrap_err();
-    assert!(matches!(error, crate::Error::Engine { .. }), "{error}");
-    let spent =
-        |dataset: &crate::dataset::blocking::Dataset| dataset.ledger().unwrap().charges().unwrap().len();
-    assert_eq!(spent(&dataset), 1, "the charge is kept");
-    // Without the timeout the same question goes on under the same charge.
-    let mut patient = catalog;
-    patient.engine.timeout = None;
-    let dataset = crate::dataset::blocking::Dataset::new(patient).unwrap();
-    assert!(dataset.query(&ask).unwrap().resumed);
-    assert_eq!(spent(&dataset), 1);
 }
 
 /// The questions of the files in `tests/slt`, over the same data in a database.
