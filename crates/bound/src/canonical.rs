@@ -8,14 +8,15 @@
 //! - **Text** is in Unicode normal form C and at most [`MOST_TEXT`] bytes long; longer text is cut at the last whole character that fits. The normal form is that of
 //!   Unicode 14, whatever version the library has: a database that normalises text itself, with tables of its own, then comes to the same (see [`NEWER`]).
 //! - **Identifiers** (the columns that name a privacy unit, or the key that leads to one) are compared byte for byte, so that two people whose names only
-//!   look the same stay two. One that is longer than [`MOST_TEXT`] bytes is NULL: cutting it could make two people one.
+//!   look the same stay two. One that is longer than [`MOST_TEXT`] bytes is NULL: cutting it could make two people one. A whole number that is kept as text names a unit in its one
+//!   canonical spelling: `7` does, and `007`, `+7` and `-0` are NULL, because whoever else is called `7` would become one person with them.
 //!
 //! The limit on text is also what bounds the memory that one cell can take, whatever a query concatenates in however many steps. How many cells there are at once is bounded
 //! by [`MOST_TEXT_BYTES`]: the more columns of text a plan has, the fewer rows it handles at a time.
 
 use crate::Kind;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Float64Array, RecordBatch, RecordBatchOptions, StringViewArray,
+    Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringViewArray,
     StringViewBuilder,
 };
 use datafusion::arrow::buffer::NullBuffer;
@@ -78,6 +79,11 @@ pub fn canonical_identifier(value: Expr, kind: Kind) -> Expr {
         Kind::Text => called(Form::Identifier, value),
         _ => canonical(value, kind),
     }
+}
+
+/// The whole number that a text spells in the one canonical way, as an identifier; NULL for every other text. Two texts never become one number.
+pub fn canonical_integer(text: Expr) -> Expr {
+    called(Form::Integer, text)
 }
 
 /// A text in canonical form.
@@ -188,6 +194,7 @@ pub fn canonical_form_of(function: &ScalarUDF) -> Option<CanonicalForm> {
         Form::Float { bounds } => CanonicalForm::Float(bounds.map(|ends| ends.map(f64::from_bits))),
         Form::Text => CanonicalForm::Text,
         Form::Identifier => CanonicalForm::Identifier,
+        Form::Integer => CanonicalForm::Integer,
     })
 }
 
@@ -200,6 +207,8 @@ pub enum CanonicalForm {
     Text,
     /// Byte for byte, and NULL where it is too long.
     Identifier,
+    /// The number of a text that is its canonical spelling, and NULL for other texts.
+    Integer,
 }
 
 fn called(form: Form, value: Expr) -> Expr {
@@ -214,6 +223,7 @@ enum Form {
     },
     Text,
     Identifier,
+    Integer,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -231,13 +241,14 @@ impl Canonical {
             },
             CanonicalForm::Text => Form::Text,
             CanonicalForm::Identifier => Form::Identifier,
+            CanonicalForm::Integer => Form::Integer,
         }))
     }
 
     fn new(form: Form) -> Self {
         let kind = match form {
             Form::Float { .. } => Kind::Float,
-            Form::Text | Form::Identifier => Kind::Text,
+            Form::Text | Form::Identifier | Form::Integer => Kind::Text,
         };
         Self {
             signature: Signature::exact(vec![kind.data_type()], Volatility::Immutable),
@@ -252,6 +263,7 @@ impl ScalarUDFImpl for Canonical {
             Form::Float { .. } => "canonical_float",
             Form::Text => "canonical_text",
             Form::Identifier => "canonical_identifier",
+            Form::Integer => "canonical_integer",
         }
     }
 
@@ -263,6 +275,7 @@ impl ScalarUDFImpl for Canonical {
         Ok(match self.form {
             Form::Float { .. } => DataType::Float64,
             Form::Text | Form::Identifier => DataType::Utf8View,
+            Form::Integer => DataType::Int64,
         })
     }
 
@@ -275,6 +288,7 @@ impl ScalarUDFImpl for Canonical {
             Form::Float { bounds } => floats(&values, bounds.map(|ends| ends.map(f64::from_bits))),
             Form::Text => texts(&values),
             Form::Identifier => identifiers(&values),
+            Form::Integer => integers(&values),
         }))
     }
 }
@@ -337,6 +351,25 @@ fn identifiers(values: &ArrayRef) -> ArrayRef {
         .enumerate()
         .map(|(row, text)| text.filter(|_| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))));
     Arc::new(StringViewArray::from_iter(kept))
+}
+
+fn integers(values: &ArrayRef) -> ArrayRef {
+    let spelled = values.as_string_view().iter();
+    Arc::new(Int64Array::from_iter(
+        spelled.map(|text| text.and_then(spelled_integer)),
+    ))
+}
+
+/// The number that is written so, if this is how it is written: no sign but the minus of a negative number, and no zero in front.
+fn spelled_integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let canonical = match digits.as_bytes() {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    // What does not fit into 64 bits is nobody's.
+    canonical.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -454,7 +487,51 @@ mod tests {
         assert_eq!(result.value(3), fits);
     }
 
+    #[test]
+    fn whole_numbers_have_one_spelling() {
+        let spelled = [
+            ("7", Some(7)),
+            ("0", Some(0)),
+            ("-12", Some(-12)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+        ];
+        let others = [
+            "",
+            "-",
+            "007",
+            "+7",
+            " 7",
+            "7 ",
+            "-0",
+            "-07",
+            "--7",
+            "7.0",
+            "7e0",
+            "1_000",
+            "٧",
+            "7\0",
+            "0x7",
+            "9223372036854775808",
+        ];
+        let cases = spelled.into_iter().chain(others.map(|other| (other, None)));
+        let (texts, expected): (Vec<&str>, Vec<Option<i64>>) = cases.unzip();
+        let texts: Vec<Option<&str>> = texts.into_iter().map(Some).chain([None]).collect();
+        let found = integers(&strings(&texts));
+        let found = found.as_primitive::<datafusion::arrow::datatypes::Int64Type>();
+        assert_eq!(found.iter().collect::<Vec<_>>(), [expected, vec![None]].concat());
+    }
+
     proptest! {
+        /// What is read is written the same: so two texts are never one number.
+        #[test]
+        fn a_whole_number_is_written_as_it_was_read(text in "[-+ 0-9.e]{0,21}", number: i64) {
+            if let Some(read) = spelled_integer(&text) {
+                prop_assert_eq!(read.to_string(), text);
+            }
+            prop_assert_eq!(spelled_integer(&number.to_string()), Some(number));
+        }
+
         #[test]
         fn canonical_text_is_canonical(text in "[a-c\u{e9}\u{301}\u{1100}\u{1161}\u{ac00}\u{0}\u{1d15e}]{0,40}", copies in 0usize..400) {
             let text = text.repeat(copies % 7 + copies / 390 * copies);

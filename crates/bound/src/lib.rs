@@ -17,7 +17,9 @@
 //! that this unit and no other kept: at most r.
 //! Nothing above used that the hash is random: a bad hash or a known key costs accuracy (which groups are dropped), never privacy.
 //!
-//! Assumes: the unit column names the person; arguments are per-row functions; [`Form::Plain`] is given only where the catalog promises one row
+//! Assumes: the unit column names the person, injectively: an added person is a new unit, with none of anybody else's rows, and all of their rows are that unit's (in `sql` a closed
+//! table of conversions sees to it, `sources::identifier`; were the added person somebody who is there, a clamped part could move from one end of its range to the other, by twice
+//! its bound; were they several units, each would have the limits of one); arguments are per-row functions; [`Form::Plain`] is given only where the catalog promises one row
 //! a unit; totals stay below 2⁶³, so that the wrapped sum is the sum (a wrapped total still differs by at most its bound modulo 2⁶⁴).
 //! [`Form::Clustered`] checks its promise and fails rather than answer.
 //!
@@ -57,7 +59,7 @@ mod tests;
 
 pub use canonical::{
     CanonicalForm, MOST_TEXT, MOST_TEXT_BYTES, NEWER, canonical, canonical_float, canonical_form_of,
-    canonical_identifier, canonical_text, canonical_within, rows_of_texts, texts_in,
+    canonical_identifier, canonical_integer, canonical_text, canonical_within, rows_of_texts, texts_in,
 };
 pub use choice::Secret;
 pub use distinct::{MOST_DISTINCT, count_distinct_within};

@@ -192,6 +192,7 @@ enum Function {
     CanonicalFloat(Option<[u64; 2]>),
     CanonicalText,
     CanonicalIdentifier,
+    CanonicalInteger,
     OnGrid {
         integers: bool,
         exponent: i32,
@@ -208,6 +209,7 @@ pub fn function_to_bytes(function: &ScalarUDF) -> Option<Vec<u8>> {
         }
         (Some(CanonicalForm::Text), _) => Function::CanonicalText,
         (Some(CanonicalForm::Identifier), _) => Function::CanonicalIdentifier,
+        (Some(CanonicalForm::Integer), _) => Function::CanonicalInteger,
         (None, Some(grid)) => Function::OnGrid {
             integers: grid.kind == Kind::Int,
             exponent: grid.exponent,
@@ -232,6 +234,7 @@ pub fn function_from_bytes(bytes: &[u8]) -> Result<ScalarUDF> {
         }
         Function::CanonicalText => canonical(CanonicalForm::Text),
         Function::CanonicalIdentifier => canonical(CanonicalForm::Identifier),
+        Function::CanonicalInteger => canonical(CanonicalForm::Integer),
         Function::OnGrid { low, high, .. } if low > high => Err(unreadable()),
         Function::OnGrid {
             integers,

@@ -25,6 +25,8 @@ pub(crate) enum Mutant {
     GroupsOfOne,
     /// A statement for a database puts groups together that have the same key, and does not add up what they have.
     LostGroups,
+    /// Identifiers are read as other columns are, so that several become one or one becomes several.
+    LossyIdentifiers,
     /// Directories that name no value are left out of every query with a condition on what directories name.
     NullDirectories,
 }

@@ -14,6 +14,8 @@ const MOST_BYTES: usize = 16 << 20;
 pub enum Cells {
     /// Any text, as it is.
     Text,
+    /// Any text, as it is; an empty one is NULL.
+    Exact,
     /// Anything else: white space around it and empty values mean nothing.
     Other,
     /// Numbers with a comma before their fraction, perhaps with points between thousands: `1.234,5`. They come as `1234.5`.
@@ -70,6 +72,7 @@ impl<'a> Columns<'a> {
                 let field = field.filter(|field| !self.nulls.iter().any(|null| null == field));
                 match column.cells {
                     Cells::Text => builder.append_option(field),
+                    Cells::Exact => builder.append_option(field.filter(|field| !field.is_empty())),
                     Cells::Other => builder.append_option(filled(field)),
                     Cells::DecimalComma => builder.append_option(filled(field).map(with_point)),
                 }
@@ -163,9 +166,17 @@ mod tests {
     fn columns_come_in_batches_trimmed_where_asked() {
         let text = " a ,b\n,\" \"\nc\nd,e,f\n";
         let records = Records::new(Cursor::new(text), Format::COMMAS).unwrap();
-        let mut columns = Columns::new(records, [(1, Cells::Text), (0, Cells::Other)], Vec::new());
+        let fields = [
+            (1, Cells::Text),
+            (0, Cells::Other),
+            (1, Cells::Exact),
+            (0, Cells::Exact),
+        ];
+        let mut columns = Columns::new(records, fields, Vec::new());
         let (first, rows) = columns.batch(3).unwrap().unwrap();
         assert_eq!(rows, 3);
+        assert_eq!(first[2].iter().collect::<Vec<_>>(), [Some("b"), Some(" "), None]);
+        assert_eq!(first[3].iter().collect::<Vec<_>>(), [Some("a"), None, Some("c")]);
         assert_eq!(first[0].iter().collect::<Vec<_>>(), [Some("b"), Some(" "), None]);
         assert_eq!(first[1].iter().collect::<Vec<_>>(), [Some("a"), None, Some("c")]);
         let (second, rows) = columns.batch(3).unwrap().unwrap();

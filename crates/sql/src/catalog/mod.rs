@@ -271,6 +271,11 @@ impl Table {
             .find(|(column, _)| column == name)
             .map(|(_, facts)| facts)
     }
+
+    /// Whether this column tells whose rows these are, or those of another table: see `sources::identifier`.
+    pub fn identifies(&self, name: &str) -> bool {
+        self.identifiers.iter().any(|column| column == name)
+    }
 }
 
 /// Whose rows a table holds.

@@ -12,10 +12,10 @@ use crate::catalog::toml_text::{key, text, value};
 use crate::catalog::{
     ObjectAddress, ParquetTree, Root, Source, Table, declared_format, is_postgres, without_password,
 };
-use crate::sources::{in_directory, partitions_in, provider, table_names, written};
+use crate::sources::{in_directory, kind_that_keeps, partitions_in, provider, table_names, written};
 use crate::values::facts::Kind;
 use crate::{Error, Facts};
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::prelude::SessionContext;
 use measure::Measured;
 use std::fmt::Write;
@@ -425,28 +425,41 @@ async fn section(
         },
     );
     for field in schema.fields() {
-        let names_unit = unit.is_some_and(|(column, _)| column == field.name());
-        private(&mut section, field.name(), field.data_type(), names_unit, csv);
+        match unit.is_some_and(|(column, _)| column == field.name()) {
+            true => identifier(&mut section, field),
+            false => private(&mut section, field.name(), field.data_type(), csv),
+        }
     }
     Ok((section, unit.map(|(_, whose)| whose)))
 }
 
-fn private(section: &mut String, name: &str, of: &DataType, names_unit: bool, csv: bool) {
+/// The column that tells whose rows these are, as a kind that keeps all identifiers apart.
+fn identifier(section: &mut String, field: &Field) {
+    let name = key(field.name());
+    let _ = match kind_that_keeps(field) {
+        Some(kind) => writeln!(section, "{name} = {{ kind = \"{kind}\" }}"),
+        None => writeln!(
+            section,
+            "# FILL IN another unit: {name} holds values of type {}, and two persons could be read as one. Write them anew as whole numbers or text.",
+            field.data_type()
+        ),
+    };
+}
+
+fn private(section: &mut String, name: &str, of: &DataType, csv: bool) {
     let _ = match Kind::of(of) {
-        // Tables written from data frames often hold whole numbers as floats.
-        Some(Kind::Float) if names_unit => writeln!(section, "{} = {{ kind = \"int\" }}", key(name)),
-        Some(kind) if kind.is_number() && !names_unit => writeln!(
+        Some(kind) if kind.is_number() => writeln!(
             section,
             "{} = {{ kind = \"{kind}\" }}  # FILL IN bounds = [low, high] to sum it",
             key(name)
         ),
         // Of a CSV file, every column is text as yet.
-        Some(Kind::Text) if !names_unit && !csv => writeln!(
+        Some(Kind::Text) if !csv => writeln!(
             section,
             "{} = {{ kind = \"text\" }}  # values = [\"…\", \"…\"], other = \"other\" to group by it",
             key(name)
         ),
-        Some(kind @ (Kind::Date | Kind::Timestamp)) if !names_unit => writeln!(
+        Some(kind @ (Kind::Date | Kind::Timestamp)) => writeln!(
             section,
             "{} = {{ kind = \"{kind}\" }}  # bounds = [\"2020-01-01\", \"2029-12-31\"] to group by its months, weeks and the like",
             key(name)

@@ -82,7 +82,7 @@ fn rows(table: &Table, place: usize) -> Result<RecordBatch, Error> {
         let named = match &table.owner {
             // Keys of the other table count its rows, of which there are at least as many as units.
             Owner::Column(column) | Owner::Through { column, .. } if column == name => Named::Unit,
-            _ if table.identifiers.contains(name) => Named::Row,
+            _ if table.identifies(name) => Named::Row,
             _ => Named::Nothing,
         };
         let array = column(facts, named, &units, random);

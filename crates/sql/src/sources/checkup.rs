@@ -44,6 +44,8 @@ pub struct UnitCheck {
     pub units: u64,
     /// Rows that belong to nobody, because the unit is NULL: queries leave them out.
     pub rows_of_nobody: u64,
+    /// How many of them are named as another one is but for blanks around it, upper and lower case, zeros in front or the form of its characters: persons, perhaps, who are written in two ways.
+    pub written_alike: u64,
     /// How many rows a unit has at most, as the catalog promises.
     pub promised_rows: Option<u64>,
     /// Units that have more than that. Their privacy is not what is promised.
@@ -76,11 +78,13 @@ pub struct ColumnCheck {
     pub column: String,
     /// Its declared kind.
     pub kind: String,
+    /// Whether it tells whose rows these are, or those of another table.
+    pub names_units: bool,
     /// Rows in which there is nothing: it is empty, missing or a marker of NULL.
     pub nulls: u64,
     /// Whether the catalog says that there are none.
     pub said_not_null: bool,
-    /// Rows in which there is something that is not of the declared kind. It is read as NULL.
+    /// Rows in which there is something that is not of the declared kind, or no identifier in its one spelling. It is read as NULL.
     pub unreadable: u64,
     /// Rows below the declared bounds.
     pub below: u64,
@@ -122,7 +126,7 @@ pub async fn check(catalog: &Catalog, name: &str, table: &Table) -> Result<Table
         };
         let own = Expr::Column(datafusion::common::Column::from_name(schema.field(index).name()));
         let place = expressions.len();
-        expressions.push(converted(&what, &schema, index, facts.kind)?.alias(format!("v{place}")));
+        expressions.push(converted(&what, &schema, index, facts.kind, table)?.alias(format!("v{place}")));
         expressions.push(own.is_not_null().alias(format!("p{place}")));
     }
     let plan = LogicalPlanBuilder::scan(TableReference::bare(name), provider_as_source(provider), None)
@@ -174,6 +178,22 @@ impl Cell {
             Value::Float(value) => Self::Number((value + 0.0).to_bits()),
             Value::Date(value) => Self::Number(i64::from(*value).cast_unsigned()),
             Value::Text(value) => Self::Text(value.clone()),
+        })
+    }
+}
+
+impl Cell {
+    /// What is left of an identifier without what people write in several ways.
+    fn without_spelling(&self) -> Self {
+        let Self::Text(text) = self else {
+            return self.clone();
+        };
+        let text = bound::canonical_text(text).trim().to_lowercase();
+        let digits = text.strip_prefix('+').unwrap_or(&text);
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        Self::Text(match is_number {
+            true => digits.trim_start_matches('0').to_owned(),
+            false => text,
         })
     }
 }
@@ -237,6 +257,7 @@ impl Found {
         let columns = table.columns.iter().map(|(column, facts)| ColumnCheck {
             column: column.clone(),
             kind: facts.kind.to_string(),
+            names_units: table.identifies(column),
             said_not_null: !facts.nullable,
             listed: facts.values.as_ref().map_or(0, |values| values.len() as u64),
             other: other_of(table, column).map(str::to_owned),
@@ -280,7 +301,7 @@ impl Found {
         }
         let cell = |place: usize, row: usize| {
             let (name, facts) = &table.columns[place];
-            let exact = table.identifiers.contains(name);
+            let exact = table.identifies(name);
             Cell::of(&value(batch.column(2 * place), row, facts, exact))
         };
         if let Some(unit) = self.unit {
@@ -378,6 +399,8 @@ impl Found {
                 Some(limit) => self.rows_of.values().filter(|rows| **rows > limit).count() as u64,
             };
             check.units = self.rows_of.len() as u64;
+            let spellings: HashSet<Cell> = self.rows_of.keys().map(Cell::without_spelling).collect();
+            check.written_alike = check.units - spellings.len() as u64;
             check.units_above_promise = above(check.promised_rows);
             check.units_above_limit = above(check.limit);
             check.clustered = self.runs == check.units;

@@ -166,7 +166,7 @@ async fn sorted(memory: usize, table: &Table, unit: &str, directory: &Path) -> R
         .map(|index| match table.column(schema.field(index).name()) {
             Some(facts) => {
                 let name = schema.field(index).name();
-                let value = converted(what, &schema, index, facts.kind)?;
+                let value = converted(what, &schema, index, facts.kind, table)?;
                 Ok(value.alias_qualified(Some(relation.clone()), name))
             }
             None => Ok(own(&schema, index, &relation)),

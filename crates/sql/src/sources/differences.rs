@@ -101,6 +101,16 @@ fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static 
             "is it the right column, of the right kind?",
         );
     }
+    if units.written_alike > 0 {
+        add(
+            format!(
+                "unit `{column}`: {} {} from another one only in blanks, upper and lower case, leading zeros or the form of its characters",
+                counted(units.written_alike, units.units, "identifier"),
+                one_or_many(units.written_alike, "differs", "differ"),
+            ),
+            "each spelling counts as a person of its own: if one person is written in two ways, give them one identifier before anybody asks anything",
+        );
+    }
     if let Some(promised) = units.promised_rows
         && units.units_above_promise > 0
     {
@@ -124,7 +134,19 @@ fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static 
 
 fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'static str)) {
     let name = &column.column;
-    if column.unreadable > 0 {
+    if column.unreadable > 0 && column.names_units {
+        add(
+            format!(
+                "column `{name}`: {} {} no identifier of kind {} in its one spelling, so {} nobody's, and queries leave {} out",
+                counted(column.unreadable, rows, "value"),
+                one_or_many(column.unreadable, "is", "are"),
+                column.kind,
+                one_or_many(column.unreadable, "its row is", "their rows are"),
+                one_or_many(column.unreadable, "it", "them"),
+            ),
+            "a whole number is written 7, and not 007, +7 or 7.0; kind = \"text\" keeps identifiers as they are written",
+        );
+    } else if column.unreadable > 0 {
         add(
             format!(
                 "column `{name}`: {} {} not of the declared kind, and {} read as NULL",

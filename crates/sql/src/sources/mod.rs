@@ -9,6 +9,7 @@ mod delimited;
 mod differences;
 mod files;
 mod header;
+mod identifier;
 mod incident;
 mod objects;
 mod parquet;
@@ -26,6 +27,7 @@ pub use differences::{Difference, counted, one_or_many, part_of};
 pub use header::written;
 pub use incident::incident;
 
+pub(crate) use identifier::kind_that_keeps;
 pub(crate) use tree::partitions_in;
 
 /// The object store of an address, with what the environment says about it. Asks it nothing.
@@ -90,11 +92,11 @@ pub async fn provider(
 
 /// The rows of a table as a plan with exactly the declared columns, in the declared order, each as its [`Kind::data_type`] and qualified by `name`.
 ///
-/// A value that does not fit its kind is NULL; none can raise an error. Days and moments are of the years 1 to 9999. Values are in canonical form (`bound::canonical`):
+/// A value that does not fit its kind is NULL; none can raise an error. Columns that tell whose rows these are keep every identifier apart ([`identifier`]). Days and moments are of the years 1 to 9999. Values are in canonical form (`bound::canonical`):
 /// an infinity is the declared bound on its side, or NULL where none is declared. A text that is not declared is the column's `other` value where it has one. Other values outside of declared bounds and lists are left as they are.
 ///
 /// # Errors
-/// When the table cannot be opened, lacks a declared column, or has it in a type from which the kind cannot be made. That depends on its
+/// When the table cannot be opened, lacks a declared column, or has it in a type from which the kind cannot be made, or no identifier of that kind. That depends on its
 /// schema alone.
 pub async fn typed_scan(
     state: &SessionState,
@@ -117,11 +119,11 @@ pub async fn typed_scan(
             ));
         };
         projected.push(index);
-        let value = converted(&what, &schema, index, facts.kind)?;
+        let value = converted(&what, &schema, index, facts.kind, table)?;
         let value = match facts.kind {
             #[cfg(test)]
             Kind::Float if planted(Mutant::Pruning) || planted(Mutant::SignedZero) => value,
-            _ if table.identifiers.contains(column) => canonical_identifier(value, facts.kind),
+            _ if table.identifies(column) => canonical_identifier(value, facts.kind),
             Kind::Float => match facts.range {
                 Some(range) => canonical_within(value, range.low, range.high),
                 None => canonical(value, Kind::Float),
@@ -157,13 +159,22 @@ fn declared_or(value: Expr, facts: &Facts, other: &str) -> Result<Expr, DataFusi
         .end()
 }
 
-/// The column at `index`, as a value of this kind.
-fn converted(what: &str, schema: &SchemaRef, index: usize, kind: Kind) -> Result<Expr, Error> {
+/// The column at `index`, as a value of this kind; injectively where it tells whose rows these are.
+fn converted(what: &str, schema: &SchemaRef, index: usize, kind: Kind, table: &Table) -> Result<Expr, Error> {
     let field = schema.field(index);
     let column = Expr::Column(Column::from_name(field.name()));
-    match typed::converted(column, field.data_type(), kind) {
+    let identifies = table.identifies(field.name());
+    let conversion = match identifies {
+        true => identifier::converted(column, field.data_type(), kind),
+        false => typed::converted(column, field.data_type(), kind),
+    };
+    match conversion {
         Err(error) => Err(incident(what, error)),
         Ok(Some(expression)) => Ok(expression),
+        Ok(None) if identifies => {
+            let of = field.data_type().to_string();
+            Err(identifier::refused(what, field.name(), &of, kind))
+        }
         Ok(None) => Err(Error::catalog(
             format!(
                 "{what}: column `{}` holds values of type {}, which cannot be read as {kind}",

@@ -270,7 +270,7 @@ impl Planned {
             }
             let number = matches!(facts.kind, Kind::Int | Kind::Float);
             let why = match facts.range {
-                _ if table.identifiers.contains(column) => format!("it leads to the {whose} of rows of other tables"),
+                _ if table.identifies(column) => format!("it leads to the {whose} of rows of other tables"),
                 _ if facts.of_unit => format!("all rows of one {whose} have the same value in it"),
                 _ if facts.values.is_some() => "it has declared `values`; name it with --group-by if questions group by it".to_owned(),
                 _ if !number => "it has no declared `values`; name it with --group-by if questions group by it".to_owned(),

@@ -27,7 +27,7 @@ pub(super) fn table(
     needed: &BTreeSet<usize>,
     writer: &mut Writer,
 ) -> Result<Relation, NotWritten> {
-    let asked = |column: &str, kind: Kind| described.column(column, kind);
+    let asked = |column: &str, kind: Kind| described.column(column, kind, table.identifies(column));
     let simple =
         |(column, facts): (&String, &Facts)| asked(column, facts.kind).is_none_or(|asked| asked.simple);
     let fence = match table
@@ -77,7 +77,7 @@ fn canonical(asked: &Cell, column: &str, facts: &Facts, table: &Table) -> Result
     if planted(Mutant::NotCanonical) {
         return Ok(asked.clone());
     }
-    let identifies = table.identifiers.iter().any(|name| name == column);
+    let identifies = table.identifies(column);
     let value = &asked.sql;
     let cell = |sql: String| Cell::of(sql, facts.kind, &[asked]);
     match facts.kind {

@@ -1,7 +1,7 @@
 //! Statements that run inside a database, where its tables are: one read-only transaction, of one state of the data, under settings of ours.
 
 use super::rows::Rows;
-use super::{BEGIN, connected, sent, unreachable, words};
+use super::{BEGIN, connected, sent, sent_as_identifier, unreachable, words};
 use crate::Error;
 use crate::catalog::{Engine, quoted, quoted_name};
 use crate::sources::incident::incident;
@@ -142,7 +142,7 @@ impl Described {
     /// How a column is asked for as a value of a declared kind, before that is put in canonical form.
     ///
     /// The same as a scan makes of it (`sent`, and then `typed::converted`), for the pairs of types for which that is certain: `None` for others. No expression raises an error.
-    pub(crate) fn column(&self, column: &str, kind: Kind) -> Option<Asked> {
+    pub(crate) fn column(&self, column: &str, kind: Kind, identifies: bool) -> Option<Asked> {
         let (_, of) = self.columns.iter().find(|(name, _)| name == column)?;
         let cast = matches!(
             *of,
@@ -161,7 +161,10 @@ impl Described {
             _ => cast,
         };
         let name = quoted(column);
-        let (asked, arrives) = sent(&name, of, Some(kind));
+        let (asked, arrives) = match identifies {
+            true => sent_as_identifier(&name, of, kind)?,
+            false => sent(&name, of, Some(kind)),
+        };
         let days = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'";
         let moments = "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'";
         // Text of these types does not depend on settings of the connection. A cast of an enum may be a function of the schema, which could fail for one value.

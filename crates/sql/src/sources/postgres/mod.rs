@@ -4,9 +4,12 @@
 //! a way that could raise an error there: what PostgreSQL's casts would refuse is sent as text, or tested first. Connections are encrypted unless they
 //! stay on this machine.
 
+use super::identifier::{self, NUMERIC};
 use super::incident::incident;
 use crate::Error;
 use crate::catalog::{Table, quoted, quoted_name};
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
 use crate::values::facts::Kind;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -93,9 +96,21 @@ pub(super) async fn provider(
     let mut expressions = Vec::new();
     for column in statement.columns() {
         let kind = table.column(column.name()).map(|facts| facts.kind);
-        let (expression, data_type) = sent(&quoted(column.name()), column.type_(), kind);
-        fields.push(Field::new(column.name(), data_type, true));
+        let sent = match kind.filter(|_| table.identifies(column.name())) {
+            Some(kind) => sent_as_identifier(&quoted(column.name()), column.type_(), kind)
+                .ok_or_else(|| identifier::refused(what, column.name(), column.type_().name(), kind))?,
+            None => sent(&quoted(column.name()), column.type_(), kind),
+        };
+        let (expression, data_type) = sent;
+        let mut field = Field::new(column.name(), data_type, true);
+        if *column.type_() == Type::NUMERIC {
+            field = field.with_metadata([(NUMERIC.to_owned(), String::new())].into());
+        }
+        fields.push(field);
         expressions.push(expression);
+    }
+    if !table.identifiers.is_empty() {
+        identifiers_can_be_read(what, &client, &name, table, &expressions).await?;
     }
     Ok(Arc::new(Database {
         connection: connection.into(),
@@ -187,6 +202,75 @@ fn sent(column: &str, of: &Type, kind: Option<Kind>) -> (String, DataType) {
             DataType::Float64,
         ),
         _ => (format!("{column}::text"), DataType::Utf8View),
+    }
+}
+
+/// The same for a column that tells whose rows these are ([`identifier`]): a closed list of types, each with an expression that is the same for values that PostgreSQL calls
+/// equal, so that what a foreign key takes for one person is one unit, and differs for those that it does not. `None` for all others: a `citext` is equal in other spellings, a float
+/// has two zeros, and of types that others define nobody knows.
+fn sent_as_identifier(column: &str, of: &Type, kind: Kind) -> Option<(String, DataType)> {
+    #[cfg(test)]
+    if planted(Mutant::LossyIdentifiers) {
+        return Some(sent(column, of, Some(kind)));
+    }
+    let text = |expression: String| (expression, DataType::Utf8View);
+    Some(match (of, kind) {
+        (&Type::BOOL, Kind::Bool | Kind::Int | Kind::Text)
+        | (&Type::INT2 | &Type::INT4 | &Type::INT8, Kind::Int | Kind::Text)
+        | (&Type::DATE, Kind::Date | Kind::Timestamp)
+        | (&Type::TIMESTAMP | &Type::TIMESTAMPTZ, Kind::Timestamp) => sent(column, of, Some(kind)),
+        // 1 and 1.00 are equal. What is not whole is nobody's.
+        (&Type::NUMERIC, Kind::Int) => (
+            format!(
+                "CASE WHEN {column} BETWEEN -9223372036854775808 AND 9223372036854775807 AND {column} = pg_catalog.trunc({column}) THEN {column}::int8 END"
+            ),
+            DataType::Int64,
+        ),
+        (&Type::NUMERIC, Kind::Text) => text(format!("pg_catalog.trim_scale({column})::text")),
+        // Blanks that fill up a char(n) are no part of its value, and a cast drops them.
+        (&Type::TEXT | &Type::VARCHAR | &Type::BPCHAR, Kind::Text | Kind::Int)
+        | (&Type::UUID, Kind::Text) => text(format!("{column}::text")),
+        (&Type::BYTEA, Kind::Text) => text(format!("pg_catalog.encode({column}, 'hex')")),
+        _ => return None,
+    })
+}
+
+/// That the columns which tell whose rows these are compare texts byte for byte, and that the database understands how they are asked for. Reads no row.
+///
+/// Under a collation that is not deterministic two spellings are equal, and one person would be two units.
+async fn identifiers_can_be_read(
+    what: &str,
+    client: &Client,
+    name: &str,
+    table: &Table,
+    expressions: &[String],
+) -> Result<(), Error> {
+    // Versions before 12 have no such collations, and no such column.
+    let loose = client
+        .query(
+            "SELECT a.attname::text FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation \
+             WHERE a.attrelid = pg_catalog.to_regclass($1::text)::oid AND pg_catalog.to_jsonb(c)->>'collisdeterministic' = 'false'",
+            &[&name],
+        )
+        .await
+        .map_err(|error| incident(what, words(&error)))?;
+    let loose = loose.iter().map(|row| row.get::<_, String>(0));
+    if let Some(column) = loose.into_iter().find(|column| table.identifies(column)) {
+        return Err(Error::catalog(
+            format!(
+                "{what}: column `{column}` tells whose rows these are, and its collation takes different texts for equal ones"
+            ),
+            "use a column with a deterministic collation, such as \"C\", or one that names persons by whole numbers",
+        ));
+    }
+    let asked = format!("SELECT {} FROM {name}", expressions.join(", "));
+    match client.prepare(&asked).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_FUNCTION) => Err(Error::catalog(
+            format!("{what}: its database cannot write the identifiers of units in one way"),
+            "a `numeric` column that names units needs PostgreSQL 13 or newer; or name units by integers or text",
+        )),
+        Err(error) => Err(incident(what, words(&error))),
     }
 }
 

@@ -75,3 +75,40 @@ fn days_beyond_their_bounds_are_counted() {
     let units = check.units.unwrap();
     assert_eq!((units.limit, units.units_above_limit), (Some(1), 1));
 }
+
+/// Persons who are written in several ways, and identifiers that no unit has.
+#[test]
+fn identifiers_that_change_are_counted() {
+    let text = "id\n7\n007\n+7\n\" 7\"\n8\n\n1.0\n7\n";
+    let check = checked(text, "unit = \"id\"", "id = { kind = \"int\" }");
+    let (units, id) = (check.units.as_ref().unwrap(), &check.columns[0]);
+    assert_eq!(
+        (units.units, units.rows_of_nobody, units.written_alike),
+        (2, 4, 0)
+    );
+    assert_eq!((id.names_units, id.unreadable, id.nulls), (true, 4, 0));
+    let words: Vec<String> = check
+        .differences()
+        .into_iter()
+        .map(|found| found.what + &found.hint)
+        .collect();
+    assert!(
+        words
+            .iter()
+            .any(|words| words.contains("nobody's") && words.contains("kind = \"text\"")),
+        "{words:?}"
+    );
+
+    let names = "id\nann\nAnn\n\" ann\"\ne\u{301}va\néva\nbob\n7\n007\n0\n00\n";
+    let check = checked(names, "unit = \"id\"", "id = { kind = \"text\" }");
+    let units = check.units.as_ref().unwrap();
+    assert_eq!(
+        (units.units, units.rows_of_nobody, units.written_alike),
+        (10, 0, 5)
+    );
+    let words: Vec<String> = check.differences().into_iter().map(|found| found.what).collect();
+    assert!(
+        words.iter().any(|words| words.contains("5 identifiers")),
+        "{words:?}"
+    );
+}

@@ -263,3 +263,112 @@ fn examples_are_the_same_wherever_a_database_puts_its_rows() {
     assert_ne!(stored, shown(&rows(&visits).unwrap()));
     assert!(before == read());
 }
+
+/// A table of which `id` tells whose rows they are, read as this kind.
+fn units(name: &str, kind: Kind) -> crate::catalog::Table {
+    crate::catalog::Table {
+        identifiers: vec!["id".to_owned()],
+        ..table(source(name), &[("id", kind)])
+    }
+}
+
+const KINDS: [Kind; 5] = [Kind::Bool, Kind::Int, Kind::Text, Kind::Date, Kind::Timestamp];
+
+#[test]
+fn identifiers_of_a_database_are_kept_or_refused() {
+    execute(
+        "DROP SCHEMA IF EXISTS named CASCADE; CREATE SCHEMA named;
+         CREATE EXTENSION IF NOT EXISTS citext SCHEMA public;
+         CREATE COLLATION named.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+         CREATE TYPE named.mood AS ENUM ('sad', 'glad');
+         CREATE DOMAIN named.amount AS numeric;
+         CREATE TABLE named.numbers (id numeric); INSERT INTO named.numbers VALUES (1), (1.0), (1.00), (100), (-0.0), (1.5), (1.50), ('NaN'), (1e30), (NULL);
+         CREATE TABLE named.amounts AS SELECT id::named.amount FROM named.numbers;
+         CREATE TABLE named.chars (id char(4)); INSERT INTO named.chars VALUES ('7'), ('7   '), ('07');
+         CREATE TABLE named.bytes (id bytea); INSERT INTO named.bytes VALUES ('\\x07'), ('\\x0007');
+         CREATE TABLE named.texts (id text); INSERT INTO named.texts VALUES ('7'), ('07'), ('+7'), (' 7'), ('-3');
+         CREATE TABLE named.loose (id text COLLATE named.loose); CREATE TABLE named.floats (id float8); CREATE TABLE named.singles (id float4);
+         CREATE TABLE named.ci (id public.citext); CREATE TABLE named.moods (id named.mood); CREATE TABLE named.spans (id interval);
+         CREATE TABLE named.documents (id jsonb); CREATE TABLE named.lists (id numeric[]);
+         CREATE TABLE named.moments (id timestamp); CREATE VIEW named.seen AS SELECT id FROM named.loose;",
+    );
+    let read = |name: &str, kind: Kind| shown(&rows(&units(name, kind)).unwrap());
+    for numbers in ["named.numbers", "named.amounts"] {
+        let found = read(numbers, Kind::Text);
+        let expected = [
+            "1",
+            "1",
+            "1",
+            "100",
+            "0",
+            "1.5",
+            "1.5",
+            "NaN",
+            "1000000000000000000000000000000",
+            "-",
+        ];
+        assert_eq!(found, expected, "{numbers}");
+        assert_eq!(
+            read(numbers, Kind::Int),
+            ["1", "1", "1", "100", "0", "-", "-", "-", "-", "-"]
+        );
+    }
+    assert_eq!(read("named.chars", Kind::Text), ["7", "7", "07"]);
+    assert_eq!(read("named.chars", Kind::Int), ["7", "7", "-"]);
+    assert_eq!(read("named.bytes", Kind::Text), ["07", "0007"]);
+    assert_eq!(read("named.texts", Kind::Text), ["7", "07", "+7", " 7", "-3"]);
+    assert_eq!(read("named.texts", Kind::Int), ["7", "-", "-", "-", "-3"]);
+    for refused in [
+        "floats",
+        "singles",
+        "ci",
+        "moods",
+        "spans",
+        "documents",
+        "lists",
+        "loose",
+        "seen",
+    ] {
+        for kind in KINDS {
+            let error = rows(&units(&format!("named.{refused}"), kind))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("tells whose rows these are") && error.contains("hint: "),
+                "{refused} as {kind}: {error}"
+            );
+        }
+    }
+    assert!(rows(&units("named.moments", Kind::Date)).is_err());
+    assert_eq!(read("named.moments", Kind::Timestamp), Vec::<String>::new());
+}
+
+/// Of a `numeric` that names units `init` used to draft an integer, which cuts it.
+#[test]
+fn a_draft_keeps_the_identifiers_of_a_database() {
+    execute(
+        "DROP SCHEMA IF EXISTS kept CASCADE; CREATE SCHEMA kept;
+         CREATE TABLE kept.patients (id numeric, weight numeric); INSERT INTO kept.patients VALUES (1.5, 70), (1.25, 80);
+         CREATE TABLE kept.users (id float8);",
+    );
+    let drafted = |table: &str| {
+        let text = run(draft(
+            &[format!("{}#kept.{table}", connection())],
+            &DraftOptions::default(),
+        ))
+        .unwrap();
+        let with_password = text.replace("${PGPASSWORD}", connection().split([':', '@']).nth(2).unwrap());
+        (Catalog::parse(&with_password, std::path::Path::new("/")), text)
+    };
+    let (catalog, _) = drafted("patients");
+    let catalog = catalog.unwrap();
+    let patients = catalog.table("patients").unwrap();
+    assert_eq!(patients.column("id").unwrap().kind, Kind::Text);
+    assert_eq!(patients.column("weight").unwrap().kind, Kind::Float);
+    assert_eq!(shown(&rows(patients).unwrap()), ["1.5 70.0", "1.25 80.0"]);
+    let (catalog, text) = drafted("users");
+    assert!(
+        catalog.is_err() && text.contains("FILL IN another unit"),
+        "{text}"
+    );
+}

@@ -2,7 +2,10 @@
 
 use super::Seeded;
 use crate::catalog::Catalog;
-use datafusion::arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use crate::values::facts::Kind;
+use datafusion::arrow::array::{
+    Array, ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -169,6 +172,14 @@ s = { kind = "text" }
 x = { kind = "float", bounds = [0, 9] }
 "#;
 
+/// The same catalog, in which people are named by this kind of column.
+pub(super) fn named_by(catalog: &Catalog, kind: Kind) -> Catalog {
+    let mut catalog = catalog.clone();
+    let table = catalog.tables.get_mut("t").unwrap();
+    table.columns[0].1.kind = kind;
+    catalog
+}
+
 fn with_places(source: &str, format: &str, public: &Path) -> Catalog {
     let text = CATALOG
         .replace("SOURCE", source)
@@ -210,7 +221,7 @@ pub(super) fn write_directories(directory: &Path, people: &[(usize, &Person)]) {
     for (place, rows) in files {
         let place = directory.join(place);
         std::fs::create_dir_all(&place).unwrap();
-        parquet(&place.join("0.parquet"), &rows, 4);
+        parquet(&place.join("0.parquet"), numbers(&rows), &rows, 4);
     }
     std::fs::write(directory.join("_SUCCESS"), "").unwrap();
 }
@@ -252,8 +263,24 @@ pub(super) fn statements<'a>(
     table: &str,
     people: impl Iterator<Item = (usize, &'a Person)>,
 ) -> String {
-    let mut text = format!("CREATE TABLE {schema}.{table} (u int8, x float8, y int8, s text, d date);");
-    for (id, row) in people.flat_map(|(id, person)| person.0.iter().map(move |row| (id, row))) {
+    statements_named(schema, table, "int8", people, |id, _| id.to_string())
+}
+
+/// The same, with people who are named by a column of this type: of each row of each person, how the database writes the name.
+pub(super) fn statements_named<'a>(
+    schema: &str,
+    table: &str,
+    of: &str,
+    people: impl Iterator<Item = (usize, &'a Person)>,
+    named: impl Fn(usize, usize) -> String,
+) -> String {
+    let mut text = format!("CREATE TABLE {schema}.{table} (u {of}, x float8, y int8, s text, d date);");
+    let rows = people.flat_map(|(id, person)| {
+        let rows = person.0.iter().enumerate();
+        rows.map(move |(place, row)| (id, place, row))
+    });
+    for (id, place, row) in rows {
+        let id = named(id, place);
         let null = || "NULL".to_owned();
         let day = |day: i32| match day {
             i32::MIN => "'-infinity'".to_owned(),
@@ -338,16 +365,37 @@ fn write_rows(directory: &Path, rows: &[(i64, &Row)], storage: Storage, seeded: 
             if storage == Storage::Csv { "csv" } else { "parquet" }
         ));
         match storage {
-            Storage::Csv => std::fs::write(file, csv(rows)).unwrap(),
-            Storage::ParquetInParts => parquet(&file, rows, 4),
-            Storage::ParquetWhole | Storage::Memory => parquet(&file, rows, 1 << 20),
+            Storage::Csv => std::fs::write(file, csv(rows, |id| id.to_string())).unwrap(),
+            Storage::ParquetInParts => parquet(&file, numbers(rows), rows, 4),
+            Storage::ParquetWhole | Storage::Memory => parquet(&file, numbers(rows), rows, 1 << 20),
         }
     }
 }
 
-fn csv(rows: &[(i64, &Row)]) -> String {
+/// Writes some people who are named by texts, each by the text at its place.
+pub(super) fn write_named(directory: &Path, people: &[(usize, &Person)], storage: Storage, names: &[&str]) {
+    std::fs::create_dir_all(directory.join("t")).unwrap();
+    write_publics(directory);
+    let rows = rows_of(people);
+    let name = |id: i64| names[id as usize];
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        rows.iter().map(|(id, _)| name(*id)),
+    ));
+    let file = |extension: &str| directory.join("t").join(format!("0.{extension}"));
+    match storage {
+        // In quotes, so that blanks belong to the name.
+        Storage::Csv => {
+            std::fs::write(file("csv"), csv(&rows, |id| format!("\"{}\"", name(id)))).unwrap();
+        }
+        Storage::ParquetInParts => parquet(&file("parquet"), texts, &rows, 4),
+        Storage::ParquetWhole | Storage::Memory => parquet(&file("parquet"), texts, &rows, 1 << 20),
+    }
+}
+
+fn csv(rows: &[(i64, &Row)], named: impl Fn(i64) -> String) -> String {
     let mut text = String::from("u,x,y,s,d\n");
     for (id, row) in rows {
+        let id = named(*id);
         let number = |value: Option<String>| value.unwrap_or_default();
         let day = row.d.map(|day| written(day).to_owned());
         text += &format!(
@@ -374,16 +422,20 @@ fn written(day: i32) -> &'static str {
     }
 }
 
-fn parquet(file: &Path, rows: &[(i64, &Row)], rows_a_group: usize) {
+fn numbers(rows: &[(i64, &Row)]) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(rows.iter().map(|(id, _)| *id)))
+}
+
+fn parquet(file: &Path, names: ArrayRef, rows: &[(i64, &Row)], rows_a_group: usize) {
     let schema = Arc::new(Schema::new(vec![
-        Field::new("u", DataType::Int64, true),
+        Field::new("u", names.data_type().clone(), true),
         Field::new("x", DataType::Float64, true),
         Field::new("y", DataType::Int64, true),
         Field::new("s", DataType::Utf8, true),
         Field::new("d", DataType::Date32, true),
     ]));
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(Int64Array::from_iter_values(rows.iter().map(|(id, _)| *id))),
+        names,
         Arc::new(Float64Array::from_iter(rows.iter().map(|(_, row)| row.x))),
         Arc::new(Int64Array::from_iter(rows.iter().map(|(_, row)| row.y))),
         Arc::new(StringArray::from_iter(

@@ -18,6 +18,7 @@
 
 mod data;
 mod directories;
+mod identifiers;
 mod inside;
 mod queries;
 mod spread;

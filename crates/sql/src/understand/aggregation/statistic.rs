@@ -266,7 +266,8 @@ impl Statistic {
     /// second: ℓ₁ ≤ cW + 2(k−c)A ≤ 2kA, ℓ₂² ≤ cW² + 2(k−c)A² ≤ k·max(W², 2A²), ℓ∞ ≤ W. Without keys there is one group and no other to move to: one
     /// coordinate, by at most A or W. A tree has each of a unit's rows once in each level: in one level of one group it moves ℓ₁ by at most
     /// `most` and no coordinate by more, so ℓ₂² by at most `most`²; levels and groups add up. A histogram is a tree of one level.
-    /// Assumes: the bounding step, which looks at one unit's rows only (`bound`).
+    /// Assumes: the bounding step, which looks at one unit's rows only (`bound`); and that an added person is a new unit, whose rows were nobody else's (`sources::identifier`). Were they
+    /// somebody who is there, adding them would be a change of that unit, which moves by W and not by A.
     pub(crate) fn sensitivity(
         &self,
         groups: u64,

@@ -12,7 +12,7 @@ use crate::tests::movement::{question, runtime};
 use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
 
-fn connection() -> String {
+pub(super) fn connection() -> String {
     std::env::var("DENIABLE_TEST_POSTGRES").expect(
         "DENIABLE_TEST_POSTGRES is not set: run the tests as `scripts/with-postgres cargo nextest run -p deniable-sql`",
     )
@@ -33,7 +33,7 @@ const READING: Reading = Reading {
 };
 
 /// The same catalog, whose questions are computed by this engine.
-fn by(catalog: &Catalog, kind: EngineKind) -> Catalog {
+pub(super) fn by(catalog: &Catalog, kind: EngineKind) -> Catalog {
     let mut catalog = catalog.clone();
     catalog.engine.kind = kind;
     catalog
