@@ -58,6 +58,20 @@ pub(super) fn partitions(tables: &BTreeMap<String, Declared>) -> Result<(), Erro
     Ok(())
 }
 
+/// That no column that names units, or leads to them, reads several values as one: all persons whose names are not declared would be one unit.
+pub(super) fn others(tables: &BTreeMap<String, Declared>) -> Result<(), Error> {
+    for declared in tables.values() {
+        let identifies = |(column, _): &(String, String)| declared.table.identifiers.contains(column);
+        if declared.table.other.iter().any(identifies) {
+            return Err(declared.owner.wrong(
+                "a column that names units, or leads to them, has an `other` value",
+                "everybody whose name is not among its `values` would be one unit; drop `values` and `other` of that column",
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn kind(table: &Table, column: &str) -> Option<Kind> {
     table.column(column).map(|facts| facts.kind)
 }

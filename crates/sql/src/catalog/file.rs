@@ -93,6 +93,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
     check::units(&tables)?;
     check::identifiers(&mut tables);
     check::partitions(&tables)?;
+    check::others(&tables)?;
     Ok(Catalog {
         name,
         unit,

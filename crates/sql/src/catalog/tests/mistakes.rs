@@ -58,6 +58,8 @@ fn every_mistake_is_reported_by_its_place() {
         ("source = \"people.parquet\"", "source = \"people\"\npartitions = [\"nobody\"]", "line 19, tables.People: one of `partitions` is not among `columns`"),
         ("source = \"people.parquet\"", "source = \"az://b/x\"\npartitions = [\"person_id\"]", "tables.People.unit: a column that names units, or leads to them, is one of `partitions`"),
         ("source = \"people.parquet\"", "source = \"people\"\npartitions = [\"a\", \"a\"]", "this column is named twice"),
+        ("account = { kind = \"text\" }", "account = { kind = \"text\", values = [\"a\"], other = \"b\" }", "tables.accounts.unit: a column that names units, or leads to them, has an `other` value"),
+        ("from = { kind = \"text\" }", "from = { kind = \"text\", values = [\"a\"], other = \"b\" }", "tables.payments.unit_through: a column that names units, or leads to them, has an `other` value"),
         ("format = \"csv\"", "format = \"csv\"\npartitions = [\"id\"]", "tables.accounts.partitions: CSV files are read from one directory"),
         ("table = \"ledger.payments\"", "table = \"x\"\npartitions = [\"id\"]", "tables.payments.partitions: a database has no directories"),
         ("format = \"csv\"", "table = \"x\"", "tables.accounts.table: a file has no tables inside"),
