@@ -1,7 +1,7 @@
 //! With a huge ε the private answer is the plain one.
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT, PEOPLE};
-use sql::{QueryRequest, WantedError};
+use sql::{CellKind, QueryRequest, WantedError};
 
 #[track_caller]
 fn close(actual: f64, expected: f64) {
@@ -147,7 +147,7 @@ fn days_stay_days() {
     let answer = bench
         .ask("SELECT day, COUNT(*) AS visits FROM visits GROUP BY day")
         .unwrap();
-    assert_eq!(answer.columns[0].kind, sql::CellKind::Date);
+    assert_eq!(answer.columns[0].kind, CellKind::Date);
     let types: Vec<String> = answer
         .to_batch()
         .unwrap()
@@ -194,4 +194,43 @@ fn the_smallest_epsilon_for_an_error_is_found() {
     let priced = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM people";
     assert!(refusal(priced, "1").contains("the query itself says what it costs"));
     assert!(bench.dataset.ledger().unwrap().charges().unwrap().is_empty());
+}
+
+/// Of a UNION and of a CASE the engine's planner takes the type of the first part.
+#[test]
+fn numbers_with_fractions_in_any_part_are_shown_with_fractions() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let kind = |sql: &str| {
+        let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        (answer.columns[0].kind, answer.rows[0][0].value.as_f64().unwrap())
+    };
+    for (parts, expected) in [
+        (["minutes", "cost"], CellKind::Float),
+        (["cost", "minutes"], CellKind::Float),
+        (["minutes", "minutes"], CellKind::Int),
+    ] {
+        let [first, second] = parts;
+        let united = format!(
+            "(SELECT person, {first} AS x FROM visits WHERE person = 1 UNION ALL SELECT person, {second} AS x FROM visits WHERE person = 1) AS u"
+        );
+        // A median of whole numbers may lie between two of them.
+        let aggregates: &[&str] = match expected {
+            CellKind::Float => &["SUM(x)", "MAX(x)", "MEDIAN(x)"],
+            _ => &["SUM(x)", "MAX(x)"],
+        };
+        for aggregate in aggregates {
+            let sql = format!("SELECT {aggregate} AS a FROM {united}");
+            assert_eq!(kind(&sql).0, expected, "{sql}");
+        }
+        let sql =
+            format!("SELECT SUM(CASE WHEN person > 200 THEN {first} ELSE {second} END) AS a FROM visits");
+        assert_eq!(kind(&sql).0, expected, "{sql}");
+        let sql = format!("SELECT SUM({first}) AS a FROM visits UNION ALL SELECT SUM({second}) FROM visits");
+        assert_eq!(kind(&sql).0, expected, "{sql}");
+    }
+    // Person 1 has one visit of 10 minutes that cost 21.5.
+    let (_, sum) = kind(
+        "SELECT SUM(x) AS a FROM (SELECT person, minutes AS x FROM visits WHERE person = 1 UNION ALL SELECT person, cost AS x FROM visits WHERE person = 1) AS u",
+    );
+    assert!((sum - 31.5).abs() < 0.1, "{sum}");
 }

@@ -42,6 +42,23 @@ pub(crate) enum Output {
 }
 
 impl Output {
+    /// Whether its values may be numbers with fractions.
+    pub(crate) fn has_fractions(&self, statistics: &[Statistic]) -> bool {
+        let kind = match self {
+            Self::Plain { statistic: place } | Self::Quantile { tree: place, .. } => {
+                match &statistics[*place].measure {
+                    Measure::Sum { argument, .. } => argument.kind,
+                    Measure::Tree { kind, .. } => *kind,
+                    _ => return false,
+                }
+            }
+            Self::Average { .. } | Self::Variance { .. } => return true,
+            Self::Pairs { function, .. } => return *function != Pairs::Count,
+            Self::Mode { values, .. } => return matches!(values.first(), Some(Value::Float(_))),
+        };
+        kind == Kind::Float
+    }
+
     /// The places of the statistics that it is made of.
     pub(crate) fn uses(&mut self) -> Vec<&mut usize> {
         match self {

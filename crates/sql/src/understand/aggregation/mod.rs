@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, Limits};
 use crate::understand::dialect::SelectOptions;
 use crate::understand::expression::Typed;
 use crate::understand::relation::Rows;
+use crate::values::facts::Kind;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchemaRef, TableReference};
 use datafusion::logical_expr::Expr;
@@ -106,10 +107,10 @@ impl Aggregation {
             .map(|(place, (qualifier, field))| Shape {
                 qualifier: qualifier.cloned(),
                 name: field.name().clone(),
-                // The planner may give a key a type that cannot hold all of its values, and two groups would look alike.
                 data_type: match keys.get(place) {
+                    // The planner may give a key a type that cannot hold all of its values, and two groups would look alike.
                     Some(key) => key.facts.kind.data_type(),
-                    None => field.data_type().clone(),
+                    None => of_output(outputs.get(place - keys.len()), &statistics, field.data_type()),
                 },
             })
             .collect();
@@ -122,6 +123,14 @@ impl Aggregation {
             shape,
             options,
         })
+    }
+}
+
+/// The type of an aggregate's result. Of a UNION or a CASE the planner takes the type of the first part, and calls a number whole that is not where a later part is a float.
+fn of_output(output: Option<&Output>, statistics: &[Statistic], planned: &DataType) -> DataType {
+    match output {
+        Some(output) if planned.is_integer() && output.has_fractions(statistics) => Kind::Float.data_type(),
+        _ => planned.clone(),
     }
 }
 
