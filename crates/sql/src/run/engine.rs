@@ -180,7 +180,7 @@ pub(crate) fn bounded_plans(
     })
 }
 
-/// The leaf of the tree in which a value lies, from 0.
+/// The leaf of the tree in which a value lies, from 0. The first one is at most 2⁵² leaves from zero ([`leaf_steps`]), so the last one can be counted too.
 fn bin(value: Expr, kind: Kind, range: Range, native: bool) -> Result<Expr, Error> {
     let leaf = leaf_steps(kind, range);
     let low = leaf.round(range.low);
@@ -189,18 +189,20 @@ fn bin(value: Expr, kind: Kind, range: Range, native: bool) -> Result<Expr, Erro
 }
 
 /// Leaves are a power of two wide, so that values fall into them exactly; integers at least 1.
+///
+/// However narrow the range is, a leaf is as wide as two neighbouring floats of the size of its ends are apart, and so no end is more than 2⁵² leaves from zero, where every place is counted exactly.
+/// However wide it is, nothing overflows: its ends are divided before they are subtracted.
 pub(crate) fn leaf_steps(kind: Kind, range: Range) -> Steps {
-    let width = (range.high - range.low) / (TREE_LEAVES - 2) as f64;
-    let exponent = if width > 0.0 {
-        width.log2().ceil() as i32
-    } else {
-        -900
-    };
-    Steps::of(if kind == Kind::Int {
-        exponent.max(0)
-    } else {
-        exponent.max(-900)
-    })
+    let leaves = (TREE_LEAVES - 2) as f64;
+    let width = range.high / leaves - range.low / leaves;
+    let largest = range.low.abs().max(range.high.abs());
+    // Of zero the logarithm is −∞, which as an integer is the least.
+    let told_apart = largest.log2().floor() - f64::from(f64::MANTISSA_DIGITS - 2);
+    let exponent = width.log2().ceil().max(told_apart) as i32;
+    Steps::of(exponent.max(match kind {
+        Kind::Int => 0,
+        _ => Steps::FINEST,
+    }))
 }
 
 /// One number of a column; none is zero.
@@ -245,4 +247,70 @@ pub(crate) fn value(column: &ArrayRef, row: usize) -> Result<Value, Error> {
             ));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers whose ranges are narrow, wide or at an end of what there is.
+    const EDGES: [f64; 13] = [
+        0.0,
+        f64::MIN_POSITIVE,
+        5e-324,
+        1e-300,
+        0.1,
+        5.0,
+        4096.0,
+        1e12,
+        9_007_199_254_740_992.0,
+        9_223_372_036_854_775_808.0,
+        1e250,
+        1.7e308,
+        f64::MAX,
+    ];
+
+    /// All ranges between these numbers, their negatives and their neighbours.
+    fn ranges() -> Vec<Range> {
+        let ends: Vec<f64> = EDGES
+            .into_iter()
+            .flat_map(|edge| [edge, edge.next_up(), edge.next_down()])
+            .flat_map(|edge| [edge, -edge])
+            .filter(|edge| edge.is_finite())
+            .collect();
+        let pairs = ends
+            .iter()
+            .flat_map(|low| ends.iter().map(move |high| (*low, *high)));
+        pairs.filter_map(|(low, high)| Range::new(low, high)).collect()
+    }
+
+    #[test]
+    fn every_range_has_leaves_that_can_be_counted() {
+        for range in ranges() {
+            for kind in [Kind::Int, Kind::Float] {
+                let leaf = leaf_steps(kind, range);
+                let low = leaf.round(range.low);
+                assert!(low.unsigned_abs() <= 1 << 52, "{range:?} {kind}");
+                let grid = bound::ValueGrid {
+                    kind,
+                    exponent: leaf.exponent(),
+                    low: i64::MIN,
+                    high: i64::MAX,
+                };
+                // Where the engine puts the ends: the first at the first leaf, and the last at one of them.
+                assert_eq!(grid.place_of(range.low), low, "{range:?} {kind}");
+                let last = grid.place_of(range.high) - low;
+                assert!((0..TREE_LEAVES).contains(&last), "{range:?} {kind}: {last}");
+                assert!(leaf.size().is_normal(), "{range:?} {kind}");
+                let value = match kind {
+                    Kind::Int => lit(1i64),
+                    _ => lit(1.0f64),
+                };
+                for native in [true, false] {
+                    let bin = bin(value.clone(), kind, range, native);
+                    assert!(bin.is_ok(), "{range:?} {kind}: {bin:?}");
+                }
+            }
+        }
+    }
 }

@@ -18,6 +18,9 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
+    /// log₂ of the smallest step of floats. A smaller one would not be a normal float, nor would its inverse.
+    pub(crate) const FINEST: i32 = -900;
+
     /// For numbers in `range`, of which one unit may contribute `times`.
     pub(crate) fn holding(range: Range, kind: Kind, times: u64) -> Result<Self, Error> {
         let largest = range.low.abs().max(range.high.abs()) * times as f64;
@@ -36,8 +39,7 @@ impl Steps {
         let magnitude = |steps: f64| (largest / steps).log2().ceil() as i32;
         let exponent = match kind {
             Kind::Int => magnitude(MOST_STEPS).max(0),
-            // Below 2⁻⁹⁰⁰ a step would not be a normal float.
-            _ => magnitude(FLOAT_STEPS).max(-900),
+            _ => magnitude(FLOAT_STEPS).max(Self::FINEST),
         };
         Ok(Self { exponent })
     }

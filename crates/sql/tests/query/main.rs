@@ -9,6 +9,7 @@ mod grouping;
 mod harness;
 mod intervals;
 mod limits;
+mod ranges;
 mod refusals;
 mod slt;
 mod words;

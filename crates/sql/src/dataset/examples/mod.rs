@@ -377,11 +377,11 @@ fn coded_column(array: &ArrayRef, coding: &Coding) -> Result<Vec<Option<f32>>, E
         Coding::Number { low, high, .. } => {
             let numbers = cast(array, &DataType::Float64).map_err(|error| unplannable(error.into()))?;
             let numbers = numbers.as_primitive::<Float64Type>();
-            let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
+            let scaled = |value: f64| scaled(value.clamp(*low, *high), *low, *high);
             Ok(rows
                 .map(|row| {
                     let value = numbers.is_valid(row).then(|| numbers.value(row))?;
-                    (!value.is_nan()).then(|| ((value.clamp(*low, *high) - middle) / half) as f32)
+                    (!value.is_nan()).then(|| scaled(value) as f32)
                 })
                 .collect())
         }
@@ -398,6 +398,15 @@ fn coded_column(array: &ArrayRef, coding: &Coding) -> Result<Vec<Option<f32>>, E
                 })
                 .collect())
         }
+    }
+}
+
+/// A number between two others as one from −1 to 1, however large or near to each other they are.
+fn scaled(value: f64, low: f64, high: f64) -> f64 {
+    let (middle, half) = (f64::midpoint(low, high), high / 2.0 - low / 2.0);
+    match half > 0.0 {
+        true => ((value - middle) / half).clamp(-1.0, 1.0),
+        false => 0.0,
     }
 }
 

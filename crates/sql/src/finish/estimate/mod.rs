@@ -5,7 +5,7 @@ mod pairs;
 use crate::finish::release::{Released, TREE_NODES};
 use crate::price::{Noise, Price};
 use crate::run::engine::leaf_steps;
-use crate::understand::aggregation::{Aggregation, Measure, Output, TREE_BRANCHES, TREE_LEAVES};
+use crate::understand::aggregation::{Aggregation, Measure, Output, Statistic, TREE_BRANCHES, TREE_LEAVES};
 use crate::values::facts::{Kind, Range};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -144,9 +144,14 @@ struct Reader<'a> {
 type Reading = (Option<f64>, Option<(f64, f64)>);
 
 impl Reader<'_> {
-    /// A statistic's value and half-width, as real numbers.
+    /// A statistic's value and half-width, as real numbers. One to which no unit can add anything, as deviations from the only value of a range, is zero whatever the data are: that
+    /// follows from the query, and its noise says nothing.
     fn number(&self, statistic: usize, group: usize, confidence: f64) -> (f64, f64) {
-        let size = self.aggregation.statistics[statistic].steps.size();
+        let Statistic { steps, low, high, .. } = self.aggregation.statistics[statistic];
+        if low == 0 && high == 0 {
+            return (0.0, 0.0);
+        }
+        let size = steps.size();
         let value = self.released.numbers[statistic][group] as f64 * size;
         let half = *self
             .widths
@@ -447,6 +452,26 @@ mod tests {
         assert_eq!(value, Some(6.0));
         let (low, high) = interval.unwrap();
         assert!((low - (5.0 + 90.0 / 110.0)).abs() < 1e-12 && (high - (5.0 + 110.0 / 90.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_place_in_any_range_is_a_number_in_it() {
+        let ends = [0.0, 5e-324, 0.1, 5.0, 5.0f64.next_up(), 1e300, f64::MAX];
+        let ends: Vec<f64> = ends.into_iter().flat_map(|end| [end, -end]).collect();
+        for (low, high) in ends
+            .iter()
+            .flat_map(|low| ends.iter().map(move |high| (*low, *high)))
+        {
+            let Some(range) = Range::new(low, high) else {
+                continue;
+            };
+            for kind in [Kind::Int, Kind::Float] {
+                for leaf in [0.0, 0.5, 1.0, 2047.5, 4095.0, 4096.0] {
+                    let value = value_of(leaf, kind, range);
+                    assert!((low..=high).contains(&value), "{range:?} {kind} {leaf}: {value}");
+                }
+            }
+        }
     }
 
     #[test]

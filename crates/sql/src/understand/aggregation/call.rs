@@ -1,7 +1,7 @@
 //! The aggregates that a query may call, and the statistics that each is made of. The list is closed.
 
 use super::pairs::Moments;
-use super::statistic::{Argument, Measure, Statistic};
+use super::statistic::{Argument, FAR, Measure, Statistic};
 use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::understand::aggregates::{Called, Pairs, called};
@@ -295,20 +295,20 @@ impl Request<'_> {
         let declared = self.limits.sums.get(&of).copied();
         let declared = declared.filter(|_| stated.per_row.is_none() && self.rows.rows_per_unit != Some(1));
         if let Some(group) = stated.per_group.or(declared) {
-            // Rows are clamped far outside the group's bounds, so that they may cancel before the sum is clamped.
             let steps = crate::values::steps::Steps::holding(group, typed.facts.kind, 1)?;
             let mut argument = Argument {
                 value: typed.expr,
                 kind: typed.facts.kind,
                 steps,
-                low: -(1 << 44),
-                high: 1 << 44,
+                low: -FAR,
+                high: FAR,
                 centre: 0,
             };
             let (low, high) = (steps.round(group.low), steps.round(group.high));
             if let Some(row) = stated.per_row.or(typed.facts.range) {
-                argument.low = argument.low.max(steps.round(row.low));
-                argument.high = argument.high.min(steps.round(row.high)).max(argument.low);
+                // Both ends, so that a range far outside the group's bounds is not one of numbers whose sum runs over.
+                argument.low = steps.round(row.low).clamp(-FAR, FAR);
+                argument.high = steps.round(row.high).clamp(-FAR, FAR);
             }
             if self.rows.rows_per_unit == Some(1) {
                 (argument.low, argument.high) =

@@ -17,6 +17,10 @@ pub(crate) const TREE_BRANCHES: i64 = 16;
 /// Levels below the root, which is not released: with 16 branches three levels have 4096 leaves, and a rank is a sum of at most 45 nodes.
 pub(crate) const TREE_LEVELS: u64 = 3;
 
+/// Where a unit's sum is clamped as a whole, its rows are cut here, far outside, so that they may cancel. Half a million rows of this size fit an `i64`; the sum of more wraps around, as every
+/// engine computes it, and is clamped all the same.
+pub(super) const FAR: i64 = 1 << 44;
+
 /// A column of rows as integers on a grid, NULL where there is no number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Argument {
@@ -139,8 +143,8 @@ impl Statistic {
     #[cfg(test)]
     pub(crate) fn unclamp(&mut self) {
         if let Measure::Sum { argument, high, .. } = &mut self.measure {
-            argument.high = 1 << 44;
-            *high = 1 << 44;
+            argument.high = FAR;
+            *high = FAR;
         }
     }
 
@@ -274,6 +278,7 @@ impl Statistic {
         grouped: bool,
         neighbors: Neighbors,
     ) -> Result<Sensitivity, Error> {
+        // What is clamped to one number does not move at all; one step keeps its noise well-defined.
         let whole = |value: u128| Rational::from(Integer::from(value.max(1)));
         let most = u128::from(self.low.unsigned_abs().max(self.high.unsigned_abs()));
         let width = (i128::from(self.high) - i128::from(self.low)) as u128;
