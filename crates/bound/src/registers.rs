@@ -1,6 +1,9 @@
 //! The few running numbers that the partial results of one unit in one group are made of.
 //!
-//! All of them add up, whatever the order and however the rows were split: that is why states merge. Additions wrap around, so they cannot fail.
+//! All of them add up, whatever the order and however the rows were split: that is why states merge. Additions wrap around by name (`wrapping_add`), so they cannot fail, in a build that checks for numbers that run over too.
+//!
+//! These are the only numbers that data can make large. What one unit's rows add up to is a function of these rows, wrapped or not, and is clamped before it leaves the unit. A total of units is one of
+//! clamped numbers, and fits where the caller's bounds say so (in `sql` a unit adds at most 2³⁰ steps, so 2³² units fit). All other arithmetic of this crate counts rows, groups and places in memory.
 
 use super::{Partial, choice::null_integer};
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
