@@ -33,7 +33,11 @@ class Answer:
 
     @property
     def columns(self) -> list[dict[str, Any]]:
-        """Name, kind, and whether it is noisy, of each column; ``no_interval`` says why one has none."""
+        """Name, kind, and whether it is ``noisy``, of each column.
+
+        Noise has a part in a noisy column: in its values, or only in which rows are there (then it is also ``chosen``, and each value is right for its row).
+        ``no_interval`` says why a noisy column has no intervals.
+        """
         return self._told["columns"]
 
     @property

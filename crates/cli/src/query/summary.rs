@@ -1,7 +1,7 @@
 //! What an answer cost, what is left, and what its intervals leave out, in words.
 
 use crate::dataset::readable;
-use sql::{Answer, Answered, ColumnBounds, IntervalOf};
+use sql::{Answer, AnswerColumn, Answered, ColumnBounds, IntervalOf};
 
 /// Lines for standard error.
 pub(super) fn text(answered: &Answered, analyst: &str) -> String {
@@ -42,13 +42,25 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
     for cut in &answer.cut {
         text += &format!("cut: {}\n", cut.words);
     }
-    for column in &answer.columns {
+    for column in answer.columns.iter().filter(|column| !column.is_label()) {
         if let Some(why) = &column.no_interval {
             text += &format!(
                 "no ±: {} is noisy, and has no interval because {why}\n",
                 column.name
             );
         }
+    }
+    let chosen: Vec<&str> = answer
+        .columns
+        .iter()
+        .filter(|column| column.chosen)
+        .map(|column| column.name.as_str())
+        .collect();
+    if !chosen.is_empty() {
+        text += &format!(
+            "chosen: noise decided which rows are here, and so which values of {}\n",
+            chosen.join(", ")
+        );
     }
     for note in &answer.notes {
         text += &format!("note: {note}\n");
@@ -58,7 +70,7 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
 
 /// What the intervals hold.
 fn interval(answer: &Answer) -> String {
-    if !answer.columns.iter().any(|column| column.noisy) {
+    if !answer.columns.iter().any(AnswerColumn::has_intervals) {
         return String::new();
     }
     let percent = (answer.confidence * 1000.0).round() / 10.0;

@@ -13,6 +13,7 @@ fn column(name: &str, kind: CellKind, noisy: bool) -> AnswerColumn {
         name: name.to_owned(),
         kind,
         noisy,
+        chosen: false,
         no_interval: None,
     }
 }

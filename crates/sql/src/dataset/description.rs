@@ -192,6 +192,7 @@ fn shown(names: &[&str], rows: Vec<Vec<String>>) -> Answer {
         name: (*name).to_owned(),
         kind: CellKind::Text,
         noisy: false,
+        chosen: false,
         no_interval: None,
     });
     let cell = |text: String| Cell {

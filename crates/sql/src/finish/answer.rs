@@ -41,8 +41,12 @@ pub struct AnswerColumn {
     pub name: String,
     /// What its values are.
     pub kind: CellKind,
-    /// Whether its values depend on noise.
+    /// Whether noise had a part in its values: in the values themselves, or in which of them are there. The columns that are not noisy, taken together, would have the same rows
+    /// whatever the noise was; only the order of rows may be another.
     pub noisy: bool,
+    /// Whether it is noisy only because noise decided which rows are there: each value is a name of a group, a constant or a public value, as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen: bool,
     /// Why there are no intervals around its noisy values, where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_interval: Option<String>,
@@ -52,6 +56,11 @@ impl AnswerColumn {
     /// Whether its cells have intervals.
     pub fn has_intervals(&self) -> bool {
         self.noisy && self.no_interval.is_none()
+    }
+
+    /// Whether its values are no measurements: they say which row it is, and are right, even if noise decided that the row is there.
+    pub fn is_label(&self) -> bool {
+        !self.noisy || self.chosen
     }
 }
 
@@ -148,7 +157,7 @@ pub(crate) fn answer(
                 };
                 match column.certainty {
                     Certainty::Interval { low, high } => Some((end(low), end(high))),
-                    Certainty::Exact | Certainty::NoInterval(_) => None,
+                    Certainty::Exact | Certainty::Chosen | Certainty::NoInterval(_) => None,
                 }
             })
             .collect::<Vec<_>>();
@@ -187,10 +196,8 @@ pub(crate) fn columns(finished: &Finished) -> Vec<AnswerColumn> {
         name: column.name.clone(),
         kind: kind_of(&column.data_type),
         noisy: column.certainty != Certainty::Exact,
-        no_interval: match column.certainty {
-            Certainty::NoInterval(why) => Some(why.to_owned()),
-            _ => None,
-        },
+        chosen: column.certainty == Certainty::Chosen,
+        no_interval: column.certainty.no_interval().map(str::to_owned),
     });
     columns.collect()
 }
@@ -389,6 +396,7 @@ mod tests {
                     name: name.to_owned(),
                     kind: *kind,
                     noisy: *kind == CellKind::Int,
+                    chosen: false,
                     no_interval: None,
                 })
                 .collect(),

@@ -154,6 +154,7 @@ mod tests {
             name: name.to_owned(),
             kind,
             noisy,
+            chosen: false,
             no_interval: None,
         };
         let cell = |value: CellValue, ends: Option<(f64, f64)>| Cell {

@@ -4,6 +4,7 @@ mod afterwards;
 mod answers;
 mod arithmetic;
 mod budgets;
+mod chosen;
 mod concurrent;
 mod grouping;
 mod harness;

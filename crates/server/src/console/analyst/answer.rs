@@ -189,6 +189,7 @@ mod tests {
                 name: "=HYPERLINK(\"x\")".to_owned(),
                 kind: CellKind::Text,
                 noisy: false,
+                chosen: false,
                 no_interval: None,
             }],
             rows: texts

@@ -26,9 +26,9 @@ pub(super) struct Lines {
 /// A row with the place of its key on the axis.
 type Placed<'a> = (f64, &'a [Cell]);
 
-/// Lines, where the first column is an order and not noisy.
+/// Lines, where the first column is an order and no measurement.
 pub(super) fn of(answer: &Answer) -> Option<Lines> {
-    let key = answer.columns.first().filter(|column| !column.noisy)?;
+    let key = answer.columns.first().filter(|column| column.is_label())?;
     let over_time = matches!(key.kind, CellKind::Date | CellKind::Timestamp);
     if !over_time && !is_number(key.kind) {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn of(answer: &Answer) -> Option<Lines> {
     }
     let gaps = if over_time { gaps(&rows) } else { Vec::new() };
     let shown = answer.columns.iter().enumerate().skip(1);
-    let shown = shown.filter(|(_, column)| column.noisy && is_number(column.kind));
+    let shown = shown.filter(|(_, column)| !column.is_label() && is_number(column.kind));
     let figures: Vec<(usize, Figure)> = shown
         .take(MOST_FIGURES)
         .map(|(place, column)| (place, figure(key, over_time, place, column, &rows, &gaps)))
@@ -207,6 +207,7 @@ mod tests {
             name: name.to_owned(),
             kind,
             noisy,
+            chosen: false,
             no_interval: None,
         };
         let row = |(number, key): (usize, &Option<CellValue>)| {

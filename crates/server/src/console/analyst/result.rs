@@ -76,10 +76,10 @@ pub(super) fn is_number(kind: CellKind) -> bool {
     matches!(kind, CellKind::Int | CellKind::Float)
 }
 
-/// What the bars of a column share; `None` where it has no noise or is no number.
+/// What the bars of a column share; `None` where it is no measurement or no number.
 fn scale(answer: &Answer, place: usize) -> Option<(f64, f64)> {
     let column = &answer.columns[place];
-    if !is_number(column.kind) || !column.noisy {
+    if !is_number(column.kind) || column.is_label() {
         return None;
     }
     let cells = answer.rows.iter().take(MOST_ROWS).map(|row| &row[place]);
@@ -156,12 +156,13 @@ fn value(column: &AnswerColumn, cell: &Cell) -> Markup {
 
 /// What limits and bounds do to the answer, and what else there is to know.
 fn notes(answer: &Answer) -> Markup {
-    let without: Vec<(&str, &str)> = answer
-        .columns
-        .iter()
+    let measured = answer.columns.iter().filter(|column| !column.is_label());
+    let without: Vec<(&str, &str)> = measured
         .filter_map(|column| Some((column.name.as_str(), column.no_interval.as_deref()?)))
         .collect();
-    if answer.bounds.is_empty() && answer.cut.is_empty() && answer.notes.is_empty() && without.is_empty() {
+    let chosen: Vec<&AnswerColumn> = answer.columns.iter().filter(|column| column.chosen).collect();
+    let nothing = answer.bounds.is_empty() && answer.cut.is_empty() && answer.notes.is_empty();
+    if nothing && without.is_empty() && chosen.is_empty() {
         return html! {};
     }
     html! {
@@ -173,6 +174,7 @@ fn notes(answer: &Answer) -> Markup {
                 }
                 @for cut in &answer.cut { li { (sentence(&cut.words)) } }
                 @for (column, why) in without { li { strong { (name(column)) } ": no interval, " (why) "." } }
+                @for column in chosen { li { strong { (name(&column.name)) } ": noise decided which rows are here, and so which of its values." } }
                 @for note in &answer.notes { li { (sentence(note)) } }
             }
         }
@@ -189,6 +191,7 @@ mod tests {
             name: "x".to_owned(),
             kind,
             noisy: true,
+            chosen: false,
             no_interval: None,
         };
         let cell = |value: f64, low: f64, high: f64| Cell {

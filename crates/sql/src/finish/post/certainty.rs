@@ -2,147 +2,29 @@
 //!
 //! The walk goes up from the released tables. A column that depends on no noisy number is exact. A noisy one has an interval where the operators and expressions
 //! on its way carry one, and otherwise a reason why there is none. A column is never called exact because an interval was lost.
+//!
+//! Noise also decides which rows are there: in HAVING, in ORDER BY with LIMIT, in joins, in the choice of groups. Then a column of names is no longer a function of the query and
+//! public tables, although each of its values is. What the walk promises is about whole rows: **the columns of a result that are called exact, taken together as a bag of rows, are the
+//! same whatever the noise was.** So where noise chose the rows, no column is exact. The order of rows is not part of it: who sorts by a noisy number sees an order that is noisy.
+//! Audited by: `tests/query/chosen.rs`, which draws other noise and compares.
 
+use super::known::{Ends, Extended, Known, Names, is_noisy, reads_releases};
 use super::spans::{self, Part};
 use super::{CHOSEN, CHOSEN_BY_COUNTS, ENDS, NOISY};
 use crate::Error;
-use crate::understand::frontier::RELEASED;
 use crate::understand::mistakes::unplannable;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, JoinType, ScalarValue, TableReference};
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Join, LogicalPlan, LogicalPlanBuilder, Projection, Subquery, TableScan, Union,
-    Window, lit,
+    Aggregate, Distinct, Expr, Join, LogicalPlan, LogicalPlanBuilder, Projection, TableScan, Union, Window,
+    lit,
 };
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const OVER_MANY: &str = "it is computed from the noisy numbers of several rows";
-const WHICH_ROWS: &str = "it depends on which rows are there, which noise has decided";
+pub(super) const WHICH_ROWS: &str = "it depends on which rows are there, which noise has decided";
+const WHICH_ORDER: &str = "it depends on the order of rows, which noise has decided";
 const GROUPED_BY: &str = "it groups by noisy numbers, or keeps different ones";
 const UNKNOWN: &str = "intervals are not carried through this part of the query";
-
-/// Numbers that tell apart what would otherwise have the same name.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    next: usize,
-}
-
-impl Names {
-    fn fresh(&mut self) -> usize {
-        self.next += 1;
-        self.next
-    }
-
-    /// Columns for the four ends of an interval.
-    fn ends(&mut self) -> [String; 4] {
-        let number = self.fresh();
-        ENDS.map(|end| format!("__deniable_{end}_{number}"))
-    }
-
-    /// Something that may fail to hold by itself, in other rows or beside others.
-    pub(super) fn source(&mut self) -> BTreeSet<usize> {
-        BTreeSet::from([self.fresh()])
-    }
-}
-
-/// The ends of one column's interval.
-#[derive(Clone, Debug)]
-pub(super) struct Ends {
-    /// Where the four ends are. Of each pair either both are there or neither.
-    pub(super) columns: [Column; 4],
-    /// Which noisy numbers of the row it depends on: two may fail to hold independently.
-    pub(super) sources: BTreeSet<usize>,
-}
-
-/// What is known of a column.
-#[derive(Clone, Debug)]
-pub(super) enum Known {
-    /// It does not depend on noise.
-    Exact,
-    /// It is noisy, and within these ends with the stated probability.
-    Within(Box<Ends>),
-    /// It is noisy, and nothing is said about how much.
-    Noisy(&'static str),
-}
-
-impl Known {
-    fn within(columns: [Column; 4], sources: BTreeSet<usize>) -> Self {
-        Self::Within(Box::new(Ends { columns, sources }))
-    }
-
-    fn is_exact(&self) -> bool {
-        matches!(self, Self::Exact)
-    }
-}
-
-/// A plan whose first columns are those that it had, in their order, and whose further columns are ends of intervals.
-pub(super) struct Extended {
-    pub(super) plan: LogicalPlan,
-    /// Of each column that it had.
-    pub(super) columns: Vec<Known>,
-    /// Whether noise has decided which rows are there.
-    chosen: bool,
-    /// Whether noise has decided the order of rows.
-    ordered: bool,
-}
-
-impl Extended {
-    /// What is known of a column.
-    pub(super) fn known(&self, column: &Column) -> Option<&Known> {
-        let place = self.plan.schema().maybe_index_of_column(column)?;
-        self.columns.get(place)
-    }
-
-    /// Whether an expression depends on a noisy number.
-    pub(super) fn is_noisy(&self, expr: &Expr) -> bool {
-        let mut noisy = false;
-        let walked = expr.apply(|part| {
-            noisy |= match part {
-                Expr::Column(column) => !self.known(column).is_some_and(Known::is_exact),
-                Expr::ScalarSubquery(subquery) => self.noisy_subquery(subquery),
-                Expr::InSubquery(inner) => self.noisy_subquery(&inner.subquery),
-                Expr::Exists(inner) => self.noisy_subquery(&inner.subquery),
-                Expr::SetComparison(inner) => self.noisy_subquery(&inner.subquery),
-                _ => false,
-            };
-            Ok(TreeNodeRecursion::Continue)
-        });
-        noisy || walked.is_err()
-    }
-
-    fn noisy_subquery(&self, subquery: &Subquery) -> bool {
-        reads_releases(&subquery.subquery)
-            || (!subquery.outer_ref_columns.is_empty() && !self.columns.iter().all(Known::is_exact))
-    }
-
-    /// The same columns, then the ends again, whatever order the operator below put them in.
-    fn arranged(plan: LogicalPlan, places: Vec<usize>, columns: Vec<Known>) -> Result<LogicalPlan, Error> {
-        let ends = columns.iter().flat_map(|known| match known {
-            Known::Within(ends) => ends.columns.to_vec(),
-            _ => Vec::new(),
-        });
-        let shown = places
-            .into_iter()
-            .map(|place| Column::from(plan.schema().qualified_field(place)));
-        let exprs: Vec<Expr> = shown.chain(ends).map(Expr::Column).collect();
-        LogicalPlanBuilder::from(plan)
-            .project(exprs)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(unplannable)
-    }
-}
-
-fn reads_releases(plan: &LogicalPlan) -> bool {
-    let mut found = false;
-    let walked = plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node {
-            found |= scan.table_name.table().starts_with(RELEASED);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    found || walked.is_err()
-}
 
 /// Adds the ends of intervals to a plan.
 pub(super) fn extend(plan: &LogicalPlan, names: &mut Names) -> Result<Extended, Error> {
@@ -158,7 +40,10 @@ pub(super) fn extend(plan: &LogicalPlan, names: &mut Names) -> Result<Extended, 
         }
         LogicalPlan::Sort(sort) => {
             let input = extend(&sort.input, names)?;
-            let ordered = sort.expr.iter().any(|key| input.is_noisy(&key.expr));
+            let by_noise = sort.expr.iter().any(|key| input.is_noisy(&key.expr));
+            // Rows that are equal in exact keys may stay in the order that they had.
+            let ties = !input.tells_apart(sort.expr.iter().map(|key| &key.expr));
+            let ordered = by_noise || (input.ordered && ties);
             let chosen = input.chosen || (ordered && sort.fetch.is_some());
             over(plan, input).map(|kept| Extended {
                 chosen,
@@ -168,7 +53,9 @@ pub(super) fn extend(plan: &LogicalPlan, names: &mut Names) -> Result<Extended, 
         }
         LogicalPlan::Limit(limit) => {
             let input = extend(&limit.input, names)?;
-            let chosen = input.chosen || input.ordered;
+            let mut counts = [&limit.skip, &limit.fetch].into_iter().flatten();
+            let by_noise = counts.any(|count| input.is_noisy(count));
+            let chosen = input.chosen || input.ordered || by_noise;
             over(plan, input).map(|kept| Extended { chosen, ..kept })
         }
         LogicalPlan::SubqueryAlias(alias) => {
@@ -200,6 +87,7 @@ fn as_it_is(plan: &LogicalPlan, known: &Known) -> Extended {
         columns: vec![known.clone(); plan.schema().fields().len()],
         chosen: !known.is_exact(),
         ordered: !known.is_exact(),
+        named_by: None,
     }
 }
 
@@ -243,8 +131,12 @@ fn scanned(plan: &LogicalPlan, scan: &TableScan, names: &mut Names) -> Extended 
             names.source(),
         )
     });
+    let columns: Vec<Known> = columns.collect();
+    // Its exact columns are the keys that it was grouped by, all of them.
+    let names = (0..shown).filter(|place| columns[*place].is_exact());
     Extended {
-        columns: columns.collect(),
+        named_by: Some(names.collect()),
+        columns,
         plan: plan.clone(),
         chosen: scan.source.schema().metadata().contains_key(CHOSEN),
         ordered: false,
@@ -268,6 +160,10 @@ fn projected(projection: &Projection, names: &mut Names) -> Result<Extended, Err
             }
         });
     }
+    let kept: Vec<Option<usize>> = projection.expr.iter().map(|expr| input.place(expr)).collect();
+    let moved = |place: &usize| kept.iter().position(|kept| *kept == Some(*place));
+    let named_by = input.named_by.as_ref();
+    let named_by = named_by.and_then(|names| names.iter().map(moved).collect());
     let plan = LogicalPlanBuilder::from(input.plan)
         .project(exprs)
         .and_then(LogicalPlanBuilder::build)
@@ -277,6 +173,7 @@ fn projected(projection: &Projection, names: &mut Names) -> Result<Extended, Err
         columns,
         chosen: input.chosen,
         ordered: input.ordered,
+        named_by,
     })
 }
 
@@ -307,6 +204,7 @@ fn united(union: &Union, names: &mut Names) -> Result<Extended, Error> {
         named.push(ends);
     }
     let chosen = sides.iter().any(|side| side.chosen);
+    let ordered = sides.iter().any(|side| side.ordered);
     let mut inputs = Vec::new();
     for side in sides {
         let mut exprs: Vec<Expr> = (0..width)
@@ -333,7 +231,8 @@ fn united(union: &Union, names: &mut Names) -> Result<Extended, Error> {
         plan,
         columns,
         chosen,
-        ordered: true,
+        ordered,
+        named_by: None,
     })
 }
 
@@ -346,19 +245,21 @@ fn joined(plan: &LogicalPlan, join: &Join, names: &mut Names) -> Result<Extended
     }
     let (left, right) = (extend(&join.left, names)?, extend(&join.right, names)?);
     let on_noise = join.on.iter().any(|(a, b)| left.is_noisy(a) || right.is_noisy(b));
-    let filtered = join.filter.as_ref().is_some_and(|filter| {
-        let mut noisy = false;
-        let walked = filter.apply(|part| {
-            if let Expr::Column(column) = part {
-                let known = left.known(column).or_else(|| right.known(column));
-                noisy |= !known.is_some_and(Known::is_exact);
-            }
-            Ok(TreeNodeRecursion::Continue)
-        });
-        noisy || walked.is_err()
-    });
+    let filtered = join
+        .filter
+        .as_ref()
+        .is_some_and(|filter| is_noisy(filter, &[&left, &right]));
     let chosen = left.chosen || right.chosen || on_noise || filtered;
-    let (of_left, all_left) = (left.columns.len(), left.plan.schema().fields().len());
+    let ordered = chosen || left.ordered || right.ordered;
+    let of_left = left.columns.len();
+    // A pair of rows is named by the names of both.
+    let pairs = left.named_by.as_ref().zip(right.named_by.as_ref());
+    let named_by = pairs.filter(|_| join.join_type == JoinType::Inner);
+    let named_by = named_by.map(|(left, right)| {
+        let right = right.iter().map(|place| of_left + place);
+        left.iter().copied().chain(right).collect()
+    });
+    let all_left = left.plan.schema().fields().len();
     let places = (0..of_left)
         .chain(all_left..all_left + right.columns.len())
         .collect();
@@ -370,17 +271,22 @@ fn joined(plan: &LogicalPlan, join: &Join, names: &mut Names) -> Result<Extended
         plan: Extended::arranged(joined, places, columns.clone())?,
         columns,
         chosen,
-        ordered: true,
+        ordered,
+        named_by,
     })
 }
 
 fn windowed(window: &Window, names: &mut Names) -> Result<Extended, Error> {
     let input = extend(&window.input, names)?;
+    let by_noise = window.window_expr.iter().any(|expr| input.is_noisy(expr));
     let added = window.window_expr.iter().map(|expr| {
         if input.is_noisy(expr) {
             Known::Noisy(OVER_MANY)
         } else if input.chosen {
             Known::Noisy(WHICH_ROWS)
+        } else if input.ordered && !sorted_by(expr).is_some_and(|by| input.tells_apart(by)) {
+            // Of rows that a window takes for equal, the first is the one that came first.
+            Known::Noisy(WHICH_ORDER)
         } else {
             Known::Exact
         }
@@ -393,8 +299,32 @@ fn windowed(window: &Window, names: &mut Names) -> Result<Extended, Error> {
         plan: Extended::arranged(LogicalPlan::Window(plan), places, columns.clone())?,
         columns,
         chosen: input.chosen,
-        ordered: true,
+        ordered: input.ordered || by_noise,
+        named_by: input.named_by,
     })
+}
+
+/// What a window sorts rows by.
+fn sorted_by(expr: &Expr) -> Option<Vec<&Expr>> {
+    match expr {
+        Expr::Alias(alias) => sorted_by(&alias.expr),
+        Expr::WindowFunction(function) => {
+            let order = function.params.order_by.iter().map(|key| &key.expr);
+            Some(function.params.partition_by.iter().chain(order).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Aggregates whose value does not depend on the order of rows, but for the last digits of a float.
+const IN_ANY_ORDER: [&str; 7] = ["avg", "bool_and", "bool_or", "count", "max", "min", "sum"];
+
+fn in_any_order(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => in_any_order(&alias.expr),
+        Expr::AggregateFunction(call) => IN_ANY_ORDER.contains(&call.func.name()),
+        _ => false,
+    }
 }
 
 /// An aggregate over released rows.
@@ -411,6 +341,8 @@ fn aggregated(aggregate: &Aggregate, names: &mut Names) -> Result<Extended, Erro
             Known::Noisy(OVER_MANY)
         } else if input.chosen {
             Known::Noisy(WHICH_ROWS)
+        } else if input.ordered && !in_any_order(expr) {
+            Known::Noisy(WHICH_ORDER)
         } else {
             Known::Exact
         }
@@ -425,8 +357,10 @@ fn aggregated(aggregate: &Aggregate, names: &mut Names) -> Result<Extended, Erro
     Ok(Extended {
         plan: LogicalPlan::Aggregate(plan),
         columns,
-        chosen: input.chosen || by_noise,
-        ordered: true,
+        // Without keys there is one row, whatever is below.
+        chosen: keys > 0 && (input.chosen || by_noise),
+        ordered: keys > 0 && (input.ordered || input.chosen || by_noise),
+        named_by: (!by_noise).then(|| (0..keys).collect()),
     })
 }
 
@@ -446,8 +380,9 @@ fn distinct(input: &Arc<LogicalPlan>, names: &mut Names) -> Result<Extended, Err
         .map_err(unplannable)?;
     Ok(Extended {
         plan,
-        columns,
         chosen: input.chosen || !exact,
-        ordered: true,
+        ordered: input.ordered || !exact,
+        named_by: exact.then(|| (0..columns.len()).collect()),
+        columns,
     })
 }

@@ -1,12 +1,15 @@
 //! After the noise: HAVING, ORDER BY, arithmetic over results, outer queries. Free by post-processing; intervals come along where they can.
 //!
-//! - `certainty`: what is known of each column of a plan over released tables: exact, within an interval, or noisy and why no interval is reported.
+//! - `certainty`: a walk that finds what is known of each column of a plan over released tables: exact, within an interval, or noisy and why no interval is reported.
+//! - `known`: what it carries along.
 //! - `spans`: intervals through expressions.
 
 mod certainty;
+mod known;
 mod spans;
 
-use self::certainty::{Known, Names, extend};
+use self::certainty::{WHICH_ROWS, extend};
+use self::known::{Known, Names};
 use crate::catalog::Catalog;
 use crate::finish::estimate::Estimate;
 use crate::run::scans::over_data;
@@ -136,6 +139,7 @@ pub(crate) fn made_up(aggregation: &Aggregation) -> Result<RecordBatch, Error> {
 /// A released table as it is, without the rest of the query.
 pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Finished {
     let place = |name: String| table.schema().index_of(&name).ok();
+    let chosen = table.schema().metadata().contains_key(CHOSEN);
     let columns = aggregation.shape.iter().enumerate().map(|(at, column)| Shown {
         name: column.name.clone(),
         data_type: table.schema().field(at).data_type().clone(),
@@ -144,6 +148,7 @@ pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Fini
             None if table.schema().field(at).metadata().contains_key(NOISY) => {
                 Certainty::NoInterval(CHOSEN_BY_COUNTS)
             }
+            None if chosen => Certainty::Chosen,
             None => Certainty::Exact,
         },
     });
@@ -188,10 +193,23 @@ pub(crate) struct Shown {
 pub(crate) enum Certainty {
     /// They do not depend on noise: names of groups, constants, public tables.
     Exact,
+    /// They are such values, and noise decided which of them are there.
+    Chosen,
     /// They are noisy, and the ends of their intervals are in these columns.
     Interval { low: usize, high: usize },
     /// They are noisy, and this is why no interval is reported.
     NoInterval(&'static str),
+}
+
+impl Certainty {
+    /// Why there is no interval around values that noise had a part in.
+    pub(crate) fn no_interval(self) -> Option<&'static str> {
+        match self {
+            Self::Exact | Self::Interval { .. } => None,
+            Self::Chosen => Some(WHICH_ROWS),
+            Self::NoInterval(why) => Some(why),
+        }
+    }
 }
 
 /// Runs the rest of the query over released tables.
@@ -220,6 +238,7 @@ pub(crate) async fn finish(
             name,
             data_type: field.data_type().clone(),
             certainty: match known {
+                Known::Exact if extended.chosen => Certainty::Chosen,
                 Known::Exact => Certainty::Exact,
                 Known::Within(ends) => match (place(&ends.columns[0]), place(&ends.columns[1])) {
                     (Some(low), Some(high)) => Certainty::Interval { low, high },

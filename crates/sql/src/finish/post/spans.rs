@@ -6,7 +6,8 @@
 //! Where a function never falls, its values at the ends are ends of its values. Whole numbers that come of a division or a cast may be rounded either way, so
 //! their ends are rounded outwards.
 
-use super::certainty::{Ends, Extended, Known, Names, extend};
+use super::certainty::extend;
+use super::known::{Ends, Extended, Known, Names};
 use crate::Error;
 use crate::understand::mistakes::unplannable;
 use datafusion::arrow::datatypes::DataType;
