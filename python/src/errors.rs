@@ -56,7 +56,7 @@ pub(crate) fn of_sql(error: sql::Error) -> PyErr {
         Error::Syntax { .. } | Error::Refused { .. } | Error::NoEpsilon => Class::Query,
         Error::OverBudget(over) => return over_budget(over),
         Error::Ledger(_) => Class::Ledger,
-        Error::Mechanism(_) | Error::Accounting(_) => Class::Parameter,
+        Error::Mechanism(_) | Error::Accounting(_) | Error::Quantity { .. } => Class::Parameter,
         Error::Engine { .. } => Class::Engine,
         Error::File { .. } => Class::File,
         _ => Class::Query,

@@ -175,6 +175,7 @@ impl From<sql::Error> for Failure {
             sql::Error::Syntax { .. } => Self::worded(Code::Syntax, &error),
             sql::Error::Refused { .. } | sql::Error::Catalog { .. } => Self::worded(Code::Refused, &error),
             sql::Error::NoEpsilon => Self::worded(Code::NoEpsilon, &error),
+            sql::Error::Quantity { .. } => Self::worded(Code::BadRequest, &error),
             sql::Error::OverBudget(over) => Self {
                 fits: over.fits.as_ref().map(ToString::to_string),
                 ..Self::worded(Code::OverBudget, &error)

@@ -33,6 +33,14 @@ pub enum Error {
         "this question does not say what it may cost, and nothing is spent unasked\nhint: send an ε with it, or write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …; over the PostgreSQL wire, SET deniable.epsilon = 0.1 holds for the connection"
     )]
     NoEpsilon,
+    /// The ε or δ of the question is a number for which there is no noise.
+    #[error("{what}\nhint: {hint}; nothing was charged")]
+    Quantity {
+        /// What is wrong with it.
+        what: String,
+        /// What to ask with instead.
+        hint: String,
+    },
     /// The ledger said no, or could not be reached.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),

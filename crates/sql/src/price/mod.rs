@@ -108,9 +108,7 @@ pub(crate) fn price(
             "declare `values` of the grouping columns in the catalog, or allow a δ: OPTIONS(delta = 1e-9)",
         ));
     }
-    if *epsilon == Epsilon::ZERO {
-        return Err(mechanism::Error::NoEpsilon.into());
-    }
+    check_size(epsilon, delta)?;
     let statistics = &aggregation.statistics;
     if statistics.is_empty() {
         return Err(Error::refused("there is nothing to release", "ask for COUNT(*)"));
@@ -183,6 +181,51 @@ pub(crate) fn price(
         sensitivities,
         shares: shares.iter().map(to_f64_nearest).collect(),
     })
+}
+
+/// The smallest ε and δ that are looked at, as powers of ten. Below them there is no noise that integers hold, and telling so exactly takes very long.
+const LEAST_EPSILON: i64 = -12;
+const LEAST_DELTA: i64 = -60;
+
+/// Whether noise is looked for at all.
+fn check_size(epsilon: &Epsilon, delta: &Delta) -> Result<(), Error> {
+    if *epsilon == Epsilon::ZERO {
+        return Err(mechanism::Error::NoEpsilon.into());
+    }
+    let least = |exponent: i64| exact::parse_decimal(&format!("1e{exponent}")).expect("a power of ten");
+    if *epsilon.as_rational() < least(LEAST_EPSILON) {
+        return Err(Error::Quantity {
+            what: format!("an ε below 1e{LEAST_EPSILON} allows no answer that says anything"),
+            hint: "ask with a larger ε, such as 0.1".to_owned(),
+        });
+    }
+    if *delta > Delta::ZERO && *delta.as_rational() < least(LEAST_DELTA) {
+        return Err(Error::Quantity {
+            what: format!("a δ below 1e{LEAST_DELTA} and above 0 is not told apart from 0"),
+            hint: "ask with δ = 0, or with one such as 1e-9".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// What cannot be computed for the ε and δ of a question, in words for whoever asked with them.
+pub(crate) fn quantity(error: Error) -> Error {
+    let words = match &error {
+        Error::Mechanism(mechanism::Error::Noise(noise::Error::ScaleTooLarge)) => {
+            return Error::Quantity {
+                what: "for this ε the noise would be larger than the numbers that are counted".to_owned(),
+                hint: "ask with a larger ε, such as 0.1, or for fewer columns at once".to_owned(),
+            };
+        }
+        Error::Mechanism(mechanism::Error::Refused(_)) => return error,
+        Error::Mechanism(_) | Error::Accounting(_) => error.to_string(),
+        _ => return error,
+    };
+    let (what, hint) = match words.split_once("\nhint: ") {
+        Some((what, hint)) => (what.to_owned(), hint.to_owned()),
+        None => (words, "ask with an ε such as 0.1 and a δ such as 1e-9".to_owned()),
+    };
+    Error::Quantity { what, hint }
 }
 
 /// The grid on which a statistic lives.

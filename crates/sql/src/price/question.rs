@@ -3,14 +3,14 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::price::cut::{self, Cut};
-use crate::price::{Noise, Price, price};
+use crate::price::{Noise, Price, price, quantity};
 use crate::understand::aggregation::{Aggregation, Selection};
 use crate::understand::frontier::{self, Split};
 use crate::understand::mistakes::unplannable;
 use crate::understand::planner::{Planned, Planner};
 use crate::understand::relation::table_of;
 use crate::understand::same::{self, Mark, Marks};
-use accounting::{Delta, Epsilon};
+use accounting::{Delta, Epsilon, PrivacyUnit};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use exact::{Rational, ratio};
@@ -111,12 +111,7 @@ impl Question {
 
     /// What everything together will cost.
     pub(crate) fn charge(&self, catalog: &Catalog) -> Result<Charge, Error> {
-        Ok(Charge::for_all(
-            &self.mechanisms(),
-            &catalog.unit,
-            &self.delta,
-            &self.purpose,
-        )?)
+        charged(&self.mechanisms(), &catalog.unit, &self.delta, &self.purpose)
     }
 
     /// What it would cost for another ε. Where every SELECT states its own, none takes more than this.
@@ -143,12 +138,7 @@ impl Question {
             .iter()
             .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
             .collect();
-        Ok(Charge::for_all(
-            &mechanisms,
-            &catalog.unit,
-            &delta,
-            &self.purpose,
-        )?)
+        charged(&mechanisms, &catalog.unit, &delta, &self.purpose)
     }
 
     /// Whether every SELECT of it says what it may cost.
@@ -291,6 +281,15 @@ impl Question {
     }
 }
 
+fn charged(
+    mechanisms: &[&dyn Stated],
+    unit: &PrivacyUnit,
+    delta: &Delta,
+    purpose: &str,
+) -> Result<Charge, Error> {
+    Charge::for_all(mechanisms, unit, delta, purpose).map_err(|error| quantity(error.into()))
+}
+
 /// How to tell a row of subtotals from a group that is called NULL, where a query has subtotals and does not ask for GROUPING itself.
 fn subtotals(written: &LogicalPlan) -> Option<String> {
     let mut keys: Option<Vec<String>> = None;
@@ -319,10 +318,20 @@ fn subtotals(written: &LogicalPlan) -> Option<String> {
     ))
 }
 
-/// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`.
-///
-/// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.
+/// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`. Numbers that cannot be used are the mistake of whoever asks.
 fn prices(
+    all: &[Aggregation],
+    visible: usize,
+    cuts: &[Cut],
+    ask: &QueryRequest,
+    most: Option<&Epsilon>,
+    catalog: &Catalog,
+) -> Result<(Vec<Price>, Delta), Error> {
+    priced(all, visible, cuts, ask, most, catalog).map_err(quantity)
+}
+
+/// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.
+fn priced(
     all: &[Aggregation],
     visible: usize,
     cuts: &[Cut],

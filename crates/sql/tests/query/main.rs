@@ -10,6 +10,7 @@ mod grouping;
 mod harness;
 mod intervals;
 mod limits;
+mod quantities;
 mod ranges;
 mod refusals;
 mod slt;
