@@ -50,6 +50,8 @@ impl Dataset {
         if let Some(once) = &ask.once {
             store.check_request(once)?;
         }
+        // From here on nobody else in this program answers the same. Another program may: that is what the ledger looks after.
+        let flight = self.shared.flights.begin(&digest);
         let mut attempts = 0;
         let (before, (releases, mut saved)) = loop {
             // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
@@ -97,6 +99,7 @@ impl Dataset {
         let shown = |question| self.shown(question, &releases, &session, saved.cost.clone());
         let kept = if saved.suffices() {
             let release_sha256 = self.save(&saved, &digest, ask, store)?;
+            drop(flight);
             let answer = shown(question)?;
             Kept {
                 answer,

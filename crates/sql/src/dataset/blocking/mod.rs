@@ -1,8 +1,10 @@
 //! A dataset that can be asked by a thread that waits for the answer: what the command line uses, and what [`crate::Dataset`] runs on threads of its own.
 
 mod answering;
+mod flights;
 
 use self::answering::Origin;
+use self::flights::Flights;
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind, LedgerPlace};
 use crate::dataset::description::{describe, tables_as_json};
@@ -23,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 
 /// How many ledgers are kept open for the next questions.
-const MOST_IDLE_LEDGERS: usize = 16;
+const MOST_IDLE_LEDGERS: usize = 32;
 
 /// A catalog, its ledger and its engine, for programs that wait for each answer. Its methods must not be called from asynchronous code: there, use [`crate::Dataset`].
 pub struct Dataset {
@@ -40,6 +42,8 @@ pub(crate) struct Shared {
     engines: OnceLock<Engines>,
     /// Ledgers that are open, and that no question uses now.
     stores: Mutex<Vec<Store>>,
+    /// Questions that are answered now.
+    flights: Flights,
 }
 
 impl Shared {
@@ -50,6 +54,7 @@ impl Shared {
             planner: OnceLock::new(),
             engines: OnceLock::new(),
             stores: Mutex::new(Vec::new()),
+            flights: Flights::default(),
         }
     }
 
