@@ -27,10 +27,13 @@ Analysts ask in a browser, over HTTP (POST /v1/query) and with anything that spe
 BI tools. All connections are encrypted, and everybody signs in with a token or password of their own. A question that states no ε is
 refused, so that a tool that asks on its own spends nothing.
 
-Answers leave at T, 2T, 4T, … after the request (--schedule), so that how long a question ran says little about the data. Nothing of a
+Answers leave at T, 2T, 4T, … after a question began (--schedule), so that how long it ran says little about the data. Nothing of a
 run's time, rows or memory is in any answer, notice or metric.
 
-Ctrl-C and SIGTERM end the server when the questions that were charged are answered and saved.
+Accounts take turns. A question waits in line for at most --patience seconds, and is then refused and not charged.
+
+Ctrl-C and SIGTERM end the server. Questions that wait are refused, and those that were charged are answered and saved, within --drain
+seconds; the log names the accounts of those that took longer. Asking again finishes them without a further charge.
 docs/server.md tells how to deploy it.";
 
 /// Serve the data to analysts with accounts, over HTTP and to any PostgreSQL client
@@ -60,12 +63,18 @@ pub(crate) struct Arguments {
     /// Make a certificate that signs itself for this host name, and keep it beside the catalog
     #[arg(long, value_name = "HOST", conflicts_with = "certificate")]
     self_signed: Option<String>,
-    /// Answers leave this many milliseconds after the request, or twice as many, or four times, …; 0 sends them when they are ready, for who has the data anyway
+    /// Answers leave this many milliseconds after a question began, or twice as many, or four times, …; 0 sends them when they are ready, for who has the data anyway
     #[arg(long, value_name = "MILLISECONDS", default_value = "250")]
     schedule: u64,
     /// Questions that run at once
     #[arg(long, value_name = "N", default_value = "4")]
     at_once: NonZeroU32,
+    /// Seconds that a question waits in line before it is refused
+    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    patience: u32,
+    /// Seconds that questions which were charged are given when the server is asked to end
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    drain: u32,
     /// Requests of one account in a second, on average
     #[arg(long, value_name = "N", default_value = "50")]
     rate: NonZeroU32,
@@ -122,6 +131,8 @@ async fn serve(
             unit => Schedule::every(Duration::from_millis(unit)),
         },
         at_once: arguments.at_once.get() as usize,
+        patience: Duration::from_secs(arguments.patience.into()),
+        drains: Duration::from_secs(arguments.drain.into()),
         rate: arguments.rate,
         burst: arguments
             .rate
@@ -164,7 +175,7 @@ async fn serve(
         terminal::print(&lines(addresses, &name, &shown, token.reveal()))?;
     }
     until_asked_to_end().await;
-    eprintln!("ending: questions that were charged are finished first");
+    eprintln!("ending: questions that wait are refused, and those that were charged are finished first");
     server.end().await;
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes through each, how many are answered in a second, and how long the price takes that a
-//! page shows after each letter.
+//! page shows after each letter; and, with the schedule that a server has, how long a lone analyst waits beside 64 others who have 36 questions each under way.
 //! Prints one JSON object. The client is in the same process, on the same cores, and speaks TLS: what is measured is both of them.
 
 use server::accounts::{self, NewAccount, Role};
 use server::tls::Certificate;
-use server::{Addresses, Schedule, Server, Settings};
+use server::{Addresses, Question, Schedule, Server, Service, Settings};
 use sql::{Catalog, Dataset, QueryRequest};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -41,29 +41,147 @@ person_id = { kind = "int", nullable = false }
 age = { kind = "int", bounds = [0, 100], nullable = false }
 "#;
 const CONNECTIONS: usize = 64;
+/// Analysts who are busy beside a lone one, and questions that each of them has under way.
+const BUSY: usize = 64;
+const BACKLOG: usize = 36;
 
 type Connection = TlsStream<TcpStream>;
 
+/// `serve_bench [SECONDS] [crowd]`: with `crowd`, that part alone.
 fn main() {
-    let seconds: u64 = std::env::args()
-        .nth(1)
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(10);
+    let mut arguments = std::env::args().skip(1);
+    let seconds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let lasts = Duration::from_secs(seconds);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(measure(Duration::from_secs(seconds)));
+    match arguments.next().as_deref() {
+        Some("crowd") => {
+            let crowd = runtime.block_on(async {
+                let own = own().await;
+                beside_a_crowd(lasts, own).await
+            });
+            println!("{crowd}");
+        }
+        _ => runtime.block_on(measure(lasts)),
+    }
 }
 
-async fn measure(lasts: Duration) {
+/// How long a question takes by itself, in milliseconds.
+async fn own() -> f64 {
     let folder = tempfile::tempdir().unwrap();
+    let (dataset, number) = (dataset(folder.path()), AtomicU64::new(0));
+    let mut times = Vec::new();
+    for _ in 0..50 {
+        let request = QueryRequest {
+            epsilon: Some(accounting::Epsilon::parse("0.01").unwrap()),
+            ..QueryRequest::new(sql_of(&number), "ann")
+        };
+        let start = Instant::now();
+        dataset.query(&request).await.unwrap();
+        times.push(start.elapsed());
+    }
+    median(times)
+}
+
+fn dataset(folder: &std::path::Path) -> Dataset {
     let mut rows = "person_id,age\n".to_owned();
     for person in 0..1000 {
         let _ = writeln!(rows, "{person},{}", person % 100);
     }
-    std::fs::write(folder.path().join("people.csv"), rows).unwrap();
-    let dataset = Dataset::new(Catalog::parse(CATALOG, folder.path()).unwrap());
+    std::fs::write(folder.join("people.csv"), rows).unwrap();
+    Dataset::new(Catalog::parse(CATALOG, folder).unwrap())
+}
+
+/// A new analyst with a token, which is returned.
+async fn account(dataset: &Dataset, name: String) -> String {
+    dataset
+        .with_ledger(move |store| {
+            accounts::add(store, "bench", &NewAccount::new(&name, Role::Analyst)).unwrap();
+            Ok(accounts::add_token(store, "bench", &name, "default", None)
+                .unwrap()
+                .reveal()
+                .to_owned())
+        })
+        .await
+        .unwrap()
+}
+
+/// How long a lone analyst's questions take, one after the other, while others have many under way: through the service that all entrances share, since fewer connections are open at once than
+/// questions here. Its own time, in milliseconds, is that of a question alone.
+async fn beside_a_crowd(lasts: Duration, own: f64) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    // As `deniable serve` does: questions run on threads of their own.
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let engine = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.saturating_sub(1).max(1))
+        .enable_all()
+        .build()
+        .unwrap();
+    let dataset = dataset(folder.path()).on_runtime(engine.handle().clone());
+    let settings = Settings {
+        rate: NonZeroU32::new(1_000_000).unwrap(),
+        burst: NonZeroU32::new(1_000_000).unwrap(),
+        ..Settings::default()
+    };
+    let unit = settings.schedule.slot(Duration::ZERO).as_secs_f64() * 1e3;
+    let (service, _writing) = Service::start(dataset.clone(), settings).await.unwrap();
+    let number = Arc::new(AtomicU64::new(0));
+    let end = Instant::now() + lasts;
+    let mut crowd = tokio::task::JoinSet::new();
+    for busy in 0..BUSY {
+        let token = account(&dataset, format!("busy{busy}")).await;
+        let who = service.sign_in_with_token(&token).await.unwrap();
+        for _ in 0..BACKLOG {
+            let (service, who, number) = (Arc::clone(&service), who.clone(), Arc::clone(&number));
+            crowd.spawn(async move {
+                let (mut answered, mut refused) = (0_u64, 0_u64);
+                while Instant::now() < end {
+                    match service.ask(&who, &question(&number), None).await {
+                        Ok(_) => answered += 1,
+                        Err(_) => refused += 1,
+                    }
+                }
+                (answered, refused)
+            });
+        }
+    }
+    let token = account(&dataset, "lone".to_owned()).await;
+    let who = service.sign_in_with_token(&token).await.unwrap();
+    let mut lone = Vec::new();
+    while Instant::now() < end {
+        let start = Instant::now();
+        service.ask(&who, &question(&number), None).await.unwrap();
+        lone.push(start.elapsed());
+    }
+    service.end().await;
+    let crowd = crowd.join_all().await;
+    engine.shutdown_background();
+    serde_json::json!({
+        "busy_analysts": BUSY,
+        "questions_of_each": BACKLOG,
+        "their_answers": crowd.iter().map(|(answered, _)| answered).sum::<u64>(),
+        "their_refusals": crowd.iter().map(|(_, refused)| refused).sum::<u64>(),
+        "questions": lone.len(),
+        "unit_of_the_schedule": unit,
+        "own": own,
+        "median": median(lone.clone()),
+        "p99": percentile(lone, 99),
+        "goal": 2.0 * unit + own,
+    })
+}
+
+fn question(number: &AtomicU64) -> Question {
+    Question {
+        epsilon: Some("0.01".to_owned()),
+        ..Question::new(sql_of(number))
+    }
+}
+
+async fn measure(lasts: Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = dataset(folder.path());
     let certificate = Certificate::self_signed(&["localhost".to_owned()]).unwrap();
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let settings = Settings {
@@ -80,16 +198,7 @@ async fn measure(lasts: Duration) {
     let server = Server::start(dataset.clone(), settings, &certificate, asked)
         .await
         .unwrap();
-    let token = dataset
-        .with_ledger(|store| {
-            accounts::add(store, "bench", &NewAccount::new("ann", Role::Analyst)).unwrap();
-            Ok(accounts::add_token(store, "bench", "ann", "default", None)
-                .unwrap()
-                .reveal()
-                .to_owned())
-        })
-        .await
-        .unwrap();
+    let token = account(&dataset, "ann".to_owned()).await;
     let config = client_config(&certificate);
     let connector = TlsConnector::from(Arc::new(config.clone()));
     let address = server.addresses().http;
@@ -180,6 +289,7 @@ async fn measure(lasts: Duration) {
     let saved_a_second = many(false).await;
     let new_a_second = many(true).await;
     server.end().await;
+    let crowd = beside_a_crowd(lasts, median(library_new.clone())).await;
     println!(
         "{}",
         serde_json::json!({
@@ -201,6 +311,7 @@ async fn measure(lasts: Duration) {
                 "priced_median": median(priced.clone()),
                 "priced_p99": percentile(priced, 99),
             },
+            "beside_a_crowd": crowd,
             "saved_a_second": saved_a_second.round(),
             "new_a_second": new_a_second.round(),
         })

@@ -1,10 +1,11 @@
 //! When answers leave.
 //!
-//! How long a question runs depends on the data. So whatever comes of it (a new answer, a saved one, a refusal, a failure) leaves at T, 2T, 4T, … after the request came in: at
-//! the first of these moments at which it is ready. T is a setting of the server. Who watches learns which of these moments it was, and nothing finer.
+//! How long a question runs depends on the data. So whatever comes of it (a new answer, a saved one, a refusal, a failure) leaves at T, 2T, 4T, … after it began: at
+//! the first of these moments at which it is ready. T is a setting of the server. Who watches learns which of these moments it was, and nothing finer. A question that waited in line before it began
+//! is not held any longer for that.
 //!
-//! What others can see of a question must not happen at a finer moment either: that its answer is saved, so that the same question is free from then on. So a question that has read
-//! its data waits until ¾T, 1½T, 3T, … before noise is drawn and the answer is saved. The last quarter is for that.
+//! What others can see of a question must not happen at a finer moment either. That its answer is saved, so that the same question is free from then on: a question that has read its data waits until
+//! ¾T, 1½T, 3T, … before noise is drawn and the answer is saved, and the last quarter is for that. That somebody who waits begins in its place: a question keeps its place until its answer leaves.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// At this long after a request, twice as long, four times as long, …
+    /// At this long after a question began, twice as long, four times as long, …
     pub fn every(unit: Duration) -> Self {
         Self {
             unit: Some(unit).filter(|unit| !unit.is_zero()),
@@ -27,7 +28,7 @@ impl Schedule {
         Self { unit: None }
     }
 
-    /// The moment after a request, at or after `ready`, at which what is ready then leaves.
+    /// The moment after a question began, at or after `ready`, at which what is ready then leaves.
     pub fn slot(&self, ready: Duration) -> Duration {
         let Some(unit) = self.unit else {
             return ready;
@@ -39,7 +40,7 @@ impl Schedule {
         slot
     }
 
-    /// The moment after a request, at or after `measured`, at which a question that has read its data by then goes on.
+    /// The moment after a question began, at or after `measured`, at which a question that has read its data by then goes on.
     pub fn slot_to_save(&self, measured: Duration) -> Duration {
         let Some(unit) = self.unit else {
             return measured;
@@ -52,26 +53,25 @@ impl Schedule {
     }
 
     /// Waits, on a thread that may, until a question that has read its data now goes on.
-    pub(crate) fn hold_before_saving(&self, since: Instant) {
+    pub(crate) fn hold_before_saving(&self, begun: Instant) {
         if self.unit.is_some() {
-            let slot = self.slot_to_save(since.elapsed());
-            std::thread::sleep(slot.saturating_sub(since.elapsed()));
+            let slot = self.slot_to_save(begun.elapsed());
+            std::thread::sleep(slot.saturating_sub(begun.elapsed()));
         }
     }
 
-    /// Waits until the moment at which a question that fails now would have gone on.
-    pub(crate) async fn hold_failure(&self, since: Instant) {
+    /// Waits until what is ready now, of a question that began then, may leave.
+    pub(crate) async fn hold(&self, begun: Instant) {
         if self.unit.is_some() {
-            let slot = self.slot_to_save(since.elapsed());
-            tokio::time::sleep_until((since + slot).into()).await;
+            let slot = self.slot(begun.elapsed());
+            tokio::time::sleep_until((begun + slot).into()).await;
         }
     }
 
-    /// Waits until what is ready now, for a request that came in then, may leave.
-    pub(crate) async fn hold(&self, since: Instant) {
-        if self.unit.is_some() {
-            let slot = self.slot(since.elapsed());
-            tokio::time::sleep_until((since + slot).into()).await;
+    /// Waits until the first moment after a request, if that is not over: for what never began, of which nothing depends on data.
+    pub(crate) async fn hold_briefly(&self, came: Instant) {
+        if let Some(unit) = self.unit {
+            tokio::time::sleep_until((came + unit).into()).await;
         }
     }
 }
@@ -100,10 +100,10 @@ mod tests {
     #[tokio::test]
     async fn what_is_ready_waits_for_its_moment() {
         let schedule = Schedule::every(Duration::from_millis(40));
-        let since = Instant::now();
-        schedule.hold_before_saving(since);
-        assert!(since.elapsed() >= Duration::from_millis(30));
-        schedule.hold(since).await;
-        assert!(since.elapsed() >= Duration::from_millis(40));
+        let begun = Instant::now();
+        schedule.hold_before_saving(begun);
+        assert!(begun.elapsed() >= Duration::from_millis(30));
+        schedule.hold(begun).await;
+        assert!(begun.elapsed() >= Duration::from_millis(40));
     }
 }

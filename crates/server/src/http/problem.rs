@@ -52,7 +52,7 @@ impl IntoResponse for Problem {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if matches!(failure.code, Code::TooManyRequests | Code::Busy) {
+        if matches!(failure.code, Code::TooManyRequests | Code::Busy | Code::Ending) {
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

@@ -3,25 +3,27 @@
 //! They run on the engine that runs real questions, so how long one takes tells how busy that is. Answers leave on the same schedule as those of real questions, and one that nobody waits for
 //! any more keeps its turn until it has ended.
 
-use super::queue::Place;
-use super::{Identity, Question, Service};
-use crate::failure::{Code, Failure};
+use super::queue::{Limits, Queue};
+use super::{Identity, Question, Service, unserved};
+use crate::failure::Failure;
 use arrow_array::RecordBatch;
 use ledger::Caps;
 use sql::{Answered, Dataset};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
-use tokio::sync::{Mutex, Semaphore};
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
 
 /// Questions that are tried on one dummy before it begins anew: its ledger has a budget too, of which δ is the smaller part.
 const TRIES: usize = 100;
+/// How long somebody waits for a turn.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The dummy of the dataset, made when it is first asked.
 pub(super) struct Dummy {
     made: Mutex<Option<Arc<Made>>>,
-    turns: Semaphore,
+    turns: Arc<Queue>,
     /// The rows of its tables, to show some.
     rows: OnceLock<BTreeMap<String, RecordBatch>>,
 }
@@ -31,9 +33,22 @@ impl Default for Dummy {
         Self {
             made: Mutex::default(),
             // One at a time: nobody's paid question waits for free ones.
-            turns: Semaphore::new(1),
+            turns: Queue::new(Limits {
+                at_once: 1,
+                kept: 0,
+                of_one: 1,
+                waiting: 256,
+                waiting_of_one: 16,
+            }),
             rows: OnceLock::new(),
         }
+    }
+}
+
+impl Dummy {
+    /// Who waits for a turn.
+    pub(super) fn queue(&self) -> &Arc<Queue> {
+        &self.turns
     }
 }
 
@@ -76,18 +91,11 @@ impl Service {
         let mut request = question.request(who)?;
         // What is spent here is nothing.
         request.caps = Caps::default();
-        let busy = || {
-            Failure::new(
-                Code::Busy,
-                "too many questions are tried at once",
-                "try again in a moment",
-            )
-        };
         let (service, name) = (Arc::clone(self), who.name().to_owned());
         // In a task of its own, which goes on where nobody waits any more, as the question does.
         let running = tokio::spawn(async move {
-            let _place = Place::of(&service, &name).ok_or_else(busy)?;
-            let _turn = service.dummy.turns.acquire().await.map_err(|_| busy())?;
+            let turn = service.dummy.turns.turn(&name, 1, Some(PATIENCE)).await;
+            let _turn = turn.map_err(unserved)?;
             let dummy = service.dummy().await?;
             Ok(dummy.dataset.query(&request).await?)
         });

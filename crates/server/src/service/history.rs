@@ -75,18 +75,15 @@ impl Service {
         question: &Question,
         idempotency_key: Option<&str>,
     ) -> Result<Arc<Answered>, Failure> {
-        let since = Instant::now();
-        let mut answered = self.answer(who, question, idempotency_key, since).await;
-        if let Ok(found) = &answered
+        let came = Instant::now();
+        let mut outcome = self.answer(who, question, idempotency_key, came).await;
+        if let Ok(found) = &outcome.answered
             && let Some(cost) = &found.answer.cost
             && let Err(failure) = self.note(who, question, cost.charge, found.repeated).await
         {
-            answered = Err(failure);
+            outcome.answered = Err(failure);
         }
-        self.settings.schedule.hold(since).await;
-        self.metrics
-            .question(answered.as_ref().err().map(|failure| failure.code));
-        answered
+        self.leave(came, outcome).await
     }
 
     async fn note(
@@ -174,7 +171,10 @@ impl Service {
             .map(|note| note.question)
             .or(kept.map(|kept| kept.question))
             .ok_or_else(none)?;
-        let answered = self.dataset.saved(&question.request(who)?).await?;
+        let (dataset, request) = (self.dataset.clone(), question.request(who)?);
+        let answered = self
+            .plan_in_turn(who, async move { dataset.saved(&request).await })
+            .await?;
         // After a new version of the data the same words may be another question, with another answer of another charge.
         let answered = answered.filter(|found| {
             found

@@ -2,14 +2,17 @@
 
 mod dummy;
 mod history;
+mod planning;
 mod question;
 mod queue;
+mod running;
 mod sign_in;
 
 pub(crate) use history::{Saved, unsigned};
 pub(crate) use question::MOST_BYTES_OF_SQL;
 pub use question::{BudgetView, Explained, Precision, Question};
-use queue::{Place, Run, Running};
+use queue::{Limits, NoTurn, Queue};
+use running::{Counted, Running};
 pub use sign_in::Identity;
 use sign_in::PASSWORDS_AT_ONCE;
 
@@ -23,7 +26,7 @@ use crate::server::Addresses;
 use dummy::Dummy;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use ledger::{Left, Once};
-use sql::{AnswerColumn, Answered, Dataset, QueryRequest, Stage};
+use sql::{Answered, Dataset, QueryRequest, Stage};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -39,8 +42,11 @@ const MOST_CELLS_HELD: usize = 10_000;
 const MOST_SQL_HELD: usize = 4 << 10;
 /// After this many looks those whose rates are full again are forgotten.
 const LOOKS: usize = 4096;
-/// The number of rows in a group for which `explain` states errors.
-const GROUP_SIZE: u64 = 1000;
+/// Questions that have begun, for each that the engine runs at once. A question keeps its place until its answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each
+/// other, in a time that counts as their own. So more places answer more short questions in a second, and fewer hold back long ones less.
+const PLACES_FOR_EACH_TURN: usize = 8;
+/// A long question takes one place in line for each stretch of so many bytes.
+const STRETCH: usize = 8 << 10;
 
 /// Settings of the service.
 #[derive(Clone, Debug)]
@@ -49,8 +55,12 @@ pub struct Settings {
     pub schedule: Schedule,
     /// Questions that run at once. Each may take as much memory as the engine allows one question.
     pub at_once: usize,
-    /// Questions that wait for their turn; more are refused.
+    /// Questions that wait in line, each of 8 KiB of SQL; more are refused, those of whoever has the most first.
     pub waiting: usize,
+    /// How long a question waits in line before it is refused.
+    pub patience: Duration,
+    /// How long the server goes on after it was asked to end, for questions that were charged.
+    pub drains: Duration,
     /// Requests of one account in a second, on average.
     pub rate: NonZeroU32,
     /// Requests of one account that may come at once.
@@ -62,7 +72,9 @@ impl Default for Settings {
         Self {
             schedule: Schedule::every(Duration::from_millis(250)),
             at_once: 4,
-            waiting: 256,
+            waiting: 4096,
+            patience: Duration::from_secs(30),
+            drains: Duration::from_secs(60),
             rate: const { NonZeroU32::new(50).unwrap() },
             burst: const { NonZeroU32::new(200).unwrap() },
         }
@@ -76,16 +88,18 @@ pub struct Service {
     journal: Journal,
     metrics: Metrics,
     rates: DefaultKeyedRateLimiter<String>,
-    turns: Arc<Semaphore>,
-    queued: AtomicUsize,
+    /// For questions that have begun, until their answers leave.
+    places: Arc<Queue>,
+    /// For those of them whose data is read now.
+    turns: Arc<Queue>,
+    /// For what is planned and priced, and not asked.
+    planning: Arc<Queue>,
     passwords: Semaphore,
     waiting_passwords: AtomicUsize,
     /// Attempts to guess a password, by account.
     guesses: DefaultKeyedRateLimiter<String>,
     /// How often rates were looked at, so that those who are gone are forgotten now and then.
     looks: AtomicUsize,
-    /// Questions of each account that run or wait.
-    of_account: Mutex<HashMap<String, usize>>,
     /// With the version of the data that each is about.
     answers: Mutex<HashMap<Question, (String, Arc<Answered>)>>,
     identities: Mutex<HashMap<String, (Identity, Instant)>>,
@@ -119,13 +133,13 @@ impl Service {
             journal,
             metrics: Metrics::default(),
             rates: RateLimiter::keyed(quota),
-            turns: Arc::new(Semaphore::new(settings.at_once.max(1))),
-            queued: AtomicUsize::new(0),
+            places: Queue::new(places(&settings)),
+            turns: Queue::new(turns(&settings)),
+            planning: planning::queue(),
             passwords: Semaphore::new(PASSWORDS_AT_ONCE),
             waiting_passwords: AtomicUsize::new(0),
             guesses: RateLimiter::keyed(Quota::per_minute(const { NonZeroU32::new(10).unwrap() })),
             looks: AtomicUsize::new(0),
-            of_account: Mutex::default(),
             answers: Mutex::default(),
             identities: Mutex::default(),
             running: Arc::default(),
@@ -156,63 +170,23 @@ impl Service {
         &self.metrics
     }
 
-    /// Takes no new questions, and waits for those that run: what was charged is finished and saved.
+    /// Takes no new questions, refuses those that wait, and finishes those that were charged, as far as the settings leave time. What is not finished then is written to the log; who asks the same again gets
+    /// it for the charge that was made.
     pub async fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
-        loop {
-            let none = self.running.none.notified();
-            if self.running.count.load(Ordering::SeqCst) == 0 {
-                break;
+        for queue in [&self.places, &self.planning, self.dummy.queue()] {
+            queue.close();
+        }
+        let ended = tokio::time::timeout(self.settings.drains, self.running.none()).await;
+        if ended.is_err() {
+            for (account, count) in self.running.by_account() {
+                let about =
+                    format!("{count} questions had not ended; asking again finishes what was charged");
+                eprintln!("ending: of {account}, {about}");
+                self.journal.log("questions-dropped", &account, about);
             }
-            none.await;
         }
         self.journal.log("server-ended", "", "");
-    }
-
-    /// What a question would do and cost. Free, and reads no private data, so it leaves at once.
-    ///
-    /// # Errors
-    /// When the question is refused.
-    pub async fn explain(
-        &self,
-        who: &Identity,
-        question: &Question,
-        precision: &Precision,
-    ) -> Result<Explained, Failure> {
-        self.admit(who)?;
-        let mut request = question.request(who)?;
-        let group_size = precision.group_size.unwrap_or(GROUP_SIZE).max(1);
-        let epsilon = match precision.wanted()? {
-            None => None,
-            Some(wanted) => Some(self.dataset.epsilon_for(&request, wanted, group_size).await?),
-        };
-        request.epsilon = epsilon.clone().or(request.epsilon);
-        let sql::Preview {
-            explanation,
-            forecast,
-            columns,
-        } = self.dataset.preview(&request, group_size).await?;
-        Ok(Explained {
-            epsilon,
-            explanation,
-            forecast,
-            columns,
-        })
-    }
-
-    /// The columns that the answer will have, and nothing else: free.
-    ///
-    /// # Errors
-    /// When the question is refused.
-    pub async fn columns(&self, who: &Identity, question: &Question) -> Result<Vec<AnswerColumn>, Failure> {
-        self.admit(who)?;
-        if let Some(answer) = self.dataset.describe(&question.sql)? {
-            return Ok(answer.columns);
-        }
-        if let Some(answered) = self.held(question) {
-            return Ok(answered.answer.columns.clone());
-        }
-        Ok(self.dataset.columns(&question.request(who)?).await?)
     }
 
     /// Answers a question: charged once, before the data is read, or from what was released before. Whatever comes of it leaves on the schedule. Where whoever waits for it goes
@@ -226,12 +200,20 @@ impl Service {
         question: &Question,
         idempotency_key: Option<&str>,
     ) -> Result<Arc<Answered>, Failure> {
-        let since = Instant::now();
-        let answered = self.answer(who, question, idempotency_key, since).await;
-        self.settings.schedule.hold(since).await;
-        self.metrics
-            .question(answered.as_ref().err().map(|failure| failure.code));
-        answered
+        let came = Instant::now();
+        let outcome = self.answer(who, question, idempotency_key, came).await;
+        self.leave(came, outcome).await
+    }
+
+    /// Lets go of what came of a question when the schedule says so.
+    async fn leave(&self, came: Instant, outcome: Outcome) -> Result<Arc<Answered>, Failure> {
+        match outcome.begun {
+            Some(begun) => self.settings.schedule.hold(begun).await,
+            None => self.settings.schedule.hold_briefly(came).await,
+        }
+        let failed = outcome.answered.as_ref().err();
+        self.metrics.question(failed.map(|failure| failure.code));
+        outcome.answered
     }
 
     async fn answer(
@@ -239,8 +221,28 @@ impl Service {
         who: &Identity,
         question: &Question,
         idempotency_key: Option<&str>,
-        since: Instant,
-    ) -> Result<Arc<Answered>, Failure> {
+        came: Instant,
+    ) -> Outcome {
+        let request = match self.known(who, question, idempotency_key).await {
+            Ok(Known::Answer(answered)) => return Outcome::of(came, Ok(answered)),
+            Ok(Known::Request(request)) => request,
+            Err(failure) => return Outcome::of(came, Err(failure)),
+        };
+        let service = Arc::clone(self);
+        let (question, who) = (question.clone(), who.clone());
+        // A task of its own: whoever waits may go away, what was charged is finished.
+        let run = tokio::spawn(async move { service.run(&who, question, *request).await });
+        run.await
+            .unwrap_or_else(|_| Outcome::of(came, Err(Failure::defect("the question failed"))))
+    }
+
+    /// What can be answered without running anything, or the request that has to run.
+    async fn known(
+        &self,
+        who: &Identity,
+        question: &Question,
+        idempotency_key: Option<&str>,
+    ) -> Result<Known, Failure> {
         self.admit(who)?;
         let mut request = question.request(who)?;
         if let Some(key) = idempotency_key {
@@ -256,13 +258,13 @@ impl Service {
         }
         if let Some(answer) = self.dataset.describe(&question.sql)? {
             let left = self.left(who).await?;
-            return Ok(Arc::new(Answered {
+            return Ok(Known::Answer(Arc::new(Answered {
                 answer,
                 repeated: true,
                 resumed: false,
                 left,
                 receipt: None,
-            }));
+            })));
         }
         // With a key the ledger is asked, which knows what the key was used for.
         let known = match request.once {
@@ -271,32 +273,58 @@ impl Service {
         };
         if let Some(known) = known {
             let left = self.left(who).await?;
-            return Ok(Arc::new(Answered {
+            return Ok(Known::Answer(Arc::new(Answered {
                 repeated: true,
                 resumed: false,
                 left,
                 ..Answered::clone(&known)
-            }));
+            })));
         }
-        let service = Arc::clone(self);
-        let (question, who) = (question.clone(), who.clone());
-        // A task of its own: whoever waits may go away, what was charged is finished.
-        let run = tokio::spawn(async move { service.run(&who, question, &request, since).await });
-        run.await
-            .unwrap_or_else(|_| Err(Failure::defect("the question failed")))
+        Ok(Known::Request(Box::new(request)))
     }
 
-    async fn run(
+    /// Waits in line for a place, and runs.
+    async fn run(self: &Arc<Self>, who: &Identity, question: Question, request: QueryRequest) -> Outcome {
+        let counted = Some(self.running.count(who.name()));
+        let length = 1 + question.sql.len() / STRETCH;
+        let patience = Some(self.settings.patience);
+        let place = match self.places.turn(who.name(), length, patience).await {
+            Ok(place) => place,
+            Err(none) => {
+                return Outcome {
+                    begun: None,
+                    answered: Err(unserved(none)),
+                    counted,
+                };
+            }
+        };
+        let begun = Instant::now();
+        // The one that the question was asked of, or an earlier one: then it is not held for the next.
+        let version = self.version();
+        let charged = Arc::new(AtomicBool::new(false));
+        let answered = self.run_in_place(who, &request, begun, &charged).await;
+        if charged.load(Ordering::SeqCst) {
+            // Whoever waits for the place gets it when the answer leaves, also where nobody waits for that.
+            let schedule = self.settings.schedule;
+            tokio::spawn(async move {
+                schedule.hold(begun).await;
+                drop(place);
+            });
+        }
+        Outcome {
+            counted,
+            ..Outcome::of(begun, self.settled(who, question, version, answered))
+        }
+    }
+
+    /// Notes what came of a question that ran.
+    fn settled(
         &self,
         who: &Identity,
         question: Question,
-        request: &QueryRequest,
-        since: Instant,
+        version: String,
+        answered: Result<Answered, Failure>,
     ) -> Result<Arc<Answered>, Failure> {
-        let _run = Run::begin(&self.running);
-        // The one that the question was asked of, or an earlier one: then it is not held for the next.
-        let version = self.version();
-        let answered = self.run_in_turn(who, request, since).await;
         if let Err(failure) = &answered
             && matches!(
                 failure.code,
@@ -328,44 +356,33 @@ impl Service {
         Ok(answered)
     }
 
-    /// Waits for a turn, and asks.
-    async fn run_in_turn(
-        &self,
+    /// Runs a question that has a place. It is charged at once, and then waits for the engine: everybody can see when something is charged, and when the engine is free again depends on the data that somebody
+    /// else's question read. The engine is free for the next one as soon as the data is read.
+    async fn run_in_place(
+        self: &Arc<Self>,
         who: &Identity,
         request: &QueryRequest,
-        since: Instant,
+        begun: Instant,
+        charged: &Arc<AtomicBool>,
     ) -> Result<Answered, Failure> {
-        let busy = || {
-            Failure::new(
-                Code::Busy,
-                "too many questions wait for their turn",
-                "ask again in a moment; nothing was charged",
-            )
-        };
-        let _place = Place::of(self, who.name()).ok_or_else(busy)?;
-        if self.queued.fetch_add(1, Ordering::SeqCst) >= self.settings.waiting {
-            self.queued.fetch_sub(1, Ordering::SeqCst);
-            return Err(busy());
-        }
-        let turn = self.turns.acquire().await;
-        self.queued.fetch_sub(1, Ordering::SeqCst);
-        let _turn = turn.map_err(|_| ending())?;
         // Who was revoked while they waited does not ask any more.
         self.still_signed_in(who).await?;
-        let schedule = self.settings.schedule;
-        let charged = Arc::new(AtomicBool::new(false));
-        let noted = Arc::clone(&charged);
+        let (service, name, charged) = (Arc::clone(self), who.name().to_owned(), Arc::clone(charged));
+        let runtime = tokio::runtime::Handle::current();
+        let mut turn = None;
+        // On a thread that may wait, of which there are no more than places.
         let watch = move |stage| match stage {
-            Stage::Charged => noted.store(true, Ordering::SeqCst),
-            Stage::Measured => schedule.hold_before_saving(since),
+            Stage::Charged => {
+                charged.store(true, Ordering::SeqCst);
+                turn = runtime.block_on(service.turns.turn(&name, 1, None)).ok();
+            }
+            Stage::Measured => {
+                turn = None;
+                service.settings.schedule.hold_before_saving(begun);
+            }
             Stage::Understood | Stage::Drawn => {}
         };
-        let answered = self.dataset.query_watched(request, watch).await;
-        if answered.is_err() && charged.load(Ordering::SeqCst) {
-            // The turn is free, for those who wait for it, at the same moments as after an answer.
-            schedule.hold_failure(since).await;
-        }
-        Ok(answered?)
+        Ok(self.dataset.query_watched(request, watch).await?)
     }
 
     /// What the asker may spend.
@@ -463,6 +480,72 @@ impl Service {
     }
 }
 
+/// What came of a question.
+struct Outcome {
+    /// From when on the schedule counts; `None` for a question that waited in line and never began.
+    begun: Option<Instant>,
+    answered: Result<Arc<Answered>, Failure>,
+    /// Counts it among those that are under way, until it has left.
+    counted: Option<Counted>,
+}
+
+impl Outcome {
+    fn of(begun: Instant, answered: Result<Arc<Answered>, Failure>) -> Self {
+        Self {
+            begun: Some(begun),
+            answered,
+            counted: None,
+        }
+    }
+}
+
+/// What is known of a question before it runs.
+enum Known {
+    Answer(Arc<Answered>),
+    Request(Box<QueryRequest>),
+}
+
+/// Places for questions that have begun. Some are kept for whoever has a single question, and nobody has more than a quarter.
+fn places(settings: &Settings) -> Limits {
+    let at_once = settings.at_once.max(1);
+    Limits {
+        at_once: at_once * PLACES_FOR_EACH_TURN,
+        kept: at_once,
+        of_one: at_once * 2,
+        waiting: settings.waiting,
+        waiting_of_one: (settings.waiting / 64).max(64),
+    }
+}
+
+/// Turns of the engine, for questions that have a place. One is left to others whoever has many.
+fn turns(settings: &Settings) -> Limits {
+    let (at_once, places) = (settings.at_once.max(1), places(settings).at_once);
+    Limits {
+        at_once,
+        kept: usize::from(at_once > 1),
+        of_one: at_once,
+        waiting: places,
+        waiting_of_one: places,
+    }
+}
+
+/// Why somebody who waited in line is not served.
+fn unserved(none: NoTurn) -> Failure {
+    match none {
+        NoTurn::Full => Failure::new(
+            Code::Busy,
+            "too many questions wait for their turn, and yours are the most of them or would be",
+            "ask again when your earlier ones are answered; nothing was charged",
+        ),
+        NoTurn::TooLong => Failure::new(
+            Code::Busy,
+            "the server was busy with other questions for too long",
+            "ask again in a moment; nothing was charged",
+        ),
+        NoTurn::Closed => ending(),
+    }
+}
+
 pub(crate) fn forbidden() -> Failure {
     Failure::new(
         Code::Forbidden,
@@ -483,6 +566,6 @@ fn ending() -> Failure {
     Failure::new(
         Code::Ending,
         "the server ends",
-        "ask again when it is back; a question that was charged is finished, and its answer is saved",
+        "ask again when it is back; nothing was charged for a question that is refused, and one that was charged is finished and saved",
     )
 }

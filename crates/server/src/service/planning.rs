@@ -1,0 +1,103 @@
+//! What is done with the text of a question before it is asked: planned, priced, explained. It reads no private data and is free, and it is work all the same. So it has a queue of its own, in which
+//! accounts take turns, one at a time each, and it is given up after a while.
+
+use super::queue::{Limits, Queue};
+use super::{Explained, Identity, Precision, Question, Service, unserved};
+use crate::failure::{Code, Failure};
+use sql::AnswerColumn;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The number of rows in a group for which `explain` states errors.
+const GROUP_SIZE: u64 = 1000;
+/// How long somebody waits for a turn, and how long a turn lasts before whoever waits for it is let go of.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LASTS: Duration = Duration::from_secs(10);
+
+/// Two at once, one of each account: a question that is asked has processors left.
+pub(super) fn queue() -> Arc<Queue> {
+    Queue::new(Limits {
+        at_once: 2,
+        kept: 0,
+        of_one: 1,
+        waiting: 1024,
+        waiting_of_one: 32,
+    })
+}
+
+impl Service {
+    /// What a question would do and cost. Free, and reads no private data, so it leaves when it is ready.
+    ///
+    /// # Errors
+    /// When the question is refused, or too many are explained.
+    pub async fn explain(
+        &self,
+        who: &Identity,
+        question: &Question,
+        precision: &Precision,
+    ) -> Result<Explained, Failure> {
+        self.admit(who)?;
+        let mut request = question.request(who)?;
+        let group_size = precision.group_size.unwrap_or(GROUP_SIZE).max(1);
+        let (dataset, wanted) = (self.dataset.clone(), precision.wanted()?);
+        self.plan_in_turn(who, async move {
+            let epsilon = match wanted {
+                None => None,
+                Some(wanted) => Some(dataset.epsilon_for(&request, wanted, group_size).await?),
+            };
+            request.epsilon = epsilon.clone().or(request.epsilon);
+            let sql::Preview {
+                explanation,
+                forecast,
+                columns,
+            } = dataset.preview(&request, group_size).await?;
+            Ok(Explained {
+                epsilon,
+                explanation,
+                forecast,
+                columns,
+            })
+        })
+        .await
+    }
+
+    /// The columns that the answer will have, and nothing else: free.
+    ///
+    /// # Errors
+    /// When the question is refused, or too many are planned.
+    pub async fn columns(&self, who: &Identity, question: &Question) -> Result<Vec<AnswerColumn>, Failure> {
+        self.admit(who)?;
+        if let Some(answer) = self.dataset.describe(&question.sql)? {
+            return Ok(answer.columns);
+        }
+        if let Some(answered) = self.held(question) {
+            return Ok(answered.answer.columns.clone());
+        }
+        let (dataset, request) = (self.dataset.clone(), question.request(who)?);
+        self.plan_in_turn(who, async move { dataset.columns(&request).await })
+            .await
+    }
+
+    /// Does such work when it is this account's turn. Whoever goes away leaves the line. What has begun keeps its turn until it has ended, whoever waits for it, so going away gains nobody a turn.
+    pub(super) async fn plan_in_turn<T: Send + 'static>(
+        &self,
+        who: &Identity,
+        work: impl Future<Output = Result<T, sql::Error>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let turn = self.planning.turn(who.name(), 1, Some(PATIENCE)).await;
+        let turn = turn.map_err(unserved)?;
+        let working = tokio::spawn(async move {
+            let _turn = turn;
+            work.await
+        });
+        match tokio::time::timeout(LASTS, working).await {
+            Ok(Ok(done)) => Ok(done?),
+            Ok(Err(_)) => Err(Failure::defect("the question could not be planned")),
+            Err(_) => Err(Failure::new(
+                Code::Busy,
+                "planning this question takes longer than 10 seconds",
+                "ask for fewer columns at once, or again when fewer people ask; nothing was charged",
+            )),
+        }
+    }
+}
