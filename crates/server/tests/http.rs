@@ -127,6 +127,31 @@ fn refusals_say_what_is_wrong_by_a_stable_name_and_charge_nothing() {
             Code::BadRequest,
         ),
         (
+            r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": "0"}"#,
+            400,
+            Code::BadRequest,
+        ),
+        (
+            r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": -0.0}"#,
+            400,
+            Code::BadRequest,
+        ),
+        (
+            r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": "1e-300"}"#,
+            400,
+            Code::BadRequest,
+        ),
+        (
+            r#"{"sql": "SELECT age, COUNT(*) FROM people GROUP BY age", "epsilon": "1", "delta": "1e-300"}"#,
+            400,
+            Code::BadRequest,
+        ),
+        (
+            r#"{"sql": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1e300) COUNT(*) FROM people"}"#,
+            400,
+            Code::BadRequest,
+        ),
+        (
             r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": "NaN"}"#,
             400,
             Code::BadRequest,

@@ -207,13 +207,19 @@ impl Service {
 
     /// Lets go of what came of a question when the schedule says so.
     async fn leave(&self, came: Instant, outcome: Outcome) -> Result<Arc<Answered>, Failure> {
-        match outcome.begun {
+        let Outcome {
+            begun,
+            answered,
+            counted,
+        } = outcome;
+        match begun {
             Some(begun) => self.settings.schedule.hold(begun).await,
             None => self.settings.schedule.hold_briefly(came).await,
         }
-        let failed = outcome.answered.as_ref().err();
+        drop(counted);
+        let failed = answered.as_ref().err();
         self.metrics.question(failed.map(|failure| failure.code));
-        outcome.answered
+        answered
     }
 
     async fn answer(
@@ -377,7 +383,7 @@ impl Service {
                 turn = runtime.block_on(service.turns.turn(&name, 1, None)).ok();
             }
             Stage::Measured => {
-                turn = None;
+                drop(turn.take());
                 service.settings.schedule.hold_before_saving(begun);
             }
             Stage::Understood | Stage::Drawn => {}
