@@ -50,12 +50,15 @@ impl Class {
 
 /// What the query engine and its ledger say.
 pub(crate) fn of_sql(error: sql::Error) -> PyErr {
+    use mechanism::{Error::Refused, Refusal};
     use sql::Error;
     let class = match &error {
         Error::Catalog { .. } => Class::Catalog,
         Error::Syntax { .. } | Error::Refused { .. } | Error::NoEpsilon => Class::Query,
         Error::OverBudget(over) => return over_budget(over),
-        Error::Ledger(_) => Class::Ledger,
+        Error::Ledger(_) | Error::Mechanism(Refused(Refusal::NotRecorded(_) | Refusal::NoRoom(_))) => {
+            Class::Ledger
+        }
         Error::Mechanism(_) | Error::Accounting(_) | Error::Quantity { .. } => Class::Parameter,
         Error::Engine { .. } => Class::Engine,
         Error::File { .. } => Class::File,

@@ -203,7 +203,7 @@ pub enum Error {
     },
     /// What was read is not what a filter or an odometer wrote.
     #[error(
-        "this is not the state of a filter or odometer: {what}\nhint: restore it from a copy; nothing may be released under a tally that was lost"
+        "this is not the state of a filter or odometer: {what}\nhint: nothing may be released under a tally that was lost, nor under an older one, which forgets what was spent since; find the newest state that was written"
     )]
     NotAState {
         /// What is wrong.

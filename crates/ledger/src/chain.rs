@@ -106,6 +106,16 @@ pub(crate) struct RulesBody {
 pub(crate) struct LogBody {
     pub(crate) what: String,
     pub(crate) about: String,
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub(crate) times: u64,
+}
+
+fn once() -> u64 {
+    1
+}
+
+fn is_once(times: &u64) -> bool {
+    *times == 1
 }
 
 /// One entry, as it is stored: whatever is hashed is hashed as it is stored.

@@ -16,6 +16,14 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
+    /// There is no room where the ledger is kept. What is in it is as it was, and nothing was added.
+    #[error(
+        "the ledger has no room: {what}\nhint: make room where it is kept, and ask again. The ledger is intact, and nothing was added to it: whatever was charged before stands, and a charge without an answer is used, not made twice. Keep the file, and what lies beside it, where they are"
+    )]
+    NoRoom {
+        /// What was reported.
+        what: String,
+    },
     /// Rules under which nothing could be admitted soundly.
     #[error("invalid ledger configuration: {what}\nhint: {hint}")]
     BadRules {
@@ -36,7 +44,7 @@ pub enum Error {
     },
     /// An entry is not what was written.
     #[error(
-        "entry {number} of the ledger is wrong: {what}\nhint: release nothing; restore the ledger from a copy that verifies, and find out who wrote to it"
+        "entry {number} of the ledger is wrong: {what}\nhint: release nothing, keep the ledger as it is, and find out who wrote to it. An older copy in its place forgets what was charged since: it is refused, and no way to go on"
     )]
     Broken {
         /// The first wrong entry.
@@ -54,7 +62,7 @@ pub enum Error {
     },
     /// Entries that this process saw, or that the kept sums are about, are gone.
     #[error(
-        "the ledger went back: entry {number} was there and is not any more\nhint: release nothing; what was charged since would be forgotten. Restore the newest copy, or let the database recover fully, and start again. Where that copy is lost for good, the curator takes the older one as it is with `deniable budget accept-restored`"
+        "the ledger went back: entry {number} was there and is not any more\nhint: release nothing; what was charged since would be forgotten, and could be spent twice. Put the ledger back that has this entry, or let the database recover fully, and start again. Only where it is lost for good may a curator decide to go on without it, with `deniable budget accept-restored`: what the lost entries released is then promised on top of the budget"
     )]
     Rewound {
         /// The entry that is missing or was replaced.
@@ -62,7 +70,7 @@ pub enum Error {
     },
     /// There is no ledger where there was one.
     #[error(
-        "the ledger is gone: there was one here, with {entries} entries, and what was spent by then is not known any more\nhint: release nothing; restore the ledger. Where it is lost for good and the curator takes the loss upon them, `deniable budget accept-restored --new-ledger` lets a new one begin with nothing spent"
+        "the ledger is gone: there was one here, with {entries} entries, and what was spent by then is not known any more\nhint: release nothing, and put the ledger back that was here. Only where it is lost for good may a curator decide to go on without it, with `deniable budget accept-restored --new-ledger`: what the lost one released is then promised on top of a new budget"
     )]
     Vanished {
         /// How many entries it had when it was last seen.

@@ -50,7 +50,7 @@ impl HeadFile {
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
                 Error::unusable(
                     "the file beside it that keeps its last verified entry cannot be understood",
-                    "restore it together with the ledger; or, if nothing is amiss, let `deniable budget accept-restored` verify the ledger and write it anew",
+                    "where the ledger beside it is the newest there is, let `deniable budget accept-restored` verify it and write this file anew; never put an older ledger in its place",
                 )
             }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -81,14 +81,20 @@ impl HeadFile {
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
-        Error::unusable(
-            format!(
-                "{}, which keeps its last verified entry, cannot be read or written ({})",
-                self.path.display(),
-                error.kind()
+        let what = format!(
+            "{}, which keeps its last verified entry, cannot be read or written ({})",
+            self.path.display(),
+            error.kind()
+        );
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Error::NoRoom { what }
+            }
+            _ => Error::unusable(
+                what,
+                "check that you may write to its directory, and that there is room",
             ),
-            "check that you may write to its directory, and that there is room",
-        )
+        }
     }
 }
 

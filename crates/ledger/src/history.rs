@@ -316,11 +316,14 @@ pub(crate) fn logged(backend: &mut dyn Backend) -> Result<Vec<Logged>, Error> {
     let mut logged = Vec::new();
     walk(backend, |record, kind| {
         if kind == RecordKind::Log {
-            let LogBody { what, about } = record.body()?;
+            let LogBody { what, about, times } = record.body()?;
             logged.push(Logged {
                 number: record.number,
                 time: record.time,
-                entry: LogEntry::new(what, &record.analyst, about),
+                entry: LogEntry {
+                    times,
+                    ..LogEntry::new(what, &record.analyst, about)
+                },
             });
         }
         Ok(())

@@ -32,7 +32,7 @@ pub(crate) fn make(backend: &mut dyn Backend, rules: &Rules) -> Result<(), Error
         append(backend, None, &Tally::new(rules)?, content).map(|_| ())
     })();
     match made {
-        Ok(()) => backend.commit(),
+        Ok(()) => Ok(backend.commit()?),
         Err(error) => {
             backend.rollback();
             Err(error)

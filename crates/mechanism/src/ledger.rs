@@ -32,6 +32,9 @@ pub enum Refusal {
         "the charge could not be recorded: {0}\nhint: nothing was released; whether it counts as spent, the ledger tells when it can be read again"
     )]
     NotRecorded(String),
+    /// There is no room where the ledger is kept. Nothing was charged.
+    #[error("{0}")]
+    NoRoom(String),
     /// The same was released elsewhere, or is being released right now. Nothing was charged.
     #[error("{0}\nhint: nothing was charged; ask again, and the saved answer costs nothing")]
     Elsewhere(String),

@@ -64,7 +64,7 @@ pub enum Error {
     },
     /// The ledger of a text is about other units than the run.
     #[error(
-        "the ledger {} is about each {recorded}, and this run about each {asked}\nhint: guarantees for different units do not add up: name another ledger, or train on the same units", path.display()
+        "the ledger {} is about each {recorded}, and this run about each {asked}\nhint: guarantees for different units do not add up: train on the units that the ledger is about", path.display()
     )]
     OtherUnit {
         /// Which ledger.

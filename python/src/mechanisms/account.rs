@@ -84,7 +84,7 @@ pub(crate) fn raised(error: Error) -> PyErr {
         return of_parameter(error);
     };
     let class = match &refusal {
-        Refusal::NotRecorded(_) => Class::Ledger,
+        Refusal::NotRecorded(_) | Refusal::NoRoom(_) => Class::Ledger,
         _ => Class::Budget,
     };
     let raised = class.raise(&refusal);

@@ -189,7 +189,7 @@ impl Run {
             };
             if stated.is_some_and(|stated| stated != (epsilon.clone(), delta.clone())) {
                 return Err(Class::Ledger.raise(
-                    "the ledger has another budget than budget= states\nhint: leave out budget= to charge the ledger that is there, or name another with ledger=",
+                    "the ledger has another budget than budget= states\nhint: leave out budget= to charge the ledger that is there. A second ledger for the same people would be a second budget",
                 ));
             }
             return Ok((unit, epsilon, delta, existing));

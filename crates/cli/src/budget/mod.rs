@@ -182,7 +182,7 @@ fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliErr
                 "the ledger is whole in itself, but entry {} is not the one that was kept",
                 kept.number
             ))
-            .with_hint("release nothing: the ledger was cut or written anew; restore it from a copy"));
+            .with_hint("release nothing: the ledger was cut or written anew. Put the one back that has this entry, and find out who wrote to it"));
         }
     }
     let ledger::Verified {
@@ -206,7 +206,7 @@ fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliErr
 
 fn missing() -> CliError {
     CliError::bad_input("there is no ledger, so there is nothing to verify").with_hint(
-        "the first query or training makes it; if there was one, restore it before anything else is asked",
+        "the first query or training makes it; if there was one here, put it back before anything else is asked",
     )
 }
 

@@ -45,12 +45,12 @@ impl From<Error> for CliError {
             ),
             Error::OtherUnit { .. } => hinted(
                 &error,
-                "guarantees for different units do not add up: name another ledger with --ledger, or train on the same units",
+                "guarantees for different units do not add up: train on the units that the ledger is about",
             )
             .with_code(exit_code::REFUSED),
             Error::OtherRules(_) => hinted(
                 &error,
-                "leave out --budget and --budget-delta to charge the ledger that is there, or name another with --ledger",
+                "leave out --budget and --budget-delta to charge the ledger that is there; a second ledger for the same people would be a second budget",
             )
             .with_code(exit_code::REFUSED),
             other => explained(other),

@@ -14,9 +14,11 @@
 //! draws has confirmed an entry of their own, which stands later in the same log. An answer that somebody of this process saved is shown after it is durable; one of another
 //! process may be shown a moment before, and be lost by a power cut at that moment: it was paid for, and is not drawn again under that charge.
 //!
-//! A disk that fails to write reports it once and may forget it. So after a failure nobody of this process is told that anything is durable, until it is started again.
+//! A disk that fails to write reports it once and may forget it. So after a failure nobody of this process is told that anything is durable, until it is started again,
+//! and whoever is first of a process to open the file writes what the log holds to the file before anything is appended to it.
 
 use crate::Error;
+use crate::head_file::beside;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -215,16 +217,18 @@ fn is_at(_: &File, _: &Path) -> bool {
 
 /// The log of a database. SQLite keeps it beside the file itself, not beside a link to it.
 pub(super) fn log_of(path: &Path) -> PathBuf {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut name = path.into_os_string();
-    name.push("-wal");
-    name.into()
+    beside(path, "-wal")
+}
+
+/// The journal of a database that has no log yet, where making it was interrupted.
+pub(super) fn journal_of(path: &Path) -> PathBuf {
+    beside(path, "-journal")
 }
 
 fn refused() -> Error {
     Error::unusable(
         "the disk did not confirm what was written",
-        "check the disk; nothing is charged until the program is started again",
+        "check the disk, and whether there is room on it; nothing is charged until the program is started again. What was confirmed before stands",
     )
 }
 
@@ -281,6 +285,30 @@ mod tests {
         group.let_the_disk_refuse(false);
         assert!(group.make_durable(lost, &log).is_err() && group.settle(&log).is_err());
         assert!(group.make_durable(before, &log).is_ok());
+    }
+
+    /// One wait stands for many: where it fails, none of them is confirmed.
+    #[test]
+    fn all_of_a_group_are_refused_together() {
+        let (_folder, log) = a_log();
+        let group = GroupCommit::new();
+        let written: Vec<Written> = (0..8)
+            .map(|_| group.begin(Duration::ZERO).unwrap().written())
+            .collect();
+        group.let_the_disk_refuse(true);
+        let (all, log) = (&group, &log);
+        thread::scope(|scope| {
+            let waiting: Vec<_> = written
+                .into_iter()
+                .map(|written| scope.spawn(move || all.make_durable(written, log)))
+                .collect();
+            assert!(
+                waiting
+                    .into_iter()
+                    .all(|waiting| waiting.join().unwrap().is_err())
+            );
+        });
+        assert_eq!(group.lock().durable, 0);
     }
 
     #[test]

@@ -4,20 +4,24 @@
 //! somebody else's must stay as it is, to the byte, and without a log beside it. So a file is looked at first, as one that nobody writes to
 //! (SQLite's `immutable`), which takes no locks and leaves nothing behind.
 //!
+//! Such a look ignores what lies beside the file. In the middle of a checkpoint, and after a crash or a full disk there, a part of the pages is in the file and the rest in its log: the file
+//! alone looks damaged, or empty, or like something else, and file and log together are whole. So a look may find a ledger, and it never finds that there is none, or that it is damaged, while a log
+//! or a journal lies beside the file: then SQLite decides, which reads both.
+//!
 //! On Unix a process loses all its locks on a file when it closes any descriptor of it, and SQLite does not keep track of one that takes no locks. So a file that
 //! this process has open as a ledger is not looked at: it is known what it is.
 
-use super::group_commit::{GroupCommit, log_of};
+use super::group_commit::{GroupCommit, journal_of, log_of};
 use super::sqlite::unusable;
 use crate::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a file may look damaged before it is: another process may be writing what its log holds to it.
+/// How long a file without a log may look damaged before it is: another process may have written its log to it and deleted the log in this moment.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// What is at a path.
@@ -26,7 +30,7 @@ pub(super) enum Found {
     Nothing,
     /// A database without tables, or a file without bytes.
     Empty,
-    /// The same, but a log beside it may hold its tables.
+    /// No ledger by itself, but what lies beside it decides.
     Logged,
     Ledger,
     /// A database of something else.
@@ -37,7 +41,7 @@ pub(super) enum Found {
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
-type Identity = std::path::PathBuf;
+type Identity = PathBuf;
 
 fn identity(path: &Path) -> Option<Identity> {
     #[cfg(unix)]
@@ -67,20 +71,35 @@ impl Turn {
         Self(OPEN.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn has_open(&self, identity: &Identity) -> bool {
+        self.0.get(identity).is_some_and(|open| open.times > 0)
+    }
+
+    /// Whether nobody of this process has the file open.
+    pub(super) fn is_first(&self, path: &Path) -> bool {
+        identity(path).is_none_or(|identity| !self.has_open(&identity))
+    }
+
     /// What is at this path.
     pub(super) fn look(&self, path: &Path) -> Result<Found, Error> {
         let Some(identity) = identity(path) else {
             return Ok(Found::Nothing);
         };
-        if self.0.get(&identity).is_some_and(|open| open.times > 0) {
+        if self.has_open(&identity) {
             return Ok(Found::Ledger);
         }
         let deadline = Instant::now() + SETTLING;
         loop {
-            match tables(path) {
-                Ok((0, _)) if log_of(path).exists() => return Ok(Found::Logged),
-                Ok((0, _)) => return Ok(Found::Empty),
+            // Before and after: whoever closes the file last writes the log to it and deletes the log.
+            let unfinished = is_unfinished(path);
+            let found = tables(path);
+            if !matches!(found, Ok((_, true))) && (unfinished || is_unfinished(path)) {
+                check_log_has_its_file(path)?;
+                return Ok(Found::Logged);
+            }
+            match found {
                 Ok((_, true)) => return Ok(Found::Ledger),
+                Ok((0, _)) => return Ok(Found::Empty),
                 Ok((_, false)) => return Ok(Found::Other),
                 Err(error) if settles(&error) && Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(20));
@@ -142,6 +161,24 @@ fn tables(path: &Path) -> rusqlite::Result<(u64, bool)> {
         [],
         |row| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?)),
     )
+}
+
+/// Whether a log or a journal beside the file holds a part of it.
+fn is_unfinished(path: &Path) -> bool {
+    let holds = |file: PathBuf| file.metadata().is_ok_and(|file| file.len() > 0);
+    holds(log_of(path)) || holds(journal_of(path))
+}
+
+/// SQLite deletes the log of a file without bytes. Nobody of us leaves such a file: what is in the log is all that is left of it.
+fn check_log_has_its_file(path: &Path) -> Result<(), Error> {
+    let bytes = |path: &Path| path.metadata().map_or(0, |file| file.len());
+    if bytes(path) > 0 || bytes(&log_of(path)) == 0 {
+        return Ok(());
+    }
+    Err(Error::unusable(
+        "the file is empty, and the log beside it is not",
+        "release nothing, and keep the log: it holds what was charged last. Somebody emptied the file, or a copy of it did not finish; copy the file again",
+    ))
 }
 
 /// Whether another process that writes may be the reason.

@@ -6,6 +6,7 @@ mod postgresql;
 mod sqlite;
 
 use crate::chain::Record;
+use crate::writing::in_one_line;
 use crate::{Error, Place};
 pub(crate) use postgresql::Postgres;
 pub(crate) use sqlite::Sqlite;
@@ -25,6 +26,30 @@ pub(crate) enum Access {
     Create,
 }
 
+/// Why a commit was not confirmed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Unconfirmed {
+    /// Nothing of the transaction is there, and nothing of it will be.
+    Undone(Error),
+    /// It may be there or not.
+    Unknown(Error),
+}
+
+impl From<Unconfirmed> for Error {
+    fn from(unconfirmed: Unconfirmed) -> Self {
+        match unconfirmed {
+            Unconfirmed::Undone(error) => error,
+            Unconfirmed::Unknown(error) => Self::unusable(
+                format!(
+                    "the database did not confirm what was written ({})",
+                    in_one_line(&error)
+                ),
+                "it may or may not be there, and what was charged may count as spent. Ask the same again: a charge that is there and has no answer is used, and not made twice",
+            ),
+        }
+    }
+}
+
 /// The sums after an entry, as they are kept.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
@@ -36,8 +61,9 @@ pub(crate) struct Snapshot {
 /// Transactions over entries and one snapshot. Everything but `exists` happens inside a transaction.
 pub(crate) trait Backend: Send {
     fn begin(&mut self, access: Access) -> Result<(), Error>;
-    /// Everything since `begin` lasts as long as the ledger when this is `Ok`: it is on disk, unless the ledger is temporary. Otherwise nobody knows.
-    fn commit(&mut self) -> Result<(), Error>;
+    /// Everything since `begin` lasts as long as the ledger when this is `Ok`, and so does all that was committed before it: it is on disk, unless the ledger is temporary. The transaction has ended
+    /// in any case.
+    fn commit(&mut self) -> Result<(), Unconfirmed>;
     /// Waits until whatever this process committed is on disk. Where `commit` lets others see nothing earlier, there is nothing to wait for.
     fn settle(&mut self) -> Result<(), Error> {
         Ok(())
@@ -71,6 +97,8 @@ pub(crate) trait Backend: Send {
     fn documents(&mut self, collection: &str) -> Result<Vec<(String, String)>, Error>;
     /// Keeps a document in place of an earlier one of that name.
     fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error>;
+    /// Deletes a document, or empties it where deleting is not allowed.
+    fn forget_document(&mut self, collection: &str, name: &str) -> Result<(), Error>;
 }
 
 /// Connects; `None` when nothing is to be made and nothing is there.
@@ -130,6 +158,8 @@ mod statement {
         "SELECT name, body FROM deniable_documents WHERE collection = $1 ORDER BY name";
     pub(super) const KEEP_DOCUMENT: &str = "INSERT INTO deniable_documents (collection, name, body) VALUES ($1, $2, $3) \
         ON CONFLICT (collection, name) DO UPDATE SET body = excluded.body";
+    pub(super) const FORGET_DOCUMENT: &str =
+        "DELETE FROM deniable_documents WHERE collection = $1 AND name = $2";
     /// What is kept beside the entries and may change, such as accounts; and what a limit of a day looks up.
     pub(super) const CREATE_DOCUMENTS: &str = "CREATE TABLE deniable_documents (
     collection TEXT NOT NULL,

@@ -1,9 +1,10 @@
 //! A server that many machines share.
 
-use super::{Access, Backend, PATIENCE, Snapshot, statement, stored, unstored};
+use super::{Access, Backend, PATIENCE, Snapshot, Unconfirmed, statement, stored, unstored};
 use crate::chain::Record;
 use crate::{Encryption, Error};
 use postgres::config::SslMode;
+use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, SimpleQueryMessage};
 use std::time::Duration;
@@ -67,6 +68,8 @@ const LOCK_CREATION: &str = "SELECT pg_advisory_xact_lock(1145392193, 0)";
 /// Read from the catalog's table. `to_regclass` asks a cache, which in a transaction that waited for a lock still says what was before.
 const EXISTS: &str = "SELECT count(*) > 0 FROM pg_catalog.pg_class \
     WHERE relname = $1::text AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)";
+
+const MAY_DELETE: &str = "SELECT pg_catalog.has_table_privilege('deniable_documents', 'DELETE')";
 
 /// The index is on a digest, because a question may be longer than an index allows.
 const ANSWERS: &str = "SELECT number, previous, time, kind, analyst, question, purpose, body, tally, hash FROM deniable_entries \
@@ -201,9 +204,19 @@ fn lost() -> Error {
     )
 }
 
+/// Whether the server ends the connection with it: by an operator, a crash or a failure of its own, perhaps after it committed.
+fn ends_the_connection(code: &SqlState) -> bool {
+    ["08", "57", "58", "XX"]
+        .iter()
+        .any(|class| code.code().starts_with(class))
+}
+
 /// The code of the failure, and nothing of what the server says about it: that may quote the statement, or the address.
 fn unusable(error: &postgres::Error) -> Error {
     match error.code() {
+        Some(code) if *code == SqlState::DISK_FULL => Error::NoRoom {
+            what: format!("PostgreSQL reports the error {}: its disk is full", code.code()),
+        },
         Some(code) => Error::unusable(
             format!("PostgreSQL reports the error {}", code.code()),
             match code.code() {
@@ -211,6 +224,12 @@ fn unusable(error: &postgres::Error) -> Error {
                 "3D000" => "create the database first",
                 "42501" => {
                     "grant the user SELECT and INSERT on deniable_entries, and UPDATE too on deniable_snapshot and deniable_documents"
+                }
+                "25006" => {
+                    "this server is a standby, or lets nobody write: connect to the one that is written to"
+                }
+                "53300" | "57P01" | "57P02" | "57P03" => {
+                    "the server takes no connections now, starts or stops: try again when it is back"
                 }
                 "55P03" => "another process held the ledger for a minute; see what it does, and try again",
                 _ => "look the code up in appendix A of the PostgreSQL manual, and see the server's log",
@@ -250,13 +269,20 @@ impl Backend for Postgres {
         begun
     }
 
-    fn commit(&mut self) -> Result<(), Error> {
-        let committed = self.run("COMMIT");
+    fn commit(&mut self) -> Result<(), Unconfirmed> {
+        let committed = match self.open() {
+            Ok(client) => client.batch_execute("COMMIT"),
+            Err(lost) => return Err(Unconfirmed::Undone(lost)),
+        };
         self.inside = false;
-        if committed.is_err() {
+        committed.map_err(|error| {
             self.client = None;
-        }
-        committed
+            match error.code() {
+                // The server lives, and says that it did not commit.
+                Some(code) if !ends_the_connection(code) => Unconfirmed::Undone(unusable(&error)),
+                _ => Unconfirmed::Unknown(unusable(&error)),
+            }
+        })
     }
 
     fn rollback(&mut self) {
@@ -385,6 +411,19 @@ impl Backend for Postgres {
     fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error> {
         self.create_documents()?;
         self.write(statement::KEEP_DOCUMENT, &[&collection, &name, &body])
+    }
+
+    fn forget_document(&mut self, collection: &str, name: &str) -> Result<(), Error> {
+        self.create_documents()?;
+        // Servers of an earlier version were told to grant no more than is needed to change documents.
+        let row = self
+            .open()?
+            .query_one(MAY_DELETE, &[])
+            .map_err(|error| unusable(&error))?;
+        match row.try_get(0).map_err(|error| unusable(&error))? {
+            true => self.write(statement::FORGET_DOCUMENT, &[&collection, &name]),
+            false => self.write(statement::KEEP_DOCUMENT, &[&collection, &name, &""]),
+        }
     }
 }
 

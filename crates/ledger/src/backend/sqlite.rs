@@ -2,11 +2,11 @@
 
 use super::group_commit::{Writing, log_of};
 use super::look::{Found, Kept, Turn};
-use super::{Access, Backend, PATIENCE, Snapshot, statement, stored, unstored};
+use super::{Access, Backend, PATIENCE, Snapshot, Unconfirmed, statement, stored, unstored};
 use crate::chain::Record;
 use crate::{Error, Temporary};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, ffi, params};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -66,6 +66,7 @@ impl Sqlite {
             Found::Other if make => return Err(something_else()),
             Found::Nothing | Found::Empty | Found::Other => return Ok(None),
         }
+        let first = turn.is_first(path);
         let connection = Connection::open_with_flags(path, flags).map_err(|error| unusable(&error))?;
         let file = Self {
             connection,
@@ -81,7 +82,20 @@ impl Sqlite {
             return Ok(None);
         }
         prepare(&file.connection)?;
+        if first {
+            file.write_the_log_to_the_file();
+        }
         Ok(Some(file))
+    }
+
+    /// What another process left in the log may never have reached the disk, where a sync of it failed; and what this one appends after it would be lost with it. Written to the file it is
+    /// written anew. Where there is no room for that, or others read, it stays where it is.
+    fn write_the_log_to_the_file(&self) {
+        if self.log.metadata().is_ok_and(|log| log.len() > 0) {
+            let _ = self
+                .connection
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
     }
 
     /// Opens a ledger that is gone with the process, or makes it.
@@ -92,7 +106,7 @@ impl Sqlite {
                 false => Ok(None),
                 true => Err(Error::unusable(
                     "its temporary file is gone",
-                    "what was spent is not known any more; name a file for the ledger, outside of the folder of temporary files",
+                    "ask nothing more about these rows: what was spent on them is not known any more. For rows that are asked later, name a file for the ledger before the first question",
                 )),
             };
         };
@@ -130,7 +144,7 @@ impl Sqlite {
 fn something_else() -> Error {
     Error::unusable(
         "the file is a database of something else",
-        "name another file for the ledger",
+        "a ledger needs a file of its own. If there was a ledger at this path, release nothing, and put it back; if there never was one, name a path where nothing is",
     )
 }
 
@@ -166,28 +180,60 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether the disk did not take a write. Linux reports a quota, and a limit on the size of files, otherwise than a full disk.
+fn has_no_room(failure: &ffi::Error) -> bool {
+    failure.code == ErrorCode::DiskFull
+        || matches!(
+            failure.extended_code,
+            ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE
+        )
+}
+
+/// Whether a commit failed before the log had the frame that completes it, so that no recovery finds it. After that frame comes the index of the log, which may lack room too.
+fn left_the_log_incomplete(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _)
+        if failure.code == ErrorCode::DiskFull || failure.extended_code == ffi::SQLITE_IOERR_WRITE)
+}
+
+/// Where nobody knows what became of it, it is not said that nothing was charged.
+fn in_doubt(error: Error) -> Error {
+    match error {
+        Error::NoRoom { what } => Error::unusable(what, "make room where it is kept"),
+        error => error,
+    }
+}
+
 /// What SQLite calls the failure, and nothing of what was in the statement.
 pub(super) fn unusable(error: &rusqlite::Error) -> Error {
     let (what, hint) = match error {
+        rusqlite::Error::SqliteFailure(failure, _) if has_no_room(failure) => {
+            return Error::NoRoom {
+                what: format!("SQLite reports: {failure}"),
+            };
+        }
         rusqlite::Error::SqliteFailure(failure, _) => {
             let hint = match failure.code {
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
                     "another process held the ledger for a minute; see what it does, and try again"
                 }
                 ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly => {
-                    "check that the directory exists and that you may write to it and to the file"
+                    "check that the directory exists, that you may write to it and to the file, and that there is room"
                 }
-                ErrorCode::DiskFull => "make room on the disk, and try again",
-                ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => {
-                    "this is no ledger, or a damaged one; name another file, or restore it from a copy"
+                ErrorCode::NotADatabase => {
+                    "this is no ledger. If there was one at this path, release nothing, and find out who wrote to the file"
                 }
-                _ => "check the disk and the file, and try again",
+                ErrorCode::DatabaseCorrupt => {
+                    "release nothing, and keep the file, and what lies beside it, as they are: they hold what was charged. Check the disk and its file system, and try again. An older copy in its place forgets what was charged since: it is refused, and no way to go on"
+                }
+                _ => {
+                    "check the disk, and that there is room on it, and try again; this does not mean that the ledger is damaged"
+                }
             };
             (format!("SQLite reports: {failure}"), hint)
         }
         _ => (
             "a field is not of the kind that a ledger writes".to_owned(),
-            "this is no ledger, or somebody wrote to it; restore it from a copy that verifies",
+            "release nothing: this is no ledger, or somebody wrote to it; find out who",
         ),
     };
     Error::unusable(what, hint)
@@ -271,15 +317,20 @@ impl Backend for Sqlite {
         begun
     }
 
-    fn commit(&mut self) -> Result<(), Error> {
-        if let Err(error) = self.run("COMMIT") {
+    fn commit(&mut self) -> Result<(), Unconfirmed> {
+        if let Err(error) = self.connection.execute_batch("COMMIT") {
             self.rollback();
-            return Err(error);
+            return Err(match left_the_log_incomplete(&error) {
+                true => Unconfirmed::Undone(unusable(&error)),
+                false => Unconfirmed::Unknown(in_doubt(unusable(&error))),
+            });
         }
         match self.writing.take() {
-            Some(writing) if self.temporary.is_none() => {
-                self.kept.together.make_durable(writing.written(), &self.log)
-            }
+            Some(writing) if self.temporary.is_none() => self
+                .kept
+                .together
+                .make_durable(writing.written(), &self.log)
+                .map_err(Unconfirmed::Unknown),
             Some(_) | None => Ok(()),
         }
     }
@@ -425,6 +476,11 @@ impl Backend for Sqlite {
     fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error> {
         self.create_documents()?;
         self.write(statement::KEEP_DOCUMENT, params![collection, name, body])
+    }
+
+    fn forget_document(&mut self, collection: &str, name: &str) -> Result<(), Error> {
+        self.create_documents()?;
+        self.write(statement::FORGET_DOCUMENT, params![collection, name])
     }
 }
 

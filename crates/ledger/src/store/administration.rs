@@ -21,6 +21,8 @@ pub struct LogEntry {
     pub by: String,
     /// To whom or what; never a secret, and nothing of the data.
     pub about: String,
+    /// How often, where one entry stands for several.
+    pub times: u64,
 }
 
 impl LogEntry {
@@ -30,6 +32,7 @@ impl LogEntry {
             what: what.into(),
             by: by.into(),
             about: about.into(),
+            times: 1,
         }
     }
 }
@@ -85,6 +88,14 @@ impl Administration<'_> {
             check_text(text)?;
         }
         self.store.backend.keep_document(collection, name, body)
+    }
+
+    /// Forgets a document: from now on there is none of that name, or an empty one where the database lets nobody delete.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn forget(&mut self, collection: &str, name: &str) -> Result<(), Error> {
+        self.store.backend.forget_document(collection, name)
     }
 
     /// The rules in force in this transaction.
@@ -152,7 +163,7 @@ impl Store {
             }
         };
         if entries.is_empty() && shares.is_none() {
-            self.backend.commit()?;
+            self.backend.commit().map_err(Error::from)?;
             return Ok(done);
         }
         let appended = self.append_log(&entries, shares.as_ref());
@@ -220,6 +231,7 @@ impl Store {
                 body: json(&LogBody {
                     what: entry.what.clone(),
                     about: entry.about.clone(),
+                    times: entry.times,
                 })?,
                 tally: last.tally.clone(),
             };

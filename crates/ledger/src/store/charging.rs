@@ -49,6 +49,7 @@ impl Store {
             Error::AnsweredMeanwhile { .. } | Error::BeingAnswered { .. } => {
                 Refusal::Elsewhere(in_one_line(&error))
             }
+            Error::NoRoom { .. } => Refusal::NoRoom(format!("{error}. Nothing was charged")),
             error => match error.rule() {
                 Some(rule) => Refusal::Rule {
                     rule,
@@ -95,7 +96,7 @@ impl Store {
             return Ok(());
         };
         match once.keep(&mut *self.backend, number) {
-            Ok(()) => self.backend.commit(),
+            Ok(()) => Ok(self.backend.commit()?),
             Err(error) => {
                 self.backend.rollback();
                 Err(error)

@@ -1,11 +1,11 @@
 //! The ledger itself.
 
-use crate::backend::{Access, Backend};
+use crate::backend::{Access, Backend, Unconfirmed};
 use crate::chain::{Content, Head, RecordKind, RulesBody};
 use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
 use crate::past::past;
-use crate::writing::{append, in_one_line, json};
+use crate::writing::{append, json};
 use crate::{Analyst, Entry, Error, Excess, Forecast, Left, Past, Rules, Session, Verified};
 use accounting::{Epsilon, Event};
 use exact::Rational;
@@ -65,17 +65,12 @@ impl Store {
                 return Err(error);
             }
         };
-        if let Err(error) = self.backend.commit() {
+        if let Err(unconfirmed) = self.backend.commit() {
             self.current = None;
-            // Where the commit failed for certain, this ends the transaction. Where it did not, nothing undoes it.
-            self.backend.rollback();
-            return Err(Error::unusable(
-                format!(
-                    "the database did not confirm what was written ({})",
-                    in_one_line(&error)
-                ),
-                "it may or may not be there; what was charged may count as spent",
-            ));
+            let unknown = matches!(unconfirmed, Unconfirmed::Unknown(_));
+            if !(unknown && self.is_there_for_good(&current.head)) {
+                return Err(unconfirmed.into());
+            }
         }
         self.seen = current.head.clone();
         self.rules = current.tally.rules().clone();
@@ -88,6 +83,30 @@ impl Store {
             });
         }
         Ok(self.seen.number)
+    }
+
+    /// Whether an entry whose commit nobody confirmed is in the ledger all the same, for good: the connection was lost after the database had it. To see it there is not enough, as it may not be on
+    /// disk yet, or on the standby that the server waits for. So something is written after it, and confirmed: whatever came before is then where that is.
+    fn is_there_for_good(&mut self, head: &Head) -> bool {
+        // The database lets nobody write before the transaction in doubt has ended.
+        if self.backend.begin(Access::Write).is_err() {
+            return false;
+        }
+        let written = (|| {
+            let there = self.backend.entry(head.number)?;
+            let snapshot = self.backend.snapshot()?;
+            let (Some(_), Some(snapshot)) = (there.filter(|there| there.hash == head.hash), snapshot) else {
+                return Ok(false);
+            };
+            self.backend.keep_snapshot(&snapshot).map(|()| true)
+        })();
+        match written {
+            Ok(true) => self.backend.commit().is_ok(),
+            Ok(false) | Err(_) => {
+                self.backend.rollback();
+                false
+            }
+        }
     }
 
     /// What is kept beside the ledger. Read before a transaction begins, so that it cannot be about an entry that the transaction does not see.

@@ -41,10 +41,13 @@ impl Backend for Unlucky {
         self.file.begin(access)
     }
 
-    fn commit(&mut self) -> Result<(), Error> {
-        self.fails(Accident::Lost)?;
+    fn commit(&mut self) -> Result<(), Unconfirmed> {
+        if let Err(error) = self.fails(Accident::Lost) {
+            self.file.rollback();
+            return Err(Unconfirmed::Unknown(error));
+        }
         self.file.commit()?;
-        self.fails(Accident::Unheard)
+        self.fails(Accident::Unheard).map_err(Unconfirmed::Unknown)
     }
 
     fn rollback(&mut self) {
@@ -117,6 +120,11 @@ impl Backend for Unlucky {
     fn keep_document(&mut self, collection: &str, name: &str, body: &str) -> Result<(), Error> {
         self.fails(Accident::FullLater)?;
         self.file.keep_document(collection, name, body)
+    }
+
+    fn forget_document(&mut self, collection: &str, name: &str) -> Result<(), Error> {
+        self.fails(Accident::FullLater)?;
+        self.file.forget_document(collection, name)
     }
 }
 
