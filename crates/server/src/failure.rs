@@ -38,13 +38,15 @@ pub enum Code {
     Busy,
     /// The server ends.
     Ending,
+    /// There is no room where the ledger is kept.
+    LedgerFull,
     /// Something failed that is the curator's to look at.
     Incident,
 }
 
 impl Code {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::BadRequest,
         Self::NotSignedIn,
         Self::Forbidden,
@@ -61,6 +63,7 @@ impl Code {
         Self::TooManyRequests,
         Self::Busy,
         Self::Ending,
+        Self::LedgerFull,
         Self::Incident,
     ];
 
@@ -97,6 +100,7 @@ impl Code {
             Self::TooManyRequests => ("too-many-requests", 429, "53400"),
             Self::Busy => ("busy", 503, "53300"),
             Self::Ending => ("ending", 503, "57P01"),
+            Self::LedgerFull => ("ledger-full", 503, "53100"),
             Self::Incident => ("incident", 500, "XX000"),
         }
     }
@@ -142,6 +146,16 @@ impl Failure {
         )
     }
 
+    /// There is no room where the ledger is kept. Its own words go to the server's log, which is the curator's.
+    fn ledger_full(words: &dyn fmt::Display) -> Self {
+        eprintln!("{words}");
+        Self::new(
+            Code::LedgerFull,
+            "the ledger has no room, so nothing can be charged now",
+            "tell the curator, and ask again later: whatever was charged before stands, and a charge without an answer is used, not made twice",
+        )
+    }
+
     /// A task that ended by a panic, whose words may quote data: its place in the code was reported where it happened, and its words are nowhere.
     pub(crate) fn defect(what: &str) -> Self {
         Self::incident(
@@ -182,6 +196,8 @@ impl From<sql::Error> for Failure {
             },
             sql::Error::Mechanism(Refused(Refusal::Rule { rule, .. })) => Self::worded(of_rule(rule), &error),
             sql::Error::Mechanism(Refused(Refusal::Budget(_))) => Self::worded(Code::OverBudget, &error),
+            sql::Error::Mechanism(Refused(Refusal::NoRoom(_)))
+            | sql::Error::Ledger(ledger::Error::NoRoom { .. }) => Self::ledger_full(&error),
             sql::Error::Mechanism(Refused(Refusal::Elsewhere(_))) => Self::worded(Code::Busy, &error),
             sql::Error::Ledger(ledger::Error::NoShare { .. }) => Self::worded(Code::NoShare, &error),
             sql::Error::Ledger(ledger) if ledger.rule().is_some() => {
@@ -197,6 +213,7 @@ impl From<crate::accounts::Error> for Failure {
     fn from(error: crate::accounts::Error) -> Self {
         match error {
             crate::accounts::Error::Refused { what, hint } => Self::new(Code::BadRequest, what, hint),
+            crate::accounts::Error::Ledger(error @ ledger::Error::NoRoom { .. }) => Self::ledger_full(&error),
             crate::accounts::Error::Ledger(error) => {
                 Self::incident("the accounts cannot be used now", &error)
             }
@@ -231,6 +248,22 @@ mod tests {
         let names: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(names.len(), Code::ALL.len());
         assert!(Code::ALL.iter().all(|code| code.sqlstate().len() == 5));
+    }
+
+    #[test]
+    fn a_full_disk_is_said_without_its_place() {
+        let full = || ledger::Error::NoRoom {
+            what: "/srv/deniable.ledger.head".to_owned(),
+        };
+        let refused = mechanism::Refusal::NoRoom(full().to_string());
+        for failure in [
+            Failure::from(sql::Error::Ledger(full())),
+            Failure::from(sql::Error::Mechanism(mechanism::Error::Refused(refused))),
+            Failure::from(crate::accounts::Error::Ledger(full())),
+        ] {
+            assert_eq!(failure.code, Code::LedgerFull);
+            assert!(!failure.to_string().contains("/srv"), "{failure}");
+        }
     }
 
     #[test]

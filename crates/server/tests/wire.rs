@@ -210,6 +210,35 @@ fn only_who_has_a_good_token_gets_in_and_only_encrypted() {
     assert!(count("login") > 0 && count("login-failed") > 0, "{logged:?}");
 }
 
+/// Nobody's password is at fault when the accounts cannot be read.
+#[test]
+fn a_ledger_that_cannot_be_used_is_not_a_wrong_password() {
+    let running = Running::start();
+    let ann = running.account("ann", Role::Analyst);
+    let enters = |token: &str| {
+        let conninfo = running.conninfo("ann", "");
+        let output = running.psql(&conninfo, token, &["--command", "SHOW deniable.epsilon"]);
+        (output.status.success(), text(&output.stderr))
+    };
+    let owner = rusqlite::Connection::open(running.folder.path().join("town.ledger")).unwrap();
+    owner
+        .execute_batch("ALTER TABLE deniable_documents RENAME COLUMN body TO gone")
+        .unwrap();
+    for token in [ann.as_str(), "dnb_wrong"] {
+        let (entered, said) = enters(token);
+        assert!(!entered && !said.contains("password authentication"), "{said}");
+        assert!(
+            said.contains("cannot be used now") && said.contains("HINT"),
+            "{said}"
+        );
+    }
+    owner
+        .execute_batch("ALTER TABLE deniable_documents RENAME COLUMN gone TO body")
+        .unwrap();
+    assert!(enters(&ann).0);
+    assert!(enters("dnb_wrong").1.contains("password authentication failed"));
+}
+
 #[test]
 fn a_token_that_is_revoked_ends_connections_that_are_open() {
     let running = Running::start();

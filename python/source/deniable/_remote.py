@@ -17,6 +17,7 @@ from deniable._errors import (
     BudgetError,
     EngineError,
     Error,
+    LedgerError,
     ParameterError,
     QueryError,
     ServerError,
@@ -41,6 +42,7 @@ _CLASSES: dict[str, type[Error]] = {
     "no-share": BudgetError,
     "incident": EngineError,
     "answer-lost": EngineError,
+    "ledger-full": LedgerError,
 }
 
 

@@ -52,6 +52,11 @@ impl IntoResponse for Problem {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        if failure.code == Code::LedgerFull {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+        }
         if matches!(failure.code, Code::TooManyRequests | Code::Busy | Code::Ending) {
             response
                 .headers_mut()

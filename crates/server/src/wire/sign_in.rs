@@ -113,6 +113,8 @@ impl StartupHandler for SignIn {
                         identity,
                         final_message,
                     }) => (identity, final_message),
+                    // Ours, about the ledger: nobody can sign in now, whatever their password.
+                    Err(unusable @ PgWireError::UserError(_)) => return Err(unusable),
                     Err(_) => (None, None),
                 };
                 let Some((account, token)) = identity else {
