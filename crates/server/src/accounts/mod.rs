@@ -3,7 +3,7 @@
 mod tokens;
 
 pub use tokens::{DEFAULT_TOKEN, Token, add_token};
-pub(crate) use tokens::{PAGE, SESSION, begin_session, of_fingerprint, of_login, used};
+pub(crate) use tokens::{PAGE, SESSION, begin_session, end_session, of_fingerprint, of_login, used};
 
 use crate::secrets;
 use accounting::Epsilon;

@@ -76,7 +76,7 @@ pub fn add_token(
     token: &str,
     expires: Option<i64>,
 ) -> Result<Secret, Error> {
-    made_token(store, by, name, token, expires, None)
+    made_token(store, by, name, token, expires, Began::ByHand)
 }
 
 /// Makes a session of an account, good until then and for as long as the token that it began with, if it began with one.
@@ -87,7 +87,22 @@ pub(crate) fn begin_session(
     expires: i64,
     parent: Option<String>,
 ) -> Result<Secret, Error> {
-    made_token(store, name, name, label, Some(expires), parent)
+    made_token(
+        store,
+        name,
+        name,
+        label,
+        Some(expires),
+        Began::BySigningIn { parent },
+    )
+}
+
+/// How a token began.
+enum Began {
+    /// Somebody made it for a program.
+    ByHand,
+    /// Somebody signed in, perhaps with another token. That is summed up by whoever let them in.
+    BySigningIn { parent: Option<String> },
 }
 
 fn made_token(
@@ -96,7 +111,7 @@ fn made_token(
     name: &str,
     token: &str,
     expires: Option<i64>,
-    parent: Option<String>,
+    began: Began,
 ) -> Result<Secret, Error> {
     let good = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
     if token.is_empty() || token.len() > 64 || !token.chars().all(good) {
@@ -105,6 +120,10 @@ fn made_token(
             "name it after the program that will use it, such as notebook",
         ));
     }
+    let (made_by_hand, parent) = match began {
+        Began::ByHand => (true, None),
+        Began::BySigningIn { parent } => (false, parent),
+    };
     let unmade = |_| Error::new("the system has no random numbers to make a token of", "try again");
     let secret = Secret::new_token().map_err(unmade)?;
     let verifier = Verifier::of(&secret).map_err(unmade)?;
@@ -117,7 +136,7 @@ fn made_token(
             .for_each(|old| old.revoked = true);
         // What cannot be used any more is forgotten; the log remembers it.
         for old in account.tokens.iter().filter(|old| !old.is_good()) {
-            administration.keep(TOKENS, &old.fingerprint, "")?;
+            administration.forget(TOKENS, &old.fingerprint)?;
         }
         account.tokens.retain(Token::is_good);
         // Who signs in often is not locked out: the oldest session ends.
@@ -127,7 +146,7 @@ fn made_token(
             && let Some(oldest) = oldest
         {
             let ended = account.tokens.remove(oldest);
-            administration.keep(TOKENS, &ended.fingerprint, "")?;
+            administration.forget(TOKENS, &ended.fingerprint)?;
         }
         if account.tokens.len() >= MOST_TOKENS {
             return Err(Error::new(
@@ -146,11 +165,31 @@ fn made_token(
             verifier,
         });
         administration.keep(TOKENS, &fingerprint, &account.name)?;
-        let about = format!("{token} of {}", account.name);
-        administration.log(LogEntry::new("token-made", by, about));
+        if made_by_hand {
+            let about = format!("{token} of {}", account.name);
+            administration.log(LogEntry::new("token-made", by, about));
+        }
         Ok(())
     })?;
     Ok(secret)
+}
+
+/// Ends a session, if it has not ended yet. That somebody signed out is summed up by whoever let them out.
+pub(crate) fn end_session(store: &mut Store, name: &str, fingerprint: &str) -> Result<bool, Error> {
+    store.administer(|administration| {
+        let Some(mut account) = read(administration, name)? else {
+            return Ok(false);
+        };
+        let before = account.tokens.len();
+        let is_it = |token: &Token| token.fingerprint == fingerprint && token.is_session();
+        account.tokens.retain(|token| !is_it(token));
+        let ended = account.tokens.len() < before;
+        if ended {
+            administration.forget(TOKENS, fingerprint)?;
+            write(administration, &account)?;
+        }
+        Ok(ended)
+    })
 }
 
 /// Whom the token of this fingerprint belongs to, if it is good.

@@ -299,6 +299,7 @@ async fn log(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<
                 "what": logged.entry.what,
                 "by": logged.entry.by,
                 "about": logged.entry.about,
+                "times": logged.entry.times,
             })
         })
         .collect();

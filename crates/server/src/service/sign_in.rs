@@ -180,18 +180,13 @@ impl Service {
     pub(crate) async fn close_session(&self, who: &Identity) -> Result<(), Failure> {
         let (name, fingerprint) = (who.name().to_owned(), who.token.clone());
         self.lock_identities().remove(&who.token);
-        self.on_ledger(move |store| {
-            let account = accounts::find(store, &name)?;
-            let token = account
-                .into_iter()
-                .flat_map(|account| account.tokens)
-                .find(|token| token.fingerprint() == fingerprint && token.is_good() && token.is_session());
-            match token {
-                Some(token) => accounts::revoke(store, &name, &name, Some(&token.name)),
-                None => Ok(()),
-            }
-        })
-        .await
+        let ended = self
+            .on_ledger(move |store| accounts::end_session(store, &name, &fingerprint))
+            .await?;
+        if ended {
+            self.journal.log("logout", who.name(), "on a page");
+        }
+        Ok(())
     }
 
     /// What a PostgreSQL client that signs in under this name is checked against, and who it is if it passes.

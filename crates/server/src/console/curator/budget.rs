@@ -24,8 +24,8 @@ const HOUR: f64 = 60.0 * 60.0 * 1000.0;
 struct Spending {
     charges: Vec<Entry>,
     accounts: Vec<Account>,
-    refused: usize,
-    incidents: usize,
+    refused: u64,
+    incidents: u64,
     head: Head,
     limit: Promise,
     left: Epsilon,
@@ -60,7 +60,10 @@ async fn whole(
     let spending = service
         .on_ledger(|store| {
             let logged = store.logged()?;
-            let count = |what: &str| logged.iter().filter(|logged| logged.entry.what == what).count();
+            let count = |what: &str| {
+                let of_kind = logged.iter().filter(|logged| logged.entry.what == what);
+                of_kind.map(|logged| logged.entry.times).sum::<u64>()
+            };
             Ok(Spending {
                 refused: count("refused"),
                 incidents: count("incident"),
@@ -95,8 +98,8 @@ fn facts(spending: &Spending) -> Markup {
             div { dt { "Everything together may cost" } dd { (sql::cost_of(&spending.limit)) } }
             div { dt { "One more release may cost" } dd { "ε = " (spending.left) } }
             div { dt { "Questions paid for" } dd { (grouped(spending.charges.len() as u64)) } }
-            div { dt { "Refused for the budget" } dd { a href="/log?show=refused" { (grouped(spending.refused as u64)) } } }
-            div { dt { "Incidents" } dd { a href="/log?show=incident" { (grouped(spending.incidents as u64)) } } }
+            div { dt { "Refused for the budget" } dd { a href="/log?show=refused" { (grouped(spending.refused)) } } }
+            div { dt { "Incidents" } dd { a href="/log?show=incident" { (grouped(spending.incidents)) } } }
         }
     }
 }

@@ -18,7 +18,7 @@ const MOST: usize = 300;
 const KINDS: &[(&str, &[&str], &str)] = &[
     ("refused", &["refused"], "Refusals"),
     ("incident", &["incident"], "Incidents"),
-    ("login", &["login", "login-failed"], "Logins"),
+    ("login", &["login", "login-failed", "logout"], "Logins"),
     (
         "catalog",
         &["catalog-in-force", "catalog-proposed", "catalog-approved"],
@@ -64,7 +64,10 @@ pub(super) async fn page(
                 td { (moment(logged.time)) }
                 td class="nowrap" { (logged.entry.what.replace('-', " ")) }
                 td { (name(&logged.entry.by)) }
-                td { (name(&logged.entry.about)) }
+                td {
+                    (name(&logged.entry.about))
+                    @if logged.entry.times > 1 { " (" (grouped(logged.entry.times)) " times)" }
+                }
             }
         }
     };
