@@ -17,6 +17,7 @@ pub mod governance;
 pub mod http;
 mod journal;
 mod listen;
+mod memory;
 mod metrics;
 mod passwords;
 pub mod requests;

@@ -20,6 +20,7 @@ use crate::accounts;
 use crate::failure::{Code, Failure};
 use crate::governance;
 use crate::journal::Journal;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::schedule::Schedule;
 use crate::server::Addresses;
@@ -87,6 +88,7 @@ pub struct Service {
     settings: Settings,
     journal: Journal,
     metrics: Metrics,
+    memory: Memory,
     rates: DefaultKeyedRateLimiter<String>,
     /// For questions that have begun, until their answers leave.
     places: Arc<Queue>,
@@ -132,6 +134,7 @@ impl Service {
             dataset,
             journal,
             metrics: Metrics::default(),
+            memory: Memory::default(),
             rates: RateLimiter::keyed(quota),
             places: Queue::new(places(&settings)),
             turns: Queue::new(turns(&settings)),
@@ -168,6 +171,11 @@ impl Service {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// The bytes that all entrances keep for others.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Takes no new questions, refuses those that wait, and finishes those that were charged, as far as the settings leave time. What is not finished then is written to the log; who asks the same again gets

@@ -3,6 +3,7 @@
 use super::settings::Settings;
 use crate::accounts::{Account, Token};
 use crate::failure::Failure;
+use crate::memory::Room;
 use crate::service::{Identity, Service};
 use crate::tls::{self, Certificate};
 use async_trait::async_trait;
@@ -26,6 +27,8 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Connection {
     pub(super) who: Identity,
     pub(super) settings: Mutex<Settings>,
+    /// Where the bytes that it keeps are reserved.
+    pub(super) room: Room,
     /// Statements and portals that it holds, with their bytes.
     pub(super) held: Mutex<HashMap<String, usize>>,
 }
@@ -135,6 +138,7 @@ impl StartupHandler for SignIn {
                     .map(|(name, value)| (name.as_str(), value.as_str()));
                 let settings = Mutex::new(Settings::from_startup(metadata));
                 client.session_extensions().insert(Connection {
+                    room: self.service.memory().account(who.name()).connection(),
                     who,
                     settings,
                     held: Mutex::default(),
