@@ -59,12 +59,7 @@ impl Memory {
         &self.strangers
     }
 
-    /// The room of answers that are kept.
-    pub(crate) fn held(&self) -> &Room {
-        &self.held
-    }
-
-    /// The part of it for answers to this account.
+    /// The room of answers that are kept for this account, and whoever asks the same.
     pub(crate) fn held_of(&self, name: &str) -> Room {
         self.held_of_accounts.of(name, &self.held, HELD_OF_ACCOUNT)
     }
@@ -121,6 +116,11 @@ impl Room {
     /// Bytes that are reserved here.
     pub(crate) fn used(&self) -> usize {
         self.0.used.load(Ordering::SeqCst)
+    }
+
+    /// How many can be.
+    pub(crate) fn most(&self) -> usize {
+        self.0.most
     }
 
     /// Reserves bytes, here and in all rooms around.
@@ -243,8 +243,9 @@ mod tests {
         let memory = Memory::default();
         let connection = memory.account("ann").connection();
         let large = connection.reserve_for_answer(usize::MAX).unwrap();
-        assert_eq!(large.bytes(), OF_CONNECTION);
+        assert_eq!(memory.used(), OF_CONNECTION);
         assert!(connection.reserve_for_answer(1).is_err());
+        drop(large);
     }
 
     #[test]

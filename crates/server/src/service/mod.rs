@@ -1,6 +1,7 @@
 //! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire only translate to and from it.
 
 mod dummy;
+mod held;
 mod history;
 mod planning;
 mod question;
@@ -26,6 +27,7 @@ use crate::schedule::Schedule;
 use crate::server::Addresses;
 use dummy::Dummy;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use held::{Held, MOST_ANSWERS};
 use ledger::{Left, Once};
 use sql::{Answered, Dataset, QueryRequest, Stage};
 use std::collections::HashMap;
@@ -36,11 +38,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// Answers that are held in memory, for whoever asks the same in the same words.
-const MOST_ANSWERS: usize = 4096;
-/// Larger answers, and longer queries, are not held in memory.
-const MOST_CELLS_HELD: usize = 10_000;
-const MOST_SQL_HELD: usize = 4 << 10;
 /// After this many looks those whose rates are full again are forgotten.
 const LOOKS: usize = 4096;
 /// Questions that have begun, for each that the engine runs at once. A question keeps its place until its answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each
@@ -102,8 +99,7 @@ pub struct Service {
     guesses: DefaultKeyedRateLimiter<String>,
     /// How often rates were looked at, so that those who are gone are forgotten now and then.
     looks: AtomicUsize,
-    /// With the version of the data that each is about.
-    answers: Mutex<HashMap<Question, (String, Arc<Answered>)>>,
+    answers: Held,
     identities: Mutex<HashMap<String, (Identity, Instant)>>,
     running: Arc<Running>,
     ending: AtomicBool,
@@ -143,7 +139,7 @@ impl Service {
             waiting_passwords: AtomicUsize::new(0),
             guesses: RateLimiter::keyed(Quota::per_minute(const { NonZeroU32::new(10).unwrap() })),
             looks: AtomicUsize::new(0),
-            answers: Mutex::default(),
+            answers: Held::default(),
             identities: Mutex::default(),
             running: Arc::default(),
             ending: AtomicBool::new(false),
@@ -359,14 +355,8 @@ impl Service {
         {
             self.keep_request(cost.charge, who, &question);
         }
-        let cells = answered.answer.rows.len() * answered.answer.columns.len();
-        if cells <= MOST_CELLS_HELD && question.sql.len() <= MOST_SQL_HELD {
-            let mut answers = self.lock_answers();
-            if answers.len() >= MOST_ANSWERS {
-                answers.clear();
-            }
-            answers.insert(question, (version, Arc::clone(&answered)));
-        }
+        self.answers
+            .insert(&self.memory, who.name(), question, version, &answered);
         Ok(answered)
     }
 
@@ -481,12 +471,7 @@ impl Service {
 
     /// An answer that is held in memory, if it is about the data as it is now.
     fn held(&self, question: &Question) -> Option<Arc<Answered>> {
-        let (version, answered) = self.lock_answers().get(question).cloned()?;
-        (version == self.version()).then_some(answered)
-    }
-
-    fn lock_answers(&self) -> std::sync::MutexGuard<'_, HashMap<Question, (String, Arc<Answered>)>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.answers.get(question, &self.version())
     }
 
     fn lock_identities(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Identity, Instant)>> {
