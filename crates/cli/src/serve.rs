@@ -6,7 +6,7 @@ use clap::Args;
 use ledger::Store;
 use server::accounts::{self, DEFAULT_TOKEN, NewAccount, Role};
 use server::tls::Certificate;
-use server::{Addresses, Schedule, Server, Settings};
+use server::{Addresses, Connections, Schedule, Server, Settings};
 use sql::{Catalog, Dataset, blocking};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -31,6 +31,9 @@ Answers leave at T, 2T, 4T, … after a question began (--schedule), so that how
 run's time, rows or memory is in any answer, notice or metric.
 
 Accounts take turns. A question waits in line for at most --patience seconds, and is then refused and not charged.
+
+Each of the three addresses takes 1,024 connections, or fewer where the system allows fewer open files. Whoever comes gets in: where there
+is no place left, the address that has most connections of strangers loses its oldest. Connections on which somebody has signed in are kept.
 
 Ctrl-C and SIGTERM end the server. Questions that wait are refused, and those that were charged are answered and saved, within --drain
 seconds; the log names the accounts of those that took longer. Asking again finishes them without a further charge.
@@ -78,6 +81,9 @@ pub(crate) struct Arguments {
     /// Requests of one account in a second, on average
     #[arg(long, value_name = "N", default_value = "50")]
     rate: NonZeroU32,
+    /// Connections from one address on which nobody has signed in, at each address of the server. Behind a proxy all come from the proxy's: give it as many as it opens
+    #[arg(long, value_name = "N", default_value = "64")]
+    connections_by_address: NonZeroU32,
 }
 
 /// Runs the command.
@@ -137,6 +143,10 @@ async fn serve(
         burst: arguments
             .rate
             .saturating_mul(const { NonZeroU32::new(4).unwrap() }),
+        connections: Connections {
+            by_address: arguments.connections_by_address.get() as usize,
+            ..Connections::default()
+        },
         ..Settings::default()
     };
     let token = match arguments.demo {

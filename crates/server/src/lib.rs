@@ -29,7 +29,10 @@ pub mod tls;
 mod wire;
 
 pub use failure::{Code, Failure};
+pub use listen::Connections;
 pub use schedule::Schedule;
 pub use secrets::Secret;
 pub use server::{Addresses, Error, Server};
 pub use service::{BudgetView, Explained, Identity, Precision, Question, Service, Settings};
+#[doc(hidden)]
+pub use wire::Entrance as Wire;

@@ -9,8 +9,13 @@ use crate::wire;
 use sql::Dataset;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
+
+/// Bytes of each connection that the system takes before its client does.
+const SENT_AHEAD: u32 = 256 << 10;
+/// Connections that wait to be taken.
+const BACKLOG: u32 = 1024;
 
 /// Where the entrances are. Port 0 takes one that is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +132,18 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error>
         address,
         why: error.kind(),
     };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }
+    .map_err(failed)?;
+    // A server that starts again gets its address.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true).map_err(failed)?;
+    // Connections have it from their listener: what the system keeps for who does not read is no more than this.
+    socket.set_send_buffer_size(SENT_AHEAD).map_err(failed)?;
+    socket.bind(address).map_err(failed)?;
+    let listener = socket.listen(BACKLOG).map_err(failed)?;
     let heard = listener.local_addr().map_err(failed)?;
     Ok((listener, heard))
 }

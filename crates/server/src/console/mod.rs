@@ -42,6 +42,12 @@ pub(crate) fn routes(audience: Audience) -> Router<Arc<Service>> {
     pages.route("/console/{file}", get(assets::asset))
 }
 
+/// Whether a request for a page comes from somebody who is signed in.
+pub(crate) async fn is_signed_in(parts: &mut Parts, audience: Audience, service: &Arc<Service>) -> bool {
+    parts.extensions.insert(audience);
+    session::Signed::from_request_parts(parts, service).await.is_ok()
+}
+
 /// Forms are taken from our own pages alone, and every page says what a browser may do with it.
 async fn with_headers(request: Request, next: Next) -> Response {
     let allowed = session::is_from_our_pages(request.method(), request.headers());

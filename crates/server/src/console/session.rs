@@ -6,6 +6,7 @@ use super::layout::{self, View};
 use super::{Page, see_other};
 use crate::failure::{Code, Failure};
 use crate::http::Audience;
+use crate::listen::Visitor;
 use crate::service::{Identity, Service};
 use axum::extract::rejection::FormRejection;
 use axum::extract::{FromRequestParts, Query, State};
@@ -86,7 +87,12 @@ impl FromRequestParts<Arc<Service>> for Signed {
             None => Err(signed_out()),
         };
         match found {
-            Ok(identity) => Ok(Self(identity)),
+            Ok(identity) => {
+                if let Some(visitor) = parts.extensions.get::<Visitor>() {
+                    visitor.signed_in(identity.name());
+                }
+                Ok(Self(identity))
+            }
             Err(failure) if failure.code != Code::NotSignedIn => Err(Page::failure(failure).into_response()),
             // The script shows it where it asked.
             Err(_) if parts.headers.contains_key(super::FRAGMENT) => {

@@ -11,7 +11,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -233,6 +233,8 @@ async fn budget(State(service): State<Arc<Service>>, who: Identity) -> Result<Js
 
 /// This description.
 #[utoipa::path(get, path = "/v1/openapi.json", responses((status = 200, description = "An OpenAPI document", body = Object)))]
-async fn description() -> Json<Value> {
-    Json(json!(described(Audience::Analysts).1))
+async fn description() -> Json<&'static Value> {
+    // Strangers may ask for it, and making it takes longer than all else that they may ask for.
+    static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| json!(described(Audience::Analysts).1));
+    Json(&DESCRIPTION)
 }

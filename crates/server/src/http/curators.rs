@@ -16,7 +16,7 @@ use exact::Rational;
 use ledger::{Caps, utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -373,6 +373,8 @@ async fn approve(
 
 /// This description.
 #[utoipa::path(get, path = "/v1/openapi.json", responses((status = 200, description = "An OpenAPI document", body = Object)))]
-async fn description() -> Json<Value> {
-    Json(json!(described(Audience::Curators).1))
+async fn description() -> Json<&'static Value> {
+    // Strangers may ask for it, and making it takes longer than all else that they may ask for.
+    static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| json!(described(Audience::Curators).1));
+    Json(&DESCRIPTION)
 }

@@ -3,15 +3,15 @@
 mod analysts;
 mod answers;
 mod curators;
+mod limits;
 mod problem;
 mod requests;
 
 use crate::console;
 use crate::failure::{Code, Failure};
-use crate::listen::{self, Ending, HANDSHAKE};
+use crate::listen::{self, Ending, HANDSHAKE, Patient, Visitor};
 use crate::service::{Identity, Service};
 use axum::Router;
-use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
@@ -19,7 +19,6 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 pub use curators::described_account;
 pub(crate) use curators::{allowed, not_of_another_curator};
-use futures::StreamExt as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 pub use problem::Problem;
@@ -28,20 +27,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt as _;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Info, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 
-/// Connections that are open at once.
-const MOST_CONNECTIONS: usize = 1024;
-/// The largest body of a request.
-const MOST_BYTES: usize = 1 << 20;
-/// How much of a body that is too long is read and thrown away. Who is answered while still sending meets a connection that was reset, often before reading why.
-const MOST_DISCARDED: usize = 16 << 20;
-/// How long the head of a request may take to arrive.
+/// How long the head of a request may take to arrive, and how long a connection waits for the next one.
 const HEAD: Duration = Duration::from_secs(10);
-/// How long its body may take.
-const BODY: Duration = Duration::from_secs(15);
+/// The largest head of a request, and what is read and written ahead on a connection.
+const AHEAD: usize = 32 << 10;
 
 /// Whom the routes are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,24 +72,23 @@ pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
                 "GET /v1/openapi.json describes what there is",
             ))
         })
-        .layer(axum::extract::DefaultBodyLimit::max(MOST_BYTES))
-        .layer(middleware::from_fn(with_headers));
+        .layer(axum::extract::DefaultBodyLimit::max(limits::MOST_BYTES))
+        .layer(middleware::from_fn(move |request, next| {
+            with_headers(audience, request, next)
+        }));
     (router, description)
 }
 
-/// A body is read whole, and in time, before anybody does something about it; nothing that was answered is kept by a browser or a proxy.
-async fn with_headers(request: Request, next: Next) -> Response {
-    let (head, body) = request.into_parts();
-    let read = tokio::time::timeout(BODY, read_whole(body)).await;
-    let mut response = match read {
-        Ok(Some(bytes)) => next.run(Request::from_parts(head, bytes.into())).await,
-        _ => Problem(Failure::new(
-            Code::BadRequest,
-            "the body is longer than 1 MiB, or did not arrive within 15 seconds",
-            "send a shorter one, and all of it",
-        ))
-        .into_response(),
+/// What a request may take is seen to before anybody does something about it; nothing that was answered is kept by a browser or a proxy.
+async fn with_headers(audience: Audience, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
+    let visitor = head.extensions.get::<Visitor>().cloned();
+    let is_local = limits::is_local(&head.headers);
+    let response = match limits::received(&mut head, body, audience).await {
+        Ok((body, _reserved)) => next.run(Request::from_parts(head, body.into())).await,
+        Err(failure) => Problem(failure).into_response(),
     };
+    let mut response = limits::counted(response, visitor.as_ref()).await;
     let headers = response.headers_mut();
     // Pages of the console say more precisely what a browser may do with them.
     headers
@@ -110,29 +103,14 @@ async fn with_headers(request: Request, next: Next) -> Response {
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
+    // Browsers do not try this host without encryption for a year.
+    if !is_local {
+        headers.insert(
+            header::STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=31536000"),
+        );
+    }
     response
-}
-
-/// A body, unless it is too long or breaks off. One that says beforehand that it is far too long is not read at all.
-async fn read_whole(body: Body) -> Option<Vec<u8>> {
-    if body.size_hint().lower() > MOST_DISCARDED as u64 {
-        return None;
-    }
-    let mut stream = body.into_data_stream();
-    let (mut whole, mut length) = (Vec::new(), 0_usize);
-    while let Some(part) = stream.next().await {
-        let part = part.ok()?;
-        length = length.saturating_add(part.len());
-        if length > MOST_DISCARDED {
-            return None;
-        }
-        if length <= MOST_BYTES {
-            whole.extend_from_slice(&part);
-        } else {
-            whole = Vec::new();
-        }
-    }
-    (length <= MOST_BYTES).then_some(whole)
 }
 
 /// Serves HTTP over TLS until the server ends.
@@ -148,34 +126,33 @@ pub(crate) async fn serve(
         Audience::Analysts => "http",
         Audience::Curators => "curator",
     };
+    let patience = service.connections().patience;
     let ends = ending.clone();
-    listen::serve(
-        listener,
-        service,
-        entrance,
-        MOST_CONNECTIONS,
-        ending,
-        move |stream, _| {
-            let (router, acceptor, ends) = (router.clone(), acceptor.clone(), ends.clone());
-            async move {
-                // Who does not shake hands in time is let go of.
-                if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                    connection(TokioIo::new(stream), router, ends).await;
-                }
+    listen::serve(listener, service, entrance, ending, move |stream, visitor| {
+        let (router, acceptor, ends) = (router.clone(), acceptor.clone(), ends.clone());
+        let stream = Patient::new(stream, patience);
+        async move {
+            // Who does not shake hands in time is let go of.
+            if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                connection(TokioIo::new(stream), router, visitor, ends).await;
             }
-        },
-    )
+        }
+    })
     .await;
 }
 
-async fn connection<IO>(stream: IO, router: Router, mut ends: Ending)
+async fn connection<IO>(stream: IO, router: Router, visitor: Visitor, mut ends: Ending)
 where
     IO: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
+    let router = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(visitor.clone());
+        request
+    });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .max_buf_size(64 << 10)
+        .max_buf_size(AHEAD)
         .serve_connection(stream, TowerToHyperService::new(router));
     tokio::pin!(served);
     tokio::select! {
@@ -200,6 +177,10 @@ impl FromRequestParts<Arc<Service>> for Identity {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim())
             .unwrap_or_default();
-        Ok(service.sign_in_with_token(token).await?)
+        let who = service.sign_in_with_token(token).await?;
+        if let Some(visitor) = parts.extensions.get::<Visitor>() {
+            visitor.signed_in(who.name());
+        }
+        Ok(who)
     }
 }

@@ -21,6 +21,7 @@ use crate::accounts;
 use crate::failure::{Code, Failure};
 use crate::governance;
 use crate::journal::Journal;
+use crate::listen::Connections;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::schedule::Schedule;
@@ -63,6 +64,8 @@ pub struct Settings {
     pub rate: NonZeroU32,
     /// Requests of one account that may come at once.
     pub burst: NonZeroU32,
+    /// What connections may take.
+    pub connections: Connections,
 }
 
 impl Default for Settings {
@@ -75,6 +78,7 @@ impl Default for Settings {
             drains: Duration::from_secs(60),
             rate: const { NonZeroU32::new(50).unwrap() },
             burst: const { NonZeroU32::new(200).unwrap() },
+            connections: Connections::default(),
         }
     }
 }
@@ -125,6 +129,11 @@ impl Service {
             .with_ledger(|store| Ok(store.check_not_rewound()?))
             .await?;
         let (journal, writing) = Journal::start(dataset.clone());
+        let connections = settings.connections.within_open_files();
+        let settings = Settings {
+            connections,
+            ..settings
+        };
         let quota = Quota::per_second(settings.rate).allow_burst(settings.burst);
         let service = Self {
             dataset,
@@ -167,6 +176,16 @@ impl Service {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What connections may take.
+    pub(crate) fn connections(&self) -> Connections {
+        self.settings.connections
+    }
+
+    /// Bytes that connections and held answers keep now.
+    pub fn bytes_kept(&self) -> usize {
+        self.memory.used()
     }
 
     /// The bytes that all entrances keep for others.

@@ -1,63 +1,96 @@
 //! Messages of a client: read to their end, no longer than they may be, and well-formed before anybody takes them apart.
 
-use bytes::BytesMut;
+use super::sign_in::{Connection, reported};
+use crate::memory::Reservation;
+use bytes::{Buf as _, BytesMut};
 use pgwire::api::{ClientInfo, PgWireConnectionState};
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::{DecodeContext, PgWireFrontendMessage};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
 /// The longest message once somebody has signed in: a query with its parameters.
 const LONGEST: usize = 1 << 20;
 /// The longest one before.
 const LONGEST_UNKNOWN: usize = 8 << 10;
+/// What is not counted of a message: there are no more of them than connections.
+const SMALL: usize = 16 << 10;
+/// The longest name of a statement or a portal. Clients number theirs.
+const LONGEST_NAME: usize = 1 << 10;
 /// The most rows that a portal hands out at once.
 const MOST_ROWS: i32 = 200_000;
+/// How long the rest of a message may take once it has begun.
+const MESSAGE: Duration = Duration::from_secs(30);
 
 /// Where messages come from.
 pub(super) struct Inbox<R> {
     reading: R,
+    /// Whether the next message with a password is the first one, which names the mechanism.
+    names_mechanism: bool,
+    /// The bytes of the message that was received last.
+    reserved: Option<Reservation>,
 }
 
 impl<R: AsyncRead + Unpin> Inbox<R> {
     pub(super) fn new(reading: R) -> Self {
-        Self { reading }
+        Self {
+            reading,
+            names_mechanism: true,
+            reserved: None,
+        }
     }
 
-    /// The next message; `None` where the client has hung up.
+    /// The next message; `None` where the client has hung up, or does not go on with what it has begun.
     pub(super) async fn receive(
         &mut self,
         client: &impl ClientInfo,
     ) -> PgWireResult<Option<PgWireFrontendMessage>> {
+        // The message before this one is done with.
+        self.reserved = None;
+        let mut first = [0];
+        if self.reading.read(&mut first).await? == 0 {
+            return Ok(None);
+        }
+        match tokio::time::timeout(MESSAGE, self.rest(first[0], client)).await {
+            Ok(received) => received,
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The rest of a message after its first byte.
+    async fn rest(
+        &mut self,
+        first: u8,
+        client: &impl ClientInfo,
+    ) -> PgWireResult<Option<PgWireFrontendMessage>> {
         let starting = matches!(client.state(), PgWireConnectionState::AwaitingStartup);
         let unknown = starting || matches!(client.state(), PgWireConnectionState::AuthenticationInProgress);
-        let mut bytes = BytesMut::new();
-        if !starting {
-            let mut kind = [0];
-            if self.reading.read(&mut kind).await? == 0 {
-                return Ok(None);
-            }
-            bytes.extend_from_slice(&kind);
-        }
-        let mut length = [0; 4];
-        match self.reading.read_exact(&mut length).await {
+        // The first message has no byte for its kind.
+        let head = if starting { 4 } else { 5 };
+        let mut bytes = BytesMut::zeroed(head);
+        bytes[0] = first;
+        match self.reading.read_exact(&mut bytes[1..]).await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         };
-        let body = (u32::from_be_bytes(length) as usize)
-            .checked_sub(4)
-            .ok_or_else(malformed)?;
+        let length = (&bytes[head - 4..]).get_u32() as usize;
+        let body = length.checked_sub(4).ok_or_else(malformed)?;
         if body > if unknown { LONGEST_UNKNOWN } else { LONGEST } {
             return Err(fatal("54000", "a message is longer than this server takes"));
         }
-        bytes.extend_from_slice(&length);
-        let head = bytes.len();
+        if body > SMALL
+            && let Some(connection) = client.session_extensions().get::<Connection>()
+        {
+            let reserved = connection.room.reserve(body);
+            self.reserved = Some(reserved.map_err(|failure| reported(&failure, "FATAL"))?);
+        }
         bytes.resize(head + body, 0);
         self.reading.read_exact(&mut bytes[head..]).await?;
-        if !starting && !is_well_formed(bytes[0], &bytes[head..]) {
-            return Err(malformed());
+        if !starting {
+            self.check(first, &bytes[head..])?;
         }
         let mut context = DecodeContext::new(client.protocol_version());
         context.awaiting_frontend_ssl = false;
@@ -71,13 +104,33 @@ impl<R: AsyncRead + Unpin> Inbox<R> {
         }
         Ok(Some(message))
     }
+
+    /// Whether a message can be taken apart.
+    fn check(&mut self, kind: u8, body: &[u8]) -> PgWireResult<()> {
+        let well_formed = match kind {
+            b'p' if std::mem::take(&mut self.names_mechanism) => names_mechanism(body),
+            // What follows is a text of the mechanism, which reads it as one that may be anything.
+            b'p' => true,
+            _ => is_well_formed(kind, body),
+        };
+        if !well_formed {
+            return Err(malformed());
+        }
+        match names(kind, body).all(|name| name.len() <= LONGEST_NAME) {
+            true => Ok(()),
+            false => Err(fatal(
+                "42622",
+                "the name of a statement or a portal is longer than 1 KiB",
+            )),
+        }
+    }
 }
 
 fn malformed() -> PgWireError {
     fatal("08P01", "a message is malformed")
 }
 
-fn fatal(code: &str, what: &str) -> PgWireError {
+pub(super) fn fatal(code: &str, what: &str) -> PgWireError {
     PgWireError::UserError(Box::new(ErrorInfo::new(
         "FATAL".to_owned(),
         code.to_owned(),
@@ -102,14 +155,30 @@ fn is_well_formed(kind: u8, body: &[u8]) -> bool {
             .and_then(|()| body.fixed(2)),
         b'D' | b'C' => body.skip(1).and_then(|()| body.text()),
         b'E' => body.text().and_then(|()| body.skip(4)),
-        // Whoever signs in: what is in it is read by what checks it, which expects anything.
-        b'p' => return body.0.len() >= 2,
         b'S' | b'H' | b'X' | b'c' => Some(()),
         b'd' => return true,
         b'f' => body.text(),
         _ => None,
     };
     whole.is_some() && body.0.is_empty()
+}
+
+/// Whether a body has the name of a mechanism and as many bytes for it as it says, or none.
+fn names_mechanism(body: &[u8]) -> bool {
+    let mut body = Body(body);
+    body.text().and_then(|()| body.value()).is_some() && body.0.is_empty()
+}
+
+/// The names of statements and portals in a message that is well-formed.
+fn names(kind: u8, body: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let (skipped, count) = match kind {
+        b'P' | b'E' => (0, 1),
+        b'B' => (0, 2),
+        b'D' | b'C' => (1, 1),
+        _ => (0, 0),
+    };
+    let named = body.get(skipped..).unwrap_or_default();
+    named.split(|&byte| byte == 0).take(count)
 }
 
 /// What is left of a body.
@@ -142,19 +211,21 @@ impl Body<'_> {
         self.skip(count * size)
     }
 
-    /// A number of values, and the values, each after its length.
+    /// A number of values, and the values.
     fn values(&mut self) -> Option<()> {
-        for _ in 0..self.count()? {
-            let &[a, b, c, d, ..] = self.0 else {
-                return None;
-            };
-            self.skip(4)?;
-            match i32::from_be_bytes([a, b, c, d]) {
-                -1 => {}
-                length => self.skip(usize::try_from(length).ok()?)?,
-            }
+        (0..self.count()?).try_for_each(|_| self.value())
+    }
+
+    /// A value after its length; −1 stands for none.
+    fn value(&mut self) -> Option<()> {
+        let &[a, b, c, d, ..] = self.0 else {
+            return None;
+        };
+        self.skip(4)?;
+        match i32::from_be_bytes([a, b, c, d]) {
+            -1 => Some(()),
+            length => self.skip(usize::try_from(length).ok()?),
         }
-        Some(())
     }
 }
 
@@ -207,6 +278,40 @@ mod tests {
     }
 
     #[test]
+    fn the_first_message_with_a_password_has_its_parts() {
+        assert!(names_mechanism(b"SCRAM-SHA-256\0\0\0\0\x03n,,"));
+        assert!(names_mechanism(b"SCRAM-SHA-256\0\xff\xff\xff\xff"));
+        for body in [
+            &b""[..],
+            b"\0",
+            b"SCRAM-SHA-256",
+            b"SCRAM-SHA-256\0",
+            b"SCRAM-SHA-256\0\0\0\0",
+            b"SCRAM-SHA-256\0\0\0\0\x04n,,",
+            b"SCRAM-SHA-256\0\x7f\xff\xff\xffn,,",
+            b"SCRAM-SHA-256\0\x80\0\0\0n,,",
+            b"SCRAM-SHA-256\0\0\0\0\x02n,,",
+        ] {
+            assert!(!names_mechanism(body), "{}", body.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn long_names_are_refused_before_anybody_keeps_them() {
+        let mut inbox = Inbox::new(tokio::io::empty());
+        let long = "x".repeat(LONGEST_NAME + 1);
+        let refused = |outcome: PgWireResult<()>| outcome.unwrap_err().code() == "42622";
+        let parse = format!("{long}\0SELECT 1\0\0\0");
+        assert!(refused(inbox.check(b'P', parse.as_bytes())));
+        let bind = |portal: &str, statement: &str| format!("{portal}\0{statement}\0\0\0\0\0\0\0");
+        assert!(refused(inbox.check(b'B', bind(&long, "").as_bytes())));
+        assert!(refused(inbox.check(b'B', bind("", &long).as_bytes())));
+        assert!(inbox.check(b'B', bind("a", "b").as_bytes()).is_ok());
+        assert!(refused(inbox.check(b'C', format!("S{long}\0").as_bytes())));
+        assert!(inbox.check(b'Q', format!("{long}\0").as_bytes()).is_ok());
+    }
+
+    #[test]
     fn what_is_well_formed_is_taken_apart_without_a_panic() {
         let mut state = 7_u64;
         let mut next = || {
@@ -215,7 +320,7 @@ mod tests {
                 .wrapping_add(1442695040888963407);
             (state >> 40) as u8
         };
-        let kinds = b"QPBDCESHXcdfp";
+        let kinds = b"QPBDCESHXcdf";
         let mut taken = 0;
         for round in 0..200_000 {
             let kind = kinds[round % kinds.len()];

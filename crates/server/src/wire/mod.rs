@@ -11,35 +11,38 @@ mod system;
 mod text;
 mod values;
 
-use crate::listen::{self, Ending};
+use crate::listen::{self, Ending, Visitor};
 use crate::service::Service;
 use crate::tls::{self, Certificate};
 use handler::Handler;
 use messages::{Inbox, Outbox};
-use negotiation::Negotiated;
+use negotiation::{Negotiated, Wish};
 use pgwire::api::auth::StartupHandler;
 use pgwire::api::cancel::{CancelHandler as _, DefaultCancelHandler};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
 use pgwire::api::{ClientInfo as _, ConnectionManager, DefaultClient, NoopHandler, PgWireConnectionState};
+use pgwire::error::{ErrorInfo, PgWireError};
 use pgwire::messages::PgWireFrontendMessage;
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
-use sign_in::SignIn;
+use sign_in::{Connection, SignIn};
 use sql::Catalog;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use system::System;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::Framed;
 
-/// Connections that are open at once.
-const MOST_CONNECTIONS: usize = 512;
-/// How long signing in may take.
+/// How long signing in may take, after as long for the handshake.
 const SIGNING_IN: Duration = Duration::from_secs(15);
+/// How long somebody who has signed in may say nothing.
+const IDLE: Duration = Duration::from_secs(60 * 60);
 
 /// The PostgreSQL entrance: what all its connections share.
-pub(crate) struct Entrance {
+pub struct Entrance {
     service: Arc<Service>,
     acceptor: TlsAcceptor,
     sign_in: Arc<SignIn>,
@@ -49,7 +52,10 @@ pub(crate) struct Entrance {
 
 impl Entrance {
     /// An entrance to this service.
-    pub(crate) fn new(service: Arc<Service>, certificate: &Certificate) -> Result<Self, tls::Error> {
+    ///
+    /// # Errors
+    /// When the certificate cannot be used, or the catalog cannot be described.
+    pub fn new(service: Arc<Service>, certificate: &Certificate) -> Result<Self, tls::Error> {
         let connections = Arc::new(ConnectionManager::new());
         let system = described(service.dataset().catalog()).map_err(|error| tls::Error {
             what: error.what,
@@ -65,61 +71,71 @@ impl Entrance {
         })
     }
 
+    /// Takes these bytes for those of a stranger, without a network: as the first ones of a connection, and as what follows the handshake of TLS. For a fuzzer.
+    pub async fn hear(&self, bytes: &[u8]) {
+        let mut first = bytes;
+        while let Ok(Wish::Tls | Wish::Gss | Wish::Cancel(_)) = negotiation::wish(&mut first).await {}
+        let stream = tokio::io::join(std::io::Cursor::new(bytes.to_vec()), tokio::io::sink());
+        self.speak(stream, SocketAddr::from(([127, 0, 0, 1], 0)), |_| ())
+            .await;
+    }
+
     /// Serves it until the server ends.
     pub(crate) async fn serve(self, listener: TcpListener, ending: Ending) {
         let entrance = Arc::new(self);
         let (service, ends) = (Arc::clone(&entrance.service), ending.clone());
-        listen::serve(
-            listener,
-            service,
-            "wire",
-            MOST_CONNECTIONS,
-            ending,
-            move |stream, address| {
-                let (entrance, mut ends) = (Arc::clone(&entrance), ends.clone());
-                async move {
-                    tokio::select! {
-                        () = entrance.connection(stream, address) => {}
-                        // Whoever waits for an answer is let go of; the question goes on.
-                        () = ends.wait() => {}
-                    }
+        listen::serve(listener, service, "wire", ending, move |stream, visitor| {
+            let (entrance, mut ends) = (Arc::clone(&entrance), ends.clone());
+            async move {
+                tokio::select! {
+                    () = entrance.connection(stream, &visitor) => {}
+                    // Whoever waits for an answer is let go of; the question goes on.
+                    () = ends.wait() => {}
                 }
-            },
-        )
+            }
+        })
         .await;
     }
 
     /// One connection, to its end. Whatever is wrong with it ends it.
-    async fn connection(&self, stream: TcpStream, address: SocketAddr) {
-        let negotiated =
-            tokio::time::timeout(SIGNING_IN, negotiation::negotiate(stream, &self.acceptor)).await;
-        let stream = match negotiated {
-            Ok(Ok(Negotiated::Encrypted(stream))) => stream,
+    async fn connection(&self, stream: TcpStream, visitor: &Visitor) {
+        let patience = self.service.connections().patience;
+        let negotiated = negotiation::negotiate(stream, &self.acceptor, patience);
+        match tokio::time::timeout(SIGNING_IN, negotiated).await {
+            Ok(Ok(Negotiated::Encrypted(stream))) => {
+                let signed_in = |account: &str| visitor.signed_in(account);
+                self.speak(stream, visitor.address(), signed_in).await;
+            }
             Ok(Ok(Negotiated::Cancel(request))) => {
                 DefaultCancelHandler::new(Arc::clone(&self.connections))
                     .on_cancel_request(request)
                     .await;
-                return;
             }
-            Ok(Ok(Negotiated::Refused) | Err(_)) | Err(_) => return,
-        };
+            Ok(Ok(Negotiated::Refused) | Err(_)) | Err(_) => {}
+        }
+    }
+
+    /// What is said on a connection that nobody else reads, until one end hangs up.
+    async fn speak<S>(&self, stream: S, address: SocketAddr, signed_in: impl Fn(&str))
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+    {
         let (reading, writing) = tokio::io::split(stream);
         let mut client = DefaultClient::new(address, true);
         client.set_state(PgWireConnectionState::AwaitingStartup);
         let mut outbox = Framed::new(Outbox(writing), PgWireMessageServerCodec::new(client));
         let mut inbox = Inbox::new(reading);
-        let deadline = tokio::time::Instant::now() + SIGNING_IN;
+        let deadline = Instant::now() + SIGNING_IN;
+        let mut known = false;
         loop {
-            let signing_in = matches!(
-                outbox.state(),
-                PgWireConnectionState::AwaitingStartup | PgWireConnectionState::AuthenticationInProgress
-            );
-            let received = inbox.receive(&outbox);
-            let received = match signing_in {
-                true => tokio::time::timeout_at(deadline, received)
-                    .await
-                    .unwrap_or(Ok(None)),
-                false => received.await,
+            let until = match known {
+                true => Instant::now() + IDLE,
+                false => deadline,
+            };
+            let received = match tokio::time::timeout_at(until, inbox.receive(&outbox)).await {
+                Ok(received) => received,
+                Err(_) if known => Err(messages::fatal("57P05", "this connection was idle for an hour")),
+                Err(_) => return,
             };
             let message = match received {
                 Ok(Some(message)) => message,
@@ -135,6 +151,10 @@ impl Entrance {
             if self.answered(message, &mut outbox).await.is_err() {
                 return;
             }
+            if !known && let Some(connection) = outbox.session_extensions().get::<Connection>() {
+                signed_in(connection.who.name());
+                known = true;
+            }
         }
     }
 
@@ -145,10 +165,14 @@ impl Entrance {
         outbox: &mut Framed<S, PgWireMessageServerCodec<<Handler as ExtendedQueryHandler>::Statement>>,
     ) -> Result<(), ()>
     where
-        S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + Sync + 'static,
+        S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
         SignIn: StartupHandler,
         Handler: SimpleQueryHandler,
     {
+        let signing_in = matches!(
+            outbox.state(),
+            PgWireConnectionState::AwaitingStartup | PgWireConnectionState::AuthenticationInProgress
+        );
         let cancels = matches!(message, PgWireFrontendMessage::CancelRequest(_));
         let extended = message.is_extended_query();
         let done = process_message(
@@ -161,7 +185,13 @@ impl Entrance {
             Arc::new(DefaultCancelHandler::new(Arc::clone(&self.connections))),
         )
         .await;
-        if let Err(error) = done {
+        if let Err(mut error) = done {
+            // Who has not signed in gets no second try on this connection.
+            if signing_in && !error.is_fatal() {
+                let mut info = ErrorInfo::from(error);
+                info.severity = "FATAL".to_owned();
+                error = PgWireError::UserError(Box::new(info));
+            }
             let fatal = error.is_fatal();
             process_error(outbox, error, extended).await.map_err(|_| ())?;
             if fatal {

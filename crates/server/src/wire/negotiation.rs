@@ -2,11 +2,13 @@
 //!
 //! What arrives before the handshake of TLS is read to the byte and never handed on: bytes that somebody on the way put in front of it would be taken for the client's otherwise.
 
+use crate::listen::Patient;
 use bytes::{BufMut as _, BytesMut};
 use pgwire::messages::cancel::CancelRequest;
 use pgwire::messages::{DecodeContext, PgWireFrontendMessage, ProtocolVersion};
 use std::io;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -22,18 +24,31 @@ const MOST_WISHES: usize = 3;
 /// What came of it.
 pub(super) enum Negotiated {
     /// A connection that nobody else reads.
-    Encrypted(Box<TlsStream<TcpStream>>),
+    Encrypted(Box<TlsStream<Patient<TcpStream>>>),
     /// Somebody wants to cancel what another connection waits for.
     Cancel(CancelRequest),
     /// It was told why not.
     Refused,
 }
 
+/// What a client wants first.
+pub(super) enum Wish {
+    Tls,
+    Gss,
+    Cancel(CancelRequest),
+    /// Something that has to be encrypted.
+    Other,
+}
+
 /// Reads the first bytes, and shakes hands.
-pub(super) async fn negotiate(mut stream: TcpStream, acceptor: &TlsAcceptor) -> io::Result<Negotiated> {
+pub(super) async fn negotiate(
+    mut stream: TcpStream,
+    acceptor: &TlsAcceptor,
+    patience: Duration,
+) -> io::Result<Negotiated> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first[0] == HANDSHAKE {
-        let encrypted = acceptor.accept(stream).await?;
+        let encrypted = acceptor.accept(Patient::new(stream, patience)).await?;
         // Without the protocol's name in it this may be a handshake that was meant for another server.
         return Ok(match encrypted.get_ref().1.alpn_protocol() {
             Some(b"postgresql") => Negotiated::Encrypted(Box::new(encrypted)),
@@ -41,29 +56,40 @@ pub(super) async fn negotiate(mut stream: TcpStream, acceptor: &TlsAcceptor) -> 
         });
     }
     for _ in 0..MOST_WISHES {
-        let mut head = [0; 8];
-        stream.read_exact(&mut head).await?;
-        let [a, b, c, d, e, f, g, h] = head;
-        let (length, code) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
-        match (length, code) {
-            (8, SSL) => {
+        match wish(&mut stream).await? {
+            Wish::Tls => {
                 stream.write_all(b"S").await?;
-                return Ok(Negotiated::Encrypted(Box::new(acceptor.accept(stream).await?)));
+                let encrypted = acceptor.accept(Patient::new(stream, patience)).await?;
+                return Ok(Negotiated::Encrypted(Box::new(encrypted)));
             }
-            (8, GSS) => stream.write_all(b"N").await?,
+            Wish::Gss => stream.write_all(b"N").await?,
             // Older clients cancel without encryption. The key that they send is good for that alone.
-            (16..=268, CANCEL) => {
-                let mut rest = vec![0; length as usize - 8];
-                stream.read_exact(&mut rest).await?;
-                return Ok(cancel(&head, &rest).map_or(Negotiated::Refused, Negotiated::Cancel));
-            }
-            _ => {
+            Wish::Cancel(request) => return Ok(Negotiated::Cancel(request)),
+            Wish::Other => {
                 refuse(&mut stream).await?;
-                return Ok(Negotiated::Refused);
+                break;
             }
         }
     }
     Ok(Negotiated::Refused)
+}
+
+/// Reads what a client wants, and no byte after it.
+pub(super) async fn wish(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Wish> {
+    let mut head = [0; 8];
+    stream.read_exact(&mut head).await?;
+    let [a, b, c, d, e, f, g, h] = head;
+    let (length, code) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+    Ok(match (length, code) {
+        (8, SSL) => Wish::Tls,
+        (8, GSS) => Wish::Gss,
+        (16..=268, CANCEL) => {
+            let mut rest = vec![0; length as usize - 8];
+            stream.read_exact(&mut rest).await?;
+            cancel(&head, &rest).map_or(Wish::Other, Wish::Cancel)
+        }
+        _ => Wish::Other,
+    })
 }
 
 fn cancel(head: &[u8], rest: &[u8]) -> Option<CancelRequest> {

@@ -148,6 +148,11 @@ impl Running {
         })
     }
 
+    /// The service behind the entrances.
+    pub(crate) fn service(&self) -> &server::Service {
+        self.server.as_ref().expect("it runs").service()
+    }
+
     /// Ends the server as it ends in use.
     pub(crate) fn end(&mut self) {
         if let Some(server) = self.server.take() {
