@@ -28,7 +28,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("deniable-training", 5),
     (EXPERIMENTS, 5),
     (FACADE, 7),
-    (FUZZED, 5),
+    (FUZZED, 7),
     ("deniable-cli", LEAF),
     ("deniable-server", 6),
     ("deniable-python", LEAF),

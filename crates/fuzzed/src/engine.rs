@@ -9,9 +9,15 @@ use std::sync::LazyLock;
 const SAMPLE: &str = include_str!("../../../fuzz/corpus/catalog/sample.toml");
 const REGIONS: &str = "region,country,population\nAshford,Northmark,612000\nDunmere,Northmark,398000\nFenwick,Southmark,704000\n";
 
-static DATASET: LazyLock<(tempfile::TempDir, Dataset)> = LazyLock::new(|| {
+/// The sample's catalog, and the folder that it is in.
+pub(crate) fn sample() -> (tempfile::TempDir, Catalog) {
     let (folder, _) = file("regions.csv", REGIONS.as_bytes());
     let catalog = Catalog::parse(SAMPLE, folder.path()).expect("the sample's catalog");
+    (folder, catalog)
+}
+
+static DATASET: LazyLock<(tempfile::TempDir, Dataset)> = LazyLock::new(|| {
+    let (folder, catalog) = sample();
     let dataset = Dataset::new(catalog).expect("threads");
     (folder, dataset)
 });

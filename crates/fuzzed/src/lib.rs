@@ -14,6 +14,8 @@ mod documents;
 mod engine;
 mod ledgers;
 mod models;
+#[cfg(feature = "engine")]
+mod strangers;
 
 pub use csv::csv;
 pub use documents::{account, audit, reconstruct};
@@ -21,6 +23,8 @@ pub use documents::{account, audit, reconstruct};
 pub use engine::{catalog, sql};
 pub use ledgers::{ledger, ledger_head};
 pub use models::checkpoint;
+#[cfg(feature = "engine")]
+pub use strangers::wire;
 
 use std::path::PathBuf;
 

@@ -56,3 +56,9 @@ fn published_tables_are_read_or_refused_whatever_they_hold() {
     replay("reconstruct", fuzzed::reconstruct);
     replay_changed("reconstruct", 500, fuzzed::reconstruct);
 }
+
+#[test]
+fn strangers_are_heard_whatever_they_say() {
+    replay("wire", fuzzed::wire);
+    replay_changed("wire", 3000, fuzzed::wire);
+}
