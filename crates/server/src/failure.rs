@@ -32,6 +32,8 @@ pub enum Code {
     KeyReused,
     /// The request was charged before, and its answer was lost.
     AnswerLost,
+    /// It is larger, or does more, than a request may.
+    TooLarge,
     /// Too many requests of one account.
     TooManyRequests,
     /// Too many questions at once.
@@ -60,6 +62,7 @@ impl Code {
         Self::NoShare,
         Self::KeyReused,
         Self::AnswerLost,
+        Self::TooLarge,
         Self::TooManyRequests,
         Self::Busy,
         Self::Ending,
@@ -97,6 +100,7 @@ impl Code {
             Self::NoShare => ("no-share", 403, "42501"),
             Self::KeyReused => ("idempotency-key-reused", 422, "22023"),
             Self::AnswerLost => ("answer-lost", 409, "58000"),
+            Self::TooLarge => ("too-large", 422, "54000"),
             Self::TooManyRequests => ("too-many-requests", 429, "53400"),
             Self::Busy => ("busy", 503, "53300"),
             Self::Ending => ("ending", 503, "57P01"),

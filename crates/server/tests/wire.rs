@@ -160,6 +160,48 @@ fn what_is_not_on_the_list_is_refused() {
     assert_eq!(running.charges(), 0);
 }
 
+/// Statements to the system catalogs that do as much as one may end with an error, and nobody else waits for them.
+#[test]
+fn nobody_waits_for_anothers_statements_to_the_catalogs() {
+    let running = Running::start();
+    let (ann, eve) = (
+        running.account("ann", Role::Analyst),
+        running.account("eve", Role::Analyst),
+    );
+    let attack = "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c WHERE a.attname || b.attname LIKE '%' || c.attname || '%x';\n";
+    let (conninfo, ended) = (
+        running.conninfo("eve", ""),
+        std::sync::atomic::AtomicBool::new(false),
+    );
+    std::thread::scope(|scope| {
+        // Three connections send it again and again.
+        let attacking: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut told = String::new();
+                    while !ended.load(std::sync::atomic::Ordering::SeqCst) || told.is_empty() {
+                        let arguments = ["--set", "VERBOSITY=verbose", "--command", attack];
+                        let output = running.psql(&conninfo, &eve, &arguments);
+                        assert!(!output.status.success());
+                        told = text(&output.stderr);
+                    }
+                    told
+                })
+            })
+            .collect();
+        for _ in 0..5 {
+            let output = running.psql(&running.conninfo("ann", ""), &ann, &["--command", "SELECT 1"]);
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        }
+        ended.store(true, std::sync::atomic::Ordering::SeqCst);
+        for attacking in attacking {
+            let told = attacking.join().unwrap();
+            assert!(told.contains("54000") && told.contains("HINT"), "{told}");
+        }
+    });
+    assert_eq!(running.charges(), 0);
+}
+
 #[test]
 fn only_who_has_a_good_token_gets_in_and_only_encrypted() {
     let running = Running::start();

@@ -2,6 +2,7 @@
 
 use super::sign_in::{Connection, reported};
 use super::statement::{CopyFormat, Statement, understand};
+use super::catalogs::Catalogs;
 use super::system::System;
 use super::values::{self, Column, Value};
 use super::{copies, text};
@@ -39,7 +40,7 @@ const MOST_BYTES_HELD: usize = 8 << 20;
 /// Answers statements.
 pub(super) struct Handler {
     service: Arc<Service>,
-    system: Arc<System>,
+    catalogs: Catalogs,
 }
 
 /// A table that leaves: what a query answers.
@@ -72,7 +73,7 @@ impl Handler {
     pub(super) fn new(service: Arc<Service>, system: System) -> Self {
         Self {
             service,
-            system: Arc::new(system),
+            catalogs: Catalogs::new(system),
         }
     }
 
@@ -139,15 +140,9 @@ impl Handler {
 
     /// What the system catalogs answer; `None` where they are not asked.
     async fn answered_by_system(&self, who: &Identity, sql: &str) -> Result<Option<Shown>, Failure> {
-        let (system, sql, user) = (Arc::clone(&self.system), sql.to_owned(), who.name().to_owned());
-        let asked =
-            tokio::task::spawn_blocking(move || system.answers(&sql).then(|| system.query(&sql, &user)))
-                .await;
-        let asked = asked.map_err(|_| Failure::defect("the system catalogs failed"))?;
-        let Some(answer) = asked else {
+        let Some(answer) = self.catalogs.query(who.name(), sql).await? else {
             return Ok(None);
         };
-        let answer = answer.map_err(|error| Failure::new(Code::Refused, error.what, error.hint))?;
         Ok(Some(Shown {
             columns: answer.columns.into_iter().map(Into::into).collect(),
             rows: answer.rows,
@@ -157,14 +152,7 @@ impl Handler {
 
     /// The columns of what the system catalogs answer; `None` where they are not asked.
     async fn columns_of_system(&self, who: &Identity, sql: &str) -> Result<Option<Vec<Column>>, Failure> {
-        let (system, sql, user) = (Arc::clone(&self.system), sql.to_owned(), who.name().to_owned());
-        let asked =
-            tokio::task::spawn_blocking(move || system.answers(&sql).then(|| system.columns(&sql, &user)))
-                .await;
-        let asked = asked.map_err(|_| Failure::defect("the system catalogs failed"))?;
-        let columns = asked
-            .transpose()
-            .map_err(|error| Failure::new(Code::Refused, error.what, error.hint))?;
+        let columns = self.catalogs.columns(who.name(), sql).await?;
         Ok(columns.map(|columns| columns.into_iter().map(Into::into).collect()))
     }
 
@@ -298,11 +286,16 @@ impl SimpleQueryHandler for Handler {
             .collect::<Result<Vec<_>, _>>()
             .map_err(failed)?;
         // One message that asks several questions would be charged for some of them when a later one is refused.
-        let asks = |statement: &&Statement| match statement {
-            Statement::Select(sql) | Statement::Copy { select: sql, .. } => !self.system.answers(sql),
-            _ => false,
-        };
-        if statements.iter().filter(asks).count() > 1 {
+        let selects: Vec<String> = statements
+            .iter()
+            .filter_map(|statement| match statement {
+                Statement::Select(sql) | Statement::Copy { select: sql, .. } => Some(sql.clone()),
+                _ => None,
+            })
+            .collect();
+        let several = selects.len() > 1;
+        let questions = self.catalogs.count_others(connection.who.name(), selects);
+        if several && questions.await.map_err(failed)? > 1 {
             return Err(failed(Failure::new(
                 Code::Refused,
                 "a message may hold one question",

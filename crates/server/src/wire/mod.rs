@@ -1,5 +1,6 @@
 //! The PostgreSQL entrance: the protocol of PostgreSQL 3.0, over TLS alone, with SCRAM-SHA-256.
 
+mod catalogs;
 mod copies;
 mod handler;
 mod messages;

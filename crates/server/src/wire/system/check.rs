@@ -20,11 +20,15 @@ const MOST_TOKENS: usize = 30_000;
 /// The most tokens that can each put an expression one level deeper without parentheses: chains such as `a + a + a` are deep trees,
 /// and dropping a tree takes stack.
 const MOST_CHAINED: usize = 1_500;
+/// How often the parser may read tokens. Where it cannot tell what a parenthesis begins, it tries one reading after the other, each of
+/// them with all that is inside: up to [`READINGS`] for each of the parentheses and brackets around a token.
+const MOST_READ: u64 = 4_000_000;
+const READINGS: u64 = 5;
 
 /// Reads one `SELECT` or `VALUES`.
 pub(super) fn parse(sql: &str) -> Result<Query, Error> {
     if sql.len() > LONGEST {
-        return Err(Error::new(
+        return Err(Error::limit(
             format!("the statement is longer than {LONGEST} bytes"),
             "ask for fewer things in one statement",
         ));
@@ -43,10 +47,16 @@ pub(super) fn parse(sql: &str) -> Result<Query, Error> {
         .iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_) | Token::EOF));
     let chained = counted.clone().filter(|token| chains(&token.token)).count();
-    if counted.count() > MOST_TOKENS || chained > MOST_CHAINED {
-        return Err(Error::new(
+    if counted.clone().count() > MOST_TOKENS || chained > MOST_CHAINED {
+        return Err(Error::limit(
             "the statement has too many parts",
             "ask for fewer things in one statement",
+        ));
+    }
+    if readings(counted.map(|token| &token.token)) > MOST_READ {
+        return Err(Error::limit(
+            "the statement is nested too deeply",
+            "write parts of it as queries in WITH",
         ));
     }
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(without_schema(tokens));
@@ -65,6 +75,21 @@ pub(super) fn parse(sql: &str) -> Result<Query, Error> {
             "send one statement at a time",
         )),
     }
+}
+
+/// How often the parser reads tokens in the worst case.
+fn readings<'a>(tokens: impl Iterator<Item = &'a Token>) -> u64 {
+    let (mut readings, mut around) = (0_u64, vec![1_u64]);
+    for token in tokens {
+        let each = around.last().copied().unwrap_or(1);
+        readings = readings.saturating_add(each);
+        match token {
+            Token::LParen | Token::LBracket => around.push(each.saturating_mul(READINGS)),
+            Token::RParen | Token::RBracket if around.len() > 1 => drop(around.pop()),
+            _ => {}
+        }
+    }
+    readings
 }
 
 /// The parser knows `substring(…)` and other functions with words inside, but not with a schema before them.

@@ -20,6 +20,7 @@ mod translate;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use functions::Stop;
 use names::Names;
 use store::Store;
 use translate::{Output, Ty};
@@ -111,6 +112,8 @@ pub(crate) struct Error {
     pub(crate) what: String,
     /// What to do about it.
     pub(crate) hint: String,
+    /// Whether it is too large or takes too long, and not wrong.
+    pub(crate) limit: bool,
 }
 
 impl Error {
@@ -118,6 +121,15 @@ impl Error {
         Self {
             what: what.into(),
             hint: hint.into(),
+            limit: false,
+        }
+    }
+
+    /// Something that is too large or takes too long.
+    fn limit(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            limit: true,
+            ..Self::new(what, hint)
         }
     }
 
@@ -138,10 +150,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The system catalogs over some tables: built once, asked many times. No private data is in it.
+/// The system catalogs over some tables: built once, asked many times, by several at once. No private data is in it.
 pub(crate) struct System {
     names: Arc<Names>,
-    store: Mutex<Store>,
+    tables: Vec<Table>,
+    /// Databases that nobody asks at the moment. All are the same, so there are as many as were asked at once.
+    idle: Mutex<Vec<Store>>,
 }
 
 impl fmt::Debug for System {
@@ -159,7 +173,8 @@ impl System {
         let store = Store::new(Arc::clone(&names), tables)?;
         Ok(Self {
             names,
-            store: Mutex::new(store),
+            tables: tables.to_vec(),
+            idle: Mutex::new(vec![store]),
         })
     }
 
@@ -171,14 +186,10 @@ impl System {
         check::parse(sql).is_ok_and(|query| check::is_system(&query, &self.names))
     }
 
-    /// Answers it for this login name.
-    pub(crate) fn query(&self, sql: &str, user: &str) -> Result<Answer, Error> {
+    /// Answers it for this login name, unless it is stopped.
+    pub(crate) fn query(&self, sql: &str, user: &str, stop: &Stop) -> Result<Answer, Error> {
         let output = self.translate(sql, user, false)?;
-        let rows = self
-            .store
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .rows(&output, user)?;
+        let rows = self.on_store(|store| store.rows(&output, user, stop))?;
         Ok(Answer {
             columns: columns(&output),
             rows,
@@ -186,13 +197,30 @@ impl System {
     }
 
     /// The columns alone, without running it over rows. Parameters such as `$1` may stand in the statement: they count as nulls.
-    pub(crate) fn columns(&self, sql: &str, user: &str) -> Result<Vec<AnswerColumn>, Error> {
+    pub(crate) fn columns(&self, sql: &str, user: &str, stop: &Stop) -> Result<Vec<AnswerColumn>, Error> {
         let output = self.translate(sql, user, true)?;
-        self.store
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .prepare(&output)?;
+        self.on_store(|store| store.prepare(&output, stop))?;
         Ok(columns(&output))
+    }
+
+    /// Asks a database that nobody else asks. How many there may be is up to whoever calls.
+    fn on_store<T>(&self, ask: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = idle().pop();
+        let mut store = match found {
+            Some(store) => store,
+            None => Store::new(Arc::clone(&self.names), &self.tables)?,
+        };
+        let answer = ask(&mut store);
+        idle().push(store);
+        answer
+    }
+
+    /// How many steps the last statement took.
+    #[cfg(test)]
+    fn steps(&self) -> u64 {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.last().map_or(0, |store| store.work.done())
     }
 
     fn translate(&self, sql: &str, user: &str, parameters: bool) -> Result<Output, Error> {

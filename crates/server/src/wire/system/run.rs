@@ -3,7 +3,7 @@
 use rusqlite::types::ValueRef;
 
 use super::Error;
-use super::functions::schema_text;
+use super::functions::{Stop, schema_text};
 use super::names::{OWNER, OWNER_NAME, USER};
 use super::store::Store;
 use super::translate::{Output, Ty};
@@ -11,36 +11,43 @@ use super::translate::{Output, Ty};
 /// The most rows of an answer.
 const MOST_ROWS: usize = 10_000;
 /// The most bytes of an answer.
-const MOST_BYTES: usize = 16_000_000;
+const MOST_BYTES: usize = 4_000_000;
 
 impl Store {
     /// The rows of an answer.
-    pub(super) fn rows(&mut self, output: &Output, user: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        self.show(user).map_err(|error| failed(&error))?;
-        self.work.begin();
-        let mut statement = self
-            .connection
-            .prepare(&output.sql)
-            .map_err(|error| failed(&error))?;
+    pub(super) fn rows(
+        &mut self,
+        output: &Output,
+        user: &str,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<Option<String>>>, Error> {
+        self.work.begin(stop);
+        self.show(user).map_err(|error| self.failed(&error))?;
+        self.read(output, user)
+    }
+
+    fn read(&self, output: &Output, user: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let failed = |error: rusqlite::Error| self.failed(&error);
+        let mut statement = self.connection.prepare(&output.sql).map_err(failed)?;
         if !statement.readonly() {
             return Err(Error::unknown("a statement that writes"));
         }
-        let mut found = statement.query([]).map_err(|error| failed(&error))?;
+        let mut found = statement.query([]).map_err(failed)?;
         let mut rows = Vec::new();
         let mut bytes = 0;
         while rows.len() < MOST_ROWS {
-            let Some(row) = found.next().map_err(|error| failed(&error))? else {
+            let Some(row) = found.next().map_err(failed)? else {
                 break;
             };
             let mut written = Vec::with_capacity(output.columns.len());
             for (at, (_, ty)) in output.columns.iter().enumerate() {
-                let value = row.get_ref(at).map_err(|error| failed(&error))?;
+                let value = row.get_ref(at).map_err(failed)?;
                 let value = self.written(value, *ty, user);
-                bytes += value.as_ref().map_or(0, String::len);
+                bytes += size_of::<Option<String>>() + value.as_ref().map_or(0, String::len);
                 written.push(value);
             }
             if bytes > MOST_BYTES {
-                return Err(Error::new(
+                return Err(Error::limit(
                     "the answer is too large",
                     "ask for fewer rows or columns",
                 ));
@@ -51,12 +58,10 @@ impl Store {
     }
 
     /// Checks that SQLite takes a statement.
-    pub(super) fn prepare(&self, output: &Output) -> Result<(), Error> {
-        self.work.begin();
-        self.connection
-            .prepare(&output.sql)
-            .map(|_| ())
-            .map_err(|error| failed(&error))
+    pub(super) fn prepare(&self, output: &Output, stop: &Stop) -> Result<(), Error> {
+        self.work.begin(stop);
+        let prepared = self.connection.prepare(&output.sql);
+        prepared.map(|_| ()).map_err(|error| self.failed(&error))
     }
 
     /// Shows this login name in the catalogs of roles.
@@ -100,24 +105,26 @@ impl Store {
         };
         Some(text)
     }
-}
 
-/// What SQLite refused, in words for the client.
-fn failed(error: &rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode;
-    match error {
-        rusqlite::Error::SqliteFailure(failure, message) => match (failure.code, message) {
-            (ErrorCode::OperationInterrupted, _) => Error::new(
-                "the statement takes too long",
-                "ask for fewer rows, or join fewer catalogs",
-            ),
-            (ErrorCode::TooBig, _) => Error::new("a text is too long", "ask for shorter texts"),
-            (_, Some(message)) => plain(message),
-            (_, None) => plain("it cannot be run"),
-        },
-        rusqlite::Error::SqlInputError { msg, .. } => plain(msg),
-        rusqlite::Error::UserFunctionError(error) => plain(&error.to_string()),
-        other => plain(&other.to_string()),
+    /// What SQLite refused, in words for the client.
+    fn failed(&self, error: &rusqlite::Error) -> Error {
+        use rusqlite::ErrorCode;
+        if self.work.is_exhausted() {
+            return Error::limit(
+                "the statement does too much",
+                "ask for fewer rows, join fewer catalogs, or use shorter texts and patterns",
+            );
+        }
+        match error {
+            rusqlite::Error::SqliteFailure(failure, message) => match (failure.code, message) {
+                (ErrorCode::TooBig, _) => Error::limit("a text is too long", "ask for shorter texts"),
+                (_, Some(message)) => plain(message),
+                (_, None) => plain("it cannot be run"),
+            },
+            rusqlite::Error::SqlInputError { msg, .. } => plain(msg),
+            rusqlite::Error::UserFunctionError(error) => plain(&error.to_string()),
+            other => plain(&other.to_string()),
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Arrays. They are texts as PostgreSQL writes them: `{a,"b c",NULL}`.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Result;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 
-use super::{Register, Work, failure, number, some_number, some_text, text};
+use super::{Register, Work, failure, fits, number, some_number, some_text, text};
 
 /// The most elements that `generate_series` gives.
 const LONGEST_SERIES: i64 = 10_000;
@@ -137,6 +139,7 @@ pub(super) fn register(register: &Register<'_>) -> Result<()> {
             arrays.push(array(context, at)?.unwrap_or_default());
         }
         let longest = arrays.iter().map(Vec::len).max().unwrap_or(0);
+        fits(longest.saturating_mul(arrays.len()))?;
         let rows: Vec<String> = (0..longest)
             .map(|at| {
                 let row: Vec<String> = arrays
@@ -200,6 +203,8 @@ pub(super) fn register(register: &Register<'_>) -> Result<()> {
             return Ok(None);
         };
         let null = text(context, 2);
+        let inserted = separator.len() + null.as_ref().map_or(0, String::len);
+        fits(inserted.saturating_mul(elements.len()))?;
         let texts: Vec<String> = elements
             .into_iter()
             .filter_map(|one| one.or_else(|| null.clone()))
@@ -252,7 +257,10 @@ pub(super) fn register(register: &Register<'_>) -> Result<()> {
         let (Some(left), Some(right)) = (array(context, 0)?, array(context, 1)?) else {
             return Ok(None);
         };
-        let mut found = right.iter().map(|one| one.is_some() && left.contains(one));
+        let left: BTreeSet<&String> = left.iter().flatten().collect();
+        let mut found = right
+            .iter()
+            .map(|one| one.as_ref().is_some_and(|one| left.contains(one)));
         let holds = if number(context, 2) == Some(1) {
             found.all(|one| one)
         } else {
@@ -291,7 +299,7 @@ impl Aggregate<Vec<(Option<String>, String)>, Option<String>> for Collect {
     fn step(&self, context: &mut Context<'_>, seen: &mut Vec<(Option<String>, String)>) -> Result<()> {
         let element = text(context, 0);
         self.work
-            .spend(2 * element.as_ref().map_or(4, String::len) + 16)?;
+            .makes(2 * element.as_ref().map_or(4, String::len) + 16)?;
         if self.separated && matches!(context.get_raw(0), ValueRef::Null) {
             return Ok(());
         }
@@ -300,7 +308,7 @@ impl Aggregate<Vec<(Option<String>, String)>, Option<String>> for Collect {
         } else {
             String::new()
         };
-        self.work.spend(separator.len())?;
+        self.work.makes(separator.len())?;
         seen.push((element, separator));
         Ok(())
     }
@@ -313,16 +321,18 @@ impl Aggregate<Vec<(Option<String>, String)>, Option<String>> for Collect {
         let Some(seen) = seen.filter(|seen| !seen.is_empty()) else {
             return Ok(None);
         };
-        if !self.separated {
-            return Ok(Some(write(seen.into_iter().map(|(element, _)| element))));
-        }
         let mut whole = String::new();
-        for (at, (element, separator)) in seen.into_iter().enumerate() {
-            if at > 0 {
-                whole.push_str(&separator);
+        if self.separated {
+            for (at, (element, separator)) in seen.into_iter().enumerate() {
+                if at > 0 {
+                    whole.push_str(&separator);
+                }
+                whole.push_str(&element.unwrap_or_default());
             }
-            whole.push_str(&element.unwrap_or_default());
+        } else {
+            whole = write(seen.into_iter().map(|(element, _)| element));
         }
+        self.work.makes(whole.len())?;
         Ok(Some(whole))
     }
 }

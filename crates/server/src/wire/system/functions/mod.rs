@@ -1,6 +1,7 @@
 //! The functions that SQLite lacks. The translation calls them by names that begin with `x_`; clients cannot.
 
 pub(super) mod arrays;
+mod patterns;
 mod strings;
 mod work;
 
@@ -13,7 +14,15 @@ use rusqlite::{Connection, Result};
 
 use super::idents::{parse_ident, quote_ident};
 use super::names::{Names, OWNER, OWNER_NAME, USER};
+#[cfg(test)]
+pub(super) use work::MOST_STEPS;
+pub(crate) use work::Stop;
 pub(super) use work::Work;
+
+/// The longest text, in bytes.
+pub(super) const LONGEST_TEXT: usize = 256 << 10;
+/// The most bytes of all arguments of one call.
+const MOST_ARGUMENTS: usize = 4 * LONGEST_TEXT;
 
 /// The words of PostgreSQL 15's SQL: word, category (`R` for reserved), whether it may be a label without `AS`.
 pub(super) const KEYWORDS: &str = include_str!("../data/keywords.txt");
@@ -49,6 +58,17 @@ pub(super) fn failure(what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::UserFunctionError(what.into().into())
 }
 
+/// How long a text is that a function is about to make, or why it is not made.
+fn fits(bytes: usize) -> Result<()> {
+    match bytes > LONGEST_TEXT {
+        true => Err(rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG),
+            None,
+        )),
+        false => Ok(()),
+    }
+}
+
 /// An argument as text; nothing for null.
 fn text(context: &Context<'_>, at: usize) -> Option<String> {
     match context.get_raw(at) {
@@ -72,10 +92,11 @@ pub(super) fn register(connection: &Connection, names: &Arc<Names>, work: &Work)
     let register = Register { connection, work };
     name_functions(&register, names)?;
     strings::register(&register)?;
+    patterns::register(&register)?;
     arrays::register(&register)
 }
 
-/// Registers functions on a connection and counts the text that they make.
+/// Registers functions on a connection and counts what they read and make.
 struct Register<'a> {
     connection: &'a Connection,
     work: &'a Work,
@@ -92,12 +113,24 @@ impl Register<'_> {
         let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS;
         self.connection
             .create_scalar_function(name, arguments, flags, move |context| {
+                let bytes = (0..context.len()).map(|at| length(context.get_raw(at))).sum();
+                if bytes > MOST_ARGUMENTS {
+                    return Err(work.too_much());
+                }
+                work.reads(bytes)?;
                 let value = function(context)?;
                 if let Some(Value::Text(text)) = &value {
-                    work.spend(text.len())?;
+                    work.makes(text.len())?;
                 }
                 Ok(value)
             })
+    }
+}
+
+fn length(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => 0,
     }
 }
 

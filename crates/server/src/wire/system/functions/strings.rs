@@ -1,71 +1,11 @@
-//! Texts: patterns, quoting and pieces.
+//! Texts: quoting and pieces.
 
-use regex::{Regex, RegexBuilder};
+use std::collections::BTreeSet;
+
 use rusqlite::Result;
 use rusqlite::functions::Context;
 
-use super::{Register, failure, number, some_number, some_text, text};
-
-/// The largest program of a regular expression, in bytes.
-const LARGEST_PATTERN: usize = 1_000_000;
-
-fn regex(pattern: &str, any_case: bool) -> Result<Regex, String> {
-    RegexBuilder::new(pattern)
-        .case_insensitive(any_case)
-        .size_limit(LARGEST_PATTERN)
-        .dfa_size_limit(LARGEST_PATTERN)
-        .build()
-        .map_err(|_| "invalid regular expression".to_owned())
-}
-
-/// Whether a text is like a pattern with `%` and `_`.
-pub(super) fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
-    #[derive(PartialEq)]
-    enum Part {
-        Any,
-        One,
-        Is(char),
-    }
-    let mut parts = Vec::new();
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        parts.push(match c {
-            c if Some(c) == escape => Part::Is(chars.next().unwrap_or(c)),
-            '%' => Part::Any,
-            '_' => Part::One,
-            c => Part::Is(c),
-        });
-    }
-    let text: Vec<char> = text.chars().collect();
-    // Where to go back to when the rest does not fit: behind the last `%`, with one more character taken by it.
-    let (mut at, mut part, mut back) = (0, 0, None);
-    loop {
-        match parts.get(part) {
-            Some(Part::Any) => {
-                back = Some((part + 1, at));
-                part += 1;
-                continue;
-            }
-            Some(Part::One) if at < text.len() => {
-                (at, part) = (at + 1, part + 1);
-                continue;
-            }
-            Some(Part::Is(c)) if text.get(at) == Some(c) => {
-                (at, part) = (at + 1, part + 1);
-                continue;
-            }
-            None if at == text.len() => return true,
-            _ => {}
-        }
-        match back {
-            Some((to, from)) if from < text.len() => {
-                back = Some((to, from + 1));
-                (at, part) = (from + 1, to);
-            }
-            _ => return false,
-        }
-    }
-}
+use super::{Register, failure, fits, number, some_number, some_text, text};
 
 /// `format`: `%s`, `%I`, `%L` and `%%`.
 fn format(context: &Context<'_>) -> Result<Option<String>> {
@@ -148,28 +88,6 @@ fn split_part(text: &str, separator: &str, at: i64) -> String {
 }
 
 pub(super) fn register(register: &Register<'_>) -> Result<()> {
-    register.add("x_match", 3, |context| {
-        let (Some(whole), Some(_)) = (text(context, 0), text(context, 1)) else {
-            return Ok(None);
-        };
-        let any_case = number(context, 2) == Some(1);
-        let found = context.get_or_create_aux(1, |pattern| -> Result<Regex, String> {
-            regex(pattern.as_str().unwrap_or_default(), any_case)
-        })?;
-        Ok(some_number(i64::from(found.is_match(&whole))))
-    })?;
-    register.add("x_like", 4, |context| {
-        let (Some(whole), Some(pattern)) = (text(context, 0), text(context, 1)) else {
-            return Ok(None);
-        };
-        let escape = text(context, 2).unwrap_or_default().chars().next();
-        let holds = if number(context, 3) == Some(1) {
-            like(&whole.to_lowercase(), &pattern.to_lowercase(), escape)
-        } else {
-            like(&whole, &pattern, escape)
-        };
-        Ok(some_number(i64::from(holds)))
-    })?;
     register.add("x_text", 1, |context| Ok(text(context, 0).and_then(some_text)))?;
     register.add("x_cat", 2, |context| {
         let (Some(left), Some(right)) = (text(context, 0), text(context, 1)) else {
@@ -189,6 +107,7 @@ pub(super) fn register(register: &Register<'_>) -> Result<()> {
             return Ok(None);
         };
         let texts: Vec<String> = (1..context.len()).filter_map(|at| text(context, at)).collect();
+        fits(separator.len().saturating_mul(texts.len()))?;
         Ok(some_text(texts.join(&separator)))
     })?;
     register.add("x_format", -1, |context| Ok(format(context)?.and_then(some_text)))?;
@@ -202,65 +121,19 @@ pub(super) fn register(register: &Register<'_>) -> Result<()> {
         } else {
             whole.matches(&from).count()
         };
-        if places.saturating_mul(to.len()) > LARGEST_PATTERN {
-            return Err(failure("the statement makes too much text"));
-        }
+        fits(places.saturating_mul(to.len()))?;
         Ok(some_text(if from.is_empty() {
             whole
         } else {
             whole.replace(&from, &to)
         }))
     })?;
-    register.add("x_regexp_replace", 4, |context| {
-        let (Some(whole), Some(pattern), Some(to)) = (text(context, 0), text(context, 1), text(context, 2))
-        else {
-            return Ok(None);
-        };
-        let flags = text(context, 3).unwrap_or_default();
-        let pattern = regex(&pattern, flags.contains('i')).map_err(failure)?;
-        // PostgreSQL writes \1 for what the first parentheses matched.
-        let mut replacement = String::new();
-        let mut chars = to.chars();
-        while let Some(c) = chars.next() {
-            match (c, c == '\\') {
-                (_, true) => match chars.next() {
-                    Some(digit) if digit.is_ascii_digit() => replacement.push_str(&format!("${{{digit}}}")),
-                    Some('&') => replacement.push_str("${0}"),
-                    other => replacement.extend(other),
-                },
-                ('$', _) => replacement.push_str("$$"),
-                _ => replacement.push(c),
-            }
-        }
-        let places = if flags.contains('g') { 0 } else { 1 };
-        if places == 0 && whole.len().saturating_mul(replacement.len()) > 10 * LARGEST_PATTERN {
-            return Err(failure("the statement makes too much text"));
-        }
-        Ok(some_text(
-            pattern
-                .replacen(&whole, places, replacement.as_str())
-                .into_owned(),
-        ))
-    })?;
-    // What the first parentheses of a pattern match, or the whole pattern.
-    register.add("x_regexp_substr", 2, |context| {
-        let (Some(whole), Some(pattern)) = (text(context, 0), text(context, 1)) else {
-            return Ok(None);
-        };
-        let pattern = regex(&pattern, false).map_err(failure)?;
-        let found = pattern
-            .captures(&whole)
-            .and_then(|found| found.get(1).or_else(|| found.get(0)));
-        Ok(found.and_then(|found| some_text(found.as_str())))
-    })?;
     register.add("x_repeat", 2, |context| {
         let (Some(whole), Some(count)) = (text(context, 0), number(context, 1)) else {
             return Ok(None);
         };
         let count = usize::try_from(count).unwrap_or(0);
-        if whole.len().saturating_mul(count) > LARGEST_PATTERN {
-            return Err(failure("the statement makes too much text"));
-        }
+        fits(whole.len().saturating_mul(count))?;
         Ok(some_text(whole.repeat(count)))
     })?;
     register.add("x_quote_literal", 1, |context| {
@@ -277,6 +150,28 @@ pub(super) fn register(register: &Register<'_>) -> Result<()> {
             return Ok(None);
         };
         Ok(some_text(right(&whole, count)))
+    })?;
+    // Both ends (0), the beginning (1) or the end (2) without these characters.
+    register.add("x_trim", 3, |context| {
+        let (Some(whole), Some(characters)) = (text(context, 0), text(context, 1)) else {
+            return Ok(None);
+        };
+        let characters: BTreeSet<char> = characters.chars().collect();
+        let trimmed = |c: char| characters.contains(&c);
+        let kept = match number(context, 2) {
+            Some(1) => whole.trim_start_matches(trimmed),
+            Some(2) => whole.trim_end_matches(trimmed),
+            _ => whole.trim_matches(trimmed),
+        };
+        Ok(some_text(kept))
+    })?;
+    // The place of the first character of the second text in the first, or 0.
+    register.add("x_strpos", 2, |context| {
+        let (Some(whole), Some(part)) = (text(context, 0), text(context, 1)) else {
+            return Ok(None);
+        };
+        let place = whole.find(&part).map_or(0, |at| whole[..at].chars().count() + 1);
+        Ok(some_number(i64::try_from(place).unwrap_or(i64::MAX)))
     })?;
     register.add("x_split_part", 3, |context| {
         let (Some(whole), Some(separator), Some(at)) =

@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 
-use super::functions::{self, Work};
+use super::functions::{self, LONGEST_TEXT, Work};
 use super::names::{Names, Relation};
 use super::translate::Ty;
 use super::{Error, Table};
@@ -74,13 +74,13 @@ fn build(names: Arc<Names>, tables: &[Table]) -> rusqlite::Result<Store> {
     let work = Work::default();
     functions::register(&connection, &names, &work)?;
     let counted = work.clone();
-    connection.progress_handler(Work::EVERY, Some(move || counted.step()))?;
+    connection.progress_handler(Work::EVERY, Some(move || counted.instructions()))?;
     // Names in double quotes are never taken for texts, and no statement may change how the schema is stored.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.authorizer(Some(|context: AuthContext<'_>| allowed(&context.action)))?;
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, 300_000)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_TEXT as i32)?;
     connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 2)?;
     Ok(Store {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::{Column, ColumnType, System, Table};
+use super::super::{Column, ColumnType, Stop, System, Table};
 
 /// The tables of `schema.sql`.
 pub(super) fn system() -> System {
@@ -77,7 +77,10 @@ fn every_recorded_text_is_answered() {
             failures.push(format!("{name}: not taken"));
             continue;
         }
-        match (system.columns(&sql, "ann"), system.query(&sql, "ann")) {
+        match (
+            system.columns(&sql, "ann", &Stop::default()),
+            system.query(&sql, "ann", &Stop::default()),
+        ) {
             (Ok(columns), Ok(answer)) => assert_eq!(columns, answer.columns, "{name}"),
             (Err(error), _) | (_, Err(error)) => failures.push(format!("{name}: {error}")),
         }
@@ -101,7 +104,7 @@ fn answers_are_those_of_postgresql() {
             continue;
         };
         let answer = system
-            .query(&sql, "deniable")
+            .query(&sql, "deniable", &Stop::default())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let head: Vec<String> = answer
             .columns

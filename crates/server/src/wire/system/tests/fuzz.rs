@@ -1,5 +1,6 @@
 //! Changed texts of clients: whatever they ask, nothing panics.
 
+use super::super::Stop;
 use super::clients::{recorded, system};
 
 /// A small generator of numbers, the same in every run.
@@ -92,8 +93,8 @@ fn changed_texts_do_not_panic() {
         let sql = text.concat();
         let mine = system.answers(&sql);
         taken += usize::from(mine);
-        let columns = system.columns(&sql, "ann");
-        let answer = system.query(&sql, "ann");
+        let columns = system.columns(&sql, "ann", &Stop::default());
+        let answer = system.query(&sql, "ann", &Stop::default());
         if let Ok(answer) = &answer {
             assert!(mine, "{sql}");
             assert_eq!(columns.as_ref(), Ok(&answer.columns), "{sql}");

@@ -1,10 +1,18 @@
 //! Statements that are made to be expensive end with an error.
 
-use super::clients::system;
+use std::sync::LazyLock;
+
+use super::super::functions::MOST_STEPS;
+use super::super::{Column, ColumnType, Stop, System, Table};
+use super::clients::{recorded, system};
+
+/// One for all statements of a test: they leave no trace.
+static SYSTEM: LazyLock<System> = LazyLock::new(system);
 
 fn refused(sql: &str) {
-    let system = system();
-    let error = system.query(sql, "ann").expect_err("it is refused");
+    let error = SYSTEM
+        .query(sql, "ann", &Stop::default())
+        .expect_err("it is refused");
     assert!(!error.what.is_empty() && !error.hint.is_empty(), "{error}");
     assert!(error.to_string().contains("\nhint: "), "{error}");
 }
@@ -57,9 +65,111 @@ fn statements_that_take_too_long_are_interrupted() {
 fn an_answer_has_at_most_ten_thousand_rows() {
     let system = system();
     let answer = system
-        .query("SELECT 1 FROM pg_attribute a, pg_type b", "ann")
+        .query("SELECT 1 FROM pg_attribute a, pg_type b", "ann", &Stop::default())
         .expect("an answer");
     assert_eq!(answer.rows.len(), 10_000);
+}
+
+/// Texts and patterns that take far longer than they are long: what one call of a function does is counted before or while it is done.
+#[test]
+fn work_inside_functions_is_counted() {
+    let long = "(SELECT repeat('a', 200000) AS t) x";
+    let patterns = [
+        // Every match begins a search that reads to the end.
+        format!("SELECT length(regexp_replace(t, '.*b|a', '', 'g')) FROM {long}"),
+        format!("SELECT length(regexp_replace(t, '', 'b', 'g')) FROM {long}"),
+        format!("SELECT t ~ '(a|aa){{1,60}}(a|b|ab){{1,60}}c' FROM {long}"),
+        format!("SELECT t ~* '(\\w\\W?){{20}}b' FROM {long}"),
+        format!("SELECT t LIKE '%' || repeat('a', 100000) || 'b' FROM {long}"),
+        "SELECT count(*) FROM pg_attribute a, pg_attribute b WHERE a.attname || b.attname ~ (b.attname || '(x|y)*z')"
+            .to_owned(),
+        format!("SELECT 'a' ~ '{}'", "\\w".repeat(5_000)),
+    ];
+    let texts = [
+        format!("SELECT array_to_string(string_to_array(t, 'a'), t) FROM {long}"),
+        format!(
+            "SELECT array_to_string(array_cat(string_to_array(t, NULL), string_to_array(t, NULL)), ',', t) FROM {long}"
+        ),
+        format!("SELECT count(*) FROM pg_attribute, {long} WHERE string_to_array(t, NULL) @> ARRAY[attname]"),
+        format!("SELECT count(DISTINCT lower(t) || attname) FROM pg_attribute a, {long}"),
+        // Texts that SQLite itself copies, sorts and keeps.
+        format!("SELECT t FROM {long}, pg_attribute a, pg_attribute b ORDER BY 1"),
+        format!("SELECT max(t) FROM {long}, pg_attribute a, pg_attribute b GROUP BY a.attnum, b.attname"),
+        format!("SELECT upper(t) = lower(t) FROM {long}, pg_attribute a, pg_attribute b"),
+        format!(
+            "SELECT count(*) FROM json_array_elements((SELECT json_agg(attname) FROM pg_attribute)) a, pg_attribute, {long}"
+        ),
+        format!("SELECT json_build_array(t, t, t, t) FROM {long}"),
+        "WITH RECURSIVE x(t) AS (SELECT 'a' UNION ALL SELECT t || t FROM x) SELECT count(*) FROM x"
+            .to_owned(),
+        "SELECT concat_ws(repeat('x', 100000), 'a', 'a', 'a', 'a', 'a')".to_owned(),
+        "SELECT regexp_replace(repeat('a', 100000), '(.*)', repeat('\\1', 100))".to_owned(),
+    ];
+    for sql in patterns.iter().chain(&texts) {
+        match SYSTEM.query(sql, "ann", &Stop::default()) {
+            Err(error) => assert!(error.limit, "{sql}: {error}"),
+            Ok(_) => panic!("{sql} took {} steps", SYSTEM.steps()),
+        }
+    }
+    // What SQLite would search and trim in time that grows with the square is linear.
+    for sql in [
+        format!("SELECT t LIKE repeat('%a', 100000) || 'b' FROM {long}"),
+        format!("SELECT t ILIKE repeat('_%', 100000) || 'b' FROM {long}"),
+        format!("SELECT position(repeat('a', 100000) || 'b' IN t) FROM {long}"),
+        format!("SELECT length(trim(BOTH t || 'b' FROM t)) FROM {long}"),
+        format!("SELECT length(replace(t, repeat('a', 1000) || 'b', '')) FROM {long}"),
+    ] {
+        let answer = SYSTEM.query(&sql, "ann", &Stop::default());
+        assert!(answer.is_ok(), "{sql}: {answer:?}");
+    }
+}
+
+/// Where the parser cannot tell what a parenthesis begins, it reads all that is inside again.
+#[test]
+fn nesting_does_not_double_the_time_of_reading() {
+    for (open, inside, close) in [
+        ("lower(", "'a'", ")"),
+        ("position(", "'a'", ")"),
+        ("CAST(", "'a'", " AS text)"),
+        ("CAST(", "'a' unreadable", " AS text)"),
+        ("ARRAY[", "1", "]"),
+        ("1 IN (", "1", ")"),
+        ("(SELECT 1 FROM (", "pg_class", "))"),
+        ("(SELECT 1 FROM ((SELECT 1) a JOIN (", "SELECT 1", ") b ON true))"),
+    ] {
+        let sql = format!("SELECT {}{inside}{}", open.repeat(40), close.repeat(40));
+        assert!(!SYSTEM.answers(&sql), "{sql}");
+        refused(&sql);
+    }
+    let answer = SYSTEM.query(
+        "SELECT lower(upper(lower(upper(lower(upper('A'))))))",
+        "ann",
+        &Stop::default(),
+    );
+    assert_eq!(answer.expect("an answer").rows, [[Some("a".to_owned())]]);
+}
+
+/// What clients ask needs a small part of what a statement may do, over this many tables and over many more.
+#[test]
+fn clients_stay_far_from_the_limits() {
+    let column = |number: usize| Column {
+        name: format!("column_{number}"),
+        kind: ColumnType::Text,
+        nullable: true,
+    };
+    let table = |number: usize| Table {
+        name: format!("table_{number}"),
+        columns: (0..20).map(column).collect(),
+    };
+    let tables: Vec<Table> = (0..50).map(table).collect();
+    for (system, part) in [(system(), 20), (System::new("large", &tables).expect("built"), 2)] {
+        let most = recorded().into_iter().map(|(name, sql)| {
+            let _ = system.query(&sql, "ann", &Stop::default());
+            (system.steps(), name)
+        });
+        let (steps, name) = most.max().expect("texts");
+        assert!(steps < MOST_STEPS / part, "{name} takes {steps} steps");
+    }
 }
 
 /// What could reach files or SQLite's own tables is not known.
@@ -91,7 +201,14 @@ fn a_refused_statement_leaves_no_trace() {
         "SELECT 'nothing'::regclass",
         "SELECT nothing()",
     ] {
-        assert!(system.query(sql, "ann").is_err());
-        assert_eq!(system.query("SELECT 1", "ann").expect("an answer").rows.len(), 1);
+        assert!(system.query(sql, "ann", &Stop::default()).is_err());
+        assert_eq!(
+            system
+                .query("SELECT 1", "ann", &Stop::default())
+                .expect("an answer")
+                .rows
+                .len(),
+            1
+        );
     }
 }

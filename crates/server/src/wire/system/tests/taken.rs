@@ -1,5 +1,6 @@
 //! Which statements are answered from the system catalogs.
 
+use super::super::Stop;
 use super::clients::system;
 
 #[test]
@@ -46,8 +47,8 @@ fn what_names_a_table_of_the_dataset_is_not_taken() {
         "SELECT * FROM elsewhere.pg_class",
     ] {
         assert!(!system.answers(sql), "{sql}");
-        assert!(system.query(sql, "ann").is_err(), "{sql}");
-        assert!(system.columns(sql, "ann").is_err(), "{sql}");
+        assert!(system.query(sql, "ann", &Stop::default()).is_err(), "{sql}");
+        assert!(system.columns(sql, "ann", &Stop::default()).is_err(), "{sql}");
     }
 }
 
@@ -78,7 +79,7 @@ fn commands_are_not_taken() {
         "TABLE pg_class",
     ] {
         assert!(!system.answers(sql), "{sql}");
-        assert!(system.query(sql, "ann").is_err(), "{sql}");
+        assert!(system.query(sql, "ann", &Stop::default()).is_err(), "{sql}");
     }
 }
 
@@ -105,7 +106,7 @@ fn the_catalogs_and_queries_of_no_table_are_taken() {
     ] {
         assert!(system.answers(sql), "{sql}");
         system
-            .query(sql, "ann")
+            .query(sql, "ann", &Stop::default())
             .unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 }

@@ -1,11 +1,11 @@
 //! Values, their types and their names.
 
-use super::super::{Answer, SystemKind};
+use super::super::{Answer, Stop, SystemKind};
 use super::clients::system;
 
 fn ask(sql: &str) -> Answer {
     system()
-        .query(sql, "ann")
+        .query(sql, "ann", &Stop::default())
         .unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
@@ -76,7 +76,13 @@ fn who_and_where() {
         texts(&["ann"])
     );
     let system = system();
-    let of = |user: &str| system.query("SELECT usename, pg_get_userbyid(usesysid) FROM pg_user", user);
+    let of = |user: &str| {
+        system.query(
+            "SELECT usename, pg_get_userbyid(usesysid) FROM pg_user",
+            user,
+            &Stop::default(),
+        )
+    };
     assert_eq!(of("bob").expect("an answer").rows, [texts(&["bob", "bob"])]);
     assert_eq!(
         of("o'hara").expect("an answer").rows,
@@ -102,7 +108,11 @@ fn names_and_numbers() {
         row("SELECT '\"Odd Name\"'::regclass::text"),
         texts(&["\"Odd Name\""])
     );
-    assert!(system().query("SELECT 'nothing'::regclass", "ann").is_err());
+    assert!(
+        system()
+            .query("SELECT 'nothing'::regclass", "ann", &Stop::default())
+            .is_err()
+    );
 }
 
 #[test]
@@ -207,12 +217,14 @@ fn nothing_depends_on_rows() {
 fn columns_of_a_statement_with_parameters() {
     let system = system();
     let sql = "SELECT oid, typname FROM pg_type WHERE typname = $1 AND oid = ANY($2) LIMIT $3";
-    let columns = system.columns(sql, "ann").expect("the columns");
+    let columns = system.columns(sql, "ann", &Stop::default()).expect("the columns");
     assert_eq!(
         columns.iter().map(|column| column.kind).collect::<Vec<_>>(),
         [SystemKind::Oid, SystemKind::Name]
     );
-    let error = system.query(sql, "ann").expect_err("a parameter without a value");
+    let error = system
+        .query(sql, "ann", &Stop::default())
+        .expect_err("a parameter without a value");
     assert!(error.to_string().contains("\nhint: "), "{error}");
 }
 

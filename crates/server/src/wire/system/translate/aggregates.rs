@@ -86,10 +86,13 @@ impl Translator<'_> {
                     ty,
                 ));
             }
-            return Ok(Typed::new(
-                format!("{sql_name}({distinct}{arguments}{order}){filter}{over}"),
-                ty,
-            ));
+            let sql = format!("{sql_name}({distinct}{arguments}{order}){filter}{over}");
+            // Functions of SQLite that make texts longer do not count them.
+            let sql = match ty {
+                Ty::Json => format!("x_text({sql})"),
+                _ => sql,
+            };
+            return Ok(Typed::new(sql, ty));
         }
         if star || !order.is_empty() || function.filter.is_some() || list.duplicate_treatment.is_some() {
             return Err(Error::unknown(format!("this form of {name}()")));

@@ -205,6 +205,8 @@ impl Translator<'_> {
             // It says the value back and changes nothing.
             ("set_config", [_, value, _]) => text(self.to_text(value)),
             ("pg_has_role", _) => truth(true),
+            // Pools of connections say it before they lend one again. There are no locks here.
+            ("pg_advisory_unlock_all", []) => text("''".to_owned()),
             _ if name.starts_with("has_") && name.ends_with("_privilege") => match values.last() {
                 Some(privilege) => Ok(Typed::new(format!("x_privilege({})", privilege.sql), Ty::Bool)),
                 None => Err(Error::unknown(format!("{name}()"))),
@@ -298,15 +300,15 @@ impl Translator<'_> {
                         self.to_json(value)
                     });
                 }
-                Typed::new(format!("json_object({})", list.join(", ")), Ty::Json)
+                Typed::new(format!("x_text(json_object({}))", list.join(", ")), Ty::Json)
             }
             ("json_build_array" | "jsonb_build_array", _) => {
                 let list: Vec<String> = values.iter().map(|value| self.to_json(value)).collect();
-                Typed::new(format!("json_array({})", list.join(", ")), Ty::Json)
+                Typed::new(format!("x_text(json_array({}))", list.join(", ")), Ty::Json)
             }
             ("to_json" | "to_jsonb" | "array_to_json", [value]) => {
                 let value = self.to_json(value);
-                Typed::new(format!("json_quote({value})"), Ty::Json)
+                Typed::new(format!("x_text(json_quote({value}))"), Ty::Json)
             }
             _ => return None,
         })
@@ -345,9 +347,11 @@ impl Translator<'_> {
                 format!("substr({whole}, {}, {})", values[1].sql, values[2].sql),
                 Ty::Text,
             ),
-            ("strpos" | "position", [_, _]) => (format!("instr({all})"), Ty::Int4),
-            ("btrim", [_] | [_, _]) => (format!("trim({all})"), Ty::Text),
-            ("ltrim" | "rtrim", [_] | [_, _]) => (format!("{name}({all})"), Ty::Text),
+            ("strpos" | "position", [_, _]) => (format!("x_strpos({all})"), Ty::Int4),
+            ("btrim" | "ltrim" | "rtrim", [whole]) => (trimmed(whole, "' '", name), Ty::Text),
+            ("btrim" | "ltrim" | "rtrim", [whole, characters]) => {
+                (trimmed(whole, characters, name), Ty::Text)
+            }
             ("replace" | "split_part", [_, _, _]) => (format!("x_{name}({all})"), Ty::Text),
             ("left" | "right" | "repeat", [whole, _]) => {
                 (format!("x_{name}({whole}, {})", values[1].sql), Ty::Text)
@@ -381,4 +385,14 @@ impl Translator<'_> {
         };
         Ok(Typed::new(sql, ty))
     }
+}
+
+/// A text without these characters at the ends that the function looks at.
+pub(super) fn trimmed(whole: &str, characters: &str, function: &str) -> String {
+    let ends = match function {
+        "ltrim" => 1,
+        "rtrim" => 2,
+        _ => 0,
+    };
+    format!("x_trim({whole}, {characters}, {ends})")
 }

@@ -3,6 +3,7 @@
 use sqlparser::ast::{DateTimeField, Expr, TrimWhereField};
 
 use super::super::Error;
+use super::calls::trimmed;
 use super::expr::not;
 use super::scope::Scope;
 use super::{Translator, Ty, Typed};
@@ -94,7 +95,7 @@ impl Translator<'_> {
             ),
             Expr::Position { expr, r#in } => {
                 let (part, whole) = (self.text_of(expr, scope)?, self.text_of(r#in, scope)?);
-                Ok(Typed::new(format!("instr({whole}, {part})"), Ty::Int4))
+                Ok(Typed::new(format!("x_strpos({whole}, {part})"), Ty::Int4))
             }
             Expr::Substring {
                 expr,
@@ -135,11 +136,11 @@ impl Translator<'_> {
                 let what = trim_what
                     .as_deref()
                     .or_else(|| trim_characters.as_ref().and_then(|list| list.first()));
-                let sql = match what {
-                    Some(what) => format!("{name}({whole}, {})", self.text_of(what, scope)?),
-                    None => format!("{name}({whole})"),
+                let characters = match what {
+                    Some(what) => self.text_of(what, scope)?,
+                    None => "' '".to_owned(),
                 };
-                Ok(Typed::new(sql, Ty::Text))
+                Ok(Typed::new(trimmed(&whole, &characters, name), Ty::Text))
             }
             Expr::Extract {
                 field: DateTimeField::Epoch,
