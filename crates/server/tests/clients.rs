@@ -1,4 +1,4 @@
-//! The clients that analysts use: psycopg 3, SQLAlchemy with pandas and ADBC, installed by `scripts/with-clients`; and R.
+//! The clients that analysts use: psycopg 3, asyncpg, SQLAlchemy with pandas and ADBC, installed by `scripts/with-clients`; and R.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn python_clients_ask() {
     let python = std::env::var_os("DENIABLE_TEST_PYTHON").unwrap_or_else(|| {
         panic!("this test needs Python clients\nhint: run the tests as `scripts/with-clients cargo nextest run …`")
     });
-    assert_eq!(said_by(&python, "tests/python/clients.py").lines().count(), 3);
+    assert_eq!(said_by(&python, "tests/python/clients.py").lines().count(), 6);
 }
 
 #[test]

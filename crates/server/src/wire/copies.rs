@@ -1,45 +1,49 @@
 //! `COPY … TO STDOUT`: rows as text, CSV or binary.
 
+use super::shown::Table;
 use super::statement::CopyFormat;
 use super::values::{self, Column, Value};
 use bytes::{BufMut as _, BytesMut};
 use futures::stream;
 use pgwire::api::results::{CopyResponse, FieldFormat};
 use pgwire::messages::copy::CopyData;
+use std::sync::Arc;
 
 /// What a binary copy begins with: its signature, no flags, nothing more.
 const BINARY: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// The rows, a message each.
-pub(super) fn response(columns: &[Column], rows: &[Vec<Value>], format: CopyFormat) -> CopyResponse {
-    let mut lines: Vec<BytesMut> = Vec::new();
-    match format {
-        CopyFormat::Text => lines.extend(rows.iter().map(|row| text(row))),
-        CopyFormat::Csv { header } => {
-            if header {
-                let names: Vec<Value> = columns.iter().map(|column| Some(column.name.clone())).collect();
-                lines.push(csv(&names));
-            }
-            lines.extend(rows.iter().map(|row| csv(row)));
+/// The rows, a message each, written when it is sent.
+pub(super) fn response(table: Arc<Table>, format: CopyFormat) -> CopyResponse {
+    let (columns, count) = (table.columns.len(), table.rows.len());
+    let head = match format {
+        CopyFormat::Csv { header: true } => {
+            let names = table.columns.iter().map(|column| Some(column.name.clone()));
+            Some(csv(&names.collect::<Vec<Value>>()))
         }
-        CopyFormat::Binary => {
-            lines.extend(rows.iter().map(|row| binary(row, columns)));
-            // In one message with the first row: the number of messages is the number of rows that the client is told.
-            let mut first = BytesMut::from(BINARY);
-            match lines.first_mut() {
-                Some(row) => {
-                    first.unsplit(row.split());
-                    *row = first;
-                }
-                None => lines.push(first),
+        // In one message with the first row: the number of messages is the number of rows that the client is told.
+        CopyFormat::Binary if count == 0 => Some(BytesMut::from(BINARY)),
+        _ => None,
+    };
+    let lines = (0..count).map(move |place| {
+        let row = &table.rows[place];
+        match format {
+            CopyFormat::Text => text(row),
+            CopyFormat::Csv { .. } => csv(row),
+            CopyFormat::Binary => {
+                let mut line = BytesMut::from(if place == 0 { BINARY } else { &[] });
+                line.unsplit(binary(row, &table.columns));
+                line
             }
         }
-    }
-    let messages = lines.into_iter().map(|line| Ok(CopyData::new(line.freeze())));
+    });
+    let messages = head
+        .into_iter()
+        .chain(lines)
+        .map(|line| Ok(CopyData::new(line.freeze())));
     CopyResponse::new(
         i8::from(format == CopyFormat::Binary),
-        columns.len(),
-        stream::iter(messages.collect::<Vec<_>>()),
+        columns,
+        stream::iter(messages),
     )
 }
 

@@ -1,6 +1,7 @@
 //! Messages of a client: read to their end, no longer than they may be, and well-formed before anybody takes them apart.
 
-use super::sign_in::{Connection, reported};
+use super::connection::Connection;
+use super::sign_in::reported;
 use crate::memory::Reservation;
 use bytes::{Buf as _, BytesMut};
 use pgwire::api::{ClientInfo, PgWireConnectionState};

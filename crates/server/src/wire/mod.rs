@@ -1,11 +1,18 @@
 //! The PostgreSQL entrance: the protocol of PostgreSQL 3.0, over TLS alone, with SCRAM-SHA-256.
 
 mod catalogs;
+mod connection;
 mod copies;
+mod cursors;
+mod extended;
 mod handler;
+mod held;
 mod messages;
 mod negotiation;
+mod parameters;
+mod prepared;
 mod settings;
+mod shown;
 mod sign_in;
 mod statement;
 mod system;
@@ -15,6 +22,7 @@ mod values;
 use crate::listen::{self, Ending, Visitor};
 use crate::service::Service;
 use crate::tls::{self, Certificate};
+use connection::Connection;
 use handler::Handler;
 use messages::{Inbox, Outbox};
 use negotiation::{Negotiated, Wish};
@@ -25,7 +33,7 @@ use pgwire::api::{ClientInfo as _, ConnectionManager, DefaultClient, NoopHandler
 use pgwire::error::{ErrorInfo, PgWireError};
 use pgwire::messages::PgWireFrontendMessage;
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
-use sign_in::{Connection, SignIn};
+use sign_in::SignIn;
 use sql::Catalog;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Who a client is: by SCRAM-SHA-256, over TLS, with a token as the password.
 
+use super::connection::Connection;
 use super::settings::Settings;
 use crate::accounts::{Account, Token};
 use crate::failure::Failure;
-use crate::memory::Room;
-use crate::service::{Identity, Service};
+use crate::service::Service;
 use crate::tls::{self, Certificate};
 use async_trait::async_trait;
 use futures::Sink;
@@ -20,18 +20,7 @@ use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
-
-/// What belongs to a connection once somebody has signed in.
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) who: Identity,
-    pub(super) settings: Mutex<Settings>,
-    /// Where the bytes that it keeps are reserved.
-    pub(super) room: Room,
-    /// Statements and portals that it holds, with their bytes.
-    pub(super) held: Mutex<HashMap<String, usize>>,
-}
+use std::sync::Arc;
 
 /// Signs clients in.
 pub(super) struct SignIn {
@@ -136,13 +125,11 @@ impl StartupHandler for SignIn {
                     .metadata()
                     .iter()
                     .map(|(name, value)| (name.as_str(), value.as_str()));
-                let settings = Mutex::new(Settings::from_startup(metadata));
-                client.session_extensions().insert(Connection {
-                    room: self.service.memory().account(who.name()).connection(),
-                    who,
-                    settings,
-                    held: Mutex::default(),
-                });
+                let settings = Settings::from_startup(metadata);
+                let room = self.service.memory().account(who.name()).connection();
+                client
+                    .session_extensions()
+                    .insert(Connection::new(who, settings, room));
                 self.driver.complete_authentication(client, last).await
             }
             _ => Err(PgWireError::UserError(Box::new(ErrorInfo::new(

@@ -1,5 +1,6 @@
 //! What a client of the PostgreSQL wire may say: a closed list.
 
+use super::cursors::{self, Motion};
 use super::text;
 use crate::failure::{Code, Failure};
 
@@ -15,6 +16,25 @@ pub(super) enum Statement {
         /// How rows are written.
         format: CopyFormat,
     },
+    /// A query whose answer is walked through.
+    Declare {
+        /// The name of the cursor.
+        name: String,
+        /// The query.
+        select: String,
+        /// Whether it outlives its transaction.
+        hold: bool,
+    },
+    /// Rows of a cursor.
+    Fetch(Motion, String),
+    /// A cursor goes on, without its rows.
+    Move(Motion, String),
+    /// A cursor is closed; without a name all of them.
+    Close(Option<String>),
+    /// A prepared statement is forgotten; without a name all of them.
+    Deallocate(Option<String>),
+    /// The connection is as it was in the beginning.
+    DiscardAll,
     /// A setting of the connection.
     Set {
         /// Its name, in lower case.
@@ -36,6 +56,16 @@ pub(super) enum Statement {
     RollbackTo,
     /// What drivers say and what changes nothing here: its tag.
     Nothing(&'static str),
+}
+
+impl Statement {
+    /// The query that it asks.
+    pub(super) fn select(&self) -> Option<&str> {
+        match self {
+            Self::Select(select) | Self::Copy { select, .. } | Self::Declare { select, .. } => Some(select),
+            _ => None,
+        }
+    }
 }
 
 /// How COPY writes rows.
@@ -83,11 +113,14 @@ pub(super) fn understand(sql: &str) -> Result<Statement, Failure> {
         }
         ["SAVEPOINT", ..] => Ok(Statement::Nothing("SAVEPOINT")),
         ["RELEASE", ..] => Ok(Statement::Nothing("RELEASE")),
-        ["DISCARD", "ALL"] => Ok(Statement::ResetAll),
+        ["DISCARD", "ALL"] => Ok(Statement::DiscardAll),
         ["DISCARD", ..] => Ok(Statement::Nothing("DISCARD")),
-        ["DEALLOCATE", ..] => Ok(Statement::Nothing("DEALLOCATE")),
+        ["DEALLOCATE", ..] => Ok(Statement::Deallocate(cursors::named(&plain, "DEALLOCATE")?)),
         ["UNLISTEN", ..] => Ok(Statement::Nothing("UNLISTEN")),
-        ["CLOSE", "ALL"] => Ok(Statement::Nothing("CLOSE CURSOR ALL")),
+        ["DECLARE", ..] => cursors::declare(&plain),
+        ["FETCH", ..] => cursors::walk(&plain, "FETCH").map(|(motion, name)| Statement::Fetch(motion, name)),
+        ["MOVE", ..] => cursors::walk(&plain, "MOVE").map(|(motion, name)| Statement::Move(motion, name)),
+        ["CLOSE", ..] => Ok(Statement::Close(cursors::named(&plain, "CLOSE")?)),
         ["COPY", ..] => copy(&plain),
         _ => Err(Failure::new(
             Code::Refused,
@@ -266,8 +299,6 @@ mod tests {
             "EXECUTE x",
             "LISTEN x",
             "LOCK TABLE people",
-            "DECLARE c CURSOR FOR SELECT 1",
-            "FETCH ALL FROM c",
             "VACUUM",
             "GRANT ALL ON people TO ann",
             "ROLLBACK PREPARED 'a'",

@@ -26,7 +26,7 @@ const MOST_READ: u64 = 4_000_000;
 const READINGS: u64 = 5;
 
 /// Reads one `SELECT` or `VALUES`.
-pub(super) fn parse(sql: &str) -> Result<Query, Error> {
+pub(crate) fn parse(sql: &str) -> Result<Query, Error> {
     if sql.len() > LONGEST {
         return Err(Error::limit(
             format!("the statement is longer than {LONGEST} bytes"),

@@ -20,6 +20,7 @@ mod translate;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use check::parse;
 pub(crate) use functions::Stop;
 use names::Names;
 use store::Store;
