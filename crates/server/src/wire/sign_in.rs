@@ -1,6 +1,6 @@
 //! Who a client is: by SCRAM-SHA-256, over TLS, with a token as the password.
 
-use super::connection::Connection;
+use super::connection::{CancelKeys, Connection};
 use super::settings::Settings;
 use crate::accounts::{Account, Token};
 use crate::failure::Failure;
@@ -46,7 +46,9 @@ impl SignIn {
         Ok(Self {
             service,
             scram,
-            driver: AuthDriver::new(Parameters).with_connection_manager(connections),
+            driver: AuthDriver::new(Parameters)
+                .with_connection_manager(connections)
+                .with_pid_secret_key_generator(Arc::new(CancelKeys)),
         })
     }
 }
@@ -127,9 +129,9 @@ impl StartupHandler for SignIn {
                     .map(|(name, value)| (name.as_str(), value.as_str()));
                 let settings = Settings::from_startup(metadata);
                 let room = self.service.memory().account(who.name()).connection();
-                client
-                    .session_extensions()
-                    .insert(Connection::new(who, settings, room));
+                let connection =
+                    Connection::new(who, settings, room).map_err(|failure| reported(&failure, "FATAL"))?;
+                client.session_extensions().insert(connection);
                 self.driver.complete_authentication(client, last).await
             }
             _ => Err(PgWireError::UserError(Box::new(ErrorInfo::new(
