@@ -84,6 +84,9 @@ pub(crate) struct Arguments {
     /// Connections from one address on which nobody has signed in, at each address of the server. Behind a proxy all come from the proxy's: give it as many as it opens
     #[arg(long, value_name = "N", default_value = "64")]
     connections_by_address: NonZeroU32,
+    /// Keep browsers signed in when their address changes. Otherwise a session is good only at the address where it began
+    #[arg(long)]
+    roaming: bool,
 }
 
 /// Runs the command.
@@ -147,6 +150,7 @@ async fn serve(
             by_address: arguments.connections_by_address.get() as usize,
             ..Connections::default()
         },
+        roaming: arguments.roaming,
         ..Settings::default()
     };
     let token = match arguments.demo {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::time::Duration;
 
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -123,6 +124,9 @@ pub struct Failure {
     /// The largest ε with which the question fits now, where that is what is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fits: Option<String>,
+    /// After how many seconds to try again, where that is known.
+    #[serde(skip)]
+    pub again_after: Option<u64>,
 }
 
 impl Failure {
@@ -133,7 +137,14 @@ impl Failure {
             what: what.into(),
             hint: hint.into(),
             fits: None,
+            again_after: None,
         }
+    }
+
+    /// With the time after which to try again, in whole seconds.
+    pub(crate) fn again_after(mut self, wait: Duration) -> Self {
+        self.again_after = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
+        self
     }
 
     /// Something that only the curator can look at. Its own words go to the server's log, which is the curator's; the analyst gets a random name of it.

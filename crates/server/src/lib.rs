@@ -19,6 +19,7 @@ mod journal;
 mod listen;
 mod memory;
 mod metrics;
+mod network;
 mod passwords;
 pub mod requests;
 mod schedule;
@@ -30,6 +31,7 @@ mod wire;
 
 pub use failure::{Code, Failure};
 pub use listen::Connections;
+pub use network::Network;
 pub use schedule::Schedule;
 pub use secrets::Secret;
 pub use server::{Addresses, Error, Server};

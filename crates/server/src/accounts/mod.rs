@@ -3,7 +3,9 @@
 mod tokens;
 
 pub use tokens::{DEFAULT_TOKEN, Token, add_token};
-pub(crate) use tokens::{PAGE, SESSION, begin_session, end_session, of_fingerprint, of_login, used};
+pub(crate) use tokens::{
+    PAGE, SESSION, SessionStart, begin_session, end_session, of_fingerprint, of_login, used,
+};
 
 use crate::secrets;
 use accounting::Epsilon;

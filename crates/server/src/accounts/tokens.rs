@@ -1,6 +1,7 @@
 //! Tokens: what programs sign in with, and the sessions of people.
 
 use super::{Account, Error, change, find, name_of, now, read, write};
+use crate::network::Network;
 use crate::secrets::{self, Secret, Verifier};
 use ledger::{LogEntry, Store};
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,21 @@ pub struct Token {
     /// The token that this session began with: it has to stay good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
+    /// Where a browser signed in that keeps this token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<Network>,
     verifier: Verifier,
+}
+
+/// How a session begins.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionStart {
+    /// [`SESSION`] or [`PAGE`].
+    pub(crate) kind: &'static str,
+    /// The fingerprint of the token that it began with: it has to stay good.
+    pub(crate) parent: Option<String>,
+    /// Where it is good alone.
+    pub(crate) from: Option<Network>,
 }
 
 impl Token {
@@ -57,6 +72,11 @@ impl Token {
     /// Whether it is one that a browser keeps.
     pub(crate) fn is_of_page(&self) -> bool {
         self.name.starts_with(PAGE)
+    }
+
+    /// Where the browser signed in that keeps it.
+    pub(crate) fn signed_in_from(&self) -> Option<Network> {
+        self.from
     }
 
     /// Whether one can sign in with it now.
@@ -85,15 +105,16 @@ pub(crate) fn begin_session(
     name: &str,
     label: &str,
     expires: i64,
-    parent: Option<String>,
+    SessionStart { kind, parent, from }: SessionStart,
 ) -> Result<Secret, Error> {
+    let label = format!("{kind}{label}");
     made_token(
         store,
         name,
         name,
-        label,
+        &label,
         Some(expires),
-        Began::BySigningIn { parent },
+        Began::BySigningIn { parent, from },
     )
 }
 
@@ -101,8 +122,11 @@ pub(crate) fn begin_session(
 enum Began {
     /// Somebody made it for a program.
     ByHand,
-    /// Somebody signed in, perhaps with another token. That is summed up by whoever let them in.
-    BySigningIn { parent: Option<String> },
+    /// Somebody signed in, perhaps with another token, from this network. That is summed up by whoever let them in.
+    BySigningIn {
+        parent: Option<String>,
+        from: Option<Network>,
+    },
 }
 
 fn made_token(
@@ -120,9 +144,9 @@ fn made_token(
             "name it after the program that will use it, such as notebook",
         ));
     }
-    let (made_by_hand, parent) = match began {
-        Began::ByHand => (true, None),
-        Began::BySigningIn { parent } => (false, parent),
+    let (made_by_hand, parent, from) = match began {
+        Began::ByHand => (true, None, None),
+        Began::BySigningIn { parent, from } => (false, parent, from),
     };
     let unmade = |_| Error::new("the system has no random numbers to make a token of", "try again");
     let secret = Secret::new_token().map_err(unmade)?;
@@ -162,6 +186,7 @@ fn made_token(
             last_used: None,
             fingerprint: fingerprint.clone(),
             parent,
+            from,
             verifier,
         });
         administration.keep(TOKENS, &fingerprint, &account.name)?;

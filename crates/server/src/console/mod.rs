@@ -75,6 +75,8 @@ async fn with_headers(request: Request, next: Next) -> Response {
 struct Page {
     status: StatusCode,
     html: Markup,
+    /// After how many seconds to try again.
+    again_after: Option<u64>,
 }
 
 impl Page {
@@ -82,6 +84,7 @@ impl Page {
         Self {
             status: StatusCode::OK,
             html,
+            again_after: None,
         }
     }
 
@@ -91,6 +94,7 @@ impl Page {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             html,
+            again_after: failure.and_then(|failure| failure.again_after),
         }
     }
 
@@ -109,12 +113,10 @@ impl From<Failure> for Page {
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
         let html = HeaderValue::from_static("text/html; charset=utf-8");
-        (
-            self.status,
-            [(header::CONTENT_TYPE, html)],
-            self.html.into_string(),
-        )
-            .into_response()
+        let again = self.again_after.map(HeaderValue::from);
+        let again = again.map(|seconds| [(header::RETRY_AFTER, seconds)]);
+        let page = [(header::CONTENT_TYPE, html)];
+        (self.status, page, again, self.html.into_string()).into_response()
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Page, see_other};
 use crate::failure::{Code, Failure};
 use crate::http::Audience;
 use crate::listen::Visitor;
+use crate::network::Network;
 use crate::service::{Identity, Service};
 use axum::extract::rejection::FormRejection;
 use axum::extract::{FromRequestParts, Query, State};
@@ -35,7 +36,7 @@ const LASTS: u32 = 8 * 60 * 60;
 
 pub(super) fn routes(audience: Audience) -> Router<Arc<Service>> {
     let form = move |next| form(next, audience);
-    let begin = move |service, body| begin(service, body, audience);
+    let begin = move |service, from, body| begin(service, from, body, audience);
     let end = move |service, signed| end(service, signed, audience);
     Router::new()
         .route("/sign-in", get(form).post(begin))
@@ -81,9 +82,10 @@ impl FromRequestParts<Arc<Service>> for Signed {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Response> {
+        let Ok(from) = Network::from_request_parts(parts, service).await;
         let audience = parts.extensions.get::<Audience>();
         let found = match audience.and_then(|audience| token(&parts.headers, *audience)) {
-            Some(token) => service.of_session(token).await,
+            Some(token) => service.of_session(token, from).await,
             None => Err(signed_out()),
         };
         match found {
@@ -140,6 +142,7 @@ struct SignIn {
 
 async fn begin(
     State(service): State<Arc<Service>>,
+    from: Network,
     body: Result<Form<SignIn>, FormRejection>,
     audience: Audience,
 ) -> Response {
@@ -147,7 +150,7 @@ async fn begin(
         return see_other("/sign-in");
     };
     let secret = Zeroizing::new(body.secret);
-    match service.open_session(&body.name, &secret).await {
+    match service.open_session(&body.name, &secret, from).await {
         Ok(secret) => {
             let (name, secret) = (cookie_of(audience), secret.reveal());
             let cookie = format!("{name}={secret}; Max-Age={LASTS}; {ATTRIBUTES}");

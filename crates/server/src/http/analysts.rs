@@ -3,6 +3,7 @@
 use super::answers::Format;
 use super::problem::{self, Problem};
 use super::{Audience, routes as described};
+use crate::network::Network;
 use crate::service::{Identity, Precision, Question, Service};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
@@ -124,11 +125,12 @@ struct TokenBody {
     responses((status = 200, body = TokenBody), (status = "4XX", body = problem::Body)))]
 async fn sign_in(
     State(service): State<Arc<Service>>,
+    from: Network,
     body: Result<Json<SignInBody>, JsonRejection>,
 ) -> Result<Json<TokenBody>, Problem> {
     let Json(SignInBody { name, password }) = body?;
     let password = zeroize::Zeroizing::new(password);
-    let token = service.sign_in_with_password(&name, &password).await?;
+    let token = service.sign_in_with_password(&name, &password, from).await?;
     Ok(Json(TokenBody {
         token: token.reveal().to_owned(),
     }))

@@ -10,6 +10,7 @@ mod requests;
 use crate::console;
 use crate::failure::{Code, Failure};
 use crate::listen::{self, Ending, HANDSHAKE, Patient, Visitor};
+use crate::network::Network;
 use crate::service::{Identity, Service};
 use axum::Router;
 use axum::extract::{FromRequestParts, Request};
@@ -145,7 +146,9 @@ async fn connection<IO>(stream: IO, router: Router, visitor: Visitor, mut ends: 
 where
     IO: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
+    // Every request says where it comes from.
     let router = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Network::of(visitor.address().ip()));
         request.extensions_mut().insert(visitor.clone());
         request
     });

@@ -52,15 +52,15 @@ impl IntoResponse for Problem {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if failure.code == Code::LedgerFull {
+        let again = match failure.code {
+            Code::TooManyRequests | Code::Busy | Code::Ending => Some(failure.again_after.unwrap_or(1)),
+            Code::LedgerFull => Some(60),
+            _ => failure.again_after,
+        };
+        if let Some(seconds) = again {
             response
                 .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
-        }
-        if matches!(failure.code, Code::TooManyRequests | Code::Busy | Code::Ending) {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

@@ -1,5 +1,6 @@
 //! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire only translate to and from it.
 
+mod attempts;
 mod dummy;
 mod held;
 mod history;
@@ -15,7 +16,6 @@ pub use question::{BudgetView, Explained, Precision, Question};
 use queue::{Limits, NoTurn, Queue};
 use running::{Counted, Running};
 pub use sign_in::Identity;
-use sign_in::PASSWORDS_AT_ONCE;
 
 use crate::accounts;
 use crate::failure::{Code, Failure};
@@ -26,6 +26,7 @@ use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::schedule::Schedule;
 use crate::server::Addresses;
+use attempts::Attempts;
 use dummy::Dummy;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use held::{Held, MOST_ANSWERS};
@@ -36,7 +37,6 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// After this many looks those whose rates are full again are forgotten.
@@ -66,6 +66,8 @@ pub struct Settings {
     pub burst: NonZeroU32,
     /// What connections may take.
     pub connections: Connections,
+    /// Whether a browser stays signed in where its address changes.
+    pub roaming: bool,
 }
 
 impl Default for Settings {
@@ -79,6 +81,7 @@ impl Default for Settings {
             rate: const { NonZeroU32::new(50).unwrap() },
             burst: const { NonZeroU32::new(200).unwrap() },
             connections: Connections::default(),
+            roaming: false,
         }
     }
 }
@@ -97,10 +100,7 @@ pub struct Service {
     turns: Arc<Queue>,
     /// For what is planned and priced, and not asked.
     planning: Arc<Queue>,
-    passwords: Semaphore,
-    waiting_passwords: AtomicUsize,
-    /// Attempts to guess a password, by account.
-    guesses: DefaultKeyedRateLimiter<String>,
+    attempts: Arc<Attempts>,
     /// How often rates were looked at, so that those who are gone are forgotten now and then.
     looks: AtomicUsize,
     answers: Held,
@@ -144,9 +144,7 @@ impl Service {
             places: Queue::new(places(&settings)),
             turns: Queue::new(turns(&settings)),
             planning: planning::queue(),
-            passwords: Semaphore::new(PASSWORDS_AT_ONCE),
-            waiting_passwords: AtomicUsize::new(0),
-            guesses: RateLimiter::keyed(Quota::per_minute(const { NonZeroU32::new(10).unwrap() })),
+            attempts: Arc::default(),
             looks: AtomicUsize::new(0),
             answers: Held::default(),
             identities: Mutex::default(),
@@ -156,6 +154,7 @@ impl Service {
             dummy: Dummy::default(),
             settings,
         };
+        service.recall_sessions().await;
         service.journal.log("server-started", "", "");
         Ok((Arc::new(service), writing))
     }
@@ -451,10 +450,8 @@ impl Service {
 
     pub(crate) fn check_rate(&self, key: &str) -> Result<(), Failure> {
         if self.looks.fetch_add(1, Ordering::Relaxed) % LOOKS == LOOKS - 1 {
-            for rates in [&self.rates, &self.guesses] {
-                rates.retain_recent();
-                rates.shrink_to_fit();
-            }
+            self.rates.retain_recent();
+            self.rates.shrink_to_fit();
         }
         match self.rates.check_key(&key.to_owned()) {
             Ok(()) => Ok(()),

@@ -1,18 +1,15 @@
 //! Who asks: by a token, by a password, or by what the PostgreSQL wire has checked.
 
-use super::{MOST_ANSWERS, Service, ending, too_many};
-use crate::accounts::{self, Account, Role, Token};
+use super::{MOST_ANSWERS, Service};
+use crate::accounts::{self, Account, Role, SessionStart, Token};
 use crate::failure::{Code, Failure};
+use crate::network::Network;
 use crate::secrets::{self, Verifier};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that are open.
 const IDENTITY_LASTS: Duration = Duration::from_secs(1);
-/// Passwords that are checked at once: each takes 19 MiB and a part of a second.
-pub(super) const PASSWORDS_AT_ONCE: usize = 2;
-const MOST_WAITING_PASSWORDS: usize = 32;
 /// How long somebody who signed in with a password stays signed in.
 const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
 
@@ -24,6 +21,8 @@ pub struct Identity {
     token: String,
     /// Whether a browser keeps that token, which is good for pages alone.
     of_page: bool,
+    /// Where that browser signed in.
+    signed_in_from: Option<Network>,
 }
 
 impl Identity {
@@ -51,13 +50,22 @@ impl Service {
         Ok(identity)
     }
 
-    /// Who sits at a browser that has this token.
+    /// Who sits at a browser that has this token, and is where it signed in: a cookie that was copied is good nowhere else.
     ///
     /// # Errors
     /// As [`Service::sign_in_with_token`], of which this takes none.
-    pub(crate) async fn of_session(&self, token: &str) -> Result<Identity, Failure> {
+    pub(crate) async fn of_session(&self, token: &str, from: Network) -> Result<Identity, Failure> {
         let identity = self.of_token(token).await?;
         if !identity.of_page {
+            return Err(not_signed_in());
+        }
+        let elsewhere = identity.signed_in_from.is_some_and(|network| network != from);
+        if elsewhere && !self.settings.roaming {
+            self.journal.log(
+                "login-failed",
+                identity.name(),
+                "with a session of another address",
+            );
             return Err(not_signed_in());
         }
         Ok(identity)
@@ -86,36 +94,31 @@ impl Service {
         Ok(identity)
     }
 
-    /// A token for somebody who knows a password, good for eight hours.
+    /// A token for somebody who knows a password, good for eight hours, wherever it is used.
     ///
     /// # Errors
-    /// When the name or the password is wrong: which of these is not said.
+    /// When the name or the password is wrong: which of these is not said. When there were too many attempts.
     pub async fn sign_in_with_password(
         &self,
         name: &str,
         password: &str,
+        from: Network,
     ) -> Result<secrets::Secret, Failure> {
-        let account = self.with_password(name, password).await?;
-        self.new_session(&account.name, accounts::SESSION, None).await
+        let account = self.with_password(name, password, from).await?;
+        let start = SessionStart {
+            kind: accounts::SESSION,
+            parent: None,
+            from: None,
+        };
+        self.new_session(&account.name, start).await
     }
 
-    async fn with_password(&self, name: &str, password: &str) -> Result<Account, Failure> {
-        // Guesses are limited by name, in whatever spelling, before anything is looked up or hashed.
+    async fn with_password(&self, name: &str, password: &str, from: Network) -> Result<Account, Failure> {
+        // Attempts are limited by name, in whatever spelling, before anything is looked up or hashed.
         let Some(name) = accounts::spelled(name) else {
             return Err(not_signed_in());
         };
-        if self.guesses.check_key(&name).is_err() {
-            return Err(too_many());
-        }
-        if self.passwords.available_permits() == 0
-            && self.waiting_passwords.load(Ordering::SeqCst) >= MOST_WAITING_PASSWORDS
-        {
-            return Err(too_many());
-        }
-        self.waiting_passwords.fetch_add(1, Ordering::SeqCst);
-        let turn = self.passwords.acquire().await;
-        self.waiting_passwords.fetch_sub(1, Ordering::SeqCst);
-        let _turn = turn.map_err(|_| ending())?;
+        let turn = self.attempts.turn(&name, from).await?;
         let looked_up = name.clone();
         let account = self
             .on_ledger(move |store| accounts::find(store, &looked_up))
@@ -123,6 +126,8 @@ impl Service {
             .filter(|account| !account.revoked);
         let password = zeroize::Zeroizing::new(password.to_owned());
         let checked = tokio::task::spawn_blocking(move || {
+            // Held until the work is done: who hangs up does not make room for one more at once.
+            let _turn = turn;
             accounts::has_password(account.as_ref(), &password)
                 .then_some(account)
                 .flatten()
@@ -133,23 +138,30 @@ impl Service {
             self.journal.log("login-failed", &name, "with a password");
             return Err(not_signed_in());
         };
+        self.attempts.succeeded(&name, from);
         self.journal.log("login", &name, "with a password");
         Ok(account)
     }
 
+    /// Where people are signed in is familiar to their accounts, also after the server was started again.
+    pub(super) async fn recall_sessions(&self) {
+        let accounts = self.on_ledger(accounts::list).await.unwrap_or_default();
+        for account in &accounts {
+            let good = account.tokens.iter().filter(|token| token.is_good());
+            for from in good.filter_map(Token::signed_in_from) {
+                self.attempts.succeeded(&account.name, from);
+            }
+        }
+    }
+
     /// A token that is good for eight hours; one that began with another token no longer than that.
-    async fn new_session(
-        &self,
-        account: &str,
-        kind: &'static str,
-        parent: Option<String>,
-    ) -> Result<secrets::Secret, Failure> {
+    async fn new_session(&self, account: &str, start: SessionStart) -> Result<secrets::Secret, Failure> {
         let label = secrets::random::<8>().map_err(|error| Failure::incident("signing in failed", &error))?;
         let label: String = label.iter().map(|byte| format!("{byte:02x}")).collect();
         let account = account.to_owned();
         self.on_ledger(move |store| {
             let expires = accounts::now() + i64::try_from(SIGNED_IN.as_millis()).unwrap_or(i64::MAX);
-            accounts::begin_session(store, &account, &format!("{kind}{label}"), expires, parent)
+            accounts::begin_session(store, &account, &label, expires, start)
         })
         .await
     }
@@ -158,18 +170,29 @@ impl Service {
     ///
     /// # Errors
     /// When they do not fit: which of them is not said.
-    pub(crate) async fn open_session(&self, name: &str, secret: &str) -> Result<secrets::Secret, Failure> {
+    pub(crate) async fn open_session(
+        &self,
+        name: &str,
+        secret: &str,
+        from: Network,
+    ) -> Result<secrets::Secret, Failure> {
+        let page = |parent| SessionStart {
+            kind: accounts::PAGE,
+            parent,
+            from: Some(from),
+        };
         if !secrets::looks_like_token(secret) {
-            let account = self.with_password(name, secret).await?;
-            return self.new_session(&account.name, accounts::PAGE, None).await;
+            let account = self.with_password(name, secret, from).await?;
+            return self.new_session(&account.name, page(None)).await;
         }
         let identity = self.sign_in_with_token(secret).await?;
         if accounts::spelled(name).as_deref() != Some(identity.name()) {
             return Err(not_signed_in());
         }
+        self.attempts.succeeded(identity.name(), from);
         self.journal
             .log("login", identity.name(), "on a page, with a token");
-        self.new_session(identity.name(), accounts::PAGE, Some(identity.token.clone()))
+        self.new_session(identity.name(), page(Some(identity.token.clone())))
             .await
     }
 
@@ -254,12 +277,14 @@ impl Service {
         self.metrics.login(true);
         let name = account.name.clone();
         let (fingerprint, of_page) = (token.fingerprint().to_owned(), token.is_of_page());
+        let signed_in_from = token.signed_in_from();
         self.on_ledger(move |store| accounts::used(store, &name, &token))
             .await?;
         Ok(Identity {
             account: Arc::new(account),
             token: fingerprint,
             of_page,
+            signed_in_from,
         })
     }
 }

@@ -4,13 +4,14 @@
 
 use server::accounts::{self, NewAccount, Role};
 use server::tls::Certificate;
-use server::{Addresses, Schedule, Server, Settings};
+use server::{Addresses, Schedule, Server, Service, Settings};
 use sql::{Catalog, Dataset};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 pub(crate) const PEOPLE: usize = 2000;
 
@@ -149,7 +150,7 @@ impl Running {
     }
 
     /// The service behind the entrances.
-    pub(crate) fn service(&self) -> &server::Service {
+    pub(crate) fn service(&self) -> &Arc<Service> {
         self.server.as_ref().expect("it runs").service()
     }
 
