@@ -1,7 +1,9 @@
 //! Accounts, roles and tokens, kept in the ledger's database; whatever changes them is an entry of the ledger.
 
+mod roles;
 mod tokens;
 
+pub use roles::{Right, Role};
 pub use tokens::{DEFAULT_TOKEN, Token, add_token};
 pub(crate) use tokens::{
     PAGE, SESSION, SessionStart, begin_session, end_session, of_fingerprint, of_login, used,
@@ -13,57 +15,9 @@ use exact::Rational;
 use ledger::{Administration, Analyst, Caps, LogEntry, Store};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const ACCOUNTS: &str = "account";
-
-/// What somebody may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Asks questions within a share of the budget.
-    Analyst,
-    /// Keeps the catalog, the budget and the accounts.
-    Curator,
-    /// Reads the ledger and verifies it, and asks nothing.
-    Auditor,
-    /// Sees whether the server is well, and neither answers nor questions.
-    Operator,
-}
-
-impl Role {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Analyst => "analyst",
-            Self::Curator => "curator",
-            Self::Auditor => "auditor",
-            Self::Operator => "operator",
-        }
-    }
-
-    /// Whether it may ask questions.
-    pub fn may_ask(self) -> bool {
-        matches!(self, Self::Analyst | Self::Curator)
-    }
-}
-
-impl FromStr for Role {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        [Self::Analyst, Self::Curator, Self::Auditor, Self::Operator]
-            .into_iter()
-            .find(|role| role.name() == text)
-            .ok_or_else(|| {
-                Error::new(
-                    format!("there is no role {text:?}"),
-                    "roles are analyst, curator, auditor and operator",
-                )
-            })
-    }
-}
 
 /// Why an account cannot be made or changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

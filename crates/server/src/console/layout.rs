@@ -1,33 +1,29 @@
 //! What all pages have: a head, a way around, and how names and failures are shown.
 
 use super::assets;
-use crate::accounts::Role;
+use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::http::Audience;
 use crate::service::{Identity, Service};
 use maud::{DOCTYPE, Markup, html};
 use report::legal;
 
-/// Where one can go.
-type Places = &'static [(&'static str, &'static str)];
+/// Where one can go, and by which right.
+type Places = &'static [(&'static str, &'static str, Right)];
 
-const ANALYSTS: Places = &[("/", "Ask"), ("/tables", "Tables"), ("/history", "History")];
-const CURATORS: Places = &[
-    ("/", "Budget"),
-    ("/accounts", "Accounts"),
-    ("/requests", "Requests"),
-    ("/log", "Log"),
-    ("/catalog", "Catalog"),
-    ("/meaning", "What ε means"),
-    ("/card", "Card"),
+const ANALYSTS: Places = &[
+    ("/", "Ask", Right::Ask),
+    ("/tables", "Tables", Right::Ask),
+    ("/history", "History", Right::Ask),
 ];
-const AUDITORS: Places = &[
-    ("/", "Budget"),
-    ("/accounts", "Accounts"),
-    ("/requests", "Requests"),
-    ("/log", "Log"),
-    ("/meaning", "What ε means"),
-    ("/card", "Card"),
+const CURATORS: Places = &[
+    ("/", "Budget", Right::ReadLedger),
+    ("/accounts", "Accounts", Right::ReadLedger),
+    ("/requests", "Requests", Right::ReadLedger),
+    ("/log", "Log", Right::ReadLedger),
+    ("/catalog", "Catalog", Right::Keep),
+    ("/meaning", "What ε means", Right::ReadLedger),
+    ("/card", "Card", Right::ReadLedger),
 ];
 
 /// Who looks, at what.
@@ -60,14 +56,16 @@ impl<'a> View<'a> {
         }
     }
 
-    fn places(&self) -> Places {
-        match (self.audience, self.who.map(Identity::role)) {
-            (_, None) | (Audience::Analysts, Some(Role::Operator | Role::Auditor)) => &[],
-            (Audience::Analysts, _) => ANALYSTS,
-            (Audience::Curators, Some(Role::Curator)) => CURATORS,
-            (Audience::Curators, Some(Role::Auditor)) => AUDITORS,
-            (Audience::Curators, _) => &[],
-        }
+    fn places(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let places = match self.audience {
+            Audience::Analysts => ANALYSTS,
+            Audience::Curators => CURATORS,
+        };
+        let who = self.who;
+        let open = places
+            .iter()
+            .filter(move |(_, _, right)| who.is_some_and(|who| who.may(*right)));
+        open.map(|(path, name, _)| (*path, *name))
     }
 
     /// The whole page.
@@ -79,7 +77,7 @@ impl<'a> View<'a> {
                 @if self.audience == Audience::Curators { span class="badge" { "curators" } }
                 nav aria-label="pages" {
                     @for (path, place) in self.places() {
-                        a href=(path) aria-current=[(*path == self.here).then_some("page")] { (place) }
+                        a href=(path) aria-current=[(path == self.here).then_some("page")] { (place) }
                     }
                 }
                 @if let Some(who) = self.who {

@@ -3,6 +3,7 @@
 use super::answers::Format;
 use super::problem::{self, Problem};
 use super::{Audience, routes as described};
+use crate::accounts::Right;
 use crate::network::Network;
 use crate::service::{Identity, Precision, Question, Service};
 use axum::Json;
@@ -222,7 +223,7 @@ async fn receipt(
 #[utoipa::path(get, path = "/v1/tables", security(("token" = [])),
     responses((status = 200, description = "Each table with its columns", body = Object), (status = "4XX", body = problem::Body)))]
 async fn tables(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    service.check_rate(who.name())?;
+    service.allow(&who, Right::Ask)?;
     Ok(Json(service.dataset().tables_as_json()))
 }
 

@@ -2,10 +2,10 @@
 
 use super::problem::{self, Problem};
 use super::{Audience, routes as described};
-use crate::accounts::{self, Account, NewAccount, Role};
+use crate::accounts::{self, Account, NewAccount, Right, Role};
 use crate::failure::{Code, Failure};
 use crate::governance;
-use crate::service::{Identity, Service, forbidden};
+use crate::service::{Identity, Service};
 use accounting::Epsilon;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
@@ -34,13 +34,6 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(proposals, propose))
         .routes(routes!(approve))
         .routes(routes!(description))
-}
-
-pub(crate) fn allowed(service: &Service, who: &Identity, roles: &[Role]) -> Result<(), Failure> {
-    match roles.contains(&who.role()) {
-        true => service.check_rate(who.name()),
-        false => Err(forbidden()),
-    }
 }
 
 /// One curator must not become two: who they are is decided on the machine itself.
@@ -77,7 +70,7 @@ async fn health() -> &'static str {
 #[utoipa::path(get, path = "/metrics", security(("token" = [])),
     responses((status = 200, description = "OpenMetrics text", body = String), (status = "4XX", body = problem::Body)))]
 async fn metrics(State(service): State<Arc<Service>>, who: Identity) -> Result<impl IntoResponse, Problem> {
-    allowed(&service, &who, &[Role::Operator, Role::Curator])?;
+    service.allow(&who, Right::ReadCounters)?;
     let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, format)], service.metrics().text()))
 }
@@ -86,7 +79,7 @@ async fn metrics(State(service): State<Arc<Service>>, who: Identity) -> Result<i
 #[utoipa::path(get, path = "/v1/accounts", security(("token" = [])),
     responses((status = 200, description = "Accounts with their tokens, without secrets", body = Object), (status = "4XX", body = problem::Body)))]
 async fn list(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
+    service.allow(&who, Right::ReadLedger)?;
     let accounts = service.on_ledger(accounts::list).await?;
     Ok(Json(
         json!({ "accounts": accounts.iter().map(described_account).collect::<Vec<_>>() }),
@@ -169,7 +162,7 @@ async fn add(
     who: Identity,
     body: Result<Json<AccountBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator])?;
+    service.allow(&who, Right::Keep)?;
     let Json(body) = body?;
     let role: Role = body.role.parse().map_err(Failure::from)?;
     if role == Role::Curator {
@@ -199,7 +192,7 @@ async fn revoke(
     who: Identity,
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator])?;
+    service.allow(&who, Right::Keep)?;
     let Path(name) = name?;
     not_of_another_curator(&service, &who, &name).await?;
     let by = who.name().to_owned();
@@ -231,7 +224,7 @@ async fn add_token(
     name: Result<Path<String>, PathRejection>,
     body: Result<Json<NewTokenBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator])?;
+    service.allow(&who, Right::Keep)?;
     let (Path(name), Json(body)) = (name?, body?);
     not_of_another_curator(&service, &who, &name).await?;
     let token = body.name.unwrap_or_else(|| accounts::DEFAULT_TOKEN.to_owned());
@@ -252,7 +245,7 @@ async fn revoke_token(
     who: Identity,
     names: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator])?;
+    service.allow(&who, Right::Keep)?;
     let Path((name, token)) = names?;
     not_of_another_curator(&service, &who, &name).await?;
     let by = who.name().to_owned();
@@ -266,7 +259,7 @@ async fn revoke_token(
 #[utoipa::path(get, path = "/v1/ledger/charges", security(("token" = [])),
     responses((status = 200, description = "Every charge, the oldest first", body = Object), (status = "4XX", body = problem::Body)))]
 async fn charges(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
+    service.allow(&who, Right::ReadLedger)?;
     let charges = service.on_ledger(|store| Ok(store.charges()?)).await?;
     let charges: Vec<Value> = charges
         .iter()
@@ -288,7 +281,7 @@ async fn charges(State(service): State<Arc<Service>>, who: Identity) -> Result<J
 #[utoipa::path(get, path = "/v1/ledger/log", security(("token" = [])),
     responses((status = 200, description = "Every entry of the log, the oldest first", body = Object), (status = "4XX", body = problem::Body)))]
 async fn log(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
+    service.allow(&who, Right::ReadLedger)?;
     let logged = service.on_ledger(|store| Ok(store.logged()?)).await?;
     let logged: Vec<Value> = logged
         .iter()
@@ -310,7 +303,7 @@ async fn log(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<
 #[utoipa::path(get, path = "/v1/ledger/verify", security(("token" = [])),
     responses((status = 200, description = "Everything is as it was written, up to this entry", body = Object), (status = "4XX", body = problem::Body)))]
 async fn verify(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
+    service.allow(&who, Right::ReadLedger)?;
     let verified = service.on_ledger(|store| Ok(store.verify()?)).await?;
     Ok(Json(json!({
         "entries": verified.entries,
@@ -323,7 +316,7 @@ async fn verify(State(service): State<Arc<Service>>, who: Identity) -> Result<Js
 #[utoipa::path(get, path = "/v1/proposals", security(("token" = [])),
     responses((status = 200, description = "Every proposal, and who approved it", body = Object), (status = "4XX", body = problem::Body)))]
 async fn proposals(State(service): State<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
+    service.allow(&who, Right::ReadLedger)?;
     let found = service.on_governance(governance::proposals).await?;
     Ok(Json(json!({ "proposals": found })))
 }
@@ -344,7 +337,7 @@ async fn propose(
     who: Identity,
     body: Result<Json<ProposalBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator])?;
+    service.allow(&who, Right::Keep)?;
     let Json(body) = body?;
     let by = who.name().to_owned();
     let made = service
@@ -362,7 +355,7 @@ async fn approve(
     who: Identity,
     digest: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator])?;
+    service.allow(&who, Right::Keep)?;
     let Path(digest) = digest?;
     let by = who.name().to_owned();
     let approved = service

@@ -19,7 +19,7 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 pub use curators::described_account;
-pub(crate) use curators::{allowed, not_of_another_curator};
+pub(crate) use curators::not_of_another_curator;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 pub use problem::Problem;

@@ -1,8 +1,7 @@
 //! Requests for more budget over HTTP: analysts make them, and curators decide about them on their own listener.
 
-use super::allowed;
 use super::problem::{self, Problem};
-use crate::accounts::Role;
+use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::governance::Error;
 use crate::requests::{self, Request, State};
@@ -77,7 +76,7 @@ async fn file(
     who: Identity,
     body: Result<Json<RequestBody>, JsonRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, ASKERS)?;
+    service.allow(&who, Right::Ask)?;
     let Json(RequestBody { epsilon, reason }) = body?;
     let epsilon = wanted(&epsilon)?;
     let by = who.name().to_owned();
@@ -87,14 +86,11 @@ async fn file(
     Ok(Json(described(&made)))
 }
 
-/// Who may ask for budget: those who may spend it.
-const ASKERS: &[Role] = &[Role::Analyst, Role::Curator];
-
 /// Your requests for more budget, and what came of them.
 #[utoipa::path(get, path = "/v1/budget/requests", security(("token" = [])),
     responses((status = 200, description = "Your requests, the oldest first", body = Object), (status = "4XX", body = problem::Body)))]
 async fn own(Shared(service): Shared<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, ASKERS)?;
+    service.allow(&who, Right::Ask)?;
     let all = service.on_governance(requests::list).await?;
     let own = all.iter().filter(|request| request.by == who.name());
     Ok(Json(
@@ -111,7 +107,7 @@ async fn withdraw(
     who: Identity,
     number: Result<Path<u64>, PathRejection>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, ASKERS)?;
+    service.allow(&who, Right::Ask)?;
     let Path(number) = number?;
     let by = who.name().to_owned();
     let withdrawn = service
@@ -124,7 +120,7 @@ async fn withdraw(
 #[utoipa::path(get, path = "/v1/budget/requests", security(("token" = [])),
     responses((status = 200, description = "Every request, the oldest first", body = Object), (status = "4XX", body = problem::Body)))]
 async fn all(Shared(service): Shared<Arc<Service>>, who: Identity) -> Result<Json<Value>, Problem> {
-    allowed(&service, &who, &[Role::Curator, Role::Auditor])?;
+    service.allow(&who, Right::ReadLedger)?;
     let all = service.on_governance(requests::list).await?;
     Ok(Json(
         json!({ "requests": all.iter().map(described).collect::<Vec<_>>() }),
@@ -137,7 +133,7 @@ async fn decided(
     number: Result<Path<u64>, PathRejection>,
     decide: fn(&mut Store, &str, u64) -> Result<Request, Error>,
 ) -> Result<Json<Value>, Problem> {
-    allowed(service, who, &[Role::Curator])?;
+    service.allow(who, Right::Keep)?;
     let Path(number) = number?;
     let by = who.name().to_owned();
     let request = service

@@ -1,7 +1,7 @@
 //! What somebody asked before, and its answers.
 
-use super::{Identity, Question, Service, forbidden};
-use crate::accounts::{self, Role};
+use super::{Identity, Question, Service};
+use crate::accounts::{self, Right};
 use crate::failure::{Code, Failure};
 use serde::{Deserialize, Serialize};
 use sql::Answered;
@@ -116,7 +116,7 @@ impl Service {
         .await
     }
 
-    /// An answer that this account paid for or was given on a page, by the number of its charge. Curators and auditors may look at any. Leaves on the schedule.
+    /// An answer that this account paid for or was given on a page, by the number of its charge; curators may look at any ([`Right::ReadAnyAnswer`]). Leaves on the schedule.
     ///
     /// # Errors
     /// When there is none.
@@ -142,10 +142,7 @@ impl Service {
     }
 
     async fn look_up(&self, who: &Identity, charge: u64) -> Result<Saved, Failure> {
-        self.check_rate(who.name())?;
-        if who.role() == Role::Operator {
-            return Err(forbidden());
-        }
+        self.allow(who, Right::Ask)?;
         let none = || {
             Failure::new(
                 Code::NotFound,
@@ -166,7 +163,7 @@ impl Service {
         // In the account's own words where it has any.
         let noted = noted.and_then(|body| serde_json::from_str::<Note>(&body).ok());
         let kept = kept.and_then(|body| serde_json::from_str::<KeptRequest>(&body).ok());
-        let kept = kept.filter(|kept| kept.account == who.name() || who.role() != Role::Analyst);
+        let kept = kept.filter(|kept| kept.account == who.name() || who.may(Right::ReadAnyAnswer));
         let question = noted
             .map(|note| note.question)
             .or(kept.map(|kept| kept.question))
@@ -195,7 +192,7 @@ impl Service {
     /// # Errors
     /// When the ledger cannot be read.
     pub(crate) async fn history(&self, who: &Identity) -> Result<Vec<Asked>, Failure> {
-        self.check_rate(who.name())?;
+        self.allow(who, Right::Ask)?;
         let name = who.name().to_owned();
         let (charges, notes) = self
             .on_ledger(move |store| {

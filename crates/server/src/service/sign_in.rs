@@ -1,7 +1,7 @@
 //! Who asks: by a token, by a password, or by what the PostgreSQL wire has checked.
 
-use super::{MOST_ANSWERS, Service};
-use crate::accounts::{self, Account, Role, SessionStart, Token};
+use super::{MOST_ANSWERS, Service, forbidden};
+use crate::accounts::{self, Account, Right, Role, SessionStart, Token};
 use crate::failure::{Code, Failure};
 use crate::network::Network;
 use crate::secrets::{self, Verifier};
@@ -31,13 +31,26 @@ impl Identity {
         &self.account.name
     }
 
-    /// What they may do.
+    /// What they are.
     pub fn role(&self) -> Role {
         self.account.role
+    }
+
+    /// Whether they may do this.
+    pub fn may(&self, right: Right) -> bool {
+        self.role().may(right)
     }
 }
 
 impl Service {
+    /// Whether somebody may do something, and not too often: what every entrance asks first.
+    pub(crate) fn allow(&self, who: &Identity, right: Right) -> Result<(), Failure> {
+        match who.may(right) {
+            true => self.check_rate(who.name()),
+            false => Err(forbidden()),
+        }
+    }
+
     /// Who a bearer token belongs to.
     ///
     /// # Errors

@@ -3,10 +3,10 @@
 use super::super::layout::{self, moment, name};
 use super::super::session::Signed;
 use super::super::{Page, see_other};
-use super::{KEEPERS, READERS, view};
-use crate::accounts::{self, Account, Role, Token};
+use super::view;
+use crate::accounts::{self, Account, Right, Role, Token};
 use crate::failure::{Code, Failure};
-use crate::http::{allowed, not_of_another_curator};
+use crate::http::not_of_another_curator;
 use crate::service::Service;
 use axum::Form;
 use axum::extract::State;
@@ -17,9 +17,9 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
-    allowed(&service, &signed.0, READERS)?;
+    service.allow(&signed.0, Right::ReadLedger)?;
     let accounts = service.on_ledger(accounts::list).await?;
-    let keeper = signed.0.role() == Role::Curator;
+    let keeper = signed.0.may(Right::Keep);
     let sessions: Vec<(&Account, &Token)> = accounts
         .iter()
         .filter(|account| !account.revoked)
@@ -111,7 +111,7 @@ pub(super) async fn revoke(
     signed: Signed,
     body: Result<Form<Revoked>, FormRejection>,
 ) -> Result<Response, Page> {
-    allowed(&service, &signed.0, KEEPERS)?;
+    service.allow(&signed.0, Right::Keep)?;
     let Ok(Form(Revoked { account, token })) = body else {
         return Err(Page::failure(Failure::new(
             Code::BadRequest,

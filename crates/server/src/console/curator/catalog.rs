@@ -3,10 +3,10 @@
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;
 use super::super::{Page, see_other};
-use super::{KEEPERS, difference, view};
+use super::{difference, view};
+use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::governance::{self, Proposal};
-use crate::http::allowed;
 use crate::passwords::readable;
 use crate::service::Service;
 use axum::Form;
@@ -90,7 +90,7 @@ impl Sent {
         signed: &Signed,
         body: Result<Form<Text>, FormRejection>,
     ) -> Result<Self, Failure> {
-        allowed(service, &signed.0, KEEPERS)?;
+        service.allow(&signed.0, Right::Keep)?;
         let Ok(Form(Text { catalog })) = body else {
             return Err(unreadable());
         };
@@ -112,7 +112,7 @@ pub(super) async fn approve(
     signed: Signed,
     body: Result<Form<Digest>, FormRejection>,
 ) -> Result<Response, Page> {
-    allowed(&service, &signed.0, KEEPERS)?;
+    service.allow(&signed.0, Right::Keep)?;
     let Ok(Form(Digest { digest })) = body else {
         return Err(unreadable().into());
     };
@@ -178,7 +178,7 @@ async fn whole(
     draft: Option<&str>,
     found: Markup,
 ) -> Result<Markup, Failure> {
-    allowed(service, &signed.0, KEEPERS)?;
+    service.allow(&signed.0, Right::Keep)?;
     let (in_force, proposals) = service
         .on_governance(|store| {
             let proposals = governance::proposals(store)?;

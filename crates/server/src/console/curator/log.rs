@@ -3,8 +3,8 @@
 use super::super::Page;
 use super::super::layout::{self, moment, name};
 use super::super::session::Signed;
-use super::{READERS, view};
-use crate::http::allowed;
+use super::view;
+use crate::accounts::Right;
 use crate::service::Service;
 use axum::extract::{Query, State};
 use maud::html;
@@ -48,7 +48,7 @@ pub(super) async fn page(
     signed: Signed,
     Query(Show { show }): Query<Show>,
 ) -> Result<Page, Page> {
-    allowed(&service, &signed.0, READERS)?;
+    service.allow(&signed.0, Right::ReadLedger)?;
     let logged = service.on_ledger(|store| Ok(store.logged()?)).await?;
     let wanted = KINDS.iter().find(|(kind, _, _)| *kind == show);
     let of_kind = |what: &str| wanted.is_none_or(|(_, entries, _)| entries.contains(&what));

@@ -11,17 +11,11 @@ mod requests;
 
 use super::layout::View;
 use super::session::Signed;
-use crate::accounts::Role;
 use crate::http::Audience;
 use crate::service::Service;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use std::sync::Arc;
-
-/// Who may read.
-const READERS: &[Role] = &[Role::Curator, Role::Auditor];
-/// Who may change.
-const KEEPERS: &[Role] = &[Role::Curator];
 
 pub(super) fn routes() -> Router<Arc<Service>> {
     Router::new()

@@ -3,10 +3,9 @@
 use super::super::layout::{self, moment, name};
 use super::super::session::Signed;
 use super::super::{Page, see_other};
-use super::{KEEPERS, READERS, view};
-use crate::accounts::{self, Account, Role};
+use super::view;
+use crate::accounts::{self, Account, Right};
 use crate::failure::{Code, Failure};
-use crate::http::allowed;
 use crate::requests::{self, Change, Request, State as Decision};
 use crate::service::Service;
 use accounting::{Epsilon, Promise};
@@ -30,7 +29,7 @@ struct Seen {
 }
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
-    allowed(&service, &signed.0, READERS)?;
+    service.allow(&signed.0, Right::ReadLedger)?;
     let seen = service
         .on_governance(|store| {
             Ok(Seen {
@@ -73,7 +72,7 @@ fn waiting(seen: &Seen, Signed(who): &Signed, request: &Request) -> Markup {
     let account = seen.accounts.iter().find(|account| account.name == request.by);
     let share = account.and_then(|account| account.share.as_deref());
     let own = request.by == who.name();
-    let keeper = who.role() == Role::Curator;
+    let keeper = who.may(Right::Keep);
     html! {
         section class="declared" {
             h2 { "Request " (request.number) ": ε = " (request.epsilon) " for " (name(&request.by)) }
@@ -157,7 +156,7 @@ pub(super) async fn decide(
     signed: Signed,
     body: Result<Form<Decided>, FormRejection>,
 ) -> Result<Response, Page> {
-    allowed(&service, &signed.0, KEEPERS)?;
+    service.allow(&signed.0, Right::Keep)?;
     let unreadable = || Failure::new(Code::BadRequest, "the form cannot be read", "open the page again");
     let Form(Decided { number, decision }) = body.map_err(|_| unreadable())?;
     let decide = match decision.as_str() {

@@ -7,9 +7,9 @@ mod reconstruction;
 use super::super::layout::{self, name};
 use super::super::session::Signed;
 use super::super::{Page, drawn};
-use super::{READERS, view};
+use super::view;
+use crate::accounts::Right;
 use crate::failure::{Code, Failure};
-use crate::http::allowed;
 use crate::service::Service;
 use accounting::{Epsilon, Event, NoiseSupport, Ratio};
 use attack::bound::right_guesses;
@@ -121,7 +121,7 @@ pub(super) async fn page(
     Extension(kept): Extension<Kept>,
     signed: Signed,
 ) -> Result<Page, Page> {
-    allowed(&service, &signed.0, READERS)?;
+    service.allow(&signed.0, Right::ReadLedger)?;
     let budget = &service.dataset().catalog().budget;
     let whose = &service.dataset().catalog().unit.whose;
     let (epsilon, delta) = (budget.epsilon.to_f64_up(), budget.delta.to_f64_up());
