@@ -9,6 +9,8 @@ use ledger::{Caps, Store, utc};
 use report::{DynamicTable, Heading};
 use serde_json::{Value, json};
 use server::accounts::{self, Account, DEFAULT_TOKEN, NewAccount};
+use server::governance;
+use server::requests::{self, Kept};
 use std::io::Read as _;
 
 const EXAMPLES: &str = "\
@@ -27,7 +29,8 @@ Examples:
     deniable user revoke ann
 
 Accounts are kept in the ledger's database; tokens and passwords as hashes. Whatever changes them is an entry of the ledger. Where
-anybody has a share of the budget, nobody without one can ask.
+anybody has a share of the budget, nobody without one can ask. Where there are two curators or more, a larger share waits until a
+curator has approved it on the server.
 A PostgreSQL client signs in as ann with the token named default, or as ann/notebook with another.";
 
 /// Accounts of the server: who may sign in, and what they may do and spend
@@ -175,22 +178,22 @@ impl Common {
         self.by.clone().unwrap_or(login)
     }
 
-    fn on<T>(
+    fn on<T, E: Into<governance::Error>>(
         &self,
-        work: impl FnOnce(&mut Store, &str) -> Result<T, accounts::Error>,
+        work: impl FnOnce(&mut Store, &str) -> Result<T, E>,
     ) -> Result<T, CliError> {
         on(&self.catalog, |store| work(store, &self.by()))
     }
 }
 
-fn on<T>(
+fn on<T, E: Into<governance::Error>>(
     catalog: &CatalogArguments,
-    work: impl FnOnce(&mut Store) -> Result<T, accounts::Error>,
+    work: impl FnOnce(&mut Store) -> Result<T, E>,
 ) -> Result<T, CliError> {
     let dataset = catalog.open(false)?;
     let mut store = dataset.ledger().map_err(crate::dataset::unanswered)?;
-    work(&mut store).map_err(|error| match error {
-        accounts::Error::Ledger(error) => crate::dataset::of_the_ledger(error),
+    work(&mut store).map_err(|error| match error.into() {
+        governance::Error::Accounts(accounts::Error::Ledger(error)) => crate::dataset::of_the_ledger(error),
         error => explained(error),
     })
 }
@@ -204,16 +207,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             limits,
             common,
         } => {
+            let share = limits.share()?;
             let new = NewAccount {
-                share: limits.share()?,
                 caps: limits.caps()?,
                 ..NewAccount::new(name, (*role).into())
             };
-            let account = common.on(|store, by| accounts::add(store, by, &new))?;
-            eprintln!(
-                "made the account {}; next: deniable user token {}",
-                account.name, account.name
-            );
+            let kept = common.on(|store, by| requests::add_account(store, by, &new, share.as_ref()))?;
+            let name = &kept.account.name;
+            eprintln!("made the account {name}; next: deniable user token {name}");
+            tell_what_waits(&kept);
             Ok(())
         }
         Command::Set { name, limits, common } => {
@@ -224,9 +226,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
                     "name --share, --per-question or --per-day",
                 );
             }
-            let (question, day) = (caps.per_question.as_ref(), caps.per_day.as_ref());
-            common.on(|store, by| accounts::set(store, by, name, share.as_ref(), question, day))?;
-            eprintln!("changed the account {name}");
+            let kept =
+                common.on(|store, by| requests::change_account(store, by, name, share.as_ref(), &caps))?;
+            if kept.waits.is_none() || caps != Caps::default() {
+                eprintln!("changed the account {name}");
+            }
+            tell_what_waits(&kept);
             Ok(())
         }
         Command::List { catalog, json } => {
@@ -277,6 +282,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             }
             Ok(())
         }
+    }
+}
+
+/// Where there are several curators, nobody gives a larger share alone.
+fn tell_what_waits(kept: &Kept) {
+    if let Some(request) = &kept.waits {
+        eprintln!(
+            "its share waits as request {}: a curator approves it on the page Requests, or with POST /v1/budget/requests/{}/approve",
+            request.number, request.number
+        );
     }
 }
 

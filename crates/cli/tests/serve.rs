@@ -269,6 +269,46 @@ fn killed_servers_overspend_nothing_and_lose_no_answer() {
     );
 }
 
+/// On the machine itself the same rule holds as on the server: with two curators, a larger share waits for one of them.
+#[test]
+fn shares_wait_for_a_curator_once_there_are_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("deniable.toml"), CATALOG.replace("BUDGET", "4")).unwrap();
+    std::fs::write(folder.join("people.csv"), "person_id,age\n1,20\n").unwrap();
+    let share_of = |name: &str| {
+        let listed: Value = serde_json::from_str(&deniable(folder, &["user", "list", "--json"])).unwrap();
+        let accounts = listed["accounts"].as_array().unwrap();
+        let account = accounts.iter().find(|account| account["name"] == name);
+        account.unwrap()["share"].clone()
+    };
+    deniable(folder, &["user", "add", "carol", "--role", "curator"]);
+    deniable(folder, &["user", "add", "ann", "--share", "1/4"]);
+    deniable(folder, &["user", "add", "bob", "--share", "1/4"]);
+    assert_eq!((share_of("ann"), share_of("bob")), ("0.25".into(), "0.25".into()));
+    deniable(folder, &["user", "add", "dan", "--role", "curator"]);
+    for arguments in [
+        ["user", "add", "eve", "--share", "1"],
+        ["user", "set", "ann", "--share", "1/2"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_deniable"))
+            .args(arguments)
+            .current_dir(folder)
+            .env_remove("DENIABLE_CATALOG")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && said.contains("waits as request"),
+            "{said}"
+        );
+    }
+    assert_eq!((share_of("eve"), share_of("ann")), (Value::Null, "0.25".into()));
+    // Less takes nobody else.
+    deniable(folder, &["user", "set", "ann", "--share", "1/8"]);
+    assert_eq!(share_of("ann"), "0.125");
+}
+
 /// A number that no other question has.
 fn hash(name: &str, number: u64) -> u64 {
     let analyst: u64 = name.trim_start_matches("analyst").parse().unwrap();

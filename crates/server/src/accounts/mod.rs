@@ -10,8 +10,6 @@ pub(crate) use tokens::{
 };
 
 use crate::secrets;
-use accounting::Epsilon;
-use exact::Rational;
 use ledger::{Administration, Analyst, Caps, LogEntry, Store};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,8 +93,6 @@ pub struct NewAccount {
     pub name: String,
     /// What they may do.
     pub role: Role,
-    /// A share of the budget, from 0 to 1.
-    pub share: Option<Rational>,
     /// What one question and one day may cost.
     pub caps: Caps,
 }
@@ -107,78 +103,66 @@ impl NewAccount {
         Self {
             name: name.into(),
             role,
-            share: None,
             caps: Caps::default(),
         }
     }
 }
 
-/// Makes an account.
+/// Makes an account without a share of the budget: [`crate::requests::add_account`] gives one, by the rule that takes two curators.
 ///
 /// # Errors
 /// When there is one of that name, or the name is none.
 pub fn add(store: &mut Store, by: &str, new: &NewAccount) -> Result<Account, Error> {
-    let name = name_of(&new.name)?;
-    store.administer(|administration| {
-        if read(administration, &name)?.is_some() {
-            return Err(Error::new(
-                format!("there is an account {name:?} already"),
-                "a name is never used again, also after it was revoked: choose another, or change this one with `deniable user set`",
-            ));
-        }
-        if new.share.is_some() && !new.role.may_ask() {
-            return Err(Error::new(
-                format!("an {} asks nothing, so it has no share of the budget", new.role.name()),
-                "leave --share out",
-            ));
-        }
-        let account = Account {
-            name: name.clone(),
-            role: new.role,
-            caps: new.caps.clone(),
-            share: new.share.as_ref().map(exact::format_decimal),
-            created: now(),
-            revoked: false,
-            password: None,
-            tokens: Vec::new(),
-        };
-        if let Some(share) = &new.share {
-            administration.set_share(&name, Some(share))?;
-        }
-        write(administration, &account)?;
-        let about = format!("{name}, {}{}", new.role.name(), described(&account));
-        administration.log(LogEntry::new("account-added", by, about));
-        Ok(account)
-    })
+    store.administer(|administration| make(administration, by, new))
 }
 
-/// Changes the share and the limits of an account. What is `None` stays as it is.
-///
-/// # Errors
-/// When there is no such account.
-pub fn set(
-    store: &mut Store,
+/// The same inside a transaction.
+pub(crate) fn make(
+    administration: &mut Administration<'_>,
+    by: &str,
+    new: &NewAccount,
+) -> Result<Account, Error> {
+    let name = name_of(&new.name)?;
+    if read(administration, &name)?.is_some() {
+        return Err(Error::new(
+            format!("there is an account {name:?} already"),
+            "a name is never used again, also after it was revoked: choose another, or change this one with `deniable user set`",
+        ));
+    }
+    let account = Account {
+        name: name.clone(),
+        role: new.role,
+        caps: new.caps.clone(),
+        share: None,
+        created: now(),
+        revoked: false,
+        password: None,
+        tokens: Vec::new(),
+    };
+    write(administration, &account)?;
+    let about = format!("{name}, {}{}", new.role.name(), described(&account));
+    administration.log(LogEntry::new("account-added", by, about));
+    Ok(account)
+}
+
+/// Changes the limits of an account inside a transaction. What is `None` stays as it is.
+pub(crate) fn set_caps(
+    administration: &mut Administration<'_>,
     by: &str,
     name: &str,
-    share: Option<&Rational>,
-    per_question: Option<&Epsilon>,
-    per_day: Option<&Epsilon>,
+    caps: &Caps,
 ) -> Result<Account, Error> {
-    change(store, name, |administration, account| {
-        if let Some(share) = share {
-            account.share = Some(exact::format_decimal(share));
-            administration.set_share(&account.name, Some(share))?;
-        }
-        if let Some(cap) = per_question {
-            account.caps.per_question = Some(cap.clone());
-        }
-        if let Some(cap) = per_day {
-            account.caps.per_day = Some(cap.clone());
-        }
-        let about = format!("{}{}", account.name, described(account));
-        administration.log(LogEntry::new("account-changed", by, about));
-        Ok(())
-    })
+    let mut account = good(administration, &name_of(name)?)?;
+    if *caps == Caps::default() {
+        return Ok(account);
+    }
+    let Caps {
+        per_question,
+        per_day,
+    } = caps.clone();
+    account.caps.per_question = per_question.or(account.caps.per_question);
+    account.caps.per_day = per_day.or(account.caps.per_day);
+    changed(administration, by, account)
 }
 
 /// Gives an account another share inside a transaction.
@@ -187,9 +171,8 @@ pub(crate) fn grant_share(
     by: &str,
     name: &str,
     share: &str,
-) -> Result<(), Error> {
-    let account = read(administration, name)?.filter(|account| !account.revoked);
-    let mut account = account.ok_or_else(|| no_account(name))?;
+) -> Result<Account, Error> {
+    let mut account = good(administration, name)?;
     let unreadable = |_| {
         Error::new(
             "the share is no number",
@@ -198,10 +181,27 @@ pub(crate) fn grant_share(
     };
     let rational = exact::parse_decimal(share).map_err(unreadable)?;
     account.share = Some(share.to_owned());
-    administration.set_share(&account.name, Some(&rational))?;
+    let given = administration.set_share(&account.name, Some(&rational));
+    given.map_err(|error| match error {
+        // It is the share that is wrong, and not the ledger.
+        ledger::Error::BadRules { what, hint } => Error::new(what, hint),
+        error => error.into(),
+    })?;
+    changed(administration, by, account)
+}
+
+/// Writes what an account may spend now, and that it changed.
+fn changed(administration: &mut Administration<'_>, by: &str, account: Account) -> Result<Account, Error> {
     let about = format!("{}{}", account.name, described(&account));
     administration.log(LogEntry::new("account-changed", by, about));
-    write(administration, &account)
+    write(administration, &account)?;
+    Ok(account)
+}
+
+/// The account of this name, which was not revoked.
+fn good(administration: &mut Administration<'_>, name: &str) -> Result<Account, Error> {
+    let account = read(administration, name)?.filter(|account| !account.revoked);
+    account.ok_or_else(|| no_account(name))
 }
 
 /// Sets the password that a person signs in with.
@@ -313,12 +313,17 @@ fn change(
 ) -> Result<Account, Error> {
     let name = name_of(name)?;
     store.administer(|administration| {
-        let account = read(administration, &name)?.filter(|account| !account.revoked);
-        let mut account = account.ok_or_else(|| no_account(&name))?;
+        let mut account = good(administration, &name)?;
         change(administration, &mut account)?;
         write(administration, &account)?;
         Ok(account)
     })
+}
+
+/// All accounts, inside a transaction.
+pub(crate) fn read_all(administration: &mut Administration<'_>) -> Result<Vec<Account>, Error> {
+    let documents = administration.documents(ACCOUNTS)?;
+    documents.iter().map(|(_, body)| parse(body)).collect()
 }
 
 /// The account of this name, inside a transaction.

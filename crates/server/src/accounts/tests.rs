@@ -1,6 +1,6 @@
 use super::tokens::MOST_TOKENS;
 use super::*;
-use accounting::{Budget, Neighbors, PrivacyUnit, Promise};
+use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
 use ledger::{Place, Rules};
 
 fn store(folder: &tempfile::TempDir) -> Store {

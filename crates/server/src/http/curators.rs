@@ -5,6 +5,7 @@ use super::{Audience, routes as described};
 use crate::accounts::{self, Account, NewAccount, Right, Role};
 use crate::failure::{Code, Failure};
 use crate::governance;
+use crate::requests::{self, Kept};
 use crate::service::{Identity, Service};
 use accounting::Epsilon;
 use axum::Json;
@@ -154,9 +155,9 @@ fn epsilon_of(text: &str) -> Result<Epsilon, Failure> {
     })
 }
 
-/// Makes an account: for curators.
+/// Makes an account: for curators. Where there are several curators, another one has to approve its share.
 #[utoipa::path(post, path = "/v1/accounts", security(("token" = [])), request_body = AccountBody,
-    responses((status = 200, description = "The account", body = Object), (status = "4XX", body = problem::Body)))]
+    responses((status = 200, description = "The account. `share_request` is the number of the request with which its share waits for another curator, or null", body = Object), (status = "4XX", body = problem::Body)))]
 async fn add(
     State(service): State<Arc<Service>>,
     who: Identity,
@@ -168,8 +169,8 @@ async fn add(
     if role == Role::Curator {
         return Err(of_the_machine().into());
     }
+    let share = body.share.as_deref().map(share_of).transpose()?;
     let new = NewAccount {
-        share: body.share.as_deref().map(share_of).transpose()?,
         caps: Caps {
             per_question: body.per_question.as_deref().map(epsilon_of).transpose()?,
             per_day: body.per_day.as_deref().map(epsilon_of).transpose()?,
@@ -177,10 +178,12 @@ async fn add(
         ..NewAccount::new(body.name, role)
     };
     let by = who.name().to_owned();
-    let account = service
-        .on_ledger(move |store| accounts::add(store, &by, &new))
+    let Kept { account, waits } = service
+        .on_governance(move |store| requests::add_account(store, &by, &new, share.as_ref()))
         .await?;
-    Ok(Json(described_account(&account)))
+    let mut described = described_account(&account);
+    described["share_request"] = json!(waits.map(|request| request.number));
+    Ok(Json(described))
 }
 
 /// Revokes an account for good: for curators.

@@ -1,9 +1,9 @@
 //! What a request changes when it is granted.
 
-use super::Request;
+use super::{Request, decided};
 use crate::accounts;
 use crate::governance::{self, Error, loosened};
-use accounting::Epsilon;
+use accounting::{Epsilon, Promise};
 use exact::Rational;
 use ledger::Administration;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum Change {
         from: String,
         /// The new one.
         to: String,
-        /// The ε of which it is a share.
+        /// The ε of which it is a share, or a budget of another kind in words.
         of: String,
     },
     /// The budget of the dataset is higher, by a catalog.
@@ -33,9 +33,19 @@ pub enum Change {
 impl fmt::Display for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Share { from, to, of } => write!(formatter, "share {from} of ε = {of} becomes {to}"),
+            Self::Share { from, to, of } => {
+                write!(formatter, "share {from} of {} becomes {to}", budget_in_words(of))
+            }
             Self::Catalog { digest } => write!(formatter, "catalog {digest}"),
         }
+    }
+}
+
+/// What [`Change::Share`] is a share of.
+pub(crate) fn budget_in_words(of: &str) -> String {
+    match exact::parse_decimal(of) {
+        Ok(_) => format!("ε = {of}"),
+        Err(_) => of.to_owned(),
     }
 }
 
@@ -57,7 +67,8 @@ impl Change {
                         "decline it, so that it can be asked for and proposed again",
                     ));
                 }
-                Ok(accounts::grant_share(administration, by, account, to)?)
+                accounts::grant_share(administration, by, account, to)?;
+                Ok(())
             }
             Self::Catalog { .. } => Err(Error::refused(
                 "another curator has just proposed a catalog for this request",
@@ -77,7 +88,9 @@ pub(super) enum Planned {
 impl Planned {
     /// What would give the account what it wants.
     pub(super) fn of(administration: &mut Administration<'_>, request: &Request) -> Result<Self, Error> {
-        let wanted = request.epsilon.as_rational();
+        let Some(wanted) = request.epsilon.as_ref().map(Epsilon::as_rational) else {
+            return Err(decided());
+        };
         if administration.rules().shares.is_empty() {
             Held::account(administration, &request.by)?;
             let text = governance::in_force_now(administration)?.ok_or_else(|| {
@@ -89,25 +102,27 @@ impl Planned {
             return Ok(Self::Catalog(raised(&text, wanted)?));
         }
         let held = Held::of(administration, &request.by)?;
-        let share = &held.share + wanted / held.whole.as_rational();
+        let Some(whole) = ledger::epsilon_of(&held.budget) else {
+            return Err(Error::refused(
+                "the budget of the dataset is a ρ, of which no ε is a share",
+                "give the account another share instead, and decline this request",
+            ));
+        };
+        let share = &held.share + wanted / whole.as_rational();
         if share > Rational::ONE {
             return Err(Error::refused(
                 "this is more than the whole budget of the dataset",
                 "propose a catalog with a higher budget first, or decline the request",
             ));
         }
-        Ok(Self::Share(Change::Share {
-            from: held.share(),
-            to: exact::format_decimal(&share),
-            of: held.whole(),
-        }))
+        Ok(Self::Share(held.with(&share)))
     }
 }
 
 /// What an account may spend now: a share, by itself or by the catalog, of the budget.
-struct Held {
-    share: Rational,
-    whole: Epsilon,
+pub(super) struct Held {
+    pub(super) share: Rational,
+    budget: Promise,
 }
 
 impl Held {
@@ -121,23 +136,26 @@ impl Held {
         })
     }
 
-    fn of(administration: &mut Administration<'_>, name: &str) -> Result<Self, Error> {
+    pub(super) fn of(administration: &mut Administration<'_>, name: &str) -> Result<Self, Error> {
         let account = Self::account(administration, name)?;
         let rules = administration.rules();
-        let Some(whole) = ledger::epsilon_of(rules.budget.limit()) else {
-            return Err(Error::refused(
-                "the budget of the dataset is a ρ, of which no ε is a share",
-                "change the share on the machine, with `deniable user set`",
-            ));
-        };
         let share = match &account.share {
             Some(share) => exact::parse_decimal(share).ok(),
             None => rules.share_of(&account.name).cloned(),
         };
         Ok(Self {
             share: share.unwrap_or(Rational::ZERO),
-            whole: whole.clone(),
+            budget: rules.budget.limit().clone(),
         })
+    }
+
+    /// What gives the account this share in its place.
+    pub(super) fn with(&self, share: &Rational) -> Change {
+        Change::Share {
+            from: self.share(),
+            to: exact::format_decimal(share),
+            of: self.whole(),
+        }
     }
 
     fn share(&self) -> String {
@@ -145,7 +163,7 @@ impl Held {
     }
 
     fn whole(&self) -> String {
-        self.whole.to_string()
+        ledger::epsilon_of(&self.budget).map_or_else(|| self.budget.to_string(), ToString::to_string)
     }
 }
 

@@ -4,12 +4,17 @@
 //! has a share there is nothing to move but the budget of the dataset itself, so the request becomes a proposal of a catalog ([`governance`]), which a second curator approves as any other, and which
 //! is in force when the server starts with it.
 //!
+//! A curator who gives somebody a larger share makes such a request too, already proposed ([`add_account`]).
+//!
 //! Who made a request is neither of the two who grant it, also as a curator. (A curator may still propose a catalog of their own, which another one approves.) Each step is an entry of the ledger.
 
 mod change;
+mod shares;
 
 pub use change::Change;
 use change::Planned;
+pub(crate) use change::budget_in_words;
+pub use shares::{Kept, add_account, change_account};
 
 use crate::accounts::{self, Account, Role, now};
 use crate::governance::{self, Error};
@@ -36,8 +41,9 @@ pub struct Request {
     pub by: String,
     /// When, in milliseconds since 1970.
     pub created: i64,
-    /// How much more.
-    pub epsilon: Epsilon,
+    /// How much more; none where a curator gives a share without being asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<Epsilon>,
     /// Why, in the words of who wants it.
     pub reason: String,
     /// What came of it.
@@ -81,9 +87,17 @@ impl Request {
         matches!(self.state, State::Open | State::Proposed { .. })
     }
 
+    /// How much more it is about, in words.
+    pub fn wanted(&self) -> String {
+        match &self.epsilon {
+            Some(epsilon) => format!("ε = {epsilon}"),
+            None => "a share".to_owned(),
+        }
+    }
+
     /// What it is about, for the log. The reason is the analyst's own text.
     fn about(&self) -> String {
-        format!("request {} of {}, ε = {}", self.number, self.by, self.epsilon)
+        format!("request {} of {}, {}", self.number, self.by, self.wanted())
     }
 }
 
@@ -123,10 +137,10 @@ pub fn file(store: &mut Store, by: &str, epsilon: Epsilon, reason: &str) -> Resu
             ));
         }
         let request = Request {
-            number: all.iter().map(|request| request.number).max().unwrap_or(0) + 1,
+            number: next_number(&all),
             by: by.to_owned(),
             created: now(),
-            epsilon,
+            epsilon: Some(epsilon),
             reason,
             state: State::Open,
         };
@@ -352,6 +366,10 @@ fn read(administration: &mut Administration<'_>, number: u64) -> Result<Request,
 fn read_all(administration: &mut Administration<'_>) -> Result<Vec<Request>, Error> {
     let documents = administration.documents(REQUESTS)?;
     documents.iter().map(|(_, body)| parse(body)).collect()
+}
+
+fn next_number(all: &[Request]) -> u64 {
+    all.iter().map(|request| request.number).max().unwrap_or(0) + 1
 }
 
 fn keep(administration: &mut Administration<'_>, request: &Request) -> Result<(), Error> {

@@ -34,9 +34,11 @@ fn epsilon(text: &str) -> Epsilon {
     Epsilon::parse(text).unwrap()
 }
 
+/// As if it had been given before there were two curators.
 fn give_share(store: &mut Store, name: &str, share: &str) {
-    let share = exact::parse_decimal(share).unwrap();
-    accounts::set(store, "root", name, Some(&share), None, None).unwrap();
+    store
+        .administer(|administration| accounts::grant_share(administration, "root", name, share))
+        .unwrap();
 }
 
 fn left(store: &mut Store, name: &str) -> String {
@@ -240,4 +242,114 @@ fn a_catalog_of_a_declined_request_is_not_approved() {
     governance::propose(&mut store, "dan", &raised).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(2));
     governance::approve(&mut store, "erin", &digest).unwrap();
+}
+
+#[test]
+fn one_curator_gives_shares_and_with_two_it_takes_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&place(&folder), &rules("4")).unwrap();
+    let share = |text: &str| Some(exact::parse_decimal(text).unwrap());
+    let add = |store: &mut Store, name: &str, role: Role, given: &str| {
+        add_account(
+            store,
+            "carol",
+            &NewAccount::new(name, role),
+            share(given).as_ref(),
+        )
+    };
+    // First of all, alone: it takes one command each.
+    accounts::add(&mut store, "root", &NewAccount::new("carol", Role::Curator)).unwrap();
+    for name in ["ann", "bob"] {
+        let kept = add(&mut store, name, Role::Analyst, "1/4").unwrap();
+        assert_eq!((kept.account.share.as_deref(), kept.waits), (Some("0.25"), None));
+    }
+    assert_eq!(left(&mut store, "ann"), "1");
+    assert!(refused(add(&mut store, "audrey", Role::Auditor, "1/4")).contains("asks nothing"));
+    assert!(accounts::find(&mut store, "audrey").unwrap().is_none());
+
+    // With a second curator it takes that one.
+    accounts::add(&mut store, "root", &NewAccount::new("dan", Role::Curator)).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let kept = add(&mut store, "eve", Role::Analyst, "1").unwrap();
+    let number = kept.waits.unwrap().number;
+    assert_eq!(kept.account.share, None);
+    assert!(store.left("eve").is_err() || left(&mut store, "eve") == "0");
+    assert!(refused(approve(&mut store, "carol", number)).contains("cannot approve"));
+    let set = |store: &mut Store, by: &str, name: &str, given: &str| {
+        change_account(store, by, name, share(given).as_ref(), &ledger::Caps::default())
+    };
+    assert!(refused(set(&mut store, "carol", "eve", "1/2")).contains("waits for a curator"));
+    approve(&mut store, "dan", number).unwrap();
+    assert_eq!(left(&mut store, "eve"), "4");
+
+    // A lower one takes nobody else; a larger one for an account that there is does, and for oneself it takes two others.
+    assert_eq!(set(&mut store, "carol", "ann", "1/8").unwrap().waits, None);
+    assert_eq!(left(&mut store, "ann"), "0.5");
+    let waits = set(&mut store, "carol", "ann", "1/4").unwrap().waits.unwrap();
+    assert_eq!(left(&mut store, "ann"), "0.5");
+    assert!(refused(set(&mut store, "carol", "carol", "1")).contains("of their own"));
+    // What was lowered since is not granted.
+    set(&mut store, "dan", "ann", "0").unwrap();
+    assert!(refused(approve(&mut store, "dan", waits.number)).contains("another than when"));
+    decline(&mut store, "dan", waits.number).unwrap();
+    // Limits of a question and a day stay one person's to set.
+    let caps = ledger::Caps {
+        per_day: Some(epsilon("0.1")),
+        ..ledger::Caps::default()
+    };
+    let kept = change_account(&mut store, "root", "bob", None, &caps).unwrap();
+    assert_eq!((kept.account.caps, kept.waits), (caps, None));
+    store.verify().unwrap();
+}
+
+/// Where nobody has a share, everybody may spend everything: the first share takes something away.
+#[test]
+fn the_first_share_gives_nobody_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(&folder);
+    assert_eq!(left(&mut store, "ann"), "4");
+    let half = exact::parse_decimal("1/2").unwrap();
+    let caps = ledger::Caps::default();
+    let kept = change_account(&mut store, "carol", "ann", Some(&half), &caps).unwrap();
+    assert_eq!(kept.waits, None);
+    assert_eq!(left(&mut store, "ann"), "2");
+    assert!(
+        change_account(&mut store, "carol", "dan", Some(&half), &caps)
+            .unwrap()
+            .waits
+            .is_some()
+    );
+}
+
+#[test]
+fn shares_of_a_budget_in_rho_take_two_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let person = PrivacyUnit::new("person", Neighbors::AddRemove);
+    let rho = accounting::Rho::parse("0.5").unwrap();
+    let rules = Rules::new(Budget::new(Promise::Concentrated(rho), person));
+    let mut store = Store::open(&place(&folder), &rules).unwrap();
+    for (name, role) in [
+        ("carol", Role::Curator),
+        ("dan", Role::Curator),
+        ("ann", Role::Analyst),
+    ] {
+        accounts::add(&mut store, "root", &NewAccount::new(name, role)).unwrap();
+    }
+    give_share(&mut store, "ann", "1/4");
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let half = exact::parse_decimal("1/2").unwrap();
+    let kept = change_account(&mut store, "carol", "ann", Some(&half), &ledger::Caps::default()).unwrap();
+    let approved = approve(&mut store, "dan", kept.waits.unwrap().number).unwrap();
+    let State::Granted { change, .. } = approved.state else {
+        panic!("it is not granted");
+    };
+    assert_eq!(change.to_string(), "share 0.25 of ρ = 0.5 becomes 0.5");
+    assert_eq!(
+        accounts::find(&mut store, "ann")
+            .unwrap()
+            .unwrap()
+            .share
+            .as_deref(),
+        Some("0.5")
+    );
 }

@@ -119,7 +119,7 @@ fn more_budget_takes_a_reason_and_two_curators() {
     let running = town("4");
     with_password(&running, "ann", Role::Analyst, Some("1/4"));
     for name in ["carol", "dan"] {
-        with_password(&running, name, Role::Curator, Some("1/4"));
+        with_password(&running, name, Role::Curator, None);
     }
     let driver = Driver::start();
     let browser = driver.browser();

@@ -3,7 +3,7 @@
 use crate::common::{Running, catalog, people, quick};
 use crate::driver::{Browser, Driver};
 use crate::{PASSWORD, analysts, curators, sign_in, write};
-use server::accounts::{self, NewAccount, Role};
+use server::accounts::{self, Role};
 
 const IMAGE: &str = "<img src=x onerror=alert(1)>";
 const NAME: &str = "<script>alert('ann')<script>\"'";
@@ -35,14 +35,11 @@ fn is_inert(browser: &Browser<'_>, page: &str) {
 }
 
 fn account(running: &Running, name: &str, role: Role, share: Option<&str>) {
-    let new = NewAccount {
-        share: share.map(|share| exact::parse_decimal(share).unwrap()),
-        ..NewAccount::new(name, role)
-    };
+    running.add_with_share(name, role, share);
+    let name = name.to_owned();
     running.on(move |store| {
-        accounts::add(store, "test", &new)?;
-        accounts::add_token(store, "test", &new.name, "default", None)?;
-        accounts::set_password(store, "test", &new.name, PASSWORD)
+        accounts::add_token(store, "test", &name, "default", None)?;
+        accounts::set_password(store, "test", &name, PASSWORD)
     });
 }
 

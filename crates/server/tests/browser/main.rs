@@ -12,7 +12,7 @@ mod without_script;
 
 use common::{Running, catalog, people, quick};
 use driver::{Browser, CONTROL, Driver, ENTER, RIGHT, TAB};
-use server::accounts::{self, NewAccount, Role};
+use server::accounts::{self, Role};
 use server::governance;
 
 const PASSWORD: &str = "correct horse battery";
@@ -20,14 +20,9 @@ const BY_REGION: &str =
     "SELECT region, COUNT(*) AS people, AVG(age) AS age FROM people GROUP BY region ORDER BY people DESC";
 
 fn with_password(running: &Running, name: &str, role: Role, share: Option<&str>) {
-    let new = NewAccount {
-        share: share.map(|share| exact::parse_decimal(share).unwrap()),
-        ..NewAccount::new(name, role)
-    };
-    running.on(move |store| {
-        accounts::add(store, "test", &new)?;
-        accounts::set_password(store, "test", &new.name, PASSWORD)
-    });
+    running.add_with_share(name, role, share);
+    let name = name.to_owned();
+    running.on(move |store| accounts::set_password(store, "test", &name, PASSWORD));
 }
 
 fn analysts(running: &Running) -> String {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use server::accounts::{self, NewAccount, Role};
+use server::requests;
 use server::tls::Certificate;
 use server::{Addresses, Schedule, Server, Service, Settings};
 use sql::{Catalog, Dataset};
@@ -147,6 +148,18 @@ impl Running {
             let secret = accounts::add_token(store, "test", &new.name, "default", None)?;
             Ok(secret.reveal().to_owned())
         })
+    }
+
+    /// A new account with a share of the budget, which one person gives: there is at most one curator.
+    pub(crate) fn add_with_share(&self, name: &str, role: Role, share: Option<&str>) {
+        let share = share.map(|share| exact::parse_decimal(share).unwrap());
+        let new = NewAccount::new(name, role);
+        let done = self.dataset.with_ledger(move |store| {
+            let kept = requests::add_account(store, "test", &new, share.as_ref()).unwrap();
+            assert!(kept.waits.is_none(), "it takes two curators");
+            Ok(())
+        });
+        self.runtime.block_on(done).unwrap();
     }
 
     /// The service behind the entrances.

@@ -365,12 +365,8 @@ fn refusals_stand_at_the_words_that_caused_them() {
 fn a_share_that_is_spent_is_refused_with_what_fits() {
     let text = catalog().replace("epsilon = 1000", "epsilon = 4");
     let running = Running::with(quick(), &people(&[]), &text);
-    let new = NewAccount {
-        share: Some(exact::parse_decimal("1/4").unwrap()),
-        ..NewAccount::new("ann", Role::Analyst)
-    };
-    let ann = running.on(move |store| {
-        accounts::add(store, "test", &new)?;
+    running.add_with_share("ann", Role::Analyst, Some("1/4"));
+    let ann = running.on(|store| {
         Ok(accounts::add_token(store, "test", "ann", "default", None)?
             .reveal()
             .to_owned())

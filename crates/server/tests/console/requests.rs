@@ -2,27 +2,23 @@
 
 use crate::common::{self, Running, catalog, people, quick};
 use crate::curl::Browser;
-use server::accounts::{self, NewAccount, Role};
+use server::accounts::{self, Role};
 
-/// Accounts with a share of a quarter of ε = 4, and their tokens.
+/// Accounts of whom ann and carol have a share of a quarter of ε = 4, and their tokens.
 fn started() -> (Running, Vec<String>) {
     let text = catalog().replace("epsilon = 1000", "epsilon = 4");
     let running = Running::with(quick(), &people(&[]), &text);
     let tokens = [
-        ("ann", Role::Analyst),
-        ("carol", Role::Curator),
-        ("dan", Role::Curator),
-        ("erin", Role::Curator),
+        ("ann", Role::Analyst, Some("1/4")),
+        ("carol", Role::Curator, Some("1/4")),
+        ("dan", Role::Curator, None),
+        ("erin", Role::Curator, None),
     ]
     .into_iter()
-    .map(|(name, role)| {
-        let new = NewAccount {
-            share: Some(exact::parse_decimal("1/4").unwrap()),
-            ..NewAccount::new(name, role)
-        };
+    .map(|(name, role, share)| {
+        running.add_with_share(name, role, share);
         running.on(move |store| {
-            accounts::add(store, "test", &new)?;
-            let secret = accounts::add_token(store, "test", &new.name, "default", None)?;
+            let secret = accounts::add_token(store, "test", name, "default", None)?;
             Ok(secret.reveal().to_owned())
         })
     })
@@ -199,4 +195,48 @@ fn programs_file_and_decide_requests() {
         3
     );
     assert_eq!(running.curl(Some(&auditor), "/v1/budget/requests", &[]).0, 403);
+}
+
+/// One curator makes accounts, and gives none of them a share alone.
+#[test]
+fn a_share_takes_two_curators_on_pages_and_over_http() {
+    let (running, tokens) = started();
+    let port = running.addresses.curators.unwrap().port();
+    let post = |who: usize, path: &str, body: &str| {
+        let json = ["--header", "Content-Type: application/json", "--data", body];
+        running.curl_curator(Some(&tokens[who]), path, &json)
+    };
+    for share in ["2", "-1", "much"] {
+        let body = format!(r#"{{"name": "eve", "role": "analyst", "share": "{share}"}}"#);
+        assert_eq!(post(1, "/v1/accounts", &body).0, 400, "{share}");
+    }
+    let (status, made) = post(
+        1,
+        "/v1/accounts",
+        r#"{"name": "eve", "role": "analyst", "share": "1"}"#,
+    );
+    assert_eq!(status, 200, "{made}");
+    let made = common::json(&made);
+    assert_eq!((&made["share"], &made["share_request"]), (&().into(), &1.into()));
+    let (_, token) = post(1, "/v1/accounts/eve/tokens", "{}");
+    let eve = common::json(&token)["token"].as_str().unwrap().to_owned();
+    let count = r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": "1"}"#;
+    assert_eq!(running.query(&eve, count, &[]).0, 403);
+
+    // Who made it does not approve it, nor does who gets it, and another curator can.
+    assert_eq!(post(1, "/v1/budget/requests/1/approve", "").0, 400);
+    assert_eq!(post(0, "/v1/budget/requests/1/approve", "").0, 403);
+    assert_eq!(running.query(&eve, count, &[]).0, 403);
+    let dan = Browser::at(&running, port);
+    dan.sign_in("dan", &tokens[2]);
+    let page = dan.get("/requests").body;
+    assert!(
+        page.contains("a share for <bdi>eve</bdi>") && page.contains("the share of ε = 4 becomes"),
+        "{page}"
+    );
+    let decided = dan.post("/requests/decide", &[("number", "1"), ("decision", "approve")]);
+    assert_eq!(decided.status, 303, "{}", decided.body);
+    assert_eq!(share(&running, "eve").as_deref(), Some("1"));
+    assert_eq!(running.query(&eve, count, &[]).0, 200);
+    assert!(dan.get("/requests").body.contains("approved by <bdi>dan</bdi>"));
 }

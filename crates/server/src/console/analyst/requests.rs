@@ -101,7 +101,7 @@ pub(super) async fn shown(
             tr {
                 td { (request.number) }
                 td { (state(request)) }
-                td class="nowrap" { "ε = " (request.epsilon) }
+                td class="nowrap" { (request.wanted()) }
                 td class="reason" { (name(&request.reason)) }
                 td { (moment(request.created)) }
                 td {

@@ -96,9 +96,14 @@ impl Sent {
         };
         // Browsers send line breaks as two characters; the file has one.
         let text = catalog.replace("\r\n", "\n");
-        let in_force = service.on_governance(governance::in_force).await?;
-        let in_force = in_force.unwrap_or_default();
-        let loosens = loosened(service, &in_force, &text);
+        let sent = text.clone();
+        let (in_force, loosens) = service
+            .on_governance(move |store| {
+                let loosens = governance::loosened_by(store, &sent);
+                Ok((governance::in_force(store)?.unwrap_or_default(), loosens))
+            })
+            .await?;
+        let loosens = readable_catalog(service, &text).and_then(|()| Ok(loosens?));
         Ok(Self {
             text,
             in_force,
@@ -123,14 +128,15 @@ pub(super) async fn approve(
     Ok(see_other("/catalog"))
 }
 
-fn loosened(service: &Service, in_force: &str, text: &str) -> Result<Vec<String>, Failure> {
+/// Whether it is a catalog at all.
+fn readable_catalog(service: &Service, text: &str) -> Result<(), Failure> {
     let failed = |error: sql::Error| {
         let words = error.to_string();
         let (what, hint) = words.split_once("\nhint: ").unwrap_or((&words, ""));
         Failure::new(Code::Refused, what, hint)
     };
     Catalog::parse(text, &service.dataset().catalog().directory).map_err(failed)?;
-    Ok(governance::loosened(in_force, text)?)
+    Ok(())
 }
 
 fn unreadable() -> Failure {

@@ -47,7 +47,7 @@ pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) ->
             tr {
                 td { (request.number) }
                 th scope="row" { (name(&request.by)) }
-                td class="nowrap" { "ε = " (request.epsilon) }
+                td class="nowrap" { (request.wanted()) }
                 td class="reason" { (name(&request.reason)) }
                 td { (decision(request)) }
             }
@@ -75,7 +75,7 @@ fn waiting(seen: &Seen, Signed(who): &Signed, request: &Request) -> Markup {
     let keeper = who.may(Right::Keep);
     html! {
         section class="declared" {
-            h2 { "Request " (request.number) ": ε = " (request.epsilon) " for " (name(&request.by)) }
+            h2 { "Request " (request.number) ": " (request.wanted()) " for " (name(&request.by)) }
             blockquote { (name(&request.reason)) }
             p class="quiet" {
                 (moment(request.created)) " UTC. "
@@ -108,7 +108,7 @@ fn words(change: &Change) -> Markup {
     html! {
         @match change {
             Change::Share { from, to, of } => {
-                "the share of ε = " (of) " becomes " strong { (to) } ", and was " (from) " when this was proposed. The budget of everybody together stays what it is."
+                "the share of " (requests::budget_in_words(of)) " becomes " strong { (to) } ", and was " (from) " when this was proposed. The budget of everybody together stays what it is."
             }
             Change::Catalog { digest } => {
                 "the budget of the dataset becomes higher, by the catalog " span class="hash" { (digest) }

@@ -1,12 +1,13 @@
 //! Changes of the catalog that loosen what it promises need two curators.
 //!
 //! The catalog that is in force is kept in the ledger's database, and its digest in the chain. Another one is taken over when the server starts, or by `deniable budget adopt`:
-//! at once where it only tightens (a lower budget, another version of the data, other shares), and otherwise where one curator has proposed exactly this text and another has
-//! approved it. Where there are no curators among the accounts, one person keeps everything, and nothing is asked.
+//! at once where it only tightens (a lower budget, another version of the data, lower shares), and otherwise where one curator has proposed exactly this text and another has
+//! approved it. Where there are no curators among the accounts, one person keeps everything, and nothing is asked. As long as there is one curator alone, shares are theirs to give, in a catalog as in an
+//! account ([`requests::add_account`]).
 //!
 //! Who can write to the catalog and to the ledger's database on the machine itself can get around it: the rule is for people who work with the tools, and it leaves a trace.
 
-use crate::accounts::{self, Role, now};
+use crate::accounts::{self, Account, Role, now};
 use crate::passwords::readable;
 use crate::requests;
 use exact::Rational;
@@ -18,6 +19,8 @@ use toml::{Table, Value};
 const CATALOGS: &str = "catalog";
 const IN_FORCE: &str = "in force";
 const PROPOSALS: &str = "proposal";
+/// Where the shares of analysts are in a catalog.
+const SHARES: &str = "budget.analysts";
 /// The texts that were proposed, by their digest, so that who approves one can read it.
 const TEXTS: &str = "proposed catalog";
 
@@ -90,10 +93,6 @@ impl Error {
 /// # Errors
 /// When two curators have to agree, or the ledger cannot be used.
 pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
-    let curators = accounts::list(store)?
-        .iter()
-        .filter(|account| account.role == Role::Curator && !account.revoked)
-        .count();
     let digest = digest(text);
     store.administer(|administration| {
         let before = administration.document(CATALOGS, IN_FORCE)?;
@@ -104,6 +103,8 @@ pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
             Some(before) => loosened(before, text)?,
             None => Vec::new(),
         };
+        let curators = curators(administration)?;
+        let loosens = needing_two(loosens, curators);
         let mut approved = String::new();
         if !loosens.is_empty() && curators > 0 {
             let proposal = administration.document(PROPOSALS, &digest)?;
@@ -140,6 +141,33 @@ pub fn take_over(store: &mut Store, by: &str, text: &str) -> Result<(), Error> {
     })
 }
 
+/// How many curators there are, inside a transaction.
+pub(crate) fn curators(administration: &mut Administration<'_>) -> Result<usize, Error> {
+    Ok(curators_among(&accounts::read_all(administration)?))
+}
+
+fn curators_among(accounts: &[Account]) -> usize {
+    let curators = accounts
+        .iter()
+        .filter(|account| account.role == Role::Curator && !account.revoked);
+    curators.count()
+}
+
+/// What a text changes in the catalog in force that needs two curators.
+pub(crate) fn loosened_by(store: &mut Store, text: &str) -> Result<Vec<String>, Error> {
+    let before = in_force(store)?.unwrap_or_default();
+    let curators = curators_among(&accounts::list(store)?);
+    Ok(needing_two(loosened(&before, text)?, curators))
+}
+
+/// Of what is loosened, the part that needs two curators where there are so many.
+fn needing_two(mut loosens: Vec<String>, curators: usize) -> Vec<String> {
+    if curators < 2 {
+        loosens.retain(|change| !change.starts_with(SHARES));
+    }
+    loosens
+}
+
 /// Proposes a text. What it changes is reported, so that who approves it knows.
 ///
 /// # Errors
@@ -165,7 +193,7 @@ pub(crate) fn propose_for(
             "start the server once with the catalog that there is",
         ));
     };
-    let loosens = loosened(&before, text)?;
+    let loosens = needing_two(loosened(&before, text)?, curators(administration)?);
     if loosens.is_empty() {
         return Err(Error::refused(
             "this text changes nothing that needs a second curator",
@@ -382,16 +410,14 @@ fn compare(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mu
 fn tightens(path: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
     match parts.as_slice() {
-        ["budget", "epsilon" | "delta"] => match (before.and_then(number), after.and_then(number)) {
-            (Some(before), Some(after)) => after <= before,
-            _ => false,
-        },
-        // What a question takes that does not say, who may spend how much of the same budget, and which state of the data is meant.
-        ["budget", "query", ..]
-        | ["budget", "analysts", ..]
-        | ["data", ..]
-        | ["tables", _, "version"]
-        | ["name"] => true,
+        ["budget", "epsilon" | "delta"] | ["budget", "analysts", _] => {
+            match (before.and_then(number), after.and_then(number)) {
+                (Some(before), Some(after)) => after <= before,
+                _ => false,
+            }
+        }
+        // What a question takes that does not say, and which state of the data is meant.
+        ["budget", "query", ..] | ["data", ..] | ["tables", _, "version"] | ["name"] => true,
         _ => false,
     }
 }
@@ -407,144 +433,4 @@ pub(crate) fn number(value: &Value) -> Option<Rational> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::accounts::NewAccount;
-    use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
-    use ledger::{Place, Rules};
-
-    const BEFORE: &str =
-        "name = \"a\"\n[budget]\nepsilon = 2\n[tables.t.columns]\nx = { kind = \"int\", bounds = [0, 10] }\n";
-
-    fn store(folder: &tempfile::TempDir) -> Store {
-        let person = PrivacyUnit::new("person", Neighbors::AddRemove);
-        let rules = Rules::new(Budget::new(Promise::Pure(Epsilon::parse("2").unwrap()), person));
-        Store::open(&Place::File(folder.path().join("ledger")), &rules).unwrap()
-    }
-
-    #[test]
-    fn what_is_not_known_to_tighten_needs_two() {
-        let after = |from: &str, to: &str| loosened(BEFORE, &BEFORE.replace(from, to)).unwrap();
-        assert!(after("epsilon = 2", "epsilon = 1.5 # less").is_empty());
-        assert!(after("name = \"a\"", "name = \"b\"").is_empty());
-        assert_eq!(
-            after("epsilon = 2", "epsilon = 2.5"),
-            ["budget.epsilon is another"]
-        );
-        assert_eq!(
-            after("epsilon = 2", "epsilon = 2\ndelta = 1e-6"),
-            ["budget.delta is new"]
-        );
-        assert_eq!(
-            after("[0, 10]", "[0, 100]"),
-            ["tables.t.columns.x.bounds is another"]
-        );
-        assert_eq!(
-            after("[tables.t.columns]", "[limits]\ngroups = 9\n[tables.t.columns]"),
-            ["limits is new"]
-        );
-        assert_eq!(
-            after(
-                "[tables.t.columns]",
-                "[tables.t]\nrows_per_unit = 1\n[tables.t.columns]"
-            ),
-            ["tables.t.rows_per_unit is new"]
-        );
-    }
-
-    #[test]
-    fn what_nobody_can_read_is_not_approved() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = store(&folder);
-        take_over(&mut store, "root", BEFORE).unwrap();
-        for name in ["carol", "dan"] {
-            accounts::add(&mut store, "root", &NewAccount::new(name, Role::Curator)).unwrap();
-        }
-        // A proposal counts for those who were curators in an earlier millisecond.
-        std::thread::sleep(std::time::Duration::from_millis(2));
-        let raised = BEFORE.replace("epsilon = 2", "epsilon = 3");
-        let digest = propose(&mut store, "carol", &raised).unwrap().digest;
-        // Nothing is kept, or another text.
-        for kept in ["", BEFORE] {
-            store
-                .administer(|administration| administration.keep(TEXTS, &digest, kept))
-                .unwrap();
-            let Error::Refused { what, hint } = approve(&mut store, "dan", &digest).unwrap_err() else {
-                panic!("it was not refused");
-            };
-            assert!(what.contains("was not kept"), "{what}");
-            assert!(hint.contains("propose it again"), "{hint}");
-            assert_eq!(proposals(&mut store).unwrap()[0].approved_by, None);
-        }
-        // A text that can only be shown with what looks like a password in it, proposed now or by an earlier version.
-        let unreadable = format!("{raised}values = [\"x'postgres://h:\", \"q@'\"]\n");
-        let refused = propose(&mut store, "carol", &unreadable).unwrap_err().to_string();
-        assert!(refused.contains("cannot be shown"), "{refused}");
-        let kept = self::digest(&unreadable);
-        store
-            .administer(|administration| {
-                let proposal = parse(&administration.document(PROPOSALS, &digest)?.unwrap()).unwrap();
-                let proposal = Proposal {
-                    digest: kept.clone(),
-                    ..proposal
-                };
-                administration.keep(PROPOSALS, &kept, &written(&proposal))?;
-                administration.keep(TEXTS, &kept, &unreadable)
-            })
-            .unwrap();
-        let refused = approve(&mut store, "dan", &kept).unwrap_err().to_string();
-        assert!(refused.contains("cannot be shown"), "{refused}");
-        propose(&mut store, "carol", &raised).unwrap();
-        approve(&mut store, "dan", &digest).unwrap();
-        take_over(&mut store, "root", &raised).unwrap();
-    }
-
-    #[test]
-    fn one_curator_proposes_and_another_approves() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = store(&folder);
-        let raised = BEFORE.replace("epsilon = 2", "epsilon = 3");
-        // Whoever keeps everything alone is not asked.
-        take_over(&mut store, "root", BEFORE).unwrap();
-        take_over(&mut store, "root", &raised).unwrap();
-        take_over(&mut store, "root", BEFORE).unwrap();
-
-        accounts::add(&mut store, "root", &NewAccount::new("carol", Role::Curator)).unwrap();
-        accounts::add(&mut store, "root", &NewAccount::new("dan", Role::Curator)).unwrap();
-        let Error::NeedsTwo { loosens, digest } = take_over(&mut store, "root", &raised).unwrap_err() else {
-            panic!("it was taken over");
-        };
-        assert_eq!(loosens, ["budget.epsilon is another"]);
-        assert_eq!(propose(&mut store, "carol", &raised).unwrap().digest, digest);
-        assert!(take_over(&mut store, "root", &raised).is_err());
-        assert!(approve(&mut store, "carol", &digest).is_err());
-        assert!(approve(&mut store, "dan", "unknown").is_err());
-        approve(&mut store, "dan", &digest).unwrap();
-        // Exactly this text, and no other.
-        assert!(take_over(&mut store, "root", &raised.replace('3', "4")).is_err());
-        take_over(&mut store, "root", &raised).unwrap();
-        // Once: what was lowered since is not raised again by the same approval.
-        take_over(&mut store, "root", BEFORE).unwrap();
-        assert!(take_over(&mut store, "root", &raised).is_err());
-        let lower = BEFORE.replace("epsilon = 2", "epsilon = 1");
-        take_over(&mut store, "root", &lower).unwrap();
-        assert!(take_over(&mut store, "root", &raised).is_err());
-        assert!(approve(&mut store, "dan", &digest).is_err());
-        // Who became a curator after the proposal does not count.
-        let digest = propose(&mut store, "carol", &raised).unwrap().digest;
-        accounts::add(&mut store, "root", &NewAccount::new("late", Role::Curator)).unwrap();
-        assert!(approve(&mut store, "late", &digest).is_err());
-        let whats: Vec<String> = store
-            .logged()
-            .unwrap()
-            .into_iter()
-            .map(|logged| logged.entry.what)
-            .collect();
-        assert!(
-            whats
-                .windows(3)
-                .any(|window| window == ["catalog-proposed", "catalog-approved", "catalog-in-force"]),
-            "{whats:?}"
-        );
-    }
-}
+mod tests;
