@@ -4,8 +4,9 @@
 //! places from each other, first from those who take many, and never from those who are signed in. Some places are always strangers', since everybody begins as one.
 
 use super::Connections;
+use crate::network::Network;
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -23,7 +24,7 @@ pub(super) struct Places {
 struct Taken {
     next: u64,
     /// Connections on which nobody has signed in, by where they come from, the oldest first.
-    strangers: HashMap<IpAddr, BTreeMap<u64, Arc<Notify>>>,
+    strangers: HashMap<Network, BTreeMap<u64, Arc<Notify>>>,
     /// The account of each connection that is kept.
     kept: HashMap<u64, String>,
 }
@@ -34,7 +35,7 @@ impl Taken {
     }
 
     /// Takes the place of the oldest stranger of this address.
-    fn dismiss_oldest_of(&mut self, from: IpAddr) {
+    fn dismiss_oldest_of(&mut self, from: Network) {
         let Some(theirs) = self.strangers.get_mut(&from) else {
             return;
         };
@@ -58,7 +59,7 @@ impl Taken {
     }
 
     /// Forgets a stranger; `None` where it is none, or has lost its place.
-    fn remove_stranger(&mut self, from: IpAddr, number: u64) -> Option<Arc<Notify>> {
+    fn remove_stranger(&mut self, from: Network, number: u64) -> Option<Arc<Notify>> {
         let theirs = self.strangers.get_mut(&from)?;
         let leave = theirs.remove(&number);
         if theirs.is_empty() {
@@ -78,7 +79,7 @@ impl Places {
 
     /// A place for a connection from this address; another one may lose its place for it.
     pub(super) fn enter(self: &Arc<Self>, address: SocketAddr) -> Place {
-        let from = neighbourhood(address.ip());
+        let from = Network::of(address.ip());
         let mut taken = self.lock();
         if taken
             .strangers
@@ -116,23 +117,12 @@ impl Places {
     }
 }
 
-/// Who has many addresses at hand has them in one network: of IPv6, all that begin with the same 64 bits are one.
-fn neighbourhood(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-    }
-}
-
 /// The place of one connection, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     places: Arc<Places>,
     number: u64,
-    from: IpAddr,
+    from: Network,
     leave: Arc<Notify>,
 }
 
