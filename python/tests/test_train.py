@@ -651,3 +651,29 @@ def test_ragged_rows_are_refused_without_their_number():
     with pytest.raises(deniable.ParameterError) as refused:
         classifier().fit([[1.0, 2.0], [1.0]] * 77, [0, 1] * 77)
     assert "154" not in str(refused.value)
+
+
+def test_a_person_is_one_unit_however_they_are_written() -> None:
+    import datetime
+    import uuid
+    from decimal import Decimal
+
+    from deniable.train.columns import identifier
+
+    for same in (
+        [1, 1.0, True, Decimal("1"), Decimal("1.00"), Decimal("0.1e1")],
+        [0, 0.0, -0.0, False, Decimal("-0.00"), Decimal("0e500")],
+        [Decimal("1.50"), Decimal("1.5")],
+        [
+            datetime.datetime(2024, 1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+            datetime.datetime(2024, 1, 1, 0, tzinfo=datetime.timezone.utc),
+        ],
+    ):
+        assert len({identifier(value) for value in same}) == 1 and None not in {identifier(value) for value in same}
+    number = uuid.UUID(int=7)
+    wide = Decimal("12345678901234567890123456789012345678.1")
+    different = [1, "1", "@1", "#@1", "##@1", " 1", "01", "1.0", -1, 2**53, 2**64, number, str(number), b"1", "@0x31"]
+    different += [wide, wide + Decimal(1).scaleb(-1), datetime.date(2024, 1, 1), "2024-01-01", datetime.datetime(2024, 1, 1)]
+    assert len({identifier(value) for value in different}) == len(set(map(repr, different)))
+    for nobody in (None, float("nan"), 1.5, 2.0**53, "", "J\udcfcrg", "J\udcf6rg", Decimal("nan"), Decimal("1e500"), ("a", "b")):
+        assert identifier(nobody) is None

@@ -8,7 +8,7 @@
 //! - **Text** is in Unicode normal form C and at most [`MOST_TEXT`] bytes long; longer text is cut at the last whole character that fits. The normal form is that of
 //!   Unicode 14, whatever version the library has: a database that normalises text itself, with tables of its own, then comes to the same (see [`NEWER`]).
 //! - **Identifiers** (the columns that name a privacy unit, or the key that leads to one) are compared byte for byte, so that two people whose names only
-//!   look the same stay two. One that is longer than [`MOST_TEXT`] bytes is NULL: cutting it could make two people one. A whole number that is kept as text names a unit in its one
+//!   look the same stay two. One that is longer than [`MOST_TEXT`] bytes is NULL: cutting it could make two people one. So is an empty one, which stands for everybody whose name is not known. A whole number that is kept as text names a unit in its one
 //!   canonical spelling: `7` does, and `007`, `+7` and `-0` are NULL, because whoever else is called `7` would become one person with them.
 //!
 //! The limit on text is also what bounds the memory that one cell can take, whatever a query concatenates in however many steps. How many cells there are at once is bounded
@@ -205,7 +205,7 @@ pub enum CanonicalForm {
     Float(Option<[f64; 2]>),
     /// Normal form C, and cut.
     Text,
-    /// Byte for byte, and NULL where it is too long.
+    /// Byte for byte, and NULL where it is empty or too long.
     Identifier,
     /// The number of a text that is its canonical spelling, and NULL for other texts.
     Integer,
@@ -340,7 +340,7 @@ fn texts(values: &ArrayRef) -> ArrayRef {
 
 fn identifiers(values: &ArrayRef) -> ArrayRef {
     let texts = values.as_string_view();
-    let fits = |view: &u128| *view as u32 as usize <= MOST_TEXT;
+    let fits = |view: &u128| (1..=MOST_TEXT).contains(&(*view as u32 as usize));
     if texts.views().iter().all(fits) {
         return Arc::clone(values);
     }
@@ -480,10 +480,11 @@ mod tests {
             None,
             Some(long.as_str()),
             Some(fits.as_str()),
+            Some(""),
         ]));
         let result = result.as_string_view();
         assert_eq!(result.value(0), "e\u{301}");
-        assert!(result.is_null(1) && result.is_null(2));
+        assert!(result.is_null(1) && result.is_null(2) && result.is_null(4));
         assert_eq!(result.value(3), fits);
     }
 

@@ -274,7 +274,11 @@ impl Table {
 
     /// Whether this column tells whose rows these are, or those of another table: see `sources::identifier`.
     pub fn identifies(&self, name: &str) -> bool {
-        self.identifiers.iter().any(|column| column == name)
+        let own = match &self.owner {
+            Owner::Column(column) | Owner::Through { column, .. } => column == name,
+            Owner::EachRow | Owner::Public => false,
+        };
+        own || self.identifiers.iter().any(|column| column == name)
     }
 }
 

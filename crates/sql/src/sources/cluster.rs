@@ -1,9 +1,10 @@
 //! Rewrites data so that the rows of a unit lie next to each other: bounding what a unit contributes then needs no memory of the units before.
 
 use super::incident::incident;
-use super::{converted, provider};
+use super::{converted, identifier, provider};
 use crate::Error;
 use crate::catalog::{Root, Source, Table};
+use crate::values::facts::{Facts, Kind};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
@@ -37,8 +38,7 @@ pub struct Progress {
 
 /// Writes the rows of a table as one Parquet file, sorted by the column `unit`. Columns that the table declares are written as their kinds, others as they are.
 ///
-/// The output appears whole or not at all. Who sorts before declaring kinds sorts the values as they lie: text `"07"` and `"7"` are then two units, which they are no more
-/// when the column is declared as `int`.
+/// The output appears whole or not at all. The column `unit` is written as identifiers are read; where its kind is not declared, as the kind that keeps all of them apart.
 ///
 /// # Errors
 /// When the table cannot be read, has no such column, or the output cannot be written.
@@ -153,14 +153,24 @@ async fn sorted(memory: usize, table: &Table, unit: &str, directory: &Path) -> R
         .with_runtime_env(runtime)
         .build();
     let name = "data";
-    let rows = provider(&state, name, table).await?;
-    let schema = rows.schema();
-    if schema.index_of(unit).is_err() {
+    let schema = provider(&state, name, table).await?.schema();
+    let Ok(index) = schema.index_of(unit) else {
         return Err(Error::catalog(
             "the data has no such column to sort by",
             "names are compared as written, upper and lower case apart",
         ));
+    };
+    let mut table = table.clone();
+    table.identifiers.push(unit.to_owned());
+    if table.column(unit).is_none() {
+        let field = schema.field(index);
+        let kind = identifier::kind_that_keeps(field)
+            .ok_or_else(|| identifier::refused(what, unit, &field.data_type().to_string(), Kind::Text))?;
+        table.columns.push((unit.to_owned(), Facts::unknown(kind)));
     }
+    let table = &table;
+    let rows = provider(&state, name, table).await?;
+    let schema = rows.schema();
     let relation = TableReference::bare(name);
     let columns = (0..schema.fields().len())
         .map(|index| match table.column(schema.field(index).name()) {

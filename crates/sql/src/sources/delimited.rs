@@ -54,7 +54,7 @@ pub(super) fn delimited(what: &str, path: &Path, table: &Table) -> Result<Arc<dy
     }
     let cells = |name: &String| match table.column(name).map(|facts| facts.kind) {
         // Identifiers are read as they are written: what means nothing elsewhere could make two persons one.
-        Some(kind) if kind != Kind::Text && table.identifies(name) => Cells::Exact,
+        Some(_) if table.identifies(name) => Cells::Exact,
         None | Some(Kind::Text) => Cells::Text,
         Some(Kind::Int | Kind::Float) if table.csv.decimal_comma => Cells::DecimalComma,
         Some(_) => Cells::Other,

@@ -2,13 +2,15 @@
 //!
 //! # Privacy
 //! Claim: an added person is a new unit. Every row of theirs belongs to that unit or to nobody, and no row of anybody else belongs to it.
-//! Proof: an identifier is read by a function of that one cell, from the closed table below, which is injective where its result is not NULL: `read(a) = read(b)` only if `a = b` as
-//! the source compares values. So persons with different identifiers there are different units here. And the function depends on the value and not on its spelling: equal values of
-//! a source (1.0 and 1.00 of a `numeric`) are read as one identifier, so one person is one unit. Where the result is NULL, the row has no owner and is in no table, whatever
-//! else is in the data.
+//! Proof: an identifier is read by a function of that one cell, from the closed table below (of a database: `postgres::sent_as_identifier` before it), which is injective where its
+//! result is not NULL: `read(a) = read(b)` only if `a = b` as the column compares values. After it comes `canonical_identifier`, which makes some texts NULL and changes none. So
+//! persons with different identifiers there are different units here. And the function depends on the value and not on its spelling: values that the column calls equal (1.0 and 1.00 of
+//! a `numeric`) are read as one identifier, so one person is one unit. Where the result is NULL, the row has no owner and is in no table, whatever else is in the data.
+//! Assumes: identifiers are what the source says they are: in a CSV file the text of a field as its declared format reads it (`trim`, quotes, encoding), in a Parquet file the value that its
+//! reader makes of it (old moments of 96 bits are of microseconds there), in Python the type that a data frame gave its column. An identifier that two sources write in two ways is two.
 //! Why it is needed: what one unit adds is clamped. If an added person became one unit with somebody who is there, the clamped part of both could move from one end of its
 //! range to the other, by twice the stated sensitivity; if one person became several units, each of them would have the limits of one.
-//! Audited by: `identifiers_are_read_injectively` (every type against every kind), `tests::hunter::identifiers` (files and databases, with planted defects).
+//! Audited by: `identifiers_are_read_injectively` (types that tables have against every kind), `tests::hunter::identifiers` (files and databases, with planted defects).
 //!
 //! Types that no such function exists for are refused when the table is opened, which depends on its schema alone: floats (0 and −0, and what rounding made equal), decimals with a
 //! scale, moments as days, moments of nanoseconds, texts as days or truth values, numbers as truth values.
@@ -37,6 +39,11 @@ pub(super) fn converted(column: Expr, from: &DataType, kind: Kind) -> Result<Opt
         _ if is_text(from) && kind == Kind::Int => {
             Ok(Some(canonical_integer(try_cast(column, Kind::Text.data_type()))))
         }
+        // By way of a whole number of 64 bits: a decimal that has more digits than its type says is written without some of them.
+        _ if has_scale_zero(from) && kind == Kind::Text => {
+            let number = Kind::Int.data_type();
+            typed::converted(try_cast(column, number.clone()), &number, kind)
+        }
         _ if keeps(from, kind) => typed::converted(column, from, kind),
         _ => Ok(None),
     }
@@ -48,7 +55,7 @@ fn keeps(from: &DataType, kind: Kind) -> bool {
         // Nobody's rows.
         DataType::Null => true,
         DataType::Boolean => matches!(kind, Kind::Bool | Kind::Int | Kind::Text),
-        // What does not fit into 64 bits is NULL; digits are written in one way.
+        // What does not fit into 64 bits is NULL (as text too, for decimals); digits are written in one way.
         _ if from.is_integer() || has_scale_zero(from) => matches!(kind, Kind::Int | Kind::Text),
         _ if is_text(from) => kind == Kind::Text,
         // A day is the moment at which it begins.
@@ -65,13 +72,11 @@ fn is_text(of: &DataType) -> bool {
     matches!(of, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
+/// Whether these are decimals without a fraction. Not those of 256 bits: the engine's cast to 64 bits looks at the wrong half of them, and takes 2⁶⁴ + 7 for 7.
 fn has_scale_zero(of: &DataType) -> bool {
     matches!(
         of,
-        DataType::Decimal32(_, 0)
-            | DataType::Decimal64(_, 0)
-            | DataType::Decimal128(_, 0)
-            | DataType::Decimal256(_, 0)
+        DataType::Decimal32(_, 0) | DataType::Decimal64(_, 0) | DataType::Decimal128(_, 0)
     )
 }
 
@@ -86,7 +91,8 @@ pub(crate) fn kind_that_keeps(field: &Field) -> Option<Kind> {
     };
     match of {
         // More digits than an integer of 64 bits has.
-        _ if *of == DataType::UInt64 || has_scale_zero(of) => Some(Kind::Text),
+        DataType::UInt64 => Some(Kind::Text),
+        _ if has_scale_zero(of) => Some(Kind::Int),
         _ => Kind::of(of).filter(|kind| keeps(of, *kind)),
     }
 }
@@ -106,6 +112,7 @@ mod tests {
     use super::*;
     use crate::sources::tests_support::run;
     use datafusion::arrow::array::*;
+    use datafusion::arrow::datatypes::i256;
     use datafusion::common::{Column, ScalarValue};
     use datafusion::prelude::SessionContext;
     use std::collections::BTreeMap;
@@ -224,6 +231,21 @@ mod tests {
             let of = DataType::Decimal128(38, scale);
             arrays.push(Arc::new(Decimal128Array::from(wide.clone()).with_data_type(of)));
         }
+        // More digits than they say they have, and 7 beyond 2⁶⁴.
+        arrays.push(Arc::new(
+            Decimal128Array::from(vec![7, 12_345, 123_456]).with_data_type(DataType::Decimal128(5, 0)),
+        ));
+        arrays.push(Arc::new(
+            Decimal64Array::from(vec![7, i64::MAX, i64::MIN]).with_data_type(DataType::Decimal64(18, 0)),
+        ));
+        arrays.push(Arc::new(
+            Decimal32Array::from(vec![7, i32::MAX, i32::MIN]).with_data_type(DataType::Decimal32(9, 0)),
+        ));
+        let beyond = i256::from_i128((1 << 64) + 7);
+        arrays.push(Arc::new(
+            Decimal256Array::from(vec![i256::from_i128(7), beyond])
+                .with_data_type(DataType::Decimal256(76, 0)),
+        ));
         arrays
     }
 
@@ -272,7 +294,9 @@ mod tests {
                 ),
                 Some(kind) => {
                     let read = read(&array, kind).unwrap();
-                    let calendar = matches!(kind, Kind::Date | Kind::Timestamp);
+                    // Days that no calendar has, and more than 64 bits of a decimal, are nobody's.
+                    let calendar =
+                        matches!(kind, Kind::Date | Kind::Timestamp) || has_scale_zero(field.data_type());
                     assert!(
                         calendar || read.iter().all(|value| !value.is_null()),
                         "{}",

@@ -123,7 +123,8 @@ pub async fn typed_scan(
         let value = match facts.kind {
             #[cfg(test)]
             Kind::Float if planted(Mutant::Pruning) || planted(Mutant::SignedZero) => value,
-            _ if table.identifies(column) => canonical_identifier(value, facts.kind),
+            // In canonical form already.
+            _ if table.identifies(column) => value,
             Kind::Float => match facts.range {
                 Some(range) => canonical_within(value, range.low, range.high),
                 None => canonical(value, Kind::Float),
@@ -159,7 +160,7 @@ fn declared_or(value: Expr, facts: &Facts, other: &str) -> Result<Expr, DataFusi
         .end()
 }
 
-/// The column at `index`, as a value of this kind; injectively where it tells whose rows these are.
+/// The column at `index`, as a value of this kind; one that tells whose rows these are injectively, and in canonical form.
 fn converted(what: &str, schema: &SchemaRef, index: usize, kind: Kind, table: &Table) -> Result<Expr, Error> {
     let field = schema.field(index);
     let column = Expr::Column(Column::from_name(field.name()));
@@ -170,6 +171,7 @@ fn converted(what: &str, schema: &SchemaRef, index: usize, kind: Kind, table: &T
     };
     match conversion {
         Err(error) => Err(incident(what, error)),
+        Ok(Some(expression)) if identifies => Ok(canonical_identifier(expression, kind)),
         Ok(Some(expression)) => Ok(expression),
         Ok(None) if identifies => {
             let of = field.data_type().to_string();

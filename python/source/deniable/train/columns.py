@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import array
+import datetime
 import math
 import sys
+from decimal import Decimal
 
 from deniable import _arrays, _deniable
 from deniable._errors import ParameterError
-from deniable._read import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +190,43 @@ def one_column(y: Any, what: str) -> Any:
 
 def group_column(columns: TrainingColumns, name: str, groups: Any) -> None:
     """Whose each row is, as text."""
-    columns.texts(name, [None if missing(value) else clean(str(value)) for value in plain(groups)])
+    columns.texts(name, [identifier(value) for value in plain(groups)])
+
+
+def identifier(value: Any) -> str | None:
+    """Whose row it is, as text; None where it is nobody's.
+
+    Values that Python calls equal are one text, and others are different ones: one person is never two units, and two are
+    never one. So 1, 1.0, True and Decimal("1.00") are one person, and "1" is another. Nobody's are rows with a float that
+    is not whole, an empty text, or a type that is not named here.
+    """
+    if missing(value):
+        return None
+    if isinstance(value, str):
+        if not value or any("\ud800" <= letter <= "\udfff" for letter in value):
+            return None
+        # Other types begin with a mark that no text begins with.
+        return "#" + value if value[0] in "#@" else str(value)
+    if hasattr(value, "dtype") and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, int):
+        return f"@{int(value)}"
+    if isinstance(value, float):
+        return f"@{int(value)}" if value.is_integer() and abs(value) < 2**53 else None
+    if isinstance(value, Decimal):
+        # As many digits as a number has, and not as many as its exponent says.
+        if not value.is_finite() or abs(value.adjusted()) > 99:
+            return None if value else "@0"
+        digits = f"{value:f}"
+        return "@" + (digits.rstrip("0").rstrip(".") if "." in digits else digits) if value else "@0"
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo is None else value.astimezone(datetime.timezone.utc)
+        return f"@{moment.isoformat()}"
+    if isinstance(value, datetime.date) or type(value).__module__ == "uuid":
+        return f"@{value}"
+    if isinstance(value, bytes):
+        return f"@0x{value.hex()}"
+    return None
 
 
 def missing(value: Any) -> bool:

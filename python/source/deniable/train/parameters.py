@@ -7,7 +7,7 @@ import os
 
 from deniable import _deniable
 from deniable._errors import ParameterError
-from deniable.train.columns import as_float, missing, plain
+from deniable.train.columns import as_float, identifier, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def units_of(groups: Any, rows: int) -> int:
     """How many units there are: for a caller who declared that this is no secret."""
     if groups is None:
         return rows
-    return len({str(value) for value in plain(groups) if not missing(value)})
+    return len({identifier(value) for value in plain(groups)} - {None})
 
 
 def whole(value: Any, what: str) -> int:

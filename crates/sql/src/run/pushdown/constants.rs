@@ -196,9 +196,9 @@ pub(super) fn declared_text(value: &str, declared: &str, other: &str) -> String 
     )
 }
 
-/// The name of a unit: whole or absent.
+/// The name of a unit: whole or absent, and not empty.
 pub(super) fn identifier(value: &str) -> String {
-    format!("(CASE WHEN octet_length({value}) <= {MOST_TEXT} THEN {value} END COLLATE \"C\")")
+    format!("(CASE WHEN octet_length({value}) BETWEEN 1 AND {MOST_TEXT} THEN {value} END COLLATE \"C\")")
 }
 
 #[cfg(test)]

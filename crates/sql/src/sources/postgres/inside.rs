@@ -1,7 +1,7 @@
 //! Statements that run inside a database, where its tables are: one read-only transaction, of one state of the data, under settings of ours.
 
 use super::rows::Rows;
-use super::{BEGIN, connected, sent, sent_as_identifier, unreachable, words};
+use super::{BEGIN, connected, sent, sent_as_identifier, unreachable, with_loose_collations, words};
 use crate::Error;
 use crate::catalog::{Engine, quoted, quoted_name};
 use crate::sources::incident::incident;
@@ -136,6 +136,8 @@ pub(crate) struct Described {
     columns: Vec<(String, Type)>,
     /// Enums that somebody has defined a cast of.
     recast: Vec<u32>,
+    /// Columns in which different texts are equal.
+    loose: Vec<String>,
 }
 
 impl Described {
@@ -162,6 +164,8 @@ impl Described {
         };
         let name = quoted(column);
         let (asked, arrives) = match identifies {
+            // A scan says what is wrong with it.
+            true if self.loose.iter().any(|loose| loose == column) => return None,
             true => sent_as_identifier(&name, of, kind)?,
             false => sent(&name, of, Some(kind)),
         };
@@ -310,7 +314,9 @@ impl Inside {
         let asked = "SELECT castsource FROM pg_catalog.pg_cast WHERE castsource = ANY($1::pg_catalog.oid[])";
         let recast = self.client.query(asked, &[&enums]).await;
         let recast = recast.map_err(|error| self.failed(&error))?;
+        let loose = with_loose_collations(&self.client, &name).await;
         Ok(Some(Described {
+            loose: loose.map_err(|error| self.failed(&error))?,
             name,
             columns,
             recast: recast.iter().map(|row| row.get(0)).collect(),

@@ -206,7 +206,7 @@ fn sent(column: &str, of: &Type, kind: Option<Kind>) -> (String, DataType) {
 }
 
 /// The same for a column that tells whose rows these are ([`identifier`]): a closed list of types, each with an expression that is the same for values that PostgreSQL calls
-/// equal, so that what a foreign key takes for one person is one unit, and differs for those that it does not. `None` for all others: a `citext` is equal in other spellings, a float
+/// equal, so that what the column takes for one person is one unit, and differs for those that it does not. `None` for all others: a `citext` is equal in other spellings, a float
 /// has two zeros, and of types that others define nobody knows.
 fn sent_as_identifier(column: &str, of: &Type, kind: Kind) -> Option<(String, DataType)> {
     #[cfg(test)]
@@ -230,9 +230,22 @@ fn sent_as_identifier(column: &str, of: &Type, kind: Kind) -> Option<(String, Da
         // Blanks that fill up a char(n) are no part of its value, and a cast drops them.
         (&Type::TEXT | &Type::VARCHAR | &Type::BPCHAR, Kind::Text | Kind::Int)
         | (&Type::UUID, Kind::Text) => text(format!("{column}::text")),
-        (&Type::BYTEA, Kind::Text) => text(format!("pg_catalog.encode({column}, 'hex')")),
+        (&Type::BYTEA, Kind::Text) => text(format!(
+            // More is too long for an identifier, and still more could not be written as text.
+            "CASE WHEN pg_catalog.octet_length({column}) <= {} THEN pg_catalog.encode({column}, 'hex') END",
+            bound::MOST_TEXT / 2
+        )),
         _ => return None,
     })
+}
+
+/// The columns of a table whose collation takes different texts for equal ones. Reads no row.
+async fn with_loose_collations(client: &Client, name: &str) -> Result<Vec<String>, tokio_postgres::Error> {
+    // Versions before 12 have no such collations, and no such column.
+    let asked = "SELECT a.attname::text FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation \
+         WHERE a.attrelid = pg_catalog.to_regclass($1::text)::oid AND pg_catalog.to_jsonb(c)->>'collisdeterministic' = 'false'";
+    let rows = client.query(asked, &[&name]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 /// That the columns which tell whose rows these are compare texts byte for byte, and that the database understands how they are asked for. Reads no row.
@@ -245,17 +258,9 @@ async fn identifiers_can_be_read(
     table: &Table,
     expressions: &[String],
 ) -> Result<(), Error> {
-    // Versions before 12 have no such collations, and no such column.
-    let loose = client
-        .query(
-            "SELECT a.attname::text FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation \
-             WHERE a.attrelid = pg_catalog.to_regclass($1::text)::oid AND pg_catalog.to_jsonb(c)->>'collisdeterministic' = 'false'",
-            &[&name],
-        )
-        .await
-        .map_err(|error| incident(what, words(&error)))?;
-    let loose = loose.iter().map(|row| row.get::<_, String>(0));
-    if let Some(column) = loose.into_iter().find(|column| table.identifies(column)) {
+    let loose = with_loose_collations(client, name).await;
+    let loose = loose.map_err(|error| incident(what, words(&error)))?;
+    if let Some(column) = loose.iter().find(|column| table.identifies(column)) {
         return Err(Error::catalog(
             format!(
                 "{what}: column `{column}` tells whose rows these are, and its collation takes different texts for equal ones"

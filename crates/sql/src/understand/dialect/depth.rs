@@ -2,6 +2,9 @@
 //!
 //! The parser bounds its own recursion, but it builds chains (`a + b + c`, `x UNION y UNION z`) in a loop, and whatever walks or drops the
 //! tree afterwards recurses once a link. So links are counted first.
+//!
+//! It also tries, and tries again: what follows `POSITION(`, `CAST(` or `CASE`, and a parenthesis within a parenthesis, is read in one way and, if that fails further inside, in another. Where those nest, each
+//! level doubles how often the innermost words are read, so a line of text would take years. So it is counted how often words could be read.
 
 use crate::Error;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -13,6 +16,9 @@ const CHAIN: usize = 500;
 /// How many set operations, and how many joins, one query may have.
 pub(super) const RELATIONS: usize = 100;
 
+/// How often words are read at most, all together: a thousand words under ten levels that are read twice are far below.
+const READINGS: u64 = 1 << 22;
+
 /// The links of the expression that is being read, at one level of parentheses.
 ///
 /// `OR` binds weakest, then `AND`, so a link of a weaker operator starts the count of the stronger ones again.
@@ -22,11 +28,21 @@ struct Level {
     weaker: usize,
     strong: usize,
     relations: usize,
+    /// How many levels that may be read twice are around it, itself included.
+    doublings: u32,
 }
 
 impl Level {
     fn depth(&self) -> usize {
         self.weakest + self.weaker + self.strong
+    }
+
+    /// A level inside of this one.
+    fn inner(&self, read_twice: bool) -> Self {
+        Self {
+            doublings: self.doublings + u32::from(read_twice),
+            ..Self::default()
+        }
     }
 
     fn start(&mut self) {
@@ -39,18 +55,26 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     let mut levels = vec![Level::default()];
     // What the levels around the innermost one add up to.
     let mut around = 0;
+    let mut readings = 0_u64;
+    let mut before = &Token::EOF;
     for token in tokens {
         let level = levels.last_mut().expect("the outermost level is never closed");
+        readings = readings.saturating_add(1_u64.checked_shl(level.doublings).unwrap_or(u64::MAX));
+        if readings > READINGS {
+            return Err(too_deep());
+        }
         match &token.token {
             Token::LParen | Token::LBracket | Token::LBrace => {
                 around += level.depth() + 1;
-                levels.push(Level::default());
+                let inner = level.inner(may_be_read_twice(before));
+                levels.push(inner);
             }
             Token::RParen | Token::RBracket | Token::RBrace => close(&mut levels, &mut around),
             Token::Word(word) if word.quote_style.is_none() => match word.keyword {
                 Keyword::CASE => {
                     around += level.depth() + 1;
-                    levels.push(Level::default());
+                    let inner = level.inner(true);
+                    levels.push(inner);
                 }
                 Keyword::END => close(&mut levels, &mut around),
                 Keyword::WHEN | Keyword::THEN | Keyword::ELSE => level.start(),
@@ -77,8 +101,42 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
         if around + levels.last().map_or(0, Level::depth) > CHAIN {
             return Err(too_deep());
         }
+        if !matches!(token.token, Token::Whitespace(_)) {
+            before = &token.token;
+        }
     }
     Ok(())
+}
+
+/// Whether the parser may read what is in a parenthesis twice, by the word in front of it: one that begins an expression of its own kind and may be a name as well, or another parenthesis.
+fn may_be_read_twice(before: &Token) -> bool {
+    match before {
+        Token::LParen => true,
+        Token::Word(word) if word.quote_style.is_none() => matches!(
+            word.keyword,
+            Keyword::POSITION
+                | Keyword::CAST
+                | Keyword::TRY_CAST
+                | Keyword::SAFE_CAST
+                | Keyword::CONVERT
+                | Keyword::TRY_CONVERT
+                | Keyword::EXTRACT
+                | Keyword::CEIL
+                | Keyword::FLOOR
+                | Keyword::SUBSTR
+                | Keyword::SUBSTRING
+                | Keyword::OVERLAY
+                | Keyword::TRIM
+                | Keyword::INTERVAL
+                | Keyword::ARRAY
+                | Keyword::STRUCT
+                | Keyword::MAP
+                | Keyword::MATCH
+                | Keyword::NOT
+                | Keyword::EXISTS
+        ),
+        _ => false,
+    }
 }
 
 /// Closes a level; one that was never opened is the parser's to complain about.

@@ -335,6 +335,45 @@ fn depth_does_not_overflow_the_stack() {
     body.join().unwrap();
 }
 
+/// Each level of these is read twice by the parser, so that forty of them would take years: they are refused by their tokens.
+#[test]
+fn reading_takes_time_in_proportion_to_the_text() {
+    let nested = |open: &str, times: usize, close: &str| {
+        format!("SELECT {}1{}", open.repeat(times), close.repeat(times))
+    };
+    for (open, close) in [
+        ("position(", ")"),
+        ("CAST(", ")"),
+        ("TRIM( ", ")"),
+        ("CASE WHEN ", ""),
+        ("(", ")"),
+        ("NOT (", ")"),
+    ] {
+        let refused = read(&nested(open, 40, close)).err().unwrap().to_string();
+        assert!(refused.contains("nests too deeply"), "{open}: {refused}");
+        // What people write is read, or is a mistake that is found at once.
+        if let Err(error) = read(&nested(open, 8, close)) {
+            assert!(!error.to_string().contains("nests too deeply"), "{open}");
+        }
+    }
+    let joins = |times: usize| {
+        format!(
+            "SELECT 1 FROM {}(SELECT 1) a{}",
+            "(".repeat(times),
+            " JOIN b ON TRUE)".repeat(times)
+        )
+    };
+    assert!(read(&joins(40)).is_err() && read(&joins(4)).is_ok());
+    assert!(
+        read(&format!(
+            "SELECT position('a' IN s), {}1{}",
+            "abs(".repeat(30),
+            ")".repeat(30)
+        ))
+        .is_ok()
+    );
+}
+
 fn deep_queries() {
     let repeated =
         |start: &str, link: &str, end: &str, times: usize| format!("{start}{}{end}", link.repeat(times));
