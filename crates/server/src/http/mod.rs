@@ -148,7 +148,9 @@ where
 {
     // Every request says where it comes from.
     let router = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(Network::of(visitor.address().ip()));
+        request
+            .extensions_mut()
+            .insert(Network::of(visitor.address().ip()));
         request.extensions_mut().insert(visitor.clone());
         request
     });

@@ -69,10 +69,10 @@ impl Handler {
                 Outcome::Copy(self.select(connection, select).await?, *format)
             }
             Statement::Declare { name, select, hold } => {
-                connection.held().check_new_cursor(name, *hold)?;
+                let reserved = connection.held().reserve_cursor(name, *hold)?;
                 let Shown { table, notice } = self.select(connection, select).await?;
                 let cursor = Cursor::new(table, *hold)?;
-                connection.held().keep_cursor(name.clone(), cursor);
+                connection.held().keep_cursor(name.clone(), cursor, reserved);
                 Outcome::Done(Response::Execution(Tag::new("DECLARE CURSOR")), notice)
             }
             Statement::Fetch(motion, name) => {

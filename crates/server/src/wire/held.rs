@@ -14,7 +14,7 @@ pub(super) struct Held {
     room: Room,
     statements: HashMap<String, Reservation>,
     portals: HashMap<String, Reservation>,
-    cursors: HashMap<String, Cursor>,
+    cursors: HashMap<String, (Cursor, Reservation)>,
     in_transaction: bool,
 }
 
@@ -68,15 +68,15 @@ impl Held {
     pub(super) fn end(&mut self) {
         self.in_transaction = false;
         self.portals.clear();
-        self.cursors.retain(|_, cursor| cursor.is_held());
+        self.cursors.retain(|_, (cursor, _)| cursor.is_held());
     }
 
     pub(super) fn is_in_transaction(&self) -> bool {
         self.in_transaction
     }
 
-    /// Whether a cursor can be declared now. This comes before its question is asked, so that nothing is charged for a cursor that cannot be.
-    pub(super) fn check_new_cursor(&self, name: &str, hold: bool) -> Result<(), Failure> {
+    /// Room for a cursor, if it can be declared now. This comes before its question is asked, so that nothing is charged for a cursor that cannot be.
+    pub(super) fn reserve_cursor(&self, name: &str, hold: bool) -> Result<Reservation, Failure> {
         if !hold && !self.in_transaction {
             return Err(Failure::new(
                 Code::Refused,
@@ -91,15 +91,15 @@ impl Held {
                 "close it first, or choose another name; nothing was charged",
             ));
         }
-        self.room.reserve(EACH + name.len()).map(drop)
+        self.room.reserve(EACH + name.len())
     }
 
-    pub(super) fn keep_cursor(&mut self, name: String, cursor: Cursor) {
-        self.cursors.insert(name, cursor);
+    pub(super) fn keep_cursor(&mut self, name: String, cursor: Cursor, reserved: Reservation) {
+        self.cursors.insert(name, (cursor, reserved));
     }
 
     pub(super) fn cursor(&mut self, name: &str) -> Option<&mut Cursor> {
-        self.cursors.get_mut(name)
+        self.cursors.get_mut(name).map(|(cursor, _)| cursor)
     }
 
     /// Closes a cursor, or all of them; whether there was one.
@@ -158,9 +158,9 @@ mod tests {
     #[test]
     fn a_cursor_needs_a_transaction_or_is_held() {
         let mut held = Held::new(Memory::default().account("ann").connection());
-        assert!(held.check_new_cursor("c", false).is_err());
-        assert!(held.check_new_cursor("c", true).is_ok());
+        assert!(held.reserve_cursor("c", false).is_err());
+        assert!(held.reserve_cursor("c", true).is_ok());
         held.begin();
-        assert!(held.check_new_cursor("c", false).is_ok());
+        assert!(held.reserve_cursor("c", false).is_ok());
     }
 }
