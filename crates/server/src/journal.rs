@@ -1,7 +1,7 @@
 //! What happens is written to the ledger: logins, refusals, incidents. Whoever it happens to does not wait for the disk; a task writes what came in since it last wrote.
 //!
-//! A ledger is never cut, so nobody may make it grow at will. What an account does adds at most one entry a minute to it, and what strangers do one a minute for all of them together: the first
-//! is written at once, and whatever follows within a minute is summed up in one entry of its kind. What waits has a size that does not depend on how much happened, so it is kept while the ledger
+//! A ledger is never cut, so nobody may make it grow at will. What an account does adds at most one entry a minute to it, what strangers do one a minute for all of them together, and incidents one a minute for
+//! everybody: the first is written at once, and whatever follows within a minute is summed up in one entry of its kind. What waits has a size that does not depend on how much happened, so it is kept while the ledger
 //! cannot be written, and nothing is forgotten but what finds the queue full; how much that was is written too.
 
 use ledger::LogEntry;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 /// How long entries are collected before they are written.
 const COLLECTS: Duration = Duration::from_millis(200);
-/// Of an account, and of all strangers together, one entry is written this often at most.
+/// Of an account, of all strangers together and of incidents one entry is written this often at most.
 const BETWEEN: Duration = Duration::from_secs(60);
 /// After the ledger could not be written it is tried again this often.
 const BETWEEN_TRIES: Duration = Duration::from_secs(5);
@@ -23,6 +23,8 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(5);
 const LISTED: usize = 10;
 /// Characters of a name, and of what an entry is about.
 const LONGEST: usize = 200;
+/// What a failure of the server itself is called.
+const INCIDENT: &str = "incident";
 /// What a failed login is called.
 const FAILED: &str = "login-failed";
 /// What is written where the queue was full.
@@ -146,8 +148,15 @@ async fn write(dataset: Dataset, mut receiver: Receiver<Item>, dropped: Arc<Atom
     }
 }
 
-/// Who made something happen: an account, or strangers, who are all one.
-type By = Option<String>;
+/// Of whom at most one entry a minute is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    /// All of them are one.
+    Strangers,
+    /// Whoever met an incident: it must not wait until an entry about them is due.
+    Server,
+    Account(String),
+}
 
 /// What is still to be written.
 #[derive(Default)]
@@ -168,6 +177,8 @@ struct Sums {
 /// Entries of one kind.
 struct Sum {
     first: LogEntry,
+    /// Who it was, if it was one.
+    by: String,
     /// What they were about, or by whom, where each stranger has a name: the first of them, each once.
     listed: Vec<String>,
     others: bool,
@@ -191,12 +202,13 @@ impl Waiting {
 
     fn add(&mut self, entry: LogEntry) {
         let by = match entry.what.as_str() {
-            FAILED | DROPPED => None,
+            FAILED | DROPPED => By::Strangers,
+            INCIDENT => By::Server,
             _ if entry.by.is_empty() => {
                 self.own.push(entry);
                 return;
             }
-            _ => Some(entry.by.clone()),
+            _ => By::Account(entry.by.clone()),
         };
         let kinds = &mut self.of.entry(by).or_default().kinds;
         match kinds.iter_mut().find(|sum| sum.first.what == entry.what) {
@@ -209,7 +221,7 @@ impl Waiting {
         if times == 0 {
             return;
         }
-        let strangers = self.of.get(&None);
+        let strangers = self.of.get(&By::Strangers);
         if strangers.is_none_or(|sums| sums.kinds.iter().all(|sum| sum.first.what != DROPPED)) {
             eprintln!("more happens than the log of the ledger takes: how much is left out is written to it");
         }
@@ -271,6 +283,7 @@ impl Sum {
     fn of(first: LogEntry) -> Self {
         let mut sum = Self {
             first: first.clone(),
+            by: first.by.clone(),
             listed: Vec::new(),
             others: false,
             times: 0,
@@ -281,6 +294,9 @@ impl Sum {
 
     fn add(&mut self, entry: &LogEntry) {
         self.times += entry.times;
+        if self.by != entry.by {
+            self.by.clear();
+        }
         let words = match entry.what.as_str() {
             FAILED => &entry.by,
             _ => &entry.about,
@@ -304,13 +320,12 @@ impl Sum {
         if self.others {
             about.push_str(", and others");
         }
-        let (by, about) = match self.first.what.as_str() {
-            FAILED => (String::new(), format!("as {about}")),
-            _ => (self.first.by.clone(), about),
-        };
+        if self.first.what == FAILED {
+            about.insert_str(0, "as ");
+        }
         LogEntry {
             times: self.times,
-            ..LogEntry::new(&self.first.what, by, about)
+            ..LogEntry::new(&self.first.what, &self.by, about)
         }
     }
 }
@@ -342,18 +357,15 @@ mod tests {
     #[test]
     fn an_account_adds_one_entry_a_minute_whatever_it_does() {
         let written = in_an_hour(|second| {
-            let incident = LogEntry::new("incident", "ann", format!("number {second}"));
             vec![
                 LogEntry::new("login", "ann", "with a password"),
                 LogEntry::new("login", "ann", "over the PostgreSQL wire"),
-                LogEntry::new("refused", "ann", "over-budget"),
-                incident,
+                LogEntry::new("refused", "ann", format!("reason {second}")),
             ]
         });
-        assert!(written.len() <= 63, "{}", written.len());
+        assert!(written.len() <= 62, "{}", written.len());
         assert_eq!(times(&written, "login"), 7200, "nothing is forgotten");
         assert_eq!(times(&written, "refused"), 3600);
-        assert_eq!(times(&written, "incident"), 3600);
         assert!(written.iter().all(|entry| entry.by == "ann"));
         assert!(written.iter().all(|entry| entry.about.len() < 3000));
         let first = LogEntry::new("login", "ann", "with a password, over the PostgreSQL wire");
@@ -376,6 +388,26 @@ mod tests {
             written[0]
         );
         assert!(written[0].about.ends_with(", and others"), "{:?}", written[0]);
+    }
+
+    /// An incident is written at once, whatever else was written about whoever met it.
+    #[test]
+    fn incidents_add_one_entry_a_minute_whoever_meets_them() {
+        let written = in_an_hour(|second| {
+            let met_by = |name: &str| LogEntry::new(INCIDENT, name, format!("number {second} of {name}"));
+            vec![
+                LogEntry::new("login", "ann", "with a password"),
+                met_by("ann"),
+                met_by("bob"),
+            ]
+        });
+        let incidents: Vec<&LogEntry> = written.iter().filter(|entry| entry.what == INCIDENT).collect();
+        assert!(incidents.len() <= 61, "{}", incidents.len());
+        assert_eq!(times(&written, INCIDENT), 7200);
+        assert_eq!(
+            (written[0].what.as_str(), written[0].about.as_str()),
+            (INCIDENT, "number 0 of ann, number 0 of bob")
+        );
     }
 
     #[test]

@@ -266,12 +266,18 @@ fn signing_in_often_adds_few_entries() {
     running.on(|store| accounts::set_password(store, "test", "ann", "correct horse battery"));
     let entries = |running: &Running| running.on(|store| Ok(store.head()?)).number;
     let before = entries(&running);
-    for round in 0..5 {
-        for (name, status) in [("ann".to_owned(), 200), (format!("eve{round}"), 401)] {
-            let body = format!(r#"{{"name": "{name}", "password": "correct horse battery"}}"#);
-            let arguments = ["--header", "Content-Type: application/json", "--data", &body];
-            assert_eq!(running.curl(None, "/v1/sign-in", &arguments).0, status);
-        }
+    let attempts = [
+        ("ann", 200),
+        ("eve", 401),
+        ("ann", 200),
+        ("adam", 401),
+        ("ann", 200),
+        ("ann", 200),
+    ];
+    for (name, status) in attempts {
+        let body = format!(r#"{{"name": "{name}", "password": "correct horse battery"}}"#);
+        let arguments = ["--header", "Content-Type: application/json", "--data", &body];
+        assert_eq!(running.curl(None, "/v1/sign-in", &arguments).0, status);
     }
     running.end();
     let logged = running.on(|store| Ok(store.logged()?));
@@ -279,9 +285,9 @@ fn signing_in_often_adds_few_entries() {
         let of_kind = logged.iter().filter(|logged| logged.entry.what == what);
         of_kind.map(|logged| logged.entry.times).sum::<u64>()
     };
-    assert_eq!((times("login"), times("login-failed")), (5, 5), "{logged:?}");
+    assert_eq!((times("login"), times("login-failed")), (4, 2), "{logged:?}");
     // The first of each at once, the others together; and that the server started and ended. On a slow machine a minute may have passed.
-    assert!(entries(&running) - before < 10, "{logged:?}");
+    assert!(entries(&running) - before < 9, "{logged:?}");
 }
 
 #[test]

@@ -36,8 +36,9 @@ fn epsilon(text: &str) -> Epsilon {
 
 /// As if it had been given before there were two curators.
 fn give_share(store: &mut Store, name: &str, share: &str) {
+    let share = exact::format_decimal(&exact::parse_decimal(share).unwrap());
     store
-        .administer(|administration| accounts::grant_share(administration, "root", name, share))
+        .administer(|administration| accounts::grant_share(administration, "root", name, &share))
         .unwrap();
 }
 
