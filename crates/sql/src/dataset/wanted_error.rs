@@ -1,7 +1,7 @@
 //! The smallest ε whose error is small enough, found by looking at explanations.
 
 use crate::dataset::blocking::Dataset;
-use crate::dataset::explain::Explanation;
+use crate::dataset::explain::{Explanation, explain};
 use crate::price::question::QueryRequest;
 use crate::{Error, dataset};
 use accounting::Epsilon;
@@ -63,12 +63,16 @@ impl Dataset {
         wanted: WantedError,
         group_size: u64,
     ) -> Result<Epsilon, Error> {
+        let mut ask = QueryRequest {
+            epsilon: Some(number(STEPS * DECADES - 1)),
+            ..ask.clone()
+        };
+        // Understood once: only prices differ.
+        let mut question = self.understand(&ask)?;
         cheapest(wanted, |epsilon| {
-            let ask = QueryRequest {
-                epsilon: Some(epsilon.clone()),
-                ..ask.clone()
-            };
-            self.explain_price(&ask, group_size)
+            ask.epsilon = Some(epsilon.clone());
+            question.reprice(&ask, self.catalog())?;
+            explain(&question, self.catalog(), group_size)
         })
     }
 }

@@ -141,6 +141,13 @@ impl Question {
         charged(&mechanisms, &catalog.unit, &delta, &self.purpose)
     }
 
+    /// The same question with the prices for another request, which asks the same for another ε or δ.
+    pub(crate) fn reprice(&mut self, ask: &QueryRequest, catalog: &Catalog) -> Result<(), Error> {
+        let aggregations = &self.split.aggregations;
+        (self.prices, self.delta) = prices(aggregations, self.visible, &self.cuts, ask, None, catalog)?;
+        Ok(())
+    }
+
     /// Whether every SELECT of it says what it may cost.
     pub(crate) fn states_its_price(&self) -> bool {
         let mut parts = self.split.aggregations.iter().take(self.visible);

@@ -11,8 +11,9 @@ use datafusion::datasource::empty::EmptyTable;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::ast::{self, VisitMut as _, VisitorMut};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A query as the engine's planner understands it, and the options of its SELECTs.
@@ -77,6 +78,7 @@ impl Planner {
             selects,
             headings,
         } = dialect::read(sql)?;
+        check_columns(&mut query)?;
         let called = spelling::respell(&mut query, catalog);
         let statement = Statement::Statement(Box::new(ast::Statement::Query(query.clone())));
         let planned = self.session.state().statement_to_plan(statement).await;
@@ -84,6 +86,34 @@ impl Planner {
         let plan = as_called(plan, &called, headings).map_err(unplannable)?;
         Ok(Planned { plan, selects })
     }
+}
+
+/// How many columns the SELECTs of a query list, all together. The engine's planner finds each column among all others, so its work grows with their square.
+const MOST_COLUMNS: usize = 1000;
+
+/// Refuses a query that lists more columns than are planned in reasonable time.
+fn check_columns(query: &mut ast::Query) -> Result<(), Error> {
+    struct Columns(usize);
+    impl VisitorMut for Columns {
+        type Break = ();
+
+        fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<()> {
+            self.0 += select.projection.len();
+            ControlFlow::Continue(())
+        }
+    }
+    let mut columns = Columns(0);
+    let _ = query.visit(&mut columns);
+    if columns.0 > MOST_COLUMNS {
+        return Err(Error::refused(
+            format!(
+                "the SELECTs of this query list {} columns, and at most {MOST_COLUMNS} are planned at once",
+                columns.0
+            ),
+            "ask for fewer columns at once, in several queries",
+        ));
+    }
+    Ok(())
 }
 
 /// The result with its columns as the query calls them, where `spelling` wrote them otherwise, or the engine made up a name for an expression without one.

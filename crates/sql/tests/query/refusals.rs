@@ -1,6 +1,7 @@
 //! Refusals say what is wrong and what to do, and depend on the query and the catalog alone.
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT};
+use sql::QueryRequest;
 
 #[track_caller]
 fn refused(bench: &Bench, sql: &str, because: &str) {
@@ -98,4 +99,41 @@ fn raw_rows_and_single_people_are_refused() {
         "each person",
     );
     refused(&bench, "SELECT country FROM regions", "public tables only");
+}
+
+/// A question of a hundred thousand characters that lists thousands of columns would be planned for hours.
+#[test]
+fn columns_that_nobody_would_wait_for_are_refused_before_they_are_planned() {
+    let bench = Bench::new("1");
+    let sql = |count: usize| {
+        let columns: Vec<String> = (0..count).map(|number| format!("SUM(age + {number})")).collect();
+        format!("SELECT {} FROM people", columns.join(", "))
+    };
+    let ask = |count| QueryRequest::new(sql(count), "ann");
+    let refused = bench.dataset.explain(&ask(10_000), 1000).unwrap_err().to_string();
+    assert!(
+        refused.contains("10000 columns") && refused.contains("hint: "),
+        "{refused}"
+    );
+    assert_eq!(bench.dataset.columns(&ask(50)).unwrap().len(), 50);
+}
+
+/// What the columns will be is known without running what only arranges them, and is the same as where it runs.
+#[test]
+fn columns_are_those_of_the_answer() {
+    let bench = Bench::new("1");
+    for sql in [
+        "SELECT education, COUNT(*) AS n, AVG(age) AS a FROM people GROUP BY education ORDER BY education",
+        "SELECT region, COUNT(*) AS n FROM people GROUP BY region",
+        "SELECT COUNT(*) + 1 AS n, MEDIAN(age) AS m FROM people",
+        "SELECT n, education FROM (SELECT education, COUNT(*) AS n FROM people GROUP BY education) AS t ORDER BY n LIMIT 2",
+    ] {
+        let asked = QueryRequest::new(sql, "ann");
+        let known = bench.dataset.columns(&asked).unwrap();
+        assert_eq!(
+            known,
+            bench.dataset.query(&asked).unwrap().answer.columns,
+            "{sql}"
+        );
+    }
 }

@@ -15,6 +15,7 @@ use crate::run::engine::{bounded_plans, form};
 use crate::run::exact;
 use crate::run::publics::Publics;
 use bound::Secret;
+use datafusion::arrow::array::RecordBatch;
 use datafusion::prelude::SessionContext;
 use ledger::Store;
 use mechanism::{Account, Refusal};
@@ -305,14 +306,12 @@ impl Dataset {
 
     /// Runs what comes after the noise over synthetic releases, so that what cannot work is refused before it is paid for.
     pub(super) fn rehearse(&self, question: &Question, session: &SessionContext) -> Result<Finished, Error> {
-        let tables = question
-            .split
-            .aggregations
-            .iter()
-            .take(question.visible)
-            .map(post::made_up)
-            .collect::<Result<Vec<_>, Error>>()?;
-        let finishing = post::finish(&question.split.post, tables, session, &self.shared.catalog);
+        let finishing = post::finish(
+            &question.split.post,
+            made_up(question)?,
+            session,
+            &self.shared.catalog,
+        );
         self.runtime.block_on(finishing).map_err(|_| {
             Error::refused(
                 "what this query does with its results does not work",
@@ -320,6 +319,12 @@ impl Dataset {
             )
         })
     }
+}
+
+/// Releases that nobody drew, for all that the query itself asks for.
+pub(super) fn made_up(question: &Question) -> Result<Vec<RecordBatch>, Error> {
+    let asked = question.split.aggregations.iter().take(question.visible);
+    asked.map(post::made_up).collect()
 }
 
 /// The key that chooses groups, new for every query.

@@ -219,6 +219,36 @@ pub(crate) async fn finish(
     session: &SessionContext,
     catalog: &Catalog,
 ) -> Result<Finished, Error> {
+    let (plan, columns) = extended(post, tables, catalog)?;
+    let plan = over_data(&plan, session, catalog).await?;
+    let frame = session
+        .execute_logical_plan(plan)
+        .await
+        .map_err(|error| after_release(&error))?;
+    let batches = tokio::time::timeout(LONGEST, collected(frame)).await;
+    let batches = batches.unwrap_or_else(|_| Err(too_much()))?;
+    Ok(Finished { batches, columns })
+}
+
+/// The columns that the rest of the query will have, of one that only arranges: nothing has to run for them.
+pub(crate) fn arranged(
+    post: &LogicalPlan,
+    tables: Vec<RecordBatch>,
+    catalog: &Catalog,
+) -> Result<Finished, Error> {
+    let (_, columns) = extended(post, tables, catalog)?;
+    Ok(Finished {
+        batches: Vec::new(),
+        columns,
+    })
+}
+
+/// The rest of the query over released tables, with the ends of intervals, and what is known of its columns.
+fn extended(
+    post: &LogicalPlan,
+    tables: Vec<RecordBatch>,
+    catalog: &Catalog,
+) -> Result<(LogicalPlan, Vec<Shown>), Error> {
     let over_releases = over_releases(post, tables)?;
     let extended = extend(&over_releases, &mut Names::default())?;
     let schema = extended.plan.schema().clone();
@@ -254,14 +284,7 @@ pub(crate) async fn finish(
             "this is a defect of Deniable; please report it",
         ));
     }
-    let plan = over_data(&extended.plan, session, catalog).await?;
-    let frame = session
-        .execute_logical_plan(plan)
-        .await
-        .map_err(|error| after_release(&error))?;
-    let batches = tokio::time::timeout(LONGEST, collected(frame)).await;
-    let batches = batches.unwrap_or_else(|_| Err(too_much()))?;
-    Ok(Finished { batches, columns })
+    Ok((extended.plan, columns))
 }
 
 /// What an analyst's own SQL does with released values may take this long, and make this many rows: it is theirs, and shows nothing of the data.
