@@ -18,6 +18,8 @@ MARGIN = 3.0
 """Seconds after an outage in which the server may still be slow."""
 MOST_SECONDS_TO_START = 60
 MOST_SECONDS_TO_STOP = 60
+DRAIN = 15
+"""Seconds that a stop waits for questions; closing connections and writing the log may take as long again."""
 
 CATALOG = """
 name = "town"
@@ -117,7 +119,7 @@ class World:
         with open(self.log, "ab") as log:
             begins = log.tell()
             self.process = await asyncio.create_subprocess_exec(
-                self.binary, "serve", "--self-signed", "localhost", "--schedule", str(int(self.schedule * 1000)),
+                self.binary, "serve", "--self-signed", "localhost", "--schedule", str(int(self.schedule * 1000)), "--drain", str(DRAIN),
                 *(part for name, port in self.ports.items() for part in (f"--{name}", f"127.0.0.1:{port}")),
                 cwd=self.folder, env=self.environment(), preexec_fn=die_with_parent, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )
