@@ -128,11 +128,18 @@ async fn beside_a_crowd(lasts: Duration, own: f64) -> serde_json::Value {
     let unit = settings.schedule.slot(Duration::ZERO).as_secs_f64() * 1e3;
     let (service, _writing) = Service::start(dataset.clone(), settings).await.unwrap();
     let number = Arc::new(AtomicU64::new(0));
+    let mut identities = Vec::new();
+    for name in (0..BUSY)
+        .map(|busy| format!("busy{busy}"))
+        .chain(["lone".to_owned()])
+    {
+        let token = account(&dataset, name).await;
+        identities.push(service.sign_in_with_token(&token).await.unwrap());
+    }
+    let alone = identities.pop().expect("the last one");
     let end = Instant::now() + lasts;
     let mut crowd = tokio::task::JoinSet::new();
-    for busy in 0..BUSY {
-        let token = account(&dataset, format!("busy{busy}")).await;
-        let who = service.sign_in_with_token(&token).await.unwrap();
+    for who in &identities {
         for _ in 0..BACKLOG {
             let (service, who, number) = (Arc::clone(&service), who.clone(), Arc::clone(&number));
             crowd.spawn(async move {
@@ -147,12 +154,10 @@ async fn beside_a_crowd(lasts: Duration, own: f64) -> serde_json::Value {
             });
         }
     }
-    let token = account(&dataset, "lone".to_owned()).await;
-    let who = service.sign_in_with_token(&token).await.unwrap();
     let mut lone = Vec::new();
-    while Instant::now() < end {
+    while lone.is_empty() || Instant::now() < end {
         let start = Instant::now();
-        service.ask(&who, &question(&number), None).await.unwrap();
+        service.ask(&alone, &question(&number), None).await.unwrap();
         lone.push(start.elapsed());
     }
     service.end().await;
