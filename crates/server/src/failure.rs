@@ -49,7 +49,7 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::BadRequest,
         Self::NotSignedIn,
         Self::Forbidden,
