@@ -212,7 +212,7 @@ fn a_refusal_of_one_is_not_that_of_another_who_asks_the_same() {
     let running = with(scheduled(Duration::from_millis(500)));
     let mut tokens = Vec::new();
     for number in 0..4 {
-        let mut new = NewAccount::new(&format!("analyst{number}"), Role::Analyst);
+        let mut new = NewAccount::new(format!("analyst{number}"), Role::Analyst);
         if number % 2 == 0 {
             new.caps = Caps {
                 per_question: Some(accounting::Epsilon::parse("0.01").unwrap()),

@@ -52,7 +52,7 @@ fn keep(directory: &Path, id: &str, what: &str, error: &dyn Display) -> std::io:
     }
     let mut file = options.open(directory.join(format!("{id}.txt")))?;
     let text = format!("{what}\n\n{error}\n");
-    file.write_all(text[..text.floor_char_boundary(LONGEST)].as_bytes())
+    file.write_all(&text.as_bytes()[..text.floor_char_boundary(LONGEST)])
 }
 
 /// Removes the oldest files of incidents until there is a place for one more. Other files are not ours.
