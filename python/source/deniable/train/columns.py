@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import array
-import datetime
 import math
 import sys
-from decimal import Decimal
 
 from deniable import _arrays, _deniable
 from deniable._errors import ParameterError
@@ -213,20 +211,26 @@ def identifier(value: Any) -> str | None:
         return f"@{int(value)}"
     if isinstance(value, float):
         return f"@{int(value)}" if value.is_integer() and abs(value) < 2**53 else None
-    if isinstance(value, Decimal):
+    # Whoever has a value of such a type has loaded its module.
+    if _is(value, "decimal", "Decimal"):
         # As many digits as a number has, and not as many as its exponent says.
         if not value.is_finite() or abs(value.adjusted()) > 99:
             return None if value else "@0"
         digits = f"{value:f}"
         return "@" + (digits.rstrip("0").rstrip(".") if "." in digits else digits) if value else "@0"
-    if isinstance(value, datetime.datetime):
-        moment = value if value.tzinfo is None else value.astimezone(datetime.timezone.utc)
+    if _is(value, "datetime", "datetime"):
+        moment = value if value.tzinfo is None else value.astimezone(sys.modules["datetime"].timezone.utc)
         return f"@{moment.isoformat()}"
-    if isinstance(value, datetime.date) or type(value).__module__ == "uuid":
+    if _is(value, "datetime", "date") or _is(value, "uuid", "UUID"):
         return f"@{value}"
     if isinstance(value, bytes):
         return f"@0x{value.hex()}"
     return None
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
 
 
 def missing(value: Any) -> bool:
