@@ -234,8 +234,10 @@ impl Dataset {
         watch(Stage::Charged);
         let measured = self
             .runtime
-            .block_on(exact::measure(prepared, aggregations, engines))?;
+            .block_on(exact::measure(prepared, aggregations, engines));
+        // Also after a failure: a server holds what follows back until its schedule allows it. Whoever waits to ask the same charges next, and others see when something is charged.
         watch(Stage::Measured);
+        let measured = measured?;
         let receipt = reservation.receipt().clone();
         account.ledger_mut().begin_drawing(receipt.number)?;
         let mut tickets = reservation.into_tickets().into_iter();

@@ -134,7 +134,7 @@ pub enum Stage {
     Understood,
     /// It was charged, for good. Now the data is read.
     Charged,
-    /// The data was read. Now noise is drawn, which is done once under a charge.
+    /// The data was read, or could not be. If it was, noise is drawn now, which is done once under a charge.
     Measured,
     /// The noise was drawn; saving it and the query's own SQL over it are left.
     Drawn,
