@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let found = {
         let progress = Progress::waiting("understanding the question", arguments.json);
         let mut watch = |stage| match stage {
-            Stage::Understood => progress.label("charging"),
+            Stage::Understood | Stage::Begun => progress.label("charging"),
             Stage::Charged => progress.label("charged; reading the data"),
             Stage::Measured => progress.label("adding noise"),
             Stage::Drawn => progress.label("saving what was found"),

@@ -204,7 +204,7 @@ fn nobody_waits_for_anothers_statements_to_the_catalogs() {
 
 #[test]
 fn only_who_has_a_good_token_gets_in_and_only_encrypted() {
-    let running = Running::start();
+    let mut running = Running::start();
     let ann = running.account("ann", Role::Analyst);
     let adam = running.account("adam", Role::Auditor);
     let notebook = running.on(|store| {
@@ -246,7 +246,7 @@ fn only_who_has_a_good_token_gets_in_and_only_encrypted() {
         Ok(secret.reveal().to_owned())
     });
     assert!(!enters(&at("ann/old", ""), &expired).0);
-    std::thread::sleep(Duration::from_millis(600));
+    running.end();
     let logged = running.on(|store| Ok(store.logged()?));
     let count = |what: &str| logged.iter().filter(|logged| logged.entry.what == what).count();
     assert!(count("login") > 0 && count("login-failed") > 0, "{logged:?}");

@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
         let watched = interruption::listen(format == Format::Json);
         let mut watch = |stage| match stage {
-            Stage::Understood => progress.label("charging"),
+            Stage::Understood | Stage::Begun => progress.label("charging"),
             Stage::Charged => {
                 watched.reached(Reached::Charged);
                 progress.label("charged; reading the data");

@@ -13,7 +13,7 @@ mod sign_in;
 pub(crate) use history::{Saved, unsigned};
 pub(crate) use question::MOST_BYTES_OF_SQL;
 pub use question::{BudgetView, Explained, Precision, Question};
-use queue::{Limits, NoTurn, Queue};
+use queue::{Limits, NoTurn, Queue, Standing};
 use running::{Counted, Running};
 pub use sign_in::Identity;
 
@@ -96,6 +96,8 @@ pub struct Service {
     rates: DefaultKeyedRateLimiter<String>,
     /// For questions that have begun, until their answers leave.
     places: Arc<Queue>,
+    /// For those of them that are planned and charged now.
+    preparing: Arc<Queue>,
     /// For those of them whose data is read now.
     turns: Arc<Queue>,
     /// For what is planned and priced, and not asked.
@@ -142,6 +144,7 @@ impl Service {
             memory: Memory::default(),
             rates: RateLimiter::keyed(quota),
             places: Queue::new(places(&settings)),
+            preparing: Queue::new(turns(&settings)),
             turns: Queue::new(turns(&settings)),
             planning: planning::queue(),
             attempts: Arc::default(),
@@ -330,7 +333,8 @@ impl Service {
         // The one that the question was asked of, or an earlier one: then it is not held for the next.
         let version = self.version();
         let charged = Arc::new(AtomicBool::new(false));
-        let answered = self.run_in_place(who, &request, begun, &charged).await;
+        let standing = place.standing().clone();
+        let answered = self.run_in_place(who, standing, &request, begun, &charged).await;
         if charged.load(Ordering::SeqCst) {
             // Whoever waits for the place gets it when the answer leaves, also where nobody waits for that.
             let schedule = self.settings.schedule;
@@ -378,31 +382,35 @@ impl Service {
         Ok(answered)
     }
 
-    /// Runs a question that has a place. It is charged at once, and then waits for the engine: everybody can see when something is charged, and when the engine is free again depends on the data that somebody
-    /// else's question read. The engine is free for the next one as soon as the data is read.
+    /// Runs a question that has a place. It is planned and charged, and only then waits for the engine: everybody can see when something is charged, and when the engine is free again depends on the
+    /// data that somebody else's question read. Planning has turns too, so that a question which is its account's single one shares the processors with few. How long these last depends on no data, and
+    /// nobody has one while they wait for somebody else's answer to the same question. The engine is free for the next one as soon as the data is read.
     async fn run_in_place(
         self: &Arc<Self>,
         who: &Identity,
+        standing: Standing,
         request: &QueryRequest,
         begun: Instant,
         charged: &Arc<AtomicBool>,
     ) -> Result<Answered, Failure> {
         // Who was revoked while they waited does not ask any more.
         self.still_signed_in(who).await?;
-        let (service, name, charged) = (Arc::clone(self), who.name().to_owned(), Arc::clone(charged));
+        let mut turn = self.preparing.next_turn(&standing).await.ok();
+        let (service, charged) = (Arc::clone(self), Arc::clone(charged));
         let runtime = tokio::runtime::Handle::current();
-        let mut turn = None;
-        // On a thread that may wait, of which there are no more than places.
-        let watch = move |stage| match stage {
-            Stage::Charged => {
-                charged.store(true, Ordering::SeqCst);
-                turn = runtime.block_on(service.turns.turn(&name, 1, None)).ok();
+        // On a thread that may wait, of which there are no more than places. What is had is given back before anything else is waited for.
+        let watch = move |stage| {
+            drop(turn.take());
+            let next = |queue: &Arc<Queue>| runtime.block_on(queue.next_turn(&standing)).ok();
+            match stage {
+                Stage::Begun => turn = next(&service.preparing),
+                Stage::Charged => {
+                    charged.store(true, Ordering::SeqCst);
+                    turn = next(&service.turns);
+                }
+                Stage::Measured => service.settings.schedule.hold_before_saving(begun),
+                Stage::Understood | Stage::Drawn => {}
             }
-            Stage::Measured => {
-                drop(turn.take());
-                service.settings.schedule.hold_before_saving(begun);
-            }
-            Stage::Understood | Stage::Drawn => {}
         };
         Ok(self.dataset.query_watched(request, watch).await?)
     }
@@ -532,7 +540,7 @@ fn places(settings: &Settings) -> Limits {
     }
 }
 
-/// Turns of the engine, for questions that have a place. One is left to others whoever has many.
+/// Turns of the engine, and turns to be planned, for questions that have a place. One is for questions that are single.
 fn turns(settings: &Settings) -> Limits {
     let (at_once, places) = (settings.at_once.max(1), places(settings).at_once);
     Limits {

@@ -2,7 +2,10 @@
 //!
 //! Accounts take turns, not questions: whoever has a hundred questions in line gets the next turn after everybody else who waits has had one, and an account that had none in this round
 //! goes first. Some turns are kept for accounts with a single question, so that these do not wait for anybody's backlog. A line is bounded in length; when it is full, the account with the most in
-//! line loses its newest question to one that has fewer. Nothing was charged for a question that waits.
+//! line loses its newest question to one that has fewer.
+//!
+//! A question stands in several lines, one after the other. Only in the first one is an account's whole backlog seen, so whether a question is its account's single one is decided there, and the later lines
+//! are told ([`Standing`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +17,7 @@ use tokio::sync::oneshot;
 pub(super) struct Limits {
     /// Turns that are had at once.
     pub(super) at_once: usize,
-    /// Of these, turns for accounts that have and want no other one.
+    /// Of these, turns for questions that are the single one of their account.
     pub(super) kept: usize,
     /// Turns that one account has at once.
     pub(super) of_one: usize,
@@ -33,6 +36,13 @@ pub(super) enum NoTurn {
     TooLong,
     /// There are no turns any more.
     Closed,
+}
+
+/// Whose question it is, and whether it was the only one of its account when it got its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    account: String,
+    single: bool,
 }
 
 /// Turns, and who waits for them.
@@ -69,6 +79,8 @@ struct Account {
 struct Waiter {
     arrival: u64,
     length: usize,
+    /// Whether it is its account's single question, where an earlier line said so.
+    single: Option<bool>,
     called: oneshot::Sender<Result<Turn, NoTurn>>,
 }
 
@@ -76,14 +88,21 @@ struct Waiter {
 #[derive(Debug)]
 pub(super) struct Turn {
     queue: Arc<Queue>,
-    account: String,
+    standing: Standing,
+}
+
+impl Turn {
+    /// For the lines that the same question stands in next.
+    pub(super) fn standing(&self) -> &Standing {
+        &self.standing
+    }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         state.free += 1;
-        if let Some(account) = state.accounts.get_mut(&self.account) {
+        if let Some(account) = state.accounts.get_mut(&self.standing.account) {
             account.has -= 1;
         }
         self.queue.hand_on(state);
@@ -96,6 +115,20 @@ struct InLine<'a> {
     account: &'a str,
     arrival: u64,
     called: oneshot::Receiver<Result<Turn, NoTurn>>,
+}
+
+impl InLine<'_> {
+    async fn called(mut self, patience: Option<Duration>) -> Result<Turn, NoTurn> {
+        let called = match patience {
+            None => (&mut self.called).await,
+            Some(patience) => match tokio::time::timeout(patience, &mut self.called).await {
+                Ok(called) => called,
+                // It may have been called in this very moment.
+                Err(_) => return self.called.try_recv().unwrap_or(Err(NoTurn::TooLong)),
+            },
+        };
+        called.unwrap_or(Err(NoTurn::Closed))
+    }
 }
 
 impl Drop for InLine<'_> {
@@ -126,16 +159,14 @@ impl Queue {
         length: usize,
         patience: Option<Duration>,
     ) -> Result<Turn, NoTurn> {
-        let mut place = self.enter(account, length.max(1))?;
-        let called = match patience {
-            None => (&mut place.called).await,
-            Some(patience) => match tokio::time::timeout(patience, &mut place.called).await {
-                Ok(called) => called,
-                // It may have been called in this very moment.
-                Err(_) => return place.called.try_recv().unwrap_or(Err(NoTurn::TooLong)),
-            },
-        };
-        called.unwrap_or(Err(NoTurn::Closed))
+        let place = self.enter(account, length.max(1), None)?;
+        place.called(patience).await
+    }
+
+    /// Waits, as long as it takes, for a turn of a question that has had one in an earlier line.
+    pub(super) async fn next_turn(self: &Arc<Self>, standing: &Standing) -> Result<Turn, NoTurn> {
+        let place = self.enter(&standing.account, 1, Some(standing.single))?;
+        place.called(None).await
     }
 
     /// Sends everybody away who waits, and whoever comes. Turns that somebody has stay theirs.
@@ -154,7 +185,12 @@ impl Queue {
         }
     }
 
-    fn enter<'a>(self: &'a Arc<Self>, account: &'a str, length: usize) -> Result<InLine<'a>, NoTurn> {
+    fn enter<'a>(
+        self: &'a Arc<Self>,
+        account: &'a str,
+        length: usize,
+        single: Option<bool>,
+    ) -> Result<InLine<'a>, NoTurn> {
         let mut state = self.lock();
         if state.closed {
             return Err(NoTurn::Closed);
@@ -182,6 +218,7 @@ impl Queue {
             known.line.push_back(Waiter {
                 arrival,
                 length,
+                single,
                 called: sender,
             });
         }
@@ -203,17 +240,17 @@ impl Queue {
     /// Gives turns that are free to those who are next.
     fn hand_on(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let mut called = Vec::new();
-        while let Some(name) = state.next(&self.limits) {
-            if let Some(waiter) = state.give(&name) {
-                called.push((waiter, name));
+        while let Some(standing) = state.next(&self.limits) {
+            if let Some(waiter) = state.give(&standing.account) {
+                called.push((waiter, standing));
             }
         }
         state.forget();
         drop(state);
         // Outside of the lock: a turn that nobody takes any more is dropped here, and handed on.
-        for (waiter, account) in called {
+        for (waiter, standing) in called {
             let queue = Arc::clone(self);
-            let _ = waiter.called.send(Ok(Turn { queue, account }));
+            let _ = waiter.called.send(Ok(Turn { queue, standing }));
         }
     }
 
@@ -225,18 +262,23 @@ impl Queue {
 impl State {
     /// The account whose turn it is. It is the one that has had the fewest, counting from when it came: an account that comes is one turn behind those that wait already, and no more, so
     /// that it goes first once in each round.
-    fn next(&self, limits: &Limits) -> Option<String> {
+    fn next(&self, limits: &Limits) -> Option<Standing> {
         if self.free == 0 || self.closed {
             return None;
         }
         let only_single = self.free <= limits.kept;
         let waiting = self.accounts.iter().filter_map(|(name, account)| {
             let first = account.line.front()?;
-            let single = account.has == 0 && account.line.len() == 1;
+            let single = first
+                .single
+                .unwrap_or(account.has == 0 && account.line.len() == 1);
             let may = account.has < limits.of_one && (single || !only_single);
-            may.then_some((self.round_of(account), first.arrival, name))
+            may.then_some((self.round_of(account), first.arrival, name, single))
         });
-        waiting.min().map(|(_, _, name)| name.clone())
+        waiting.min().map(|(_, _, name, single)| Standing {
+            account: name.clone(),
+            single,
+        })
     }
 
     fn round_of(&self, account: &Account) -> u64 {
@@ -312,16 +354,16 @@ mod tests {
     /// Who gets turns, one after the other, where these wait in this order, and where zoe comes after this many turns and again whenever she had hers.
     fn order(names: &[&'static str], zoe_comes_after: usize) -> Vec<&'static str> {
         let queue = Queue::new(Limits { at_once: 1, ..LIMITS });
-        let mut first = queue.enter("somebody", 1).unwrap();
+        let mut first = queue.enter("somebody", 1, None).unwrap();
         let mut turn = called(&mut first);
         let mut line: Vec<(&str, InLine<'_>)> = names
             .iter()
-            .map(|name| (*name, queue.enter(name, 1).unwrap()))
+            .map(|name| (*name, queue.enter(name, 1, None).unwrap()))
             .collect();
         let mut order = Vec::new();
         while line.iter().any(|(name, _)| *name != "zoe") {
             if order.len() == zoe_comes_after || order.last() == Some(&"zoe") {
-                line.push(("zoe", queue.enter("zoe", 1).unwrap()));
+                line.push(("zoe", queue.enter("zoe", 1, None).unwrap()));
             }
             drop(turn.take());
             let mut given = line.iter_mut().enumerate().filter_map(|(place, (_, waits))| {
@@ -364,16 +406,47 @@ mod tests {
             ..LIMITS
         };
         let queue = Queue::new(limits);
-        let mut busy: Vec<InLine<'_>> = (0..9).map(|_| queue.enter("ann", 1).unwrap()).collect();
+        let mut busy: Vec<InLine<'_>> = (0..9).map(|_| queue.enter("ann", 1, None).unwrap()).collect();
         let turns: Vec<_> = busy.iter_mut().filter_map(called).collect();
         assert_eq!(turns.len(), 2, "one turn stays free");
-        let mut alone = queue.enter("zoe", 1).unwrap();
+        let mut alone = queue.enter("zoe", 1, None).unwrap();
         let _hers = called(&mut alone).unwrap().unwrap();
-        let mut late = queue.enter("bob", 1).unwrap();
+        let mut late = queue.enter("bob", 1, None).unwrap();
         assert!(called(&mut late).is_none());
         drop(turns);
         // The first turn that comes free is the one that is kept, and ann has a backlog.
         assert!(called(&mut late).unwrap().is_ok());
+    }
+
+    /// In a later line a busy account has one question at a time, as everybody has.
+    #[test]
+    fn later_lines_know_whose_question_is_single() {
+        let limits = Limits {
+            at_once: 3,
+            kept: 1,
+            of_one: 3,
+            ..LIMITS
+        };
+        let (first, later) = (Queue::new(limits), Queue::new(limits));
+        let mut lines: Vec<InLine<'_>> = ["ann", "ann", "bob", "bob", "carl", "carl"]
+            .iter()
+            .map(|name| first.enter(name, 1, None).unwrap())
+            .collect();
+        let busy: Vec<Turn> = lines.iter_mut().filter_map(called).flatten().collect();
+        let mut alone = first.enter("zoe", 1, None).unwrap();
+        let alone = called(&mut alone).unwrap().unwrap();
+        let singles: Vec<bool> = busy.iter().map(|turn| turn.standing().single).collect();
+        // When ann came she had nothing else in line.
+        assert_eq!(singles, [true, false]);
+        assert!(alone.standing().single);
+        let mut waits: Vec<InLine<'_>> = ["bob", "carl", "dan"]
+            .iter()
+            .map(|name| later.enter(name, 1, Some(false)).unwrap())
+            .collect();
+        let turns: Vec<_> = waits.iter_mut().filter_map(called).collect();
+        assert_eq!(turns.len(), 2, "one turn stays free");
+        let mut single = later.enter("zoe", 1, Some(true)).unwrap();
+        assert!(called(&mut single).unwrap().is_ok());
     }
 
     #[test]
@@ -383,7 +456,7 @@ mod tests {
             of_one: 2,
             ..LIMITS
         });
-        let mut line: Vec<InLine<'_>> = (0..4).map(|_| queue.enter("ann", 1).unwrap()).collect();
+        let mut line: Vec<InLine<'_>> = (0..4).map(|_| queue.enter("ann", 1, None).unwrap()).collect();
         let mut turns: Vec<_> = line.iter_mut().filter_map(called).collect();
         assert_eq!(turns.len(), 2);
         turns.pop();
@@ -399,21 +472,21 @@ mod tests {
             waiting_of_one: 6,
             ..LIMITS
         });
-        let mut had = queue.enter("somebody", 1).unwrap();
+        let mut had = queue.enter("somebody", 1, None).unwrap();
         let _turn = called(&mut had);
-        let mut ann: Vec<InLine<'_>> = (0..6).map(|_| queue.enter("ann", 1).unwrap()).collect();
-        assert_eq!(queue.enter("ann", 1).err(), Some(NoTurn::Full));
-        let mut bob: Vec<InLine<'_>> = (0..3).map(|_| queue.enter("bob", 1).unwrap()).collect();
+        let mut ann: Vec<InLine<'_>> = (0..6).map(|_| queue.enter("ann", 1, None).unwrap()).collect();
+        assert_eq!(queue.enter("ann", 1, None).err(), Some(NoTurn::Full));
+        let mut bob: Vec<InLine<'_>> = (0..3).map(|_| queue.enter("bob", 1, None).unwrap()).collect();
         // Three each: nobody has more than bob would have.
-        assert_eq!(queue.enter("bob", 1).err(), Some(NoTurn::Full));
+        assert_eq!(queue.enter("bob", 1, None).err(), Some(NoTurn::Full));
         let sent_away: Vec<usize> = (0..6)
             .filter(|place| called(&mut ann[*place]).is_some())
             .collect();
         assert_eq!(sent_away, [3, 4, 5], "the newest ones");
         assert!(bob.iter_mut().all(|waits| called(waits).is_none()));
         // A long question takes more room.
-        assert_eq!(queue.enter("carl", 7).err(), Some(NoTurn::Full));
-        assert!(queue.enter("carl", 2).is_ok());
+        assert_eq!(queue.enter("carl", 7, None).err(), Some(NoTurn::Full));
+        assert!(queue.enter("carl", 2, None).is_ok());
     }
 
     #[test]
@@ -423,17 +496,17 @@ mod tests {
             waiting: 1,
             ..LIMITS
         });
-        let mut first = queue.enter("ann", 1).unwrap();
+        let mut first = queue.enter("ann", 1, None).unwrap();
         let turn = called(&mut first).unwrap().unwrap();
-        let gone = queue.enter("bob", 1).unwrap();
-        assert!(queue.enter("carl", 1).is_err());
+        let gone = queue.enter("bob", 1, None).unwrap();
+        assert!(queue.enter("carl", 1, None).is_err());
         drop(gone);
-        let mut waits = queue.enter("carl", 1).unwrap();
+        let mut waits = queue.enter("carl", 1, None).unwrap();
         assert!(called(&mut waits).is_none());
         drop(turn);
         // A turn that was given to somebody who goes away before they know is handed on.
         drop(waits);
-        let mut next = queue.enter("dan", 1).unwrap();
+        let mut next = queue.enter("dan", 1, None).unwrap();
         let _turn = called(&mut next).unwrap().unwrap();
         let state = queue.lock();
         assert_eq!((state.free, state.waiting), (0, 0));
@@ -464,7 +537,7 @@ mod tests {
         let queue = Queue::new(LIMITS);
         for number in 0..100 {
             let name = number.to_string();
-            let mut waits = queue.enter(&name, 1).unwrap();
+            let mut waits = queue.enter(&name, 1, None).unwrap();
             assert!(called(&mut waits).unwrap().is_ok());
         }
         assert!(queue.lock().accounts.is_empty());

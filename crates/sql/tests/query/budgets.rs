@@ -92,13 +92,15 @@ fn the_charge_comes_before_the_data() {
         let mut watch = |stage| reported.push((stage, charges()));
         bench.dataset.query_watched(&asked, &mut watch).unwrap();
     }
-    use Stage::{Charged, Drawn, Measured, Understood};
+    use Stage::{Begun, Charged, Drawn, Measured, Understood};
     let once = [
         (Understood, 0),
+        (Begun, 0),
         (Charged, 1),
         (Measured, 1),
         (Drawn, 1),
         (Understood, 1),
+        (Begun, 1),
     ];
     assert_eq!(reported, once);
 }

@@ -53,6 +53,7 @@ impl Dataset {
         }
         // From here on nobody else in this program answers the same. Another program may: that is what the ledger looks after.
         let flight = self.shared.flights.begin(&digest);
+        watch(Stage::Begun);
         let mut attempts = 0;
         let (before, (releases, mut saved)) = loop {
             // Looked at before the saved answers are, so that none that is saved from now on is overlooked.

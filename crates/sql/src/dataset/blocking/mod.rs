@@ -132,6 +132,8 @@ impl Answered {
 pub enum Stage {
     /// It was understood and priced.
     Understood,
+    /// Nobody else in this program answers the same now. Next it is charged, or answered from what was released before.
+    Begun,
     /// It was charged, for good. Now the data is read.
     Charged,
     /// The data was read, or could not be. If it was, noise is drawn now, which is done once under a charge.
@@ -372,7 +374,7 @@ impl Dataset {
         self.query_watched(ask, &mut |_| ())
     }
 
-    /// The same, telling how far it has come. A stored answer goes through no stage but the first.
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first two.
     pub fn query_watched(&self, ask: &QueryRequest, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
