@@ -258,7 +258,7 @@ fn sample(py: Python<'_>, directory: PathBuf) -> PyResult<PathBuf> {
 /// What is done after this stage, for people who wait.
 fn next_step(stage: Stage) -> &'static str {
     match stage {
-        Stage::Understood => "charging",
+        Stage::Understood | Stage::Begun => "charging",
         Stage::Charged => "charged; reading the data",
         Stage::Measured => "adding noise",
         Stage::Drawn => "saving the answer",

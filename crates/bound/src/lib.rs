@@ -50,6 +50,7 @@ mod rules;
 mod runs;
 mod single;
 mod spill;
+mod sums;
 mod totals;
 mod units;
 mod work;
@@ -73,6 +74,7 @@ pub use planner::{session, session_with_all_rules};
 pub use registers::ScaledSum;
 pub use rows::RowBounding;
 pub use runs::is_not_clustered;
+pub use sums::{exact_average_of_floats, exact_sum_of_floats, exact_sum_of_integers};
 
 use choice::{known_type, normalised};
 use datafusion::arrow::datatypes::DataType;

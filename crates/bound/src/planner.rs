@@ -8,7 +8,7 @@ use super::node::{ContributionBound, Native};
 use super::owner_join::{AnyOrderExec, JoinRule, OwnerJoinExec, OwnerJoinNode};
 use super::owner_window::{OwnerWindowExec, OwnerWindowNode};
 use super::totals::Shape;
-use super::{Rule, key_columns, rules};
+use super::{Rule, key_columns, rules, sums};
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::Session;
@@ -34,7 +34,14 @@ pub fn session(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContex
         .with_runtime_env(runtime)
         .with_default_features()
         .with_query_planner(Arc::new(BoundPlanner { closed: true }));
-    SessionContext::new_with_state(rules::closed(builder).build())
+    with_our_functions(rules::closed(builder).build())
+}
+
+/// Finds our aggregates by name, as a worker does that is sent a plan.
+fn with_our_functions(state: SessionState) -> SessionContext {
+    let context = SessionContext::new_with_state(state);
+    sums::functions().for_each(|function| context.register_udaf(function));
+    context
 }
 
 /// The same with the engine's own rules and whatever operators they choose. Not for private rows: it is what tests break on purpose.
@@ -46,7 +53,7 @@ pub fn session_with_all_rules(config: SessionConfig, runtime: Arc<RuntimeEnv>) -
         .with_default_features()
         .with_query_planner(Arc::new(BoundPlanner { closed: false }))
         .build();
-    SessionContext::new_with_state(state)
+    with_our_functions(state)
 }
 
 /// Plans queries as the engine does, with our operators.

@@ -13,6 +13,8 @@ pub(crate) enum Mutant {
     TextGrowth,
     /// ROW_NUMBER counts rows that are equal in the query's order as they come.
     WindowTies,
+    /// Floats of one unit are summed in the order in which rows come.
+    SumsInOrder,
     /// What was cut of a unit is not clamped.
     UnclampedCut,
     /// A statement for a database counts the groups of a unit, and keeps all of them.

@@ -4,10 +4,10 @@ use super::WindowValue;
 use super::frames::{Computed, Partition};
 use crate::canonical::with_own_texts;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array,
 };
 use datafusion::arrow::compute::{SortOptions, concat_batches, filter_record_batch, take};
-use datafusion::arrow::datatypes::{Int64Type, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::row::{RowConverter, Rows, SortField};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
@@ -289,10 +289,6 @@ impl Owners {
         let mut columns = rows.columns().to_vec();
         for (value, place) in &self.rule.values {
             let column = place.map(|place| rows.column(place));
-            let integers = match value {
-                WindowValue::Sum(..) => column.and_then(|column| column.as_primitive_opt::<Int64Type>()),
-                _ => None,
-            };
             let bytes = match (value, place) {
                 (WindowValue::Least(..) | WindowValue::Largest(..), Some(place)) => {
                     Some(self.bytes(rows, &[(*place, ASCENDING)])?)
@@ -306,10 +302,11 @@ impl Owners {
                     peers: &peers,
                 };
                 let column = column.map(|column| column.as_ref() as &dyn Array);
-                partition.compute(value, column, integers, bytes.as_ref(), &mut computed);
+                partition.compute(value, column, bytes.as_ref(), &mut computed);
             }
             columns.push(match (computed, column) {
                 (Computed::Numbers(numbers), _) => Arc::new(Int64Array::from(numbers)) as ArrayRef,
+                (Computed::Floats(numbers), _) => Arc::new(Float64Array::from(numbers)),
                 (Computed::Places(places), Some(column)) => take(column, &UInt64Array::from(places), None)?,
                 (Computed::Places(_), None) => return internal_err!("a value is taken from a column"),
             });

@@ -1,13 +1,16 @@
 //! What a function gives of each row of one partition.
 
 use super::{Frame, WindowValue};
-use datafusion::arrow::array::{Array, Int64Array};
+use crate::sums::{Sum, cut_to_64_bits};
+use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::arrow::row::Rows;
 use std::ops::Range;
 
 /// What is computed: numbers, or the places of rows whose value is taken.
 pub(super) enum Computed {
     Numbers(Vec<Option<i64>>),
+    Floats(Vec<Option<f64>>),
     Places(Vec<Option<u64>>),
 }
 
@@ -19,6 +22,7 @@ impl Computed {
             | WindowValue::DenseRank
             | WindowValue::Count(..)
             | WindowValue::Sum(..) => Self::Numbers(Vec::new()),
+            WindowValue::FloatSum(..) | WindowValue::FloatAverage(..) => Self::Floats(Vec::new()),
             _ => Self::Places(Vec::new()),
         }
     }
@@ -48,12 +52,11 @@ impl Partition<'_> {
         }
     }
 
-    /// Adds what a function gives of each row. `values` are the function's column, as integers for sums and in the order of their bytes for the least and largest.
+    /// Adds what a function gives of each row. `bytes` are the function's column in the order of its values, for the least and largest.
     pub(super) fn compute(
         &self,
         value: &WindowValue,
         column: Option<&dyn Array>,
-        integers: Option<&Int64Array>,
         bytes: Option<&Rows>,
         computed: &mut Computed,
     ) {
@@ -95,43 +98,82 @@ impl Partition<'_> {
             }
             (WindowValue::Count(_, frame), Computed::Numbers(numbers)) => {
                 let Some(column) = column else { return };
-                let counts = self.prefixes(|row| i64::from(column.is_valid(row)));
+                let counts = self.counts(column);
                 numbers.extend(
                     self.rows
                         .clone()
-                        .map(|row| Some(self.between(row, *frame, &counts))),
+                        .map(|row| Some(self.count(row, *frame, &counts) as i64)),
                 );
             }
             (WindowValue::Sum(_, frame), Computed::Numbers(numbers)) => {
-                let Some(integers) = integers else { return };
-                let counts = self.prefixes(|row| i64::from(integers.is_valid(row)));
-                let sums = self.prefixes(|row| match integers.is_valid(row) {
-                    true => integers.value(row),
-                    false => 0,
+                let Some(integers) = column.and_then(|column| column.as_primitive_opt::<Int64Type>()) else {
+                    return;
+                };
+                let counts = self.counts(integers);
+                let sums = self.prefixes(0_i128, |sum, row| match integers.is_valid(row) {
+                    true => sum + i128::from(integers.value(row)),
+                    false => *sum,
                 });
                 numbers.extend(self.rows.clone().map(|row| {
-                    let present = self.between(row, *frame, &counts) > 0;
-                    present.then(|| self.between(row, *frame, &sums))
+                    let (before, until) = self.around(row, *frame, &sums);
+                    let some = self.count(row, *frame, &counts) > 0;
+                    some.then(|| cut_to_64_bits(until - before))
+                }));
+            }
+            (
+                value @ (WindowValue::FloatSum(_, frame) | WindowValue::FloatAverage(_, frame)),
+                Computed::Floats(numbers),
+            ) => {
+                let Some(floats) = column.and_then(|column| column.as_primitive_opt::<Float64Type>()) else {
+                    return;
+                };
+                let counts = self.counts(floats);
+                let sums = self.prefixes(Sum::default(), |sum, row| {
+                    let mut sum = sum.clone();
+                    if floats.is_valid(row) {
+                        sum.add(floats.value(row));
+                    }
+                    sum
+                });
+                numbers.extend(self.rows.clone().map(|row| {
+                    let (before, until) = self.around(row, *frame, &sums);
+                    let mut sum = until.clone();
+                    sum.subtract(before);
+                    match (value, self.count(row, *frame, &counts)) {
+                        (_, 0) => None,
+                        (WindowValue::FloatSum(..), _) => Some(sum.rounded()),
+                        (_, count) => Some(sum.divided(count)),
+                    }
                 }));
             }
             _ => unreachable!("each function was given its own kind of result"),
         }
     }
 
-    /// Sums of all rows before each, modulo 2⁶⁴.
-    fn prefixes(&self, number: impl Fn(usize) -> i64) -> Vec<i64> {
-        let mut sums = vec![0i64];
+    /// What is added up of all rows before each, and of all of them. It is exact, so differences are.
+    fn prefixes<T>(&self, nothing: T, with: impl Fn(&T, usize) -> T) -> Vec<T> {
+        let mut sums = vec![nothing];
         for row in self.rows.clone() {
-            let last = sums.last().copied().unwrap_or(0);
-            sums.push(last.wrapping_add(number(row)));
+            let next = with(&sums[sums.len() - 1], row);
+            sums.push(next);
         }
         sums
     }
 
-    fn between(&self, row: usize, frame: Frame, sums: &[i64]) -> i64 {
+    /// How many values before each row are not NULL.
+    fn counts(&self, column: &dyn Array) -> Vec<u64> {
+        self.prefixes(0, |count, row| count + u64::from(column.is_valid(row)))
+    }
+
+    /// What was added up before a row's frame, and until its end.
+    fn around<'s, T>(&self, row: usize, frame: Frame, sums: &'s [T]) -> (&'s T, &'s T) {
         let Range { start, end } = self.frame(row, frame);
-        let at = |place: usize| sums[place - self.rows.start];
-        at(end).wrapping_sub(at(start))
+        (&sums[start - self.rows.start], &sums[end - self.rows.start])
+    }
+
+    fn count(&self, row: usize, frame: Frame, counts: &[u64]) -> u64 {
+        let (before, until) = self.around(row, frame, counts);
+        until - before
     }
 
     /// The place of the best value of each frame. Frames only move forward, so each row enters once and leaves once.

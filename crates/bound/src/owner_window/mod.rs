@@ -4,7 +4,7 @@
 //! Claim: the rows that come out for an owner are a function of that owner's rows, as a multiset, and there are at most `most` of them.
 //! Proof: rows are sorted by the owner, the further keys of the partition, the query's order, and then by all their other columns. Rows that are equal in all columns
 //! are interchangeable, so the sequence of one owner's rows is a function of their multiset, and so are its first `most` rows, which are taken. Whatever is computed
-//! of a row is computed of that sequence: places in it, values at places of it, least and largest of canonical values, and sums of integers modulo 2⁶⁴. No row
+//! of a row is computed of that sequence: places in it, values at places of it, least and largest of canonical values, and exact sums ([`super::sums`]). No row
 //! of another owner enters, since a partition ends where the owner changes; owners are compared by their bytes in the engine's row format, as in
 //! [`super::owner_join`].
 //!
@@ -53,8 +53,12 @@ pub enum WindowValue {
     Largest(Column, Frame),
     /// How many values are not NULL.
     Count(Column, Frame),
-    /// The sum of a column of integers, modulo 2⁶⁴; NULL where all are NULL.
+    /// The sum of a column of integers, cut to 64 bits; NULL where all are NULL.
     Sum(Column, Frame),
+    /// The sum of a column of floats, rounded once; NULL where all are NULL.
+    FloatSum(Column, Frame),
+    /// The average of a column of floats, rounded once; NULL where all are NULL.
+    FloatAverage(Column, Frame),
 }
 
 impl WindowValue {
@@ -67,7 +71,9 @@ impl WindowValue {
             | Self::Least(column, _)
             | Self::Largest(column, _)
             | Self::Count(column, _)
-            | Self::Sum(column, _) => Some(column),
+            | Self::Sum(column, _)
+            | Self::FloatSum(column, _)
+            | Self::FloatAverage(column, _) => Some(column),
         }
     }
 
@@ -80,7 +86,9 @@ impl WindowValue {
             | Self::Least(column, _)
             | Self::Largest(column, _)
             | Self::Count(column, _)
-            | Self::Sum(column, _) => Some(column),
+            | Self::Sum(column, _)
+            | Self::FloatSum(column, _)
+            | Self::FloatAverage(column, _) => Some(column),
         }
     }
 
@@ -89,6 +97,7 @@ impl WindowValue {
             Self::RowNumber | Self::Rank | Self::DenseRank | Self::Count(..) | Self::Sum(..) => {
                 DataType::Int64
             }
+            Self::FloatSum(..) | Self::FloatAverage(..) => DataType::Float64,
             Self::Lag(column, _)
             | Self::First(column, _)
             | Self::Last(column, _)

@@ -1,7 +1,7 @@
 //! What an answer cost, what is left, and what its intervals leave out, in words.
 
 use crate::dataset::readable;
-use sql::{Answer, AnswerColumn, Answered, ColumnBounds, IntervalOf};
+use sql::{Answer, AnswerColumn, Answered, CellValue, ColumnBounds, IntervalOf};
 
 /// Lines for standard error.
 pub(super) fn text(answered: &Answered, analyst: &str) -> String {
@@ -89,7 +89,12 @@ fn interval(answer: &Answer) -> String {
         }
     };
     // The most that is promised comes first.
-    let mut sorted: Vec<&ColumnBounds> = answer.bounds.iter().collect();
+    let has_interval = |name: &str| {
+        let mut named = answer.columns.iter().filter(|column| column.name == name);
+        named.any(AnswerColumn::has_intervals)
+    };
+    let (mut sorted, without): (Vec<&ColumnBounds>, Vec<&ColumnBounds>) =
+        (answer.bounds.iter()).partition(|reported| has_interval(&reported.column));
     sorted.sort_by_key(|reported| match reported.interval_of {
         IntervalOf::WholeData => 0,
         IntervalOf::AllRows => 1,
@@ -105,7 +110,7 @@ fn interval(answer: &Answer) -> String {
     }
     let what = match reported.as_slice() {
         [] => "the truth of the bounded data".to_owned(),
-        [(_, what)] => what.clone(),
+        [(_, what)] if without.is_empty() => what.clone(),
         several => {
             let parts = several
                 .iter()
@@ -113,7 +118,32 @@ fn interval(answer: &Answer) -> String {
             parts.collect::<Vec<_>>().join("; or ")
         }
     };
-    format!("±: with {percent} % confidence each interval holds {what}\n")
+    let mut text = format!("±: with {percent} % confidence each interval holds {what}\n");
+    if !without.is_empty() {
+        let names: Vec<&str> = without.iter().map(|reported| reported.column.as_str()).collect();
+        text += &format!("no interval: {}\n", names.join(", "));
+    }
+    let untold = untold(answer);
+    if !untold.is_empty() {
+        text += &format!(
+            "∅: too few rows to tell at this ε ({}); ask for fewer groups, or spend more\n",
+            untold.join(", ")
+        );
+    }
+    text
+}
+
+/// Columns in which a value is missing though its range is known.
+fn untold(answer: &Answer) -> Vec<&str> {
+    let columns = answer.columns.iter().enumerate();
+    let untold = columns.filter(|(place, column)| {
+        column.has_intervals()
+            && answer.rows.iter().any(|row| {
+                let cell = &row[*place];
+                cell.value == CellValue::Null && cell.low.is_some() && cell.high.is_some()
+            })
+    });
+    untold.map(|(_, column)| column.name.as_str()).collect()
 }
 
 /// What bounds the columns, each sentence once.

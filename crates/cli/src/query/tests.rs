@@ -89,6 +89,7 @@ fn bounds(column: &str, interval_of: IntervalOf, words: &str) -> ColumnBounds {
         distinct_per_unit: None,
         clamps: Vec::new(),
         unit_sums: Vec::new(),
+        left_out: Vec::new(),
         interval_of,
         interval_within_times: None,
         words: words.to_owned(),

@@ -307,7 +307,8 @@ const UNLIMITED: i64 = 1 << 44;
 fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {
     // A unit with one row has no other that could be cut.
     let many = aggregation.rows.rows_per_unit != Some(1);
-    let (mut limited, mut clamped) = (aggregation.groups.sampled, false);
+    let cut_before = !aggregation.rows.left_out.is_empty();
+    let (mut limited, mut clamped) = (aggregation.groups.sampled || cut_before, false);
     for place in output.clone().uses() {
         match &aggregation.statistics[*place].measure {
             Measure::Units | Measure::Histogram { .. } => {}

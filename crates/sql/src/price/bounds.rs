@@ -33,6 +33,9 @@ pub struct ColumnBounds {
     /// What one unit's sum in a group is clamped to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unit_sums: Vec<Clamp>,
+    /// What of a unit is left out before anything is counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// What the intervals of this column are about.
     pub interval_of: IntervalOf,
     /// The intervals rely on this: no unit has more than this many times what the limits let count. Absent where they rely on nothing of the kind.
@@ -85,6 +88,7 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
                 distinct_per_unit: None,
                 clamps: Vec::new(),
                 unit_sums: Vec::new(),
+                left_out: Vec::new(),
                 interval_of: IntervalOf::BoundedData,
                 interval_within_times: None,
                 words: String::new(),
@@ -111,6 +115,7 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
                 && reported.distinct_per_unit.is_none()
                 && reported.unit_sums.is_empty();
             reported.interval_of = match reported.clamps.is_empty() {
+                _ if !reported.left_out.is_empty() => IntervalOf::BoundedData,
                 true if no_limits || all_rows => IntervalOf::WholeData,
                 false if no_limits || all_rows => IntervalOf::AllRows,
                 _ => IntervalOf::BoundedData,
@@ -130,6 +135,11 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
     let groups = &aggregation.groups;
     if groups.sampled {
         reported.groups_per_unit = least(reported.groups_per_unit, groups.per_unit);
+    }
+    for what in &aggregation.rows.left_out {
+        if !reported.left_out.contains(what) {
+            reported.left_out.push(what.clone());
+        }
     }
     // A unit with one row has no other that could be cut.
     let many = aggregation.rows.rows_per_unit != Some(1);
@@ -239,6 +249,7 @@ fn words(reported: &ColumnBounds) -> String {
             clamp.of, clamp.low, clamp.high
         ));
     }
+    parts.extend(reported.left_out.iter().cloned());
     if parts.is_empty() {
         return format!("nothing of any {unit} is cut");
     }

@@ -8,3 +8,4 @@ mod neighbours;
 mod regressions;
 mod relations;
 mod same;
+mod within;

@@ -269,6 +269,10 @@ impl Reader<'_> {
             )
         };
         let target = fraction * ranks.total;
+        // Too few rows for this noise: nothing is known but the range, and a number would repeat one of its ends.
+        if target - blur <= 0.0 && target + blur >= ranks.total {
+            return (None, Some((range.low, range.high)));
+        }
         let place = |rank: f64| value_of(ranks.leaf(rank), kind, range);
         let low = if target - blur <= 0.0 {
             range.low

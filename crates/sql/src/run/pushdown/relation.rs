@@ -269,6 +269,7 @@ impl Known<'_> {
                 }
             }
             ("sum", Kind::Int) => of(wrapped_sum(&format!("sum({sql})")), Kind::Int),
+            ("exact_sum_of_integers", Kind::Int) => of(cut_sum(&format!("sum({sql})")), Kind::Int),
             ("min" | "max", Kind::Int | Kind::Float | Kind::Text | Kind::Date | Kind::Timestamp) => {
                 of(format!("{}({sql})", func.name()), argument.kind)
             }
@@ -491,6 +492,8 @@ fn together(expr: &Expr, part: &Cell) -> Result<Cell, NotWritten> {
         #[cfg(test)]
         "count" if planted(Mutant::LostGroups) => format!("max({})", part.sql),
         "count" | "sum" => wrapped_sum(&format!("sum({})", part.sql)),
+        // The parts were cut already.
+        "exact_sum_of_integers" => return Err(unknown("an exact sum of sums")),
         name => format!("{name}({})", part.sql),
     };
     // Of a group there are parts.
@@ -527,7 +530,7 @@ fn alone_in_its_group(
             ))
             .within(0, 1)
         }
-        ("sum", Kind::Int)
+        ("sum" | "exact_sum_of_integers", Kind::Int)
         | ("min" | "max", Kind::Int | Kind::Float | Kind::Text | Kind::Date | Kind::Timestamp) => {
             row.bound(argument, writer)?
         }
@@ -542,6 +545,15 @@ fn only(rows: Relation, needed: &Needed) -> Relation {
         columns: rows.columns.into_iter().enumerate().map(kept).collect(),
         ..rows
     }
+}
+
+/// A sum, which is a `numeric`, cut to 64 bits, as `bound::exact_sum_of_integers` cuts it.
+fn cut_sum(sum: &str) -> String {
+    let (low, high) = (constants::integer(i64::MIN), constants::integer(i64::MAX));
+    // Without the functions for the least and largest, which overlook NULL.
+    format!(
+        "(CASE WHEN {sum} > {high}::numeric THEN {high} WHEN {sum} < {low}::numeric THEN {low} ELSE {sum}::int8 END)"
+    )
 }
 
 /// A sum, which is a `numeric`, modulo 2⁶⁴ as an integer of 64 bits: what the local engine's sums are. PostgreSQL computes an aggregate once, however often it is written.

@@ -340,6 +340,13 @@ fn the_hunter_finds_ties_in_a_window() {
     assert!(found.is_some_and(|found| found.contains("its parts together")));
 }
 
+#[test]
+fn the_hunter_finds_sums_in_the_order_of_rows() {
+    let summed = |seed: &u64| question_of(&mut Seeded::new(*seed)) == queries::SUMMED;
+    let (_, found) = with(Mutant::SumsInOrder, || hunt((0..4000).filter(summed)));
+    assert!(found.is_some_and(|found| found.contains("its parts together")));
+}
+
 /// One person with very many rows and distinct values, and little memory that no further attempt makes more.
 #[test]
 fn one_person_with_very_many_rows_decides_nothing() {
@@ -363,6 +370,7 @@ fn one_person_with_very_many_rows_decides_nothing() {
     for sql in [
         "SELECT COUNT(*), SUM(n, contribution_bounds_per_row => (0, 2000)) FROM (SELECT u, COUNT(DISTINCT x) AS n, COUNT(DISTINCT s) AS k FROM t GROUP BY u) AS q WHERE k > 0",
         "SELECT COUNT(DISTINCT x), COUNT(DISTINCT s), MEDIAN(x) FROM t",
+        "SELECT COUNT(*), SUM(n, contribution_bounds_per_row => (0, 2000)) FROM (SELECT u, SUM(x) AS n, AVG(x) AS k FROM t GROUP BY u) AS q WHERE k > 0",
         "SELECT COUNT(*), SUM(a.x) FROM t a JOIN t b ON a.u = b.u AND a.x <= b.x",
         "SELECT COUNT(*) FROM t a LEFT JOIN t b ON a.u = b.u AND a.x = b.x",
         "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.u = t.u AND b.x < t.x)",

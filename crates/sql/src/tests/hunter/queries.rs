@@ -34,6 +34,11 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT CAST(y AS BIGINT) / 10 AS d, COUNT(*), SUM(CAST(x AS BIGINT) % CAST(y AS BIGINT), contribution_bounds_per_row => (-5, 9)) FROM t GROUP BY 1",
     "SELECT COUNT(*) FROM t WHERE 7 / CAST(y AS BIGINT) = 0 OR CAST(y AS BIGINT) * CAST(y AS BIGINT) IS NULL",
     "SELECT COUNT(*), SUM(m, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, MAX(x) AS m, MIN(-x) AS l, MAX(s) AS z FROM t GROUP BY u) AS q WHERE z < 'b' OR l < 0",
+    // Sums of one person's values, which cancel and which do not fit.
+    SUMMED,
+    "SELECT COUNT(*) FROM (SELECT u, SUM(x * 0.1) AS s, AVG(x * 0.1) AS a, SUM(CAST(y AS BIGINT)) AS n FROM t GROUP BY u) AS q WHERE s > 0.3 OR a * 3 = s OR n > 9",
+    "SELECT COUNT(*), SUM(n, contribution_bounds_per_row => (0, 9)) FROM (SELECT u, SUM(CAST(y AS BIGINT) * 4611686018427387904) AS n, SUM(CAST(y AS BIGINT)) AS m FROM t GROUP BY u) AS q WHERE m <> 7",
+    "SELECT COUNT(*) FROM (SELECT u, x, AVG(x) OVER (PARTITION BY u) AS a FROM t) AS q WHERE x > a",
     // Joins with commas, and subqueries in conditions and as values.
     "SELECT COUNT(*), SUM(a.x) FROM t a, t b, p WHERE a.u = b.u AND p.y = a.y AND b.x * 0 = a.x * 0",
     "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.u = t.u AND b.x = -t.x AND b.s <> t.s)",
@@ -50,6 +55,9 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT regexp_replace(s, '(.)', '\\1\\1', 'g') AS k, COUNT(*) FROM t WHERE s !~* '^[a-m]' GROUP BY k",
     GROWING,
 ];
+
+/// Sums of large floats that cancel: in another order the sum is another one.
+pub(super) const SUMMED: &str = "SELECT COUNT(*), SUM(s, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, SUM(x) AS s FROM t GROUP BY u) AS q";
 
 /// A text that is sixteen times as long in every subquery, for people of one name.
 pub(super) const GROWING: &str = "SELECT COUNT(*) FROM (SELECT u, MAX(s||s||s||s||s||s||s||s||s||s||s||s||s||s||s||s) AS s FROM \
@@ -175,7 +183,7 @@ impl Grammar<'_> {
                 let argument = self.text(&[&table], 1);
                 let y = measure.replace("ARGUMENT", &argument);
                 let (x_of, s_of) = (
-                    *self.seeded.pick(&["MAX", "MIN"]),
+                    *self.seeded.pick(&["MAX", "MIN", "SUM", "AVG"]),
                     *self.seeded.pick(&["MAX", "MIN"]),
                 );
                 let key = if self.seeded.once_in(2) {
@@ -243,7 +251,7 @@ impl Grammar<'_> {
             3 => {
                 let (from, inner) = self.relation(depth.min(1));
                 let value = self.float(&[&inner], 1);
-                let aggregate = *self.seeded.pick(&["MAX", "MIN", "COUNT"]);
+                let aggregate = *self.seeded.pick(&["MAX", "MIN", "COUNT", "SUM", "AVG"]);
                 let more = *self.seeded.pick(&["", "s", "d", "x"]);
                 let tied = match more {
                     "" => String::new(),
@@ -299,6 +307,10 @@ impl Grammar<'_> {
             (_, 2) => format!(
                 "{}({table}.{column}) {with_frame}",
                 self.seeded.pick(&["MIN", "MAX"])
+            ),
+            ("x", _) => format!(
+                "{}({table}.{column}) {with_frame}",
+                self.seeded.pick(&["FIRST_VALUE", "LAST_VALUE", "SUM", "AVG"])
             ),
             (_, _) => format!(
                 "{}({table}.{column}) {with_frame}",

@@ -374,6 +374,13 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
     story.push(format!(
         "of one {whose} at most {most_left} rows are joined to at most {most_right}"
     ));
+    let mut left_out = left.left_out.clone();
+    left_out.extend(right.left_out.clone());
+    if left.may_exceed(most_left) || right.may_exceed(most_right) {
+        left_out.push(format!(
+            "the join uses at most {most_left} rows of each {whose} on its left side and {most_right} on its right"
+        ));
+    }
     let joined = Rows {
         plan,
         columns,
@@ -387,6 +394,7 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         limits: tighter(&left.limits, &right.limits),
         selects,
         story,
+        left_out,
     };
     in_order_of(join, joined)
 }

@@ -57,6 +57,8 @@ pub(crate) struct Rows {
     pub(crate) selects: Vec<usize>,
     /// What was done, for people.
     pub(crate) story: Vec<String>,
+    /// What of a unit may be left out before anything is counted, for people. Empty: nothing is.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// The public side of a join.
@@ -71,6 +73,11 @@ pub(crate) struct PublicSide {
 }
 
 impl Rows {
+    /// Whether a unit may have more rows than this.
+    pub(crate) fn may_exceed(&self, rows: u64) -> bool {
+        self.rows_per_unit.is_none_or(|most| most > rows)
+    }
+
     /// For reading expressions over these rows.
     pub(crate) fn scope(&self) -> Scope {
         Scope {
@@ -236,6 +243,7 @@ fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
         limits: table.limits.clone(),
         selects: Vec::new(),
         story: Vec::new(),
+        left_out: Vec::new(),
     };
     let whose = &catalog.unit.whose;
     match &table.owner {
@@ -552,6 +560,7 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
         limits,
         selects: parts.iter().flat_map(|part| part.selects.clone()).collect(),
         story: parts.iter().flat_map(|part| part.story.clone()).collect(),
+        left_out: parts.iter().flat_map(|part| part.left_out.clone()).collect(),
     })
 }
 

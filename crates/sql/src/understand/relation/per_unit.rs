@@ -3,20 +3,24 @@
 use super::{Name, Rows, UNIT, attached, rows};
 use crate::Error;
 use crate::catalog::Catalog;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
 use crate::understand::expression::Typed;
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind, Range};
-use crate::values::steps::Steps;
-use bound::{MOST_DISTINCT, canonical, count_distinct_within, on_grid};
+use bound::{
+    MOST_DISTINCT, canonical, count_distinct_within, exact_average_of_floats, exact_sum_of_floats,
+    exact_sum_of_integers,
+};
 use datafusion::common::ScalarValue;
 use datafusion::functions_aggregate::expr_fn;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlanBuilder, cast, lit, try_cast, when};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlanBuilder, cast, lit, when};
 
 /// Reads a GROUP BY that has the unit among its keys.
 ///
 /// Whatever an aggregate does, its value depends on one unit's rows; but it must not depend on their order, which another unit's rows could
-/// change. So floats are summed as integers on a grid, and the list of functions is closed.
+/// change. So sums are exact, and the list of functions is closed. Nothing is clamped here: what leaves the unit is.
 pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Rows, Error> {
     let input = rows(&aggregate.input, catalog)?;
     let (input, group_expr) = attached(input, aggregate.group_expr.clone(), catalog)?;
@@ -47,11 +51,17 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
         columns.push((names[place].0.clone(), names[place].1.clone(), key.facts));
     }
     keys.push(input.unit_expr().alias(UNIT));
+    let mut left_out = input.left_out.clone();
     let mut measures = Vec::new();
     let mut results = Vec::new();
     for (place, expr) in aggr_expr.iter().enumerate() {
         let name = &names[group_expr.len() + place];
         let (measure, result, facts) = inner(expr, &input, place)?;
+        if counts_distinct(expr) && input.may_exceed(MOST_DISTINCT as u64) {
+            left_out.push(format!(
+                "COUNT(DISTINCT …) within a {whose} counts up to {MOST_DISTINCT}"
+            ));
+        }
         measures.extend(measure);
         results.push(result.alias_qualified(name.0.clone(), name.1.clone()));
         columns.push((
@@ -84,8 +94,13 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
         clustered: false,
         whole: input.whole && one_each,
         story,
+        left_out,
         ..input
     })
+}
+
+fn counts_distinct(expr: &Expr) -> bool {
+    matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if call.params.distinct && call.func.name() == "count")
 }
 
 /// One aggregate: what the engine computes, what the row shows, and what is known of it.
@@ -171,45 +186,49 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
         "sum" | "avg" if unordered && !params.distinct => {
             let value = argument(0)?;
             number(&value)?;
-            let range = value.facts.range.ok_or_else(|| {
-                Error::refused(
-                    format!("{} inside a subquery needs bounds of its column", func.name()),
-                    "declare `bounds` in the catalog, or clamp it with LEAST and GREATEST",
-                )
-            })?;
-            // Integers on a grid: their sum is the same in every order.
-            let steps = Steps::holding(range, value.facts.kind, 1)?;
-            let (low, high) = (steps.round(range.low), steps.round(range.high));
-            let placed = on_grid(value.expr, value.facts.kind, steps.exponent(), low, high, false)
-                .map_err(unplannable)?;
-            let (sum, count) = (named("sum"), named("count"));
-            let measures = vec![
-                expr_fn::sum(placed.clone()).alias(sum.clone()),
-                expr_fn::count(placed).alias(count.clone()),
-            ];
-            let total = cast(super::bare(&sum), Kind::Float.data_type()) * lit(steps.size());
-            if func.name() == "avg" {
-                let average = total / cast(super::bare(&count), Kind::Float.data_type());
-                let average = canonical(average, Kind::Float);
-                let facts = Facts {
-                    numeric: value.facts.kind == Kind::Int || value.facts.numeric,
-                    ..known(Kind::Float, Some(range), true)
-                };
-                return Ok((measures, average, facts));
+            let (kind, range) = (value.facts.kind, value.facts.range);
+            let numeric = kind == Kind::Int || value.facts.numeric;
+            #[cfg(test)]
+            if planted(Mutant::SumsInOrder) && kind == Kind::Float && func.name() == "sum" {
+                let measures = vec![expr_fn::sum(value.expr).alias(named(""))];
+                return Ok((measures, super::bare(&named("")), known(kind, None, true)));
             }
-            let range = input.rows_per_unit.and_then(|most| {
+            // Of the values as they are. Bounds are for what leaves the unit.
+            let (measures, result) = match (func.name(), kind) {
+                ("avg", Kind::Int) => {
+                    let (sum, count) = (named("sum"), named("count"));
+                    let measures = vec![
+                        exact_sum_of_integers(value.expr.clone()).alias(sum.clone()),
+                        expr_fn::count(value.expr).alias(count.clone()),
+                    ];
+                    let float = |name: &str| cast(super::bare(name), Kind::Float.data_type());
+                    (measures, canonical(float(&sum) / float(&count), Kind::Float))
+                }
+                ("avg", _) => (
+                    vec![exact_average_of_floats(value.expr).alias(named(""))],
+                    super::bare(&named("")),
+                ),
+                (_, Kind::Int) => (
+                    vec![exact_sum_of_integers(value.expr).alias(named(""))],
+                    super::bare(&named("")),
+                ),
+                _ => (
+                    vec![exact_sum_of_floats(value.expr).alias(named(""))],
+                    super::bare(&named("")),
+                ),
+            };
+            if func.name() == "avg" {
+                let facts = Facts {
+                    numeric,
+                    ..known(Kind::Float, range, true)
+                };
+                return Ok((measures, result, facts));
+            }
+            let range = range.zip(input.rows_per_unit).and_then(|(range, most)| {
                 let most = most as f64;
                 Range::new(range.low.min(range.low * most), range.high.max(range.high * most))
             });
-            if value.facts.kind == Kind::Int {
-                return Ok((
-                    measures,
-                    try_cast(total, Kind::Int.data_type()),
-                    known(Kind::Int, range, true),
-                ));
-            }
-            let total = canonical(total, Kind::Float);
-            Ok((measures, total, known(Kind::Float, range, true)))
+            Ok((measures, result, known(kind, range, true)))
         }
         name => Err(Error::refused(
             format!("{name} inside a subquery that groups by the unit is refused"),

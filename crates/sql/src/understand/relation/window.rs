@@ -8,13 +8,11 @@ use crate::mutants::{Mutant, planted};
 use crate::understand::expression::Typed;
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind, Range};
-use crate::values::steps::Steps;
-use bound::{Frame, Ordered, OwnerWindow, WindowValue, canonical, on_grid};
+use bound::{Frame, Ordered, OwnerWindow, WindowValue, canonical};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{
-    Expr, LogicalPlanBuilder, Window, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, try_cast,
-    when,
+    Expr, LogicalPlanBuilder, Window, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 
 /// Of one unit this many rows are put in order at most.
@@ -37,8 +35,12 @@ pub(super) fn windowed(window: &Window, catalog: &Catalog) -> Result<Rows, Error
         };
         rows = one(rows, &function, name, catalog)?;
     }
-    rows.rows_per_unit = Some(rows.rows_per_unit.map_or(MOST_ROWS, |most| most.min(MOST_ROWS)));
     let whose = &catalog.unit.whose;
+    if rows.may_exceed(MOST_ROWS) {
+        rows.left_out
+            .push(format!("windows use at most {MOST_ROWS} rows of each {whose}"));
+    }
+    rows.rows_per_unit = Some(rows.rows_per_unit.map_or(MOST_ROWS, |most| most.min(MOST_ROWS)));
     rows.story.push(format!(
         "windows over the rows of each {whose}, of which at most {MOST_ROWS} are put in order"
     ));
@@ -301,51 +303,54 @@ impl Computed {
                 let (frame, whole) = frame()?;
                 let value = argument(0)?;
                 let kind = value.facts.kind;
-                let range = value.facts.range.filter(|_| kind.is_number()).ok_or_else(|| {
-                    Error::refused(
-                        format!("{called} over a window needs bounds of its column"),
-                        "declare `bounds` in the catalog, or clamp it with LEAST and GREATEST",
-                    )
-                })?;
-                // Integers on a grid: their sum is the same in every order, and differences of sums are exact.
-                let steps = Steps::holding(range, kind, 1)?;
-                let (low, high) = (steps.round(range.low), steps.round(range.high));
-                let placed =
-                    on_grid(value.expr, kind, steps.exponent(), low, high, false).map_err(unplannable)?;
-                let values = vec![
-                    WindowValue::Sum(column(), frame),
-                    WindowValue::Count(column(), frame),
-                ];
-                let float = |expr: &Expr| cast(expr.clone(), Kind::Float.data_type());
+                if !kind.is_number() {
+                    return Err(Error::refused(
+                        format!("{called} of {kind} is not understood"),
+                        "use it on a number",
+                    ));
+                }
+                // Of the values as they are. Bounds are for what leaves the unit.
+                let range = value.facts.range;
                 let times = most as f64;
-                let summed = Range::new(
-                    range.low.min(range.low * times),
-                    range.high.max(range.high * times),
-                );
-                let size = steps.size();
-                let (result, facts): (Made, Facts) = match (called.as_str(), kind) {
-                    ("avg", _) => (
-                        Box::new(move |computed| {
-                            let total = float(&computed[0]) * lit(size);
+                let summed = range.and_then(|range| {
+                    Range::new(
+                        range.low.min(range.low * times),
+                        range.high.max(range.high * times),
+                    )
+                });
+                let first: fn(&[Expr]) -> Expr = |computed| computed[0].clone();
+                let (values, result, facts): (_, Made, _) = match (called.as_str(), kind) {
+                    ("avg", Kind::Int) => (
+                        vec![
+                            WindowValue::Sum(column(), frame),
+                            WindowValue::Count(column(), frame),
+                        ],
+                        Box::new(|computed| {
+                            let float = |expr: &Expr| cast(expr.clone(), Kind::Float.data_type());
                             // Where nothing is summed the sum is NULL, and so is the quotient.
-                            canonical(total / float(&computed[1]), Kind::Float)
+                            canonical(float(&computed[0]) / float(&computed[1]), Kind::Float)
                         }),
-                        known(Kind::Float, Some(range), true),
+                        known(Kind::Float, range, true),
+                    ),
+                    ("avg", _) => (
+                        vec![WindowValue::FloatAverage(column(), frame)],
+                        Box::new(first),
+                        known(Kind::Float, range, true),
                     ),
                     (_, Kind::Int) => (
-                        Box::new(move |computed| {
-                            try_cast(float(&computed[0]) * lit(size), Kind::Int.data_type())
-                        }),
+                        vec![WindowValue::Sum(column(), frame)],
+                        Box::new(first),
                         known(Kind::Int, summed, true),
                     ),
                     _ => (
-                        Box::new(move |computed| canonical(float(&computed[0]) * lit(size), Kind::Float)),
+                        vec![WindowValue::FloatSum(column(), frame)],
+                        Box::new(first),
                         known(Kind::Float, summed, true),
                     ),
                 };
                 Ok(Self {
                     values,
-                    argument: Some(placed),
+                    argument: Some(value.expr),
                     result,
                     facts,
                     whole,

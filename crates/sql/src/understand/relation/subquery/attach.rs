@@ -235,8 +235,14 @@ impl Attaching<'_> {
         self.rows.publics.extend(inner.publics.clone());
         self.rows.selects.extend(&inner.selects);
         self.rows.story.extend(inner.story.clone());
+        self.rows.left_out.extend(inner.left_out.clone());
         if most_left != u64::MAX {
             let whose = &self.catalog.unit.whose;
+            if self.rows.may_exceed(most_left) || inner.may_exceed(most_right) {
+                self.rows.left_out.push(format!(
+                    "the subquery compares at most {most_left} rows of each {whose} with at most {most_right}"
+                ));
+            }
             self.rows.story.push(format!(
                 "of one {whose} at most {most_left} rows are compared with at most {most_right}"
             ));
