@@ -418,6 +418,8 @@ fn commutes(aggregation: &AggregateExec) -> bool {
         match call.fun().name() {
             "count" | "min" | "max" | "bool_and" | "bool_or" => true,
             "sum" => !floats(result.data_type()),
+            // See `bound::sums`.
+            "exact_sum_of_integers" | "exact_sum_of_floats" | "exact_average_of_floats" => true,
             _ => false,
         }
     })

@@ -34,9 +34,11 @@ impl std::fmt::Debug for Sum {
 }
 
 impl Sum {
-    /// Adds a finite value.
+    /// Adds a value. One that is not finite counts as zero; in canonical form there is none.
     pub(crate) fn add(&mut self, value: f64) {
-        self.add_part(value.clamp(-FAR, FAR));
+        if value.is_finite() {
+            self.add_part(value.clamp(-FAR, FAR));
+        }
     }
 
     /// Adds another sum.

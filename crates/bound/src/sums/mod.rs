@@ -184,11 +184,8 @@ impl Total for Floats {
     type Values = Float64Type;
 
     fn add(&mut self, value: f64) {
-        // There is none in canonical form that is not finite.
-        if value.is_finite() {
-            self.sum.add(value);
-            self.values += 1;
-        }
+        self.sum.add(value);
+        self.values += 1;
     }
 
     fn result(&self) -> Option<f64> {

@@ -13,7 +13,7 @@ mod sign_in;
 pub(crate) use history::{Saved, unsigned};
 pub(crate) use question::MOST_BYTES_OF_SQL;
 pub use question::{BudgetView, Explained, Precision, Question};
-use queue::{Limits, NoTurn, Queue, Standing};
+use queue::{Brief, Limits, NoTurn, Queue, Standing};
 use running::{Counted, Running};
 pub use sign_in::Identity;
 
@@ -44,6 +44,8 @@ const LOOKS: usize = 4096;
 /// Questions that have begun, for each that the engine runs at once. A question keeps its place until its answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each
 /// other, in a time that counts as their own. So more places answer more short questions in a second, and fewer hold back long ones less.
 const PLACES_FOR_EACH_TURN: usize = 8;
+/// A turn to be planned is handed on after this, though its question has not been charged yet.
+const LONGEST_TO_PREPARE: Duration = Duration::from_secs(1);
 /// A long question takes one place in line for each stretch of so many bytes.
 const STRETCH: usize = 8 << 10;
 
@@ -382,9 +384,11 @@ impl Service {
         Ok(answered)
     }
 
-    /// Runs a question that has a place. It is planned and charged, and only then waits for the engine: everybody can see when something is charged, and when the engine is free again depends on the
-    /// data that somebody else's question read. Planning has turns too, so that a question which is its account's single one shares the processors with few. How long these last depends on no data, and
-    /// nobody has one while they wait for somebody else's answer to the same question. The engine is free for the next one as soon as the data is read.
+    /// Runs a question that has a place. It is planned and charged, and only then waits for the engine. Everybody can see when something is charged, and when the engine is free again depends on the data
+    /// that somebody else's question read. The engine is free for the next question as soon as the data is read.
+    ///
+    /// Planning has turns too, so that a single question of an account shares the processors with few others. A turn to be planned is handed on after [`LONGEST_TO_PREPARE`] whatever its question does
+    /// then: run the analyst's own SQL on made-up values, ask a database for its plan, or look for the answer of another program.
     async fn run_in_place(
         self: &Arc<Self>,
         who: &Identity,
@@ -395,24 +399,30 @@ impl Service {
     ) -> Result<Answered, Failure> {
         // Who was revoked while they waited does not ask any more.
         self.still_signed_in(who).await?;
-        let mut turn = self.preparing.next_turn(&standing).await.ok();
+        let mut preparing = self.prepare(&standing).await;
+        let mut reading = None;
         let (service, charged) = (Arc::clone(self), Arc::clone(charged));
         let runtime = tokio::runtime::Handle::current();
         // On a thread that may wait, of which there are no more than places. What is had is given back before anything else is waited for.
         let watch = move |stage| {
-            drop(turn.take());
-            let next = |queue: &Arc<Queue>| runtime.block_on(queue.next_turn(&standing)).ok();
+            drop((preparing.take(), reading.take()));
             match stage {
-                Stage::Begun => turn = next(&service.preparing),
+                Stage::Begun => preparing = runtime.block_on(service.prepare(&standing)),
                 Stage::Charged => {
                     charged.store(true, Ordering::SeqCst);
-                    turn = next(&service.turns);
+                    reading = runtime.block_on(service.turns.next_turn(&standing)).ok();
                 }
                 Stage::Measured => service.settings.schedule.hold_before_saving(begun),
                 Stage::Understood | Stage::Drawn => {}
             }
         };
         Ok(self.dataset.query_watched(request, watch).await?)
+    }
+
+    /// Waits for a turn to be planned.
+    async fn prepare(&self, standing: &Standing) -> Option<Brief> {
+        let turn = self.preparing.next_turn(standing).await.ok()?;
+        Some(Brief::new(turn, LONGEST_TO_PREPARE))
     }
 
     /// What the asker may spend.
@@ -546,7 +556,7 @@ fn turns(settings: &Settings) -> Limits {
     Limits {
         at_once,
         kept: usize::from(at_once > 1),
-        of_one: at_once,
+        of_one: at_once.max(2) - 1,
         waiting: places,
         waiting_of_one: places,
     }

@@ -11,6 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 /// How many may have a turn, and how many may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,27 @@ impl Drop for Turn {
     }
 }
 
+/// A turn that is handed on when this is dropped, or after a while.
+#[derive(Debug)]
+pub(super) struct Brief(JoinHandle<()>);
+
+impl Brief {
+    /// Runs inside a tokio runtime.
+    pub(super) fn new(turn: Turn, lasts: Duration) -> Self {
+        Self(tokio::spawn(async move {
+            tokio::time::sleep(lasts).await;
+            drop(turn);
+        }))
+    }
+}
+
+impl Drop for Brief {
+    fn drop(&mut self) {
+        // What a task holds is dropped with it.
+        self.0.abort();
+    }
+}
+
 /// A question in line, which leaves it when this is dropped.
 struct InLine<'a> {
     queue: &'a Arc<Queue>,
@@ -133,7 +155,10 @@ impl InLine<'_> {
 
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
-        self.queue.lock().leave(self.account, self.arrival);
+        let mut state = self.queue.lock();
+        state.leave(self.account, self.arrival);
+        // Another question of the account may be its single one now.
+        self.queue.hand_on(state);
     }
 }
 
@@ -269,9 +294,8 @@ impl State {
         let only_single = self.free <= limits.kept;
         let waiting = self.accounts.iter().filter_map(|(name, account)| {
             let first = account.line.front()?;
-            let single = first
-                .single
-                .unwrap_or(account.has == 0 && account.line.len() == 1);
+            // An earlier line sees more, and this one sees what came since.
+            let single = account.has == 0 && first.single.unwrap_or(account.line.len() == 1);
             let may = account.has < limits.of_one && (single || !only_single);
             may.then_some((self.round_of(account), first.arrival, name, single))
         });
@@ -447,6 +471,16 @@ mod tests {
         assert_eq!(turns.len(), 2, "one turn stays free");
         let mut single = later.enter("zoe", 1, Some(true)).unwrap();
         assert!(called(&mut single).unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_brief_turn_ends() {
+        let queue = Queue::new(Limits { at_once: 1, ..LIMITS });
+        let (soon, late) = (Duration::from_millis(10), Duration::from_secs(3600));
+        let _slow = Brief::new(queue.turn("ann", 1, None).await.unwrap(), soon);
+        let quick = Brief::new(queue.turn("bob", 1, None).await.unwrap(), late);
+        drop(quick);
+        assert!(queue.turn("carl", 1, None).await.is_ok());
     }
 
     #[test]

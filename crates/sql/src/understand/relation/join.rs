@@ -394,6 +394,7 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         limits: tighter(&left.limits, &right.limits),
         selects,
         story,
+        sums_inside: left.sums_inside || right.sums_inside,
         left_out,
     };
     in_order_of(join, joined)

@@ -57,6 +57,8 @@ pub(crate) struct Rows {
     pub(crate) selects: Vec<usize>,
     /// What was done, for people.
     pub(crate) story: Vec<String>,
+    /// Whether values of one unit are summed or averaged on the way. Releases of such rows have a mark of their own: earlier versions clamped these values.
+    pub(crate) sums_inside: bool,
     /// What of a unit may be left out before anything is counted, for people. Empty: nothing is.
     pub(crate) left_out: Vec<String>,
 }
@@ -243,6 +245,7 @@ fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
         limits: table.limits.clone(),
         selects: Vec::new(),
         story: Vec::new(),
+        sums_inside: false,
         left_out: Vec::new(),
     };
     let whose = &catalog.unit.whose;
@@ -560,6 +563,7 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
         limits,
         selects: parts.iter().flat_map(|part| part.selects.clone()).collect(),
         story: parts.iter().flat_map(|part| part.story.clone()).collect(),
+        sums_inside: parts.iter().any(|part| part.sums_inside),
         left_out: parts.iter().flat_map(|part| part.left_out.clone()).collect(),
     })
 }

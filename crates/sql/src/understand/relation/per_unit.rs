@@ -51,13 +51,15 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
         columns.push((names[place].0.clone(), names[place].1.clone(), key.facts));
     }
     keys.push(input.unit_expr().alias(UNIT));
+    let mut sums_inside = input.sums_inside;
     let mut left_out = input.left_out.clone();
     let mut measures = Vec::new();
     let mut results = Vec::new();
     for (place, expr) in aggr_expr.iter().enumerate() {
         let name = &names[group_expr.len() + place];
         let (measure, result, facts) = inner(expr, &input, place)?;
-        if counts_distinct(expr) && input.may_exceed(MOST_DISTINCT as u64) {
+        sums_inside |= calls(expr, &["sum", "avg"]);
+        if calls(expr, &["count"]) && is_distinct(expr) && input.may_exceed(MOST_DISTINCT as u64) {
             left_out.push(format!(
                 "COUNT(DISTINCT …) within a {whose} counts up to {MOST_DISTINCT}"
             ));
@@ -94,13 +96,19 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
         clustered: false,
         whole: input.whole && one_each,
         story,
+        sums_inside,
         left_out,
         ..input
     })
 }
 
-fn counts_distinct(expr: &Expr) -> bool {
-    matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if call.params.distinct && call.func.name() == "count")
+/// Whether it is a call of one of these.
+fn calls(expr: &Expr, names: &[&str]) -> bool {
+    matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if names.contains(&call.func.name()))
+}
+
+fn is_distinct(expr: &Expr) -> bool {
+    matches!(expr.clone().unalias(), Expr::AggregateFunction(call) if call.params.distinct)
 }
 
 /// One aggregate: what the engine computes, what the row shows, and what is known of it.

@@ -33,6 +33,8 @@ pub(super) fn windowed(window: &Window, catalog: &Catalog) -> Result<Rows, Error
                 "write f(…) OVER (…)",
             ));
         };
+        let called = function.fun.name().to_lowercase();
+        rows.sums_inside |= matches!(called.as_str(), "sum" | "avg");
         rows = one(rows, &function, name, catalog)?;
     }
     let whose = &catalog.unit.whose;

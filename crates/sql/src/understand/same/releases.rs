@@ -103,7 +103,7 @@ impl Marks {
             marks
         };
         let groups = &aggregation.groups;
-        Parts::of("release, format 2")
+        let parts = Parts::of("release, format 2")
             .debug(&catalog.unit)
             .mark(self.rows)
             .marks(sorted(&self.keys))
@@ -116,8 +116,13 @@ impl Marks {
             .debug(aggregation.options.min_privacy_units_per_group)
             .text(&epsilon.to_string())
             .text(&delta.to_string())
-            .debug(noise)
-            .end()
+            .debug(noise);
+        // Earlier versions clamped what they summed inside a unit: what they released is not this.
+        let parts = match aggregation.rows.sums_inside {
+            true => parts.text("exact sums inside"),
+            false => parts,
+        };
+        parts.end()
     }
 }
 

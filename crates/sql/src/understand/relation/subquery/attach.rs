@@ -235,6 +235,7 @@ impl Attaching<'_> {
         self.rows.publics.extend(inner.publics.clone());
         self.rows.selects.extend(&inner.selects);
         self.rows.story.extend(inner.story.clone());
+        self.rows.sums_inside |= inner.sums_inside;
         self.rows.left_out.extend(inner.left_out.clone());
         if most_left != u64::MAX {
             let whose = &self.catalog.unit.whose;
