@@ -44,8 +44,8 @@ const LOOKS: usize = 4096;
 /// Questions that have begun, for each that the engine runs at once. A question keeps its place until its answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each
 /// other, in a time that counts as their own. So more places answer more short questions in a second, and fewer hold back long ones less.
 const PLACES_FOR_EACH_TURN: usize = 8;
-/// A turn to be planned is handed on after this, though its question has not been charged yet.
-const LONGEST_TO_PREPARE: Duration = Duration::from_secs(1);
+/// A turn to work is handed on after this, though its question works on.
+const LONGEST_TURN: Duration = Duration::from_secs(1);
 /// A long question takes one place in line for each stretch of so many bytes.
 const STRETCH: usize = 8 << 10;
 
@@ -98,8 +98,8 @@ pub struct Service {
     rates: DefaultKeyedRateLimiter<String>,
     /// For questions that have begun, until their answers leave.
     places: Arc<Queue>,
-    /// For those of them that are planned and charged now.
-    preparing: Arc<Queue>,
+    /// For those of them that keep a processor busy without reading data: planned and charged, or drawn and saved.
+    working: Arc<Queue>,
     /// For those of them whose data is read now.
     turns: Arc<Queue>,
     /// For what is planned and priced, and not asked.
@@ -146,7 +146,7 @@ impl Service {
             memory: Memory::default(),
             rates: RateLimiter::keyed(quota),
             places: Queue::new(places(&settings)),
-            preparing: Queue::new(turns(&settings)),
+            working: Queue::new(working(&settings)),
             turns: Queue::new(turns(&settings)),
             planning: planning::queue(),
             attempts: Arc::default(),
@@ -387,8 +387,9 @@ impl Service {
     /// Runs a question that has a place. It is planned and charged, and only then waits for the engine. Everybody can see when something is charged, and when the engine is free again depends on the data
     /// that somebody else's question read. The engine is free for the next question as soon as the data is read.
     ///
-    /// Planning has turns too, so that a single question of an account shares the processors with few others. A turn to be planned is handed on after [`LONGEST_TO_PREPARE`] whatever its question does
-    /// then: run the analyst's own SQL on made-up values, ask a database for its plan, or look for the answer of another program.
+    /// Work before and after that has turns too, so that a single question of an account shares the processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its question does
+    /// then: run the analyst's own SQL, ask a database for its plan, or look for the answer of another program. So others wait for it, and for nothing that depends on data: a question whose data is read
+    /// waits for its moment first.
     async fn run_in_place(
         self: &Arc<Self>,
         who: &Identity,
@@ -399,30 +400,36 @@ impl Service {
     ) -> Result<Answered, Failure> {
         // Who was revoked while they waited does not ask any more.
         self.still_signed_in(who).await?;
-        let mut preparing = self.prepare(&standing).await;
+        let mut working = self.work(&standing).await;
         let mut reading = None;
         let (service, charged) = (Arc::clone(self), Arc::clone(charged));
         let runtime = tokio::runtime::Handle::current();
         // On a thread that may wait, of which there are no more than places. What is had is given back before anything else is waited for.
         let watch = move |stage| {
-            drop((preparing.take(), reading.take()));
+            if stage == Stage::Drawn {
+                return;
+            }
+            drop((working.take(), reading.take()));
             match stage {
-                Stage::Begun => preparing = runtime.block_on(service.prepare(&standing)),
+                Stage::Begun => working = runtime.block_on(service.work(&standing)),
                 Stage::Charged => {
                     charged.store(true, Ordering::SeqCst);
                     reading = runtime.block_on(service.turns.next_turn(&standing)).ok();
                 }
-                Stage::Measured => service.settings.schedule.hold_before_saving(begun),
+                Stage::Measured => {
+                    service.settings.schedule.hold_before_saving(begun);
+                    working = runtime.block_on(service.work(&standing));
+                }
                 Stage::Understood | Stage::Drawn => {}
             }
         };
         Ok(self.dataset.query_watched(request, watch).await?)
     }
 
-    /// Waits for a turn to be planned.
-    async fn prepare(&self, standing: &Standing) -> Option<Brief> {
-        let turn = self.preparing.next_turn(standing).await.ok()?;
-        Some(Brief::new(turn, LONGEST_TO_PREPARE))
+    /// Waits for a turn to work.
+    async fn work(&self, standing: &Standing) -> Option<Brief> {
+        let turn = self.working.next_turn(standing).await.ok()?;
+        Some(Brief::new(turn, LONGEST_TURN))
     }
 
     /// What the asker may spend.
@@ -550,7 +557,19 @@ fn places(settings: &Settings) -> Limits {
     }
 }
 
-/// Turns of the engine, and turns to be planned, for questions that have a place. One is for questions that are single.
+/// Turns to work for questions that have a place: one more than there are processors, since some wait for a database or a disk. A quarter is for questions that are single.
+fn working(settings: &Settings) -> Limits {
+    let at_once = std::thread::available_parallelism().map_or(2, usize::from) + 1;
+    let kept = at_once.div_ceil(4);
+    Limits {
+        at_once,
+        kept,
+        of_one: at_once - kept,
+        ..turns(settings)
+    }
+}
+
+/// Turns of the engine, for questions that have a place. One is for questions that are single.
 fn turns(settings: &Settings) -> Limits {
     let (at_once, places) = (settings.at_once.max(1), places(settings).at_once);
     Limits {

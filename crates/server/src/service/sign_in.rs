@@ -1,6 +1,6 @@
 //! Who asks: by a token, by a password, or by what the PostgreSQL wire has checked.
 
-use super::{MOST_ANSWERS, Service, forbidden};
+use super::{MOST_ANSWERS, Service, attempts, forbidden};
 use crate::accounts::{self, Account, Right, Role, SessionStart, Token};
 use crate::failure::{Code, Failure};
 use crate::network::Network;
@@ -138,7 +138,7 @@ impl Service {
             .await?
             .filter(|account| !account.revoked);
         let password = zeroize::Zeroizing::new(password.to_owned());
-        let checked = tokio::task::spawn_blocking(move || {
+        let checked = attempts::threads().spawn_blocking(move || {
             // Held until the work is done: who hangs up does not make room for one more at once.
             let _turn = turn;
             accounts::has_password(account.as_ref(), &password)

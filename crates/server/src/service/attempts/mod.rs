@@ -15,8 +15,9 @@ use crate::network::Network;
 use limit::Limit;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 /// Passwords that are checked at once.
@@ -29,6 +30,19 @@ const A_MINUTE_AT_ONE_PLACE: u32 = 10;
 const A_MINUTE: u32 = 60;
 /// Networks that are familiar to one account: those from which it signed in last.
 const MOST_FAMILIAR: usize = 8;
+
+/// The threads that check passwords, as many as check at once. The allocator keeps what a check took for each thread that ever made one: on the threads that all other work shares, that was half a gigabyte
+/// after a flood.
+pub(super) fn threads() -> &'static Runtime {
+    static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
+        tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(AT_ONCE)
+            .thread_name("passwords")
+            .build()
+            .expect("a runtime without workers and clocks takes nothing from the system")
+    });
+    &THREADS
+}
 
 /// A name, however long somebody made it.
 type Name = [u8; 16];
