@@ -168,7 +168,7 @@ impl Service {
             .map(|note| note.question)
             .or(kept.map(|kept| kept.question))
             .ok_or_else(none)?;
-        let (dataset, request) = (self.dataset.clone(), question.request(who)?);
+        let (dataset, request) = (self.planner(), question.request(who)?);
         let answered = self
             .plan_in_turn(who, async move { dataset.saved(&request).await })
             .await?;

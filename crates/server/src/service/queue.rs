@@ -451,26 +451,20 @@ mod tests {
             of_one: 3,
             ..LIMITS
         };
-        let (first, later) = (Queue::new(limits), Queue::new(limits));
-        let mut lines: Vec<InLine<'_>> = ["ann", "ann", "bob", "bob", "carl", "carl"]
-            .iter()
-            .map(|name| first.enter(name, 1, None).unwrap())
-            .collect();
-        let busy: Vec<Turn> = lines.iter_mut().filter_map(called).flatten().collect();
-        let mut alone = first.enter("zoe", 1, None).unwrap();
-        let alone = called(&mut alone).unwrap().unwrap();
-        let singles: Vec<bool> = busy.iter().map(|turn| turn.standing().single).collect();
-        // When ann came she had nothing else in line.
-        assert_eq!(singles, [true, false]);
-        assert!(alone.standing().single);
-        let mut waits: Vec<InLine<'_>> = ["bob", "carl", "dan"]
-            .iter()
-            .map(|name| later.enter(name, 1, Some(false)).unwrap())
-            .collect();
-        let turns: Vec<_> = waits.iter_mut().filter_map(called).collect();
-        assert_eq!(turns.len(), 2, "one turn stays free");
-        let mut single = later.enter("zoe", 1, Some(true)).unwrap();
-        assert!(called(&mut single).unwrap().is_ok());
+        let first = Queue::new(Limits { at_once: 4, ..LIMITS });
+        let mut lines = ["ann", "ann", "zoe"].map(|name| first.enter(name, 1, None).unwrap());
+        let turns = lines.each_mut().map(|waits| called(waits).unwrap().unwrap());
+        let single = turns.each_ref().map(|turn| turn.standing().single);
+        assert_eq!(single, [true, false, true], "ann's first came alone");
+        let later = Queue::new(limits);
+        let mut waits = ["bob", "carl", "dan"].map(|name| later.enter(name, 1, Some(false)).unwrap());
+        let given = waits.iter_mut().filter_map(called).collect::<Vec<_>>();
+        assert_eq!(given.len(), 2, "one turn stays free");
+        // Whoever has a turn already is not single any more.
+        let mut again = later.enter("bob", 1, Some(true)).unwrap();
+        assert!(called(&mut again).is_none());
+        let mut alone = later.enter("zoe", 1, Some(true)).unwrap();
+        assert!(called(&mut alone).unwrap().is_ok());
     }
 
     #[tokio::test]

@@ -174,12 +174,21 @@ mod tests {
         // One runs until it is told to end, and many of the same account wait behind it.
         let running =
             tokio::spawn(async move { busy.in_turn("eve", move |_, _| released.recv().is_ok()).await });
+        let eve = catalogs.account("eve");
+        let waiting = || eve.waiting.load(Ordering::SeqCst);
+        while eve.turn.available_permits() > 0 || waiting() > 0 {
+            tokio::task::yield_now().await;
+        }
         let behind: Vec<_> = (0..MOST_WAITING)
             .map(|_| {
                 let catalogs = Arc::clone(&catalogs);
                 tokio::spawn(async move { catalogs.query("eve", "SELECT 1").await })
             })
             .collect();
+        while waiting() < MOST_WAITING {
+            tokio::task::yield_now().await;
+        }
+        drop(eve);
         let answer = catalogs.query("ann", "SELECT 1").await.unwrap().unwrap();
         assert_eq!(answer.rows, [[Some("1".to_owned())]]);
         assert!(behind.iter().all(|waiting| !waiting.is_finished()));
