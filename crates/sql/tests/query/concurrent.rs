@@ -67,7 +67,11 @@ fn everything_that_can_be_asked_can_be_awaited() {
         let (reported, heard) = std::sync::mpsc::channel();
         let watched = dataset.query_watched(&ask, move |stage| reported.send(stage).unwrap());
         assert!(!watched.await.unwrap().repeated);
-        assert_eq!(heard.iter().count(), 4, "understood, charged, measured, drawn");
+        assert_eq!(
+            heard.iter().count(),
+            5,
+            "understood, begun, charged, measured, drawn"
+        );
         assert!(dataset.forecast(&ask).await.unwrap().free);
         assert!(dataset.cut_before(&ask).await.unwrap().is_empty());
         let charges = dataset.with_ledger(|ledger| Ok(ledger.charges()?.len()));

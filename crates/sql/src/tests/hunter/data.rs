@@ -120,6 +120,17 @@ pub(super) fn named(name: &str) -> Person {
     }])
 }
 
+/// A person with these numbers.
+pub(super) fn with_numbers(numbers: &[f64]) -> Person {
+    let row = |x: &f64| Row {
+        x: Some(*x),
+        y: Some(1),
+        s: None,
+        d: Some(0),
+    };
+    Person(numbers.iter().map(row).collect())
+}
+
 /// A person with very many rows, all of them different.
 pub(super) fn crowd(rows: usize) -> Person {
     let row = |place: usize| Row {
