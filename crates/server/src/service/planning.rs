@@ -18,8 +18,7 @@ const LASTS: Duration = Duration::from_secs(10);
 /// Plans that are made at once: a question that is asked has processors left.
 const AT_ONCE: usize = 2;
 
-/// The threads that plan, as many as plans are made at once. The allocator keeps what a plan took for each thread that ever made one: on the threads that all other work shares, that was a gigabyte after many
-/// plans of 400 columns.
+/// The threads that plan, as many as plans are made at once: the allocator keeps what each thread once had.
 pub(super) fn threads() -> &'static Handle {
     static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
         tokio::runtime::Builder::new_multi_thread()

@@ -31,8 +31,7 @@ const A_MINUTE: u32 = 60;
 /// Networks that are familiar to one account: those from which it signed in last.
 const MOST_FAMILIAR: usize = 8;
 
-/// The threads that check passwords, as many as check at once. The allocator keeps what a check took for each thread that ever made one: on the threads that all other work shares, that was half a gigabyte
-/// after a flood.
+/// The threads that check passwords, as many as check at once: the allocator keeps what each thread once had, and a check takes 19 MiB.
 pub(super) fn threads() -> &'static Runtime {
     static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
         tokio::runtime::Builder::new_current_thread()
