@@ -60,13 +60,13 @@ impl Proxy {
 fn forward(client: TcpStream, server: TcpStream, cut: &Arc<Mutex<Cut>>) {
     let sides = || (client.try_clone().unwrap(), server.try_clone().unwrap());
     let ((from_client, to_server), (to_client, from_server)) = (sides(), sides());
-    // Set when the answer to a commit is not to be heard.
+    // Set when the answer to a commit is not to be heard. Answers to what was sent before it still are: who cuts at the first of them may cut before the server has committed.
     let unheard = Arc::new(Mutex::new(false));
     let (cut, silence) = (Arc::clone(cut), Arc::clone(&unheard));
     thread::spawn(move || {
         pump(from_client, to_server, |bytes| {
             let mut cut = cut.lock().unwrap();
-            let commits = bytes.windows(7).any(|window| window == b"COMMIT\0");
+            let commits = says_commit(bytes);
             let (next, passes) = match *cut {
                 Cut::Before if commits => (Cut::Never, false),
                 Cut::After if commits => (Cut::Never, true),
@@ -78,7 +78,16 @@ fn forward(client: TcpStream, server: TcpStream, cut: &Arc<Mutex<Cut>>) {
             passes
         });
     });
-    thread::spawn(move || pump(from_server, to_client, |_| !*unheard.lock().unwrap()));
+    thread::spawn(move || {
+        pump(from_server, to_client, |bytes| {
+            !(*unheard.lock().unwrap() && says_commit(bytes))
+        });
+    });
+}
+
+/// The client asks for a commit with these bytes, and the server confirms it with the same.
+fn says_commit(bytes: &[u8]) -> bool {
+    bytes.windows(7).any(|window| window == b"COMMIT\0")
 }
 
 /// Passes on what comes, as long as `passes` says so; then both ends are closed.
