@@ -2,6 +2,7 @@
 
 use crate::{Distribution, Entropy, Error, Inversion};
 use exact::{Integer, Interval, Natural, Rational, floor_log2};
+use std::sync::OnceLock;
 
 /// How many draws are made together; the buffers live on the stack.
 const BATCH: usize = 64;
@@ -221,6 +222,13 @@ pub(crate) fn check_scale(scale: &Rational) -> Result<(), Error> {
 /// Tested by: `laplace_enumerated`, `laplace_fits`.
 #[derive(Clone, Debug)]
 pub struct DiscreteLaplace {
+    scale: Rational,
+    /// Made for the first draw. Most noise is only priced and never drawn, and the tables are most of what pricing would take, in time and in memory.
+    tables: OnceLock<Tables>,
+}
+
+#[derive(Clone, Debug)]
+struct Tables {
     small: Option<Inversion<Folded>>,
     magnitude: Geometric,
 }
@@ -254,34 +262,28 @@ impl Distribution for Folded {
 impl DiscreteLaplace {
     /// With scale t: P[k+1]/P[k] = e^(−1/t) for k ≥ 0.
     pub fn new(scale: &Rational) -> Result<Self, Error> {
-        Self::with_keys(scale, 31, 128)
+        check_scale(scale)?;
+        Ok(Self {
+            scale: scale.clone(),
+            tables: OnceLock::new(),
+        })
     }
 
-    fn with_keys(scale: &Rational, key_bits: u32, bound_bits: u32) -> Result<Self, Error> {
-        let magnitude = Geometric::with_keys(scale, key_bits, bound_bits)?;
-        let small = (*scale < Rational::from(16u8)).then(|| {
-            let cells = magnitude.last_digit.digit.cells() as u32;
-            Inversion::with_bounds(
-                Folded {
-                    rate: Rational::ONE / scale,
-                    cells,
-                },
-                key_bits,
-                bound_bits,
-            )
-        });
-        Ok(Self { small, magnitude })
+    fn tables(&self) -> &Tables {
+        self.tables
+            .get_or_init(|| Tables::new(&self.scale, 31, 128).expect("the scale was checked"))
     }
 
-    /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing.
+    /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing after the first time.
     pub fn add_to(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+        let tables = self.tables();
         entropy.refresh();
         let mut draws = Draws::new(0);
         for batch in values.chunks_mut(BATCH) {
             draws.count = batch.len();
-            match &self.small {
-                Some(table) => self.fill_small(table, &mut draws, entropy),
-                None => self.fill_large(&mut draws, entropy),
+            match &tables.small {
+                Some(table) => tables.fill_small(table, &mut draws, entropy),
+                None => tables.fill_large(&mut draws, entropy),
             }
             for ((value, magnitude), sign) in batch.iter_mut().zip(&draws.magnitudes).zip(&draws.signs) {
                 // Two's complement negation when the sign bit is set, without a branch. Magnitudes are below 2^57.
@@ -296,6 +298,37 @@ impl DiscreteLaplace {
                 }
             }
         }
+    }
+
+    /// Fills a slice with independent draws.
+    pub fn fill(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+        values.fill(0);
+        self.add_to(values, entropy);
+    }
+
+    /// One draw, clamped to `i64`.
+    pub fn sample(&self, entropy: &mut (impl Entropy + ?Sized)) -> i64 {
+        let mut value = [0];
+        self.add_to(&mut value, entropy);
+        value[0]
+    }
+}
+
+impl Tables {
+    fn new(scale: &Rational, key_bits: u32, bound_bits: u32) -> Result<Self, Error> {
+        let magnitude = Geometric::with_keys(scale, key_bits, bound_bits)?;
+        let small = (*scale < Rational::from(16u8)).then(|| {
+            let cells = magnitude.last_digit.digit.cells() as u32;
+            Inversion::with_bounds(
+                Folded {
+                    rate: Rational::ONE / scale,
+                    cells,
+                },
+                key_bits,
+                bound_bits,
+            )
+        });
+        Ok(Self { small, magnitude })
     }
 
     fn fill_small(
@@ -356,19 +389,6 @@ impl DiscreteLaplace {
                 draws.signs[lane] = u32::from(negative);
             }
         }
-    }
-
-    /// Fills a slice with independent draws.
-    pub fn fill(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
-        values.fill(0);
-        self.add_to(values, entropy);
-    }
-
-    /// One draw, clamped to `i64`.
-    pub fn sample(&self, entropy: &mut (impl Entropy + ?Sized)) -> i64 {
-        let mut value = [0];
-        self.add_to(&mut value, entropy);
-        value[0]
     }
 }
 
@@ -466,10 +486,18 @@ mod tests {
         }
     }
 
+    /// With tables so coarse that short tapes decide most draws.
+    fn coarse(scale: &Rational, key_bits: u32, bound_bits: u32) -> DiscreteLaplace {
+        DiscreteLaplace {
+            scale: scale.clone(),
+            tables: OnceLock::from(Tables::new(scale, key_bits, bound_bits).unwrap()),
+        }
+    }
+
     #[test]
     fn laplace_enumerated() {
         for (scale, key_bits) in [(ratio(1, 3), 2), (ratio(1, 1), 3), (ratio(2, 1), 4)] {
-            let sampler = DiscreteLaplace::with_keys(&scale, key_bits, key_bits + 1).unwrap();
+            let sampler = coarse(&scale, key_bits, key_bits + 1);
             let distribution = |k: i64| DiscreteLaplace::probability(&scale, &Integer::from(k), 80);
             assert_exact(2, distribution, |tape| sampler.sample(tape)).unwrap();
         }
@@ -477,7 +505,7 @@ mod tests {
 
     #[test]
     fn a_wrong_scale_is_noticed_by_enumeration() {
-        let sampler = DiscreteLaplace::with_keys(&parse_decimal("1.05").unwrap(), 4, 9).unwrap();
+        let sampler = coarse(&parse_decimal("1.05").unwrap(), 4, 9);
         let distribution = |k: i64| DiscreteLaplace::probability(&Rational::ONE, &Integer::from(k), 80);
         assert!(assert_exact(2, distribution, |tape| sampler.sample(tape)).is_err());
     }
