@@ -24,6 +24,8 @@ enum Cut {
     AfterForGood,
     /// Nobody can connect.
     Down,
+    /// Commits succeed with the warning that a standby may lack them, as when somebody cancels the wait for one that is gone.
+    Doubted,
 }
 
 /// Between a store and its server.
@@ -63,6 +65,7 @@ fn forward(client: TcpStream, server: TcpStream, cut: &Arc<Mutex<Cut>>) {
     // Set when the answer to a commit is not to be heard. Answers to what was sent before it still are: who cuts at the first of them may cut before the server has committed.
     let unheard = Arc::new(Mutex::new(false));
     let (cut, silence) = (Arc::clone(cut), Arc::clone(&unheard));
+    let doubted = Arc::clone(&cut);
     thread::spawn(move || {
         pump(from_client, to_server, |bytes| {
             let mut cut = cut.lock().unwrap();
@@ -80,26 +83,44 @@ fn forward(client: TcpStream, server: TcpStream, cut: &Arc<Mutex<Cut>>) {
     });
     thread::spawn(move || {
         pump(from_server, to_client, |bytes| {
+            if *doubted.lock().unwrap() == Cut::Doubted
+                && let Some(place) = commit_in(bytes)
+            {
+                // Before the message that confirms it, whose text begins after a letter and a length.
+                bytes.splice(place - 5..place - 5, warning());
+            }
             !(*unheard.lock().unwrap() && says_commit(bytes))
         });
     });
 }
 
 /// The client asks for a commit with these bytes, and the server confirms it with the same.
+fn commit_in(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(7).position(|window| window == b"COMMIT\0")
+}
+
 fn says_commit(bytes: &[u8]) -> bool {
-    bytes.windows(7).any(|window| window == b"COMMIT\0")
+    commit_in(bytes).is_some()
+}
+
+/// What a server says when somebody cancels the wait for a standby.
+fn warning() -> Vec<u8> {
+    let fields =
+        b"SWARNING\0VWARNING\0C01000\0Mcanceling wait for synchronous replication due to user request\0\0";
+    let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+    [b"N", &length[..], fields].concat()
 }
 
 /// Passes on what comes, as long as `passes` says so; then both ends are closed.
-fn pump(mut from: TcpStream, mut to: TcpStream, mut passes: impl FnMut(&[u8]) -> bool) {
+fn pump(mut from: TcpStream, mut to: TcpStream, mut passes: impl FnMut(&mut Vec<u8>) -> bool) {
     let mut buffer = [0; 1 << 16];
     loop {
-        let read = match from.read(&mut buffer) {
+        let mut bytes = match from.read(&mut buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Ok(read) if read > 0 && passes(&buffer[..read]) => read,
+            Ok(read) if read > 0 => buffer[..read].to_vec(),
             _ => break,
         };
-        if to.write_all(&buffer[..read]).is_err() {
+        if !passes(&mut bytes) || to.write_all(&bytes).is_err() {
             break;
         }
     }
@@ -170,6 +191,37 @@ fn a_commit_of_which_nobody_learns_is_charged_once_and_draws_nothing() {
         assert_eq!(ask().unwrap().number, 2);
         assert_eq!(direct.verify().unwrap().charges, 1);
     }
+}
+
+/// Such a commit may be gone after a failover, so it counts for nothing until a later one is confirmed: neither a charge nor the word that drawing begins.
+#[test]
+fn a_commit_that_a_standby_may_lack_is_not_taken_for_one() {
+    let (fresh, proxy, place) = proxied();
+    let mut store = Store::open(&place, &pure_rules("1")).unwrap();
+    let mut ask = |draw: bool| {
+        let since = store.head().unwrap().number;
+        let mut session = store.resumable_session("ann", "q", since).unwrap();
+        let number = session
+            .charge(charge(pure("0.1")))
+            .map_err(|refusal| refusal.to_string())?
+            .number;
+        if draw {
+            session.begin_drawing(number).map_err(|error| error.to_string())?;
+        }
+        Ok::<u64, String>(number)
+    };
+    proxy.cut(Cut::Doubted);
+    let words = ask(false).unwrap_err();
+    assert!(words.contains("standby may lack"), "{words}");
+    // It is there and is found again, but nothing is drawn under it.
+    assert_eq!(ask(false), Ok(2));
+    let words = ask(true).unwrap_err();
+    assert!(words.contains("standby may lack"), "{words}");
+    proxy.cut(Cut::Never);
+    // Whether drawing had begun nobody knows, so it is not begun again: that costs budget, and no privacy.
+    assert!(ask(true).is_err());
+    let mut direct = Store::open(fresh.place(), &pure_rules("1")).unwrap();
+    assert_eq!(direct.verify().unwrap().charges, 1);
 }
 
 /// As when the disk of the server is full: in the entry, in the sums, and in the commit itself.

@@ -4,9 +4,11 @@ use super::{Access, Backend, PATIENCE, Snapshot, Unconfirmed, statement, stored,
 use crate::chain::Record;
 use crate::{Encryption, Error};
 use postgres::config::SslMode;
-use postgres::error::SqlState;
+use postgres::error::{Severity, SqlState};
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, SimpleQueryMessage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Entries are added, one after the other, and never changed, whoever is connected.
@@ -84,6 +86,8 @@ pub(crate) struct Postgres {
     client: Option<Client>,
     /// Between `begin` and its end.
     inside: bool,
+    /// Whether the server has warned of something since this was cleared.
+    warned: Arc<AtomicBool>,
 }
 
 impl Postgres {
@@ -101,11 +105,24 @@ impl Postgres {
         }
         // A server that vanished without a word is given up, and its answer counts as unknown.
         config.tcp_user_timeout(PATIENCE);
+        let warned = Arc::new(AtomicBool::new(false));
+        let noticed = Arc::clone(&warned);
+        config.notice_callback(move |notice| {
+            // By its severity as the protocol has it, which no language of messages changes; servers before 9.6 have none.
+            let harmless = [Severity::Notice, Severity::Info, Severity::Log, Severity::Debug];
+            if notice
+                .parsed_severity()
+                .is_none_or(|severity| !harmless.contains(&severity))
+            {
+                noticed.store(true, Ordering::SeqCst);
+            }
+        });
         let mut database = Self {
             config,
             encryption,
             client: None,
             inside: false,
+            warned,
         };
         database.connected()?;
         Ok(database)
@@ -270,11 +287,19 @@ impl Backend for Postgres {
     }
 
     fn commit(&mut self) -> Result<(), Unconfirmed> {
+        self.warned.store(false, Ordering::SeqCst);
         let committed = match self.open() {
             Ok(client) => client.batch_execute("COMMIT"),
             Err(lost) => return Err(Unconfirmed::Undone(lost)),
         };
         self.inside = false;
+        // Who cancels a commit that waits for a synchronous standby makes it succeed, with a warning that the standby may lack it: after a failover it would be gone.
+        if committed.is_ok() && self.warned.load(Ordering::SeqCst) {
+            return Err(Unconfirmed::Unknown(Error::unusable(
+                "PostgreSQL committed with a warning, so its standby may lack what was committed",
+                "see the server's log: a synchronous standby has to be there again, or to be taken out of synchronous_standby_names",
+            )));
+        }
         committed.map_err(|error| {
             self.client = None;
             match error.code() {
