@@ -248,6 +248,38 @@ async fn with_loose_collations(client: &Client, name: &str) -> Result<Vec<String
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
+/// The columns of a table that lead, by foreign keys, to a column which takes more values for equal than they do. Reads no row.
+///
+/// PostgreSQL checks a foreign key by the equality of the column that it refers to: `'ann '` of a `text` column refers to `'ann'` of a `char(5)`, and `'ANN'` does under a collation that ignores
+/// case. The database then takes for one person what would be several units here. So the columns on the way have to compare as the first one does.
+async fn with_looser_references(client: &Client, name: &str) -> Result<Vec<String>, tokio_postgres::Error> {
+    let compares_as = |kind: &str| {
+        format!(
+            "(SELECT CASE WHEN t.typname IN ('int2', 'int4', 'int8', 'numeric') THEN 'number' WHEN t.typname IN ('text', 'varchar') THEN 'text' ELSE t.typname::text END \
+              FROM pg_catalog.pg_type d JOIN pg_catalog.pg_type t ON t.oid = coalesce(nullif(d.typbasetype, 0), d.oid) WHERE d.oid = {kind})"
+        )
+    };
+    let asked = format!(
+        "WITH RECURSIVE led(relation, attribute, named, onwards) AS (
+             SELECT a.attrelid, a.attnum, a.attname::text, false FROM pg_catalog.pg_attribute a
+             WHERE a.attrelid = pg_catalog.to_regclass($1::text)::oid AND a.attnum > 0 AND NOT a.attisdropped
+             UNION
+             SELECT f.confrelid, f.confkey[place], led.named, true
+             FROM led JOIN pg_catalog.pg_constraint f ON f.contype = 'f' AND f.conrelid = led.relation
+             CROSS JOIN LATERAL pg_catalog.generate_subscripts(f.conkey, 1) AS place
+             WHERE f.conkey[place] = led.attribute)
+         SELECT DISTINCT led.named FROM led
+         JOIN pg_catalog.pg_attribute r ON r.attrelid = led.relation AND r.attnum = led.attribute
+         JOIN pg_catalog.pg_attribute o ON o.attrelid = pg_catalog.to_regclass($1::text)::oid AND o.attname = led.named
+         LEFT JOIN pg_catalog.pg_collation c ON c.oid = r.attcollation
+         WHERE led.onwards AND (pg_catalog.to_jsonb(c)->>'collisdeterministic' = 'false' OR {} IS DISTINCT FROM {})",
+        compares_as("r.atttypid"),
+        compares_as("o.atttypid"),
+    );
+    let rows = client.query(&asked, &[&name]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// That the columns which tell whose rows these are compare texts byte for byte, and that the database understands how they are asked for. Reads no row.
 ///
 /// Under a collation that is not deterministic two spellings are equal, and one person would be two units.
@@ -266,6 +298,16 @@ async fn identifiers_can_be_read(
                 "{what}: column `{column}` tells whose rows these are, and its collation takes different texts for equal ones"
             ),
             "use a column with a deterministic collation, such as \"C\", or one that names persons by whole numbers",
+        ));
+    }
+    let looser = with_looser_references(client, name).await;
+    let looser = looser.map_err(|error| incident(what, words(&error)))?;
+    if let Some(column) = looser.iter().find(|column| table.identifies(column)) {
+        return Err(Error::catalog(
+            format!(
+                "{what}: column `{column}` tells whose rows these are, and refers to a column that takes different values of it for one"
+            ),
+            "give both columns one type and a deterministic collation, or use a view over their join that shows the identifier of the other table",
         ));
     }
     let asked = format!("SELECT {} FROM {name}", expressions.join(", "));

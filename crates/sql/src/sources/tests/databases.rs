@@ -358,6 +358,58 @@ fn identifiers_of_a_database_are_kept_or_refused() {
     assert_eq!(read("named.moments", Kind::Timestamp), Vec::<String>::new());
 }
 
+/// A foreign key is checked by the equality of the column that it refers to: these take for one person what are several texts or numbers.
+#[test]
+fn identifiers_that_refer_to_looser_ones_are_refused() {
+    execute(
+        "DROP SCHEMA IF EXISTS referred CASCADE; CREATE SCHEMA referred;
+         CREATE COLLATION referred.any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+         CREATE DOMAIN referred.code AS text;
+         CREATE TABLE referred.padded (id char(5) PRIMARY KEY); INSERT INTO referred.padded VALUES ('ann');
+         CREATE TABLE referred.by_text (id text REFERENCES referred.padded); INSERT INTO referred.by_text VALUES ('ann'), ('ann ');
+         CREATE TABLE referred.folded (id text COLLATE referred.any_case PRIMARY KEY); INSERT INTO referred.folded VALUES ('ann');
+         CREATE TABLE referred.by_case (id text REFERENCES referred.folded); INSERT INTO referred.by_case VALUES ('ANN');
+         CREATE TABLE referred.floats (id float8 PRIMARY KEY);
+         CREATE TABLE referred.by_integer (id int8 REFERENCES referred.floats);
+         CREATE TABLE referred.near (id varchar PRIMARY KEY REFERENCES referred.padded);
+         CREATE TABLE referred.far (id text REFERENCES referred.near);
+         CREATE TABLE referred.whole (id numeric PRIMARY KEY); INSERT INTO referred.whole VALUES (7);
+         CREATE TABLE referred.itself (id int4 PRIMARY KEY REFERENCES referred.itself, other int8 REFERENCES referred.whole);
+         INSERT INTO referred.itself VALUES (7, 7);
+         CREATE TABLE referred.texts (id varchar(9) PRIMARY KEY); INSERT INTO referred.texts VALUES ('ann');
+         CREATE TABLE referred.by_domain (id referred.code REFERENCES referred.texts); INSERT INTO referred.by_domain VALUES ('ann');
+         CREATE TABLE referred.same (id char(5) REFERENCES referred.padded); INSERT INTO referred.same VALUES ('ann  ');",
+    );
+    for (table, kind) in [
+        ("by_text", Kind::Text),
+        ("by_case", Kind::Text),
+        ("by_integer", Kind::Int),
+        ("far", Kind::Text),
+    ] {
+        let error = rows(&units(&format!("referred.{table}"), kind))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("refers to a column that takes different values") && error.contains("hint: "),
+            "{table}: {error}"
+        );
+    }
+    for (table, kind) in [
+        ("itself", Kind::Int),
+        ("by_domain", Kind::Text),
+        ("same", Kind::Text),
+        ("padded", Kind::Text),
+    ] {
+        assert_eq!(
+            rows(&units(&format!("referred.{table}"), kind))
+                .unwrap()
+                .num_rows(),
+            1,
+            "{table}"
+        );
+    }
+}
+
 /// Of a `numeric` that names units `init` used to draft an integer, which cuts it.
 #[test]
 fn a_draft_keeps_the_identifiers_of_a_database() {
