@@ -49,3 +49,26 @@ fn intervals_are_not_merely_wide() {
     // A mutant that doubles every answer must fall out of its intervals.
     assert!(covered("SELECT COUNT(*) * 2 FROM people", 400.0, RUNS) < RUNS / 2);
 }
+
+/// An interval of a median says nothing about what stands in its place where there is none.
+#[test]
+fn what_stands_for_a_missing_value_has_no_interval_of_it() {
+    let bench = Bench::new("100000");
+    let answer = bench
+        .ask("SELECT education, COALESCE(MEDIAN(income), 0) AS filled, GREATEST(MEDIAN(income), 5) AS least, MEDIAN(income) AS m FROM people GROUP BY education ORDER BY education")
+        .unwrap();
+    let mut empty = 0;
+    for row in &answer.rows {
+        // No doctor, and nobody whose education is not known.
+        let nobody = row[0].value.is_null() || row[0].value.as_str() == Some("doctor");
+        empty += u32::from(nobody);
+        for cell in &row[1..3] {
+            assert_eq!(cell.low.is_none(), nobody, "{row:?}");
+        }
+        if nobody {
+            assert_eq!(row[1].value.as_f64(), Some(0.0));
+            assert!(row[3].value.is_null() && row[3].low.is_some(), "{row:?}");
+        }
+    }
+    assert_eq!(empty, 2);
+}

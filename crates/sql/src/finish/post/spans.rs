@@ -278,8 +278,9 @@ fn function(call: &ScalarFunction, input: &Extended, names: &mut Names) -> Resul
                 Some((guarded(again(low))?, guarded(again(high))?))
             })
         }),
-        // Where the value is missing there is no interval of it either.
-        "coalesce" if rest_is_exact => part(first, input, names)?,
+        // Where the value is missing, something else stands in its place, which an interval of the value says nothing about.
+        "coalesce" if rest_is_exact => part(first, input, names)?
+            .map(|span| span.map_pairs(|(low, high)| Some((there(first, low)?, there(first, high)?)))),
         // The value, or NULL; a comparison that decides which is noisy, and says nothing about the value.
         "nullif" if rest_is_exact => part(first, input, names)?,
         "greatest" | "least" => {
@@ -290,18 +291,27 @@ fn function(call: &ScalarFunction, input: &Extended, names: &mut Names) -> Resul
                     Err(why) => return Ok(Part::Lost(why)),
                 }
             }
-            extreme(&name, spans)
+            extreme(&name, spans).map(|span| {
+                span.map_pairs(|(low, high)| {
+                    let all = |end: Expr| {
+                        call.args
+                            .iter()
+                            .try_fold(end, |end, argument| there(argument, end))
+                    };
+                    Some((all(low)?, all(high)?))
+                })
+            })
         }
         _ => Part::Lost(NOT_CARRIED),
     })
 }
 
-/// `end`, unless `other`, the other end of the same pair, is missing.
+/// `end`, unless `other` is missing: the other end of the same pair, or the value itself.
 fn there(other: &Expr, end: Expr) -> Option<Expr> {
     when(other.clone().is_not_null(), end).otherwise(null()).ok()
 }
 
-/// GREATEST and LEAST rise with each argument. They pass over missing values, which are no intervals, so all have to be there.
+/// GREATEST and LEAST rise with each argument. They pass over missing ends, which are no intervals, so all have to be there.
 fn extreme(name: &str, spans: Vec<Span>) -> Part {
     let sources: BTreeSet<usize> = spans.iter().flat_map(|span| span.sources.clone()).collect();
     if sources.len() > 2 {
