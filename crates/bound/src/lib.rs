@@ -70,7 +70,7 @@ pub use kind::Kind;
 pub use node::to_relational;
 pub use owner_join::{CUT_BY_OWNER, Meeting, OwnerJoin};
 pub use owner_window::{Frame, Ordered, OwnerWindow, WindowValue};
-pub use planner::{session, session_with_all_rules};
+pub use planner::{rows_joined, session, session_with_all_rules};
 pub use registers::ScaledSum;
 pub use rows::RowBounding;
 pub use runs::is_not_clustered;

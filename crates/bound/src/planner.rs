@@ -181,7 +181,7 @@ const MOST_PAIRED_BYTES: usize = 4 << 30;
 
 /// How many rows of one owner are joined: fewer where they hold many texts, so that those of the right side, which are held, take bounded memory, and the pairs of one owner, which
 /// may go to disk, a bounded part of it. Depends on the columns that the plan needs.
-fn most_joined((left, right): (u64, u64), held_texts: usize, joined_texts: usize) -> (u64, u64) {
+pub fn rows_joined((left, right): (u64, u64), held_texts: usize, joined_texts: usize) -> (u64, u64) {
     let right = match held_texts {
         0 => right,
         texts => right.min(rows_of_texts(texts) as u64),
@@ -204,7 +204,7 @@ fn owner_join(
     };
     let schema = node.joined_schema();
     let filter = node.join.filter.clone();
-    let (most_left, most_right) = most_joined(
+    let (most_left, most_right) = rows_joined(
         (node.join.most_left, node.join.most_right),
         texts_in(&right.schema()),
         texts_in(schema.as_arrow()),

@@ -15,7 +15,7 @@ Examples:
   How many rows, how many groups and how large sums of one person should count?
     deniable limits visits --epsilon 0.1
   For questions that group by these columns
-    deniable limits visits --epsilon 0.1 --group-by department --group-by month
+    deniable limits visits --epsilon 0.1 --group-by department --group-by \"date_trunc('month', day)\"
   What would be looked at? Spends nothing
     deniable limits visits --epsilon 0.1 --dry-run
 
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// What it may cost
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: String,
-    /// A column that questions group by; several may be named [default: those with declared `values`]
+    /// A column, or an expression of columns, that queries group by; may be repeated [default: columns with declared `values`]
     #[arg(long, value_name = "COLUMN")]
     group_by: Vec<String>,
     #[command(flatten)]

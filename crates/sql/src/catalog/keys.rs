@@ -74,12 +74,12 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "limits.by",
         title: "`[limits.by]`",
-        about: "Limits of queries that group by one column.",
+        about: "Limits of queries that group by one column or expression.",
     },
     SectionKind {
         section: "limits.by.*",
         title: "`[limits.by.COLUMN]`",
-        about: "Limits of queries that group by this column.",
+        about: "Limits of queries that group by this column or expression.",
     },
     SectionKind {
         section: "limits.by.*.sums",
@@ -114,12 +114,12 @@ const SECTIONS: &[SectionKind] = &[
     SectionKind {
         section: "tables.*.limits.by",
         title: "`[tables.NAME.limits.by]`",
-        about: "Limits of queries that group by one column.",
+        about: "Limits of queries that group by one column or expression.",
     },
     SectionKind {
         section: "tables.*.limits.by.*",
         title: "`[tables.NAME.limits.by.COLUMN]`",
-        about: "Limits of queries that group by this column.",
+        about: "Limits of queries that group by this column or expression.",
     },
     SectionKind {
         section: "tables.*.limits.by.*.sums",
@@ -198,11 +198,11 @@ pub(super) const KEYS: &[Key] = &[
     key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 4"),
     key("limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
     key("limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
-    key("limits", "by", "section", "none", "The limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
+    key("limits", "by", "section", "none", "The limits of queries that group by one column, by its name, or by one expression of columns, as text.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
     key("limits.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column is clamped; it includes 0.", "cost = [0, 5000]"),
 
-    key("limits.by", "*", "section", "none", "The limits of queries that group by this column alone.", "ward = { groups = 2 }"),
+    key("limits.by", "*", "section", "none", "The limits of queries that group by this column or expression alone. An expression is found however a query spells it.", "\"date_trunc('month', day)\" = { groups = 2 }"),
 
     key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "The maximum number of groups of a query to which one unit contributes.", "groups = 2"),
     key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 5"),
@@ -242,11 +242,11 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 2"),
     key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
     key("tables.*.limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
-    key("tables.*.limits", "by", "section", "none", "The limits of queries that group by one column, by its name.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
+    key("tables.*.limits", "by", "section", "none", "The limits of queries that group by one column, by its name, or by one expression of columns, as text.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
     key("tables.*.limits.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column is clamped; it includes 0.", "cost = [0, 5000]"),
 
-    key("tables.*.limits.by", "*", "section", "none", "The limits of queries that group by this column alone.", "ward = { groups = 2 }"),
+    key("tables.*.limits.by", "*", "section", "none", "The limits of queries that group by this column or expression alone. An expression is found however a query spells it.", "\"date_trunc('month', day)\" = { groups = 2 }"),
 
     key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "The maximum number of groups of a query to which one unit contributes.", "groups = 2"),
     key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 5"),

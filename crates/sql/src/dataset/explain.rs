@@ -305,14 +305,17 @@ const UNLIMITED: i64 = 1 << 44;
 
 /// What an interval is about where nothing of the cut is noticed: the bounds of the answer say the same.
 fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {
-    // A unit with one row has no other that could be cut.
-    let many = aggregation.rows.rows_per_unit != Some(1);
+    // A unit with one row in a group has no other there that could be cut.
+    let many = aggregation.rows_in_group != Some(1);
     let cut_before = !aggregation.rows.left_out.is_empty();
     let (mut limited, mut clamped) = (aggregation.groups.sampled || cut_before, false);
     for place in output.clone().uses() {
         match &aggregation.statistics[*place].measure {
-            Measure::Units | Measure::Histogram { .. } => {}
-            Measure::Rows { .. } | Measure::Present { .. } | Measure::Distinct { .. } => limited |= many,
+            Measure::Units => {}
+            Measure::Rows { .. }
+            | Measure::Present { .. }
+            | Measure::Distinct { .. }
+            | Measure::Histogram { .. } => limited |= many,
             Measure::Sum { argument, .. } => {
                 limited |= many;
                 clamped |= argument.low > -UNLIMITED || argument.high < UNLIMITED;

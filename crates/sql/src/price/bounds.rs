@@ -141,8 +141,8 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
             reported.left_out.push(what.clone());
         }
     }
-    // A unit with one row has no other that could be cut.
-    let many = aggregation.rows.rows_per_unit != Some(1);
+    // A unit with one row in a group has no other there that could be cut.
+    let many = aggregation.rows_in_group != Some(1);
     let mut output = aggregation.outputs[output].clone();
     for place in output.uses() {
         let statistic = &aggregation.statistics[*place];
@@ -153,7 +153,9 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
             high: high as f64 * size,
         };
         match &statistic.measure {
-            Measure::Rows { most } | Measure::Present { most, .. } if many => {
+            Measure::Rows { most } | Measure::Present { most, .. } | Measure::Histogram { most, .. }
+                if many =>
+            {
                 reported.rows_per_unit = least(reported.rows_per_unit, *most);
             }
             Measure::Sum { argument, low, high } => {

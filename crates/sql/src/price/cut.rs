@@ -160,8 +160,9 @@ impl Limited {
         if !rows.has_unit || rows.rows_per_unit == Some(1) {
             return None;
         }
-        // The curator's word that a unit has no more rows.
-        let cuts = |most: &u64| rows.rows_per_unit.is_none_or(|promised| *most < promised);
+        // The curator's word, or the query's, that a unit has no more rows.
+        let cuts = |most: &u64| aggregation.rows_in_group.is_none_or(|promised| *most < promised);
+        let many = aggregation.rows_in_group != Some(1);
         let statistics = || aggregation.statistics.iter().enumerate();
         let most = statistics().filter_map(|(_, statistic)| match &statistic.measure {
             Measure::Rows { most }
@@ -172,7 +173,7 @@ impl Limited {
         });
         let most = most.min().filter(cuts);
         let sums: Vec<usize> = statistics()
-            .filter(|(_, statistic)| matches!(statistic.measure, Measure::Sum { .. }))
+            .filter(|(_, statistic)| many && matches!(statistic.measure, Measure::Sum { .. }))
             .map(|(place, _)| place)
             .collect();
         if most.is_none() && sums.is_empty() && !aggregation.groups.sampled {
@@ -343,6 +344,7 @@ fn overview(aggregation: &Aggregation, limited: &Limited) -> Result<Aggregation,
     Ok(Aggregation {
         rows: one_a_unit,
         keys: Vec::new(),
+        rows_in_group: Some(1),
         groups: Groups {
             selection: Selection::Listed(vec![Vec::new()]),
             per_unit: 1,
@@ -386,7 +388,7 @@ fn wide(aggregation: &Aggregation) -> (Aggregation, Vec<Option<usize>>, u64) {
         // Those that the question releases.
         selection => *selection = Selection::Listed(Vec::new()),
     }
-    let promised = aggregation.rows.rows_per_unit.unwrap_or(u64::MAX);
+    let promised = aggregation.rows_in_group.unwrap_or(u64::MAX);
     let mut statistics = Vec::new();
     let mut places = vec![None; aggregation.statistics.len()];
     let mut outputs = Vec::new();

@@ -85,8 +85,8 @@ pub(crate) struct Question {
 impl Question {
     /// Understands and prices. Reads no data, and depends on none.
     pub(crate) async fn new(ask: &QueryRequest, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
-        let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
-        let mut split = frontier::split(&plan, &selects, catalog)?;
+        let Planned { plan, said } = planner.plan(&ask.sql, catalog).await?;
+        let mut split = frontier::split(&plan, &said, catalog)?;
         let visible = split.aggregations.len();
         let states_none = |aggregation: &Aggregation| aggregation.options.epsilon.is_none();
         if ask.explicit_epsilon && ask.epsilon.is_none() && split.aggregations.iter().any(states_none) {

@@ -20,6 +20,8 @@ use crate::dataset::blocking::{Dataset, Stage};
 use crate::dataset::largest_fitting;
 use crate::price::cut::left_for_the_answer;
 use crate::price::question::QueryRequest;
+use crate::understand::aggregation::Selection;
+use crate::understand::groupings::counted_by;
 use crate::values::facts::{Facts, Kind, Range};
 use crate::{Answer, Error};
 use accounting::{Delta, Epsilon, smallest_multiplier};
@@ -34,7 +36,7 @@ pub struct FindLimits {
     pub table: String,
     /// What it may cost.
     pub epsilon: Epsilon,
-    /// For questions that group by one of these columns; where none is named, those with declared `values`.
+    /// For queries that group by one of these columns or expressions of columns, such as `date_trunc('month', day)`; where none is named, columns with declared `values`.
     pub group_by: Vec<String>,
     /// Who asks.
     pub analyst: String,
@@ -160,13 +162,16 @@ impl UnitQuantity {
     }
 
     /// One row a unit, with the number that is put into buckets as `v`.
-    fn per_unit(&self, table: &str, unit: &str) -> String {
-        let (table, unit) = (quoted(table), quoted(unit));
-        let of_rows = |value: String| format!("SELECT {unit}, {value} AS v FROM {table} GROUP BY {unit}");
-        let of_groups = |value: &str, column: &str| {
-            let column = quoted(column);
+    fn per_unit(&self, (name, table): (&str, &Table), unit: &str) -> String {
+        let (named, unit) = (quoted(name), quoted(unit));
+        let of_rows = |value: String| format!("SELECT {unit}, {value} AS v FROM {named} GROUP BY {unit}");
+        let of_groups = |value: &str, grouping: &str| {
+            let grouping = match table.column(grouping) {
+                Some(_) => quoted(grouping),
+                None => format!("({grouping})"),
+            };
             format!(
-                "SELECT {unit}, {value} AS v FROM (SELECT {unit}, {column}, COUNT(*) AS r FROM {table} GROUP BY {unit}, {column}) AS g GROUP BY {unit}"
+                "SELECT {unit}, {value} AS v FROM (SELECT {unit}, {grouping} AS grouped, COUNT(*) AS r FROM {named} GROUP BY {unit}, {grouping}) AS g GROUP BY {unit}"
             )
         };
         match self {
@@ -243,15 +248,18 @@ impl Planned {
                 ));
             }
         };
-        let named = |column: &String| {
+        let named = |grouping: &String| {
             let found = table
                 .columns
                 .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(column));
-            found.map(|(name, _)| name.clone()).ok_or_else(|| {
+                .find(|(name, _)| name.eq_ignore_ascii_case(grouping));
+            let column = found.map(|(name, _)| name.clone());
+            // An expression is understood with the query that it becomes a part of.
+            let expression = grouping.contains(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            column.or_else(|| expression.then(|| grouping.trim().to_owned())).ok_or_else(|| {
                 Error::refused(
-                    format!("`{name}` has no column `{column}`"),
-                    "name a column that the catalog declares",
+                    format!("`{name}` has no column `{grouping}`"),
+                    "name a column that the catalog declares, or an expression of columns: --group-by \"date_trunc('month', day)\"",
                 )
             })
         };
@@ -313,7 +321,7 @@ impl Planned {
                     "SELECT {place} AS asked, b, n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) b, COUNT(*) AS n FROM (SELECT {unit}, CASE{buckets} ELSE {} END AS b FROM ({}) AS per_unit) AS bucketed GROUP BY b) AS histogram{place}",
                     epsilon(one)?,
                     edges.len(),
-                    one.per_unit(&name, unit),
+                    one.per_unit((&name, table), unit),
                     unit = quoted(unit),
                 ))
             })
@@ -324,6 +332,14 @@ impl Planned {
             asked,
             left_out,
             sql,
+        })
+    }
+
+    /// What is grouped by.
+    fn groupings(&self) -> impl Iterator<Item = &String> {
+        self.asked.iter().filter_map(|one| match one {
+            UnitQuantity::Groups(grouping) => Some(grouping),
+            _ => None,
         })
     }
 
@@ -345,6 +361,7 @@ impl Dataset {
     pub fn limits_asked(&self, find: &FindLimits) -> Result<(Vec<String>, Vec<Untuned>), Error> {
         let planned = Planned::new(find, self.catalog())?;
         self.explain_price(&planned.ask(find), 1)?;
+        self.numbers_of_groups(&planned)?;
         let words = planned.asked.iter().map(UnitQuantity::words).collect();
         Ok((words, planned.left_out))
     }
@@ -358,6 +375,7 @@ impl Dataset {
         let planned = Planned::new(find, catalog)?;
         let ask = planned.ask(find);
         let explanation = self.explain_price(&ask, 1)?;
+        let groups = self.numbers_of_groups(&planned)?;
         let deviations: Vec<f64> = explanation
             .parts
             .iter()
@@ -375,7 +393,7 @@ impl Dataset {
             bounds,
             profiles,
             unseen,
-        } = chosen(&planned.asked, &histograms, table, &self.noise()?)?;
+        } = chosen(&planned.asked, &histograms, (table, &groups), &self.noise()?)?;
         let unseen = unseen.into_iter().map(|column| Untuned {
             column,
             why: format!(
@@ -393,6 +411,26 @@ impl Dataset {
             answer: answered.answer,
             repeated: answered.repeated,
         })
+    }
+
+    /// How many groups there are for each grouping, where that is public.
+    fn numbers_of_groups(&self, planned: &Planned) -> Result<BTreeMap<String, f64>, Error> {
+        let table = &self.catalog().tables[&planned.table];
+        let mut numbers = BTreeMap::new();
+        for grouping in planned.groupings() {
+            let number = match table.column(grouping) {
+                Some(facts) => possible_groups(facts),
+                None => {
+                    let counted = QueryRequest::new(counted_by(&planned.table, grouping), "");
+                    match &self.understand(&counted)?.split.aggregations[0].groups.selection {
+                        Selection::Listed(groups) => Some(groups.len() as f64),
+                        Selection::Threshold => None,
+                    }
+                }
+            };
+            numbers.extend(number.map(|number| (grouping.clone(), number)));
+        }
+        Ok(numbers)
     }
 
     /// The refusal in the words of whoever looks for limits: the query behind it is not theirs.
@@ -494,7 +532,7 @@ fn possible_groups(facts: &Facts) -> Option<f64> {
 fn chosen(
     asked: &[UnitQuantity],
     histograms: &[Histogram],
-    table: &Table,
+    (table, numbers_of_groups): (&Table, &BTreeMap<String, f64>),
     noise: &Noise,
 ) -> Result<Chosen, Error> {
     let mut tails: Vec<Option<Tail>> = histograms.iter().map(Tail::of).collect();
@@ -554,9 +592,8 @@ fn chosen(
                     unseen.push(column.clone());
                     continue;
                 };
-                let declared = table.column(column).and_then(possible_groups);
-                // Without declared values there are at least as many groups as one unit has.
-                let groups = declared.unwrap_or(found.largest);
+                // Where it is not public how many groups there are, there are at least as many as one unit has.
+                let groups = numbers_of_groups.get(column).copied().unwrap_or(found.largest);
                 let (per_unit, per_group) = spread::best_pair(found, in_group, rows, groups, noise);
                 let by = Limits {
                     groups: Some(per_unit as u64),

@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::understand::aggregation::{Aggregation, Shape};
-use crate::understand::dialect::SelectOptions;
 use crate::understand::grouping_sets::{GroupingSets, part_of};
 use crate::understand::mistakes::unplannable;
+use crate::understand::planner::Said;
 use crate::understand::relation::{attached, contains_subquery, is_private, operator, rows};
 use crate::understand::same::Marks;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -36,11 +36,7 @@ pub(crate) struct Split {
 }
 
 /// Splits a plan.
-pub(crate) fn split(
-    plan: &LogicalPlan,
-    selects: &[SelectOptions],
-    catalog: &Catalog,
-) -> Result<Split, Error> {
+pub(crate) fn split(plan: &LogicalPlan, said: &Said, catalog: &Catalog) -> Result<Split, Error> {
     if !is_private(plan, catalog) {
         return Err(Error::refused(
             "this query asks about public tables only",
@@ -66,7 +62,7 @@ pub(crate) fn split(
         marks: Vec::new(),
         asked: Vec::new(),
     };
-    split.post = split.public(plan, selects, catalog)?;
+    split.post = split.public(plan, said, catalog)?;
     // Whatever the walk did not see, nothing after the noise reads private rows.
     if reads_rows(&split.post, catalog) || split.aggregations.is_empty() {
         return Err(Error::refused(
@@ -79,21 +75,16 @@ pub(crate) fn split(
 
 impl Split {
     /// The plan over released results.
-    fn public(
-        &mut self,
-        plan: &LogicalPlan,
-        selects: &[SelectOptions],
-        catalog: &Catalog,
-    ) -> Result<LogicalPlan, Error> {
+    fn public(&mut self, plan: &LogicalPlan, said: &Said, catalog: &Catalog) -> Result<LogicalPlan, Error> {
         if !is_private(plan, catalog) {
             return Ok(plan.clone());
         }
         match plan {
             LogicalPlan::Aggregate(aggregate) if rows_below(&aggregate.input, catalog) => {
                 if let Some(sets) = GroupingSets::of(aggregate)? {
-                    return self.grouping_sets(&sets, selects, catalog);
+                    return self.grouping_sets(&sets, said, catalog);
                 }
-                let aggregation = aggregation(aggregate, selects, catalog)?;
+                let aggregation = aggregation(aggregate, said, catalog)?;
                 self.released(aggregation, &asked_of(aggregate), catalog)
             }
             // SELECT DISTINCT is GROUP BY everything.
@@ -104,7 +95,7 @@ impl Split {
                     .iter()
                     .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
                     .collect();
-                let aggregation = Aggregation::new(rows, &keys, &[], plan.schema(), selects, catalog)?;
+                let aggregation = Aggregation::new(rows, &keys, &[], plan.schema(), said, catalog)?;
                 self.released(aggregation, input, catalog)
             }
             LogicalPlan::Projection(_)
@@ -121,11 +112,11 @@ impl Split {
                 let inputs = plan
                     .inputs()
                     .into_iter()
-                    .map(|input| self.public(input, selects, catalog))
+                    .map(|input| self.public(input, said, catalog))
                     .collect::<Result<Vec<_>, _>>()?;
                 let mut exprs = Vec::new();
                 for expr in plan.expressions() {
-                    exprs.push(self.subqueries(expr, selects, catalog)?);
+                    exprs.push(self.subqueries(expr, said, catalog)?);
                 }
                 plan.with_new_exprs(exprs, inputs).map_err(unplannable)
             }
@@ -144,7 +135,7 @@ impl Split {
     fn grouping_sets(
         &mut self,
         sets: &GroupingSets<'_>,
-        selects: &[SelectOptions],
+        said: &Said,
         catalog: &Catalog,
     ) -> Result<LogicalPlan, Error> {
         let mut released = Vec::new();
@@ -153,7 +144,7 @@ impl Split {
                 released.push(None);
                 continue;
             };
-            let mut made = aggregation(&plain, selects, catalog)?;
+            let mut made = aggregation(&plain, said, catalog)?;
             made.options = part_of(&made.options, sets.len())?;
             released.push(Some(self.released(made, &asked_of(&plain), catalog)?));
         }
@@ -161,16 +152,11 @@ impl Split {
     }
 
     /// An expression over released results may contain whole queries.
-    fn subqueries(
-        &mut self,
-        expr: Expr,
-        selects: &[SelectOptions],
-        catalog: &Catalog,
-    ) -> Result<Expr, Error> {
+    fn subqueries(&mut self, expr: Expr, said: &Said, catalog: &Catalog) -> Result<Expr, Error> {
         let mut problem = None;
         let changed = expr.transform_down(|expr| {
             let mut replace = |subquery: &datafusion::logical_expr::Subquery| {
-                let plan = match self.public(&subquery.subquery, selects, catalog) {
+                let plan = match self.public(&subquery.subquery, said, catalog) {
                     Ok(plan) => plan,
                     Err(error) => {
                         problem.get_or_insert(error);
@@ -235,15 +221,11 @@ impl Split {
 }
 
 /// A GROUP BY of private rows.
-fn aggregation(
-    aggregate: &Aggregate,
-    selects: &[SelectOptions],
-    catalog: &Catalog,
-) -> Result<Aggregation, Error> {
+fn aggregation(aggregate: &Aggregate, said: &Said, catalog: &Catalog) -> Result<Aggregation, Error> {
     let rows = rows(&aggregate.input, catalog)?;
     let (rows, keys) = attached(rows, aggregate.group_expr.clone(), catalog)?;
     let (rows, aggregates) = attached(rows, aggregate.aggr_expr.clone(), catalog)?;
-    Aggregation::new(rows, &keys, &aggregates, &aggregate.schema, selects, catalog)
+    Aggregation::new(rows, &keys, &aggregates, &aggregate.schema, said, catalog)
 }
 
 /// What tells one GROUP BY from others beside its statistics: its rows. Where subqueries stand in its keys or aggregates, statistics name columns that were attached

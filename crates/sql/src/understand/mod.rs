@@ -7,6 +7,7 @@ pub(crate) mod dialect;
 pub(crate) mod expression;
 pub(crate) mod frontier;
 pub(crate) mod grouping_sets;
+pub(crate) mod groupings;
 pub(crate) mod mistakes;
 pub(crate) mod planner;
 pub(crate) mod relation;

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Table};
 use crate::understand::dialect::{self, Read, SelectOptions};
+use crate::understand::groupings::Groupings;
 use crate::understand::mistakes::unplannable;
 use crate::understand::{mistakes, spelling};
 use crate::{Error, Kind};
@@ -15,12 +16,22 @@ use datafusion::sql::sqlparser::ast::{self, VisitMut as _, VisitorMut};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
-/// A query as the engine's planner understands it, and the options of its SELECTs.
+/// A query as the engine's planner understands it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) plan: LogicalPlan,
+    pub(crate) said: Said,
+}
+
+/// What decides how a query is bounded, beside its plan.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// The options of its SELECTs.
     pub(crate) selects: Vec<SelectOptions>,
+    /// Expressions for which the catalog states limits.
+    pub(crate) groupings: Arc<Groupings>,
 }
 
 /// The columns that a query may name.
@@ -44,6 +55,7 @@ pub(crate) fn scan(name: &str, table: &Table) -> Result<LogicalPlan, Error> {
 /// The engine's planner, with the tables' shapes and no rows.
 pub(crate) struct Planner {
     session: SessionContext,
+    groupings: OnceCell<Arc<Groupings>>,
 }
 
 impl Planner {
@@ -68,11 +80,41 @@ impl Planner {
         for function in aggregate {
             session.register_udaf(function);
         }
-        Ok(Self { session })
+        Ok(Self {
+            session,
+            groupings: OnceCell::new(),
+        })
+    }
+
+    /// Expressions for which the catalog states limits.
+    async fn groupings(&self, catalog: &Catalog) -> Arc<Groupings> {
+        let planned = async {
+            let mut groupings = Groupings::default();
+            for (key, sql) in Groupings::candidates(catalog) {
+                if let Ok((plan, _)) = self.planned(&sql, catalog).await {
+                    groupings.add(key, &plan);
+                }
+            }
+            Arc::new(groupings)
+        };
+        self.groupings.get_or_init(|| planned).await.clone()
     }
 
     /// Plans a query.
     pub(crate) async fn plan(&self, sql: &str, catalog: &Catalog) -> Result<Planned, Error> {
+        let (plan, selects) = self.planned(sql, catalog).await?;
+        let groupings = self.groupings(catalog).await;
+        Ok(Planned {
+            plan,
+            said: Said { selects, groupings },
+        })
+    }
+
+    async fn planned(
+        &self,
+        sql: &str,
+        catalog: &Catalog,
+    ) -> Result<(LogicalPlan, Vec<SelectOptions>), Error> {
         let Read {
             mut query,
             selects,
@@ -84,7 +126,7 @@ impl Planner {
         let planned = self.session.state().statement_to_plan(statement).await;
         let plan = planned.map_err(|error| mistakes::explained(&error, &query, catalog))?;
         let plan = as_called(plan, &called, headings).map_err(unplannable)?;
-        Ok(Planned { plan, selects })
+        Ok((plan, selects))
     }
 }
 

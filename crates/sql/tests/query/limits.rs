@@ -66,6 +66,120 @@ fn every_column_says_what_bounds_it() {
     assert!(one_row.cut.is_empty(), "nothing can be cut of one row");
 }
 
+/// What a query's own words leave of a person is what it pays for: here once in each department, twice in all, and once.
+#[test]
+fn a_query_pays_for_what_it_leaves_of_a_person() {
+    let bench = limited(NEARLY_EXACT, "groups = 5\nrows_per_group = 5\n");
+    let numbered = |partition: &str, condition: &str, grouped: &str| {
+        format!(
+            "SELECT {grouped} COUNT(*) AS n FROM (SELECT person, department, ROW_NUMBER() OVER (PARTITION BY {partition} ORDER BY day, minutes) AS k FROM visits) AS t WHERE {condition}{}",
+            if grouped.is_empty() {
+                ""
+            } else {
+                " GROUP BY department"
+            }
+        )
+    };
+    // Visits of a person are in three departments in turn.
+    let visits = |person: usize| person % 5;
+    let people = || 0..crate::harness::PEOPLE;
+    let pairs: usize = people().map(|person| visits(person).min(3)).sum();
+    let somebody = people().filter(|person| visits(*person) > 0).count();
+    let two: usize = people().map(|person| visits(person).min(2)).sum();
+    let windows = "windows use at most 10000 rows of each person";
+    let texts = ", or 8192 if all columns of text are needed";
+    let by = "department,";
+    let cases = [
+        (
+            "SELECT department, COUNT(*) AS n FROM (SELECT DISTINCT person, department FROM visits) AS t GROUP BY department".to_owned(),
+            pairs,
+            "each person counts in at most 4 groups".to_owned(),
+        ),
+        (
+            "SELECT department, COUNT(*) AS n FROM (SELECT person, department, SUM(minutes) AS m FROM visits GROUP BY person, department) AS t GROUP BY department".to_owned(),
+            pairs,
+            "each person counts in at most 4 groups".to_owned(),
+        ),
+        (
+            numbered("person, department", "k = 1", by),
+            pairs,
+            format!("each person counts in at most 4 groups; {windows}{texts}"),
+        ),
+        // Once in each department may be several times in all.
+        (
+            numbered("person, department", "k = 1", ""),
+            pairs,
+            format!("each person counts with at most 5 rows; {windows}{texts}"),
+        ),
+        (numbered("person", "k = 1", by), somebody, windows.to_owned()),
+        (numbered("person", "1 >= k", ""), somebody, windows.to_owned()),
+        (
+            numbered("person", "k < 3", by),
+            two,
+            format!("each person counts with at most 2 rows; {windows}"),
+        ),
+        (
+            numbered("person", "k BETWEEN 2 AND 3", ""),
+            people().map(|person| visits(person).min(3).saturating_sub(1)).sum(),
+            format!("each person counts with at most 2 rows; {windows}"),
+        ),
+        // Which of the numbers it is leaves one row of each person.
+        (
+            numbered("person", "k = 2", ""),
+            people().filter(|person| visits(*person) > 1).count(),
+            windows.to_owned(),
+        ),
+    ];
+    for (sql, truth, words) in cases {
+        let answer = ask(&bench, &sql);
+        let total: f64 = answer
+            .rows
+            .iter()
+            .map(|row| row.last().unwrap().value.as_f64().unwrap())
+            .sum();
+        assert!(
+            (total - truth as f64).abs() < 2.0,
+            "{sql}: {total} instead of {truth}"
+        );
+        assert_eq!(answer.bounds.last().unwrap().words, words, "{sql}");
+    }
+    // A join that repeats rows makes several of what was there once.
+    let repeated = ask(
+        &bench,
+        "SELECT department, COUNT(*) AS n FROM (SELECT DISTINCT person, department FROM visits) AS t JOIN regions ON country = 'A' GROUP BY department",
+    );
+    assert_eq!(
+        repeated.bounds[0].words,
+        "each person counts with at most 5 rows and in at most 4 groups"
+    );
+}
+
+/// Rows that hold several texts are put in order in smaller numbers, and only so many rows count for a MODE.
+#[test]
+fn what_a_window_or_a_mode_leaves_out_is_said() {
+    let catalog = CATALOG
+        .replace("EPSILON", "1")
+        .replace("NEIGHBORS", "add_remove")
+        .replace(
+            "[tables.visits.columns]",
+            "rows_per_unit = 10000\n[tables.visits.columns]",
+        );
+    let bench = Bench::with(&catalog);
+    let numbered = |order: &str| {
+        let sql = format!(
+            "SELECT COUNT(DISTINCT person) AS n FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {order}) AS k FROM visits) AS t WHERE k = 2"
+        );
+        ask(&bench, &sql).bounds[0].words.clone()
+    };
+    assert_eq!(numbered("minutes"), "nothing of any person is cut");
+    assert_eq!(
+        numbered("department"),
+        "windows use at most 10000 rows of each person, or 8192 if all columns of text are needed"
+    );
+    let mode = ask(&bench, "SELECT MODE(department) AS m FROM visits");
+    assert_eq!(mode.bounds[0].words, "each person counts with at most 5 rows");
+}
+
 #[test]
 fn what_was_cut_is_estimated_and_in_the_interval() {
     let bench = limited(NEARLY_EXACT, "groups = 1\nrows_per_group = 1\n");
@@ -216,4 +330,68 @@ fn limits_are_found_and_used() {
     assert!(refused("people").contains("one row"));
     assert!(refused("regions").contains("public"));
     assert!(refused("nothing").contains("no table"));
+}
+
+/// Months have limits of their own, and a query that groups by month has them however it writes that.
+#[test]
+fn limits_of_an_expression_are_found_and_used() {
+    let catalog = CATALOG
+        .replace("EPSILON", NEARLY_EXACT)
+        .replace("NEIGHBORS", "add_remove")
+        .replace(
+            "day = { kind = \"date\" }",
+            "day = { kind = \"date\", bounds = [\"2024-01-01\", \"2024-12-31\"] }",
+        );
+    let bench = Bench::with(&catalog);
+    let months = "date_trunc('month', day)";
+    let find = FindLimits {
+        table: "visits".to_owned(),
+        epsilon: Epsilon::parse("100000").unwrap(),
+        group_by: vec![months.to_owned(), "department".to_owned()],
+        analyst: "tester".to_owned(),
+    };
+    let found = bench.dataset.find_limits(&find, &mut |_| ()).unwrap();
+    let by = &found.limits.by[months];
+    // Visits of one person are at most four, and in as many months.
+    assert!(
+        by.groups.is_some_and(|groups| (3..=12).contains(&groups)),
+        "{by:?}"
+    );
+    assert_ne!(*by, found.limits.by["department"]);
+    let edited = with_limits(&catalog, &found, bench.directory.path()).unwrap();
+    let tuned = Bench::with(&edited);
+    let words = |sql: &str| ask(&tuned, sql).bounds.last().unwrap().words.clone();
+    let counted = |rows: u64, groups: u64| {
+        let rows = format!("with at most {rows} row{}", if rows == 1 { "" } else { "s" });
+        format!("each person counts {rows} and in at most {groups} groups")
+    };
+    let of_months = counted(by.rows_per_group.unwrap(), by.groups.unwrap());
+    for sql in [
+        "SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY m",
+        "SELECT DATE_TRUNC('month', v.day), COUNT(*) AS n FROM visits AS v GROUP BY 1",
+        "SELECT COUNT(*) AS n FROM visits WHERE minutes > 0 GROUP BY (date_trunc('month', day))",
+    ] {
+        assert_eq!(words(sql), of_months, "{sql}");
+    }
+    // Of another grouping they say nothing.
+    let department = &found.limits.by["department"];
+    assert_eq!(
+        words("SELECT department, COUNT(*) AS n FROM visits GROUP BY department"),
+        counted(department.rows_per_group.unwrap(), department.groups.unwrap())
+    );
+    let rest = (found.limits.rows_per_group.unwrap(), found.limits.groups.unwrap());
+    assert_eq!(
+        words("SELECT COUNT(*) AS n FROM visits GROUP BY date_trunc('quarter', day)"),
+        counted(rest.0, rest.1.min(5))
+    );
+    let wrong = FindLimits {
+        group_by: vec!["date_trunc('month', dy)".to_owned()],
+        ..find
+    };
+    let error = bench
+        .dataset
+        .find_limits(&wrong, &mut |_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("dy"), "{error}");
 }

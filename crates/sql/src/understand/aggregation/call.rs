@@ -77,6 +77,8 @@ impl Output {
 /// What an aggregate is asked about.
 pub(crate) struct Request<'a> {
     pub(crate) rows: &'a Rows,
+    /// The most that a unit can have in a group, where something says so.
+    pub(crate) rows_in_group: Option<u64>,
     pub(crate) limits: Limits,
     pub(crate) grouped: bool,
     pub(crate) catalog: &'a Catalog,
@@ -156,11 +158,11 @@ impl Request<'_> {
 
     /// How many rows of a unit count in a group.
     pub(super) fn most_rows(&self, what: &str) -> Result<u64, Error> {
-        if self.rows.rows_per_unit == Some(1) {
+        if self.rows_in_group == Some(1) {
             return Ok(1);
         }
         let stated = self.limits.rows_per_group;
-        let most = match (stated, self.rows.rows_per_unit) {
+        let most = match (stated, self.rows_in_group) {
             (Some(a), Some(b)) => a.min(b),
             (a, b) => a.or(b).ok_or_else(|| {
                 let whose = &self.catalog.unit.whose;
@@ -217,7 +219,7 @@ impl Request<'_> {
             None => request.most_rows("COUNT"),
         };
         let most = |request: &Self| {
-            Ok::<u64, Error>(match request.rows.rows_per_unit {
+            Ok::<u64, Error>(match request.rows_in_group {
                 Some(rows) => rows.min(most(request)?),
                 None => most(request)?,
             })

@@ -14,6 +14,7 @@ use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::understand::dialect::SelectOptions;
 use crate::understand::expression::Typed;
+use crate::understand::planner::Said;
 use crate::understand::relation::Rows;
 use crate::values::facts::Kind;
 use datafusion::arrow::datatypes::DataType;
@@ -27,6 +28,8 @@ pub(crate) struct Aggregation {
     pub(crate) rows: Rows,
     /// What they are grouped by.
     pub(crate) keys: Vec<Typed>,
+    /// The most rows that a unit can have in a group, where the query or the catalog says so. It is enforced by the bounding step: a mistake costs accuracy.
+    pub(crate) rows_in_group: Option<u64>,
     /// Which groups there will be, and in how many of them a unit counts.
     pub(crate) groups: Groups,
     /// The numbers that are released for each group.
@@ -54,10 +57,10 @@ impl Aggregation {
         group_exprs: &[Expr],
         aggregates: &[Expr],
         schema: &DFSchemaRef,
-        selects: &[SelectOptions],
+        said: &Said,
         catalog: &Catalog,
     ) -> Result<Self, Error> {
-        let options = options_of(&rows, selects, catalog)?;
+        let options = options_of(&rows, &said.selects, catalog)?;
         if group_exprs.iter().any(|expr| rows.names_unit(expr)) {
             let whose = &catalog.unit.whose;
             return Err(Error::refused(
@@ -71,12 +74,14 @@ impl Aggregation {
             .iter()
             .map(|expr| rows.accept(expr))
             .collect::<Result<Vec<Typed>, Error>>()?;
-        let limits = limits_of(&keys, group_exprs, &rows, &options, catalog);
+        let limits = limits_of(&keys, group_exprs, &rows, &options, (catalog, said));
         let groups = Groups::of(&keys, &rows, &limits, &options, catalog)?;
         let mut statistics = Vec::new();
         let mut outputs = Vec::new();
+        let rows_in_group = rows.rows_in_group(group_exprs);
         let mut request = Request {
             rows: &rows,
+            rows_in_group,
             limits,
             grouped: !keys.is_empty(),
             catalog,
@@ -117,6 +122,7 @@ impl Aggregation {
         Ok(Self {
             rows,
             keys,
+            rows_in_group,
             groups,
             statistics,
             outputs,
@@ -141,20 +147,18 @@ fn limits_of(
     group_exprs: &[Expr],
     rows: &Rows,
     options: &SelectOptions,
-    catalog: &Catalog,
+    (catalog, said): (&Catalog, &Said),
 ) -> Limits {
     let one_group = keys.iter().all(|key| key.facts.of_unit);
-    let column = match group_exprs {
-        [expr] => match expr.clone().unalias() {
-            Expr::Column(column) => Some(column.name),
-            _ => None,
+    let declared = &rows.limits;
+    let of_key = |key: &str| declared.by.get(key).or_else(|| catalog.limits.by.get(key));
+    let by = match group_exprs {
+        [expr] if !one_group => match expr.clone().unalias() {
+            Expr::Column(column) => of_key(&column.name),
+            expr => said.groupings.keys(&expr).into_iter().find_map(of_key),
         },
         _ => None,
     };
-    let declared = &rows.limits;
-    let by = column
-        .and_then(|column| declared.by.get(&column))
-        .filter(|_| !one_group);
     let rows_per_group = |limits: &Limits| limits.rows.filter(|_| one_group).or(limits.rows_per_group);
     let stated = options.max_rows_contributed;
     Limits {

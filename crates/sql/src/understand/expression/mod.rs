@@ -37,6 +37,7 @@ mod functions;
 mod integers;
 mod logic;
 mod math;
+mod narrowed;
 mod patterns;
 mod reader;
 mod refuse;
@@ -51,6 +52,7 @@ pub(crate) use dates::PARTS;
 pub use functions::allowed_functions;
 pub(crate) use functions::{OPERATORS, function_names};
 pub(crate) use integers::{commutes, total_functions};
+pub(crate) use narrowed::narrowed;
 pub(crate) use scope::Scope;
 pub(crate) use values::together;
 

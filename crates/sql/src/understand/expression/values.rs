@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Unions of sets of values are followed up to this size.
-const FOLLOWED: usize = 1000;
+pub(super) const FOLLOWED: usize = 1000;
 
 /// Expressions larger than this are not computed on public values.
 const COMPUTED: u64 = 1000;
@@ -35,7 +35,7 @@ const COMPUTED: u64 = 1000;
 const LISTED: usize = 10_000;
 
 /// The parts of expressions times the combinations that they are computed on, at most.
-const WORK: usize = 1_000_000;
+pub(super) const WORK: usize = 1_000_000;
 
 /// A part of an expression with few public values, although its columns may have many.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(super) struct Part {
 }
 
 /// How many values there are, without NULL, if they are few and public.
-fn size(facts: &Facts, integral: bool) -> Option<usize> {
+pub(super) fn size(facts: &Facts, integral: bool) -> Option<usize> {
     if let Some(values) = &facts.values {
         return Some(values.len()).filter(|size| *size <= LISTED);
     }
@@ -93,7 +93,7 @@ pub(super) fn value(scalar: &ScalarValue) -> Option<Value> {
 }
 
 /// A public value as a constant of a kind; NULL if it is of another kind.
-fn scalar(value: &Value, kind: Kind) -> ScalarValue {
+pub(super) fn scalar(value: &Value, kind: Kind) -> ScalarValue {
     match (kind, value) {
         (Kind::Bool, Value::Bool(value)) => ScalarValue::Boolean(Some(*value)),
         (Kind::Int, Value::Int(value)) => ScalarValue::Int64(Some(*value)),
@@ -235,7 +235,7 @@ fn over_parts(expr: &Expr, parts: &[Arc<Part>]) -> Option<Expr> {
     replaced.ok().map(|replaced| replaced.data)
 }
 
-fn nodes(expr: &Expr) -> usize {
+pub(super) fn nodes(expr: &Expr) -> usize {
     let mut nodes = 0;
     let counted = expr.apply(|_| {
         nodes += 1;
@@ -333,7 +333,7 @@ fn images(exprs: &[Expr], parts: &[Arc<Part>], scope: &Scope) -> Option<Vec<Vec<
 }
 
 /// An expression on public rows; `None` where the engine will not.
-fn compute(expr: &Expr, schema: &Arc<DFSchema>, batch: &RecordBatch) -> Option<ArrayRef> {
+pub(super) fn compute(expr: &Expr, schema: &Arc<DFSchema>, batch: &RecordBatch) -> Option<ArrayRef> {
     let simplifier = ExprSimplifier::new(SimplifyContext::builder().with_schema(schema.clone()).build());
     let expr = simplifier.simplify(expr.clone()).ok()?;
     let properties = ExecutionProps::new();

@@ -1,5 +1,6 @@
 //! Joins: with public tables freely, between private ones on the unit only.
 
+use super::repeats::Repeats;
 use super::{Name, PublicSide, Rows, UNIT, is_private, resolve, rows, table_of, tighter};
 use crate::Error;
 use crate::catalog::{Catalog, Owner};
@@ -8,7 +9,7 @@ use crate::mutants::{Mutant, planted};
 use crate::understand::expression::{Scope, accept};
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind};
-use bound::{Meeting, OwnerJoin};
+use bound::{Meeting, OwnerJoin, rows_joined, texts_in};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
@@ -125,6 +126,8 @@ fn with_public(
         promised: mine.promised && unique,
         clustered: false,
         whole: false,
+        // A row that finds several partners is there several times.
+        repeats: if unique { mine.repeats } else { Repeats::default() },
         ..mine
     };
     joined.publics.push(PublicSide {
@@ -376,9 +379,11 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
     ));
     let mut left_out = left.left_out.clone();
     left_out.extend(right.left_out.clone());
-    if left.may_exceed(most_left) || right.may_exceed(most_right) {
+    let (sure_left, sure_right) = surely_joined(&left, &right, (most_left, most_right));
+    if left.may_exceed(sure_left) || right.may_exceed(sure_right) {
         left_out.push(format!(
-            "the join uses at most {most_left} rows of each {whose} on its left side and {most_right} on its right"
+            "the join uses at most {most_left} rows of each {whose} on its left side and {most_right} on its right{}",
+            fewer((most_left, most_right), (sure_left, sure_right))
         ));
     }
     let joined = Rows {
@@ -396,6 +401,7 @@ fn both_private(join: &Join, catalog: &Catalog) -> Result<Rows, Error> {
         story,
         sums_inside: left.sums_inside || right.sums_inside,
         left_out,
+        repeats: Repeats::default(),
     };
     in_order_of(join, joined)
 }
@@ -415,6 +421,20 @@ pub(super) fn most_joined(left: &Rows, right: &Rows, keep_left: bool) -> (u64, u
         _ if one <= least => (one, (MOST_PAIRS / one).min(other)),
         _ if other <= least => (MOST_PAIRS / other, other),
         _ => (least, least),
+    }
+}
+
+/// How many are joined even if every column of text is needed: fewer rows of one owner are held where they hold many texts.
+pub(super) fn surely_joined(left: &Rows, right: &Rows, most: (u64, u64)) -> (u64, u64) {
+    let texts = |rows: &Rows| texts_in(rows.plan.schema().as_arrow());
+    rows_joined(most, texts(right), texts(left) + texts(right))
+}
+
+/// What is said of that, where it is fewer.
+pub(super) fn fewer(most: (u64, u64), sure: (u64, u64)) -> String {
+    match sure == most {
+        true => String::new(),
+        false => format!(", or {} and {} if all columns of text are needed", sure.0, sure.1),
     }
 }
 

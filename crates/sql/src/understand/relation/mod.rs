@@ -7,6 +7,7 @@
 mod comma;
 mod join;
 mod per_unit;
+mod repeats;
 mod subquery;
 mod window;
 
@@ -14,18 +15,23 @@ pub(crate) use subquery::{ONE_ROW, attached, contains_subquery};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits, Owner, Table};
-use crate::understand::expression::{Scope, Typed, accept};
+use crate::understand::expression::{Scope, Typed, accept, narrowed};
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind, Value};
 use datafusion::common::{Column, ExprSchema, ScalarValue, TableReference};
+use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
     Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, TableScan, Union,
     cast, col,
 };
+use repeats::Repeats;
 use std::sync::Arc;
 
 /// The hidden column that names a row's owner.
 pub(crate) const UNIT: &str = "__deniable_unit";
+
+/// Of a filter this many conditions say something about columns; all of them filter.
+const MOST_CONDITIONS: usize = 64;
 
 /// A column's name in a relation.
 pub(crate) type Name = (Option<TableReference>, String);
@@ -61,6 +67,8 @@ pub(crate) struct Rows {
     pub(crate) sums_inside: bool,
     /// What of a unit may be left out before anything is counted, for people. Empty: nothing is.
     pub(crate) left_out: Vec<String>,
+    /// How many rows of a unit can agree in some columns. Derived, so it is enforced by the bounding step: a mistake costs accuracy.
+    pub(crate) repeats: Repeats,
 }
 
 /// The public side of a join.
@@ -114,6 +122,59 @@ impl Rows {
     /// The hidden owner, as an expression.
     pub(crate) fn unit_expr(&self) -> Expr {
         Expr::Column(self.unit_column())
+    }
+
+    /// Takes note of what a condition says that all of these rows fulfil.
+    fn learn(&mut self, condition: &Expr) {
+        let mut columns = condition.column_refs().into_iter();
+        let (Some(column), None) = (columns.next(), columns.next()) else {
+            return;
+        };
+        let Some(name) = resolve(&self.columns, column) else {
+            return;
+        };
+        let told = self
+            .columns
+            .iter_mut()
+            .find(|(table, other, _)| (table, other) == (&name.0, &name.1));
+        if let Some((_, _, facts)) = told
+            && let Some(better) = narrowed(condition, column, facts)
+        {
+            *facts = better;
+        }
+        if let Some((rows, same)) = self.repeats.up_to(&name, condition) {
+            self.at_most(rows, same);
+        }
+    }
+
+    /// Takes note that one unit has at most so many rows that agree in these columns.
+    fn at_most(&mut self, rows: u64, mut same: Vec<Name>) {
+        // All rows of a unit agree in what is a property of it.
+        same.retain(|name| {
+            let found = self
+                .columns
+                .iter()
+                .find(|(table, other, _)| (table, other) == (&name.0, &name.1));
+            !self.unit_columns.contains(name) && found.is_none_or(|(_, _, facts)| !facts.of_unit)
+        });
+        if !same.is_empty() {
+            self.repeats.add(rows, same);
+        } else if self.may_exceed(rows) {
+            self.rows_per_unit = Some(rows);
+            // That is no word of the catalog.
+            self.promised = false;
+        }
+    }
+
+    /// How many rows of a unit there can be in one group, where these are grouped by; `None` if nothing says so.
+    pub(crate) fn rows_in_group(&self, keys: &[Expr]) -> Option<u64> {
+        let of_column = |key: &Expr| match key.clone().unalias() {
+            Expr::Column(column) => resolve(&self.columns, &column),
+            _ => None,
+        };
+        let keys: Vec<Name> = keys.iter().filter_map(of_column).collect();
+        let agreeing = self.repeats.within(&keys);
+        agreeing.into_iter().chain(self.rows_per_unit).min()
     }
 
     /// The same rows with the first columns alone.
@@ -247,6 +308,7 @@ fn scanned(scan: &TableScan, catalog: &Catalog) -> Result<Rows, Error> {
         story: Vec::new(),
         sums_inside: false,
         left_out: Vec::new(),
+        repeats: Repeats::default(),
     };
     let whose = &catalog.unit.whose;
     match &table.owner {
@@ -306,6 +368,9 @@ fn aliased(alias: &SubqueryAlias, catalog: &Catalog) -> Result<Rows, Error> {
     for (table, _) in &mut rows.unit_columns {
         *table = qualifier.clone();
     }
+    rows.repeats = rows
+        .repeats
+        .renamed(|(_, name)| Some((qualifier.clone(), name.clone())));
     rows.plan = LogicalPlanBuilder::from(rows.plan)
         .alias(alias.alias.clone())
         .and_then(LogicalPlanBuilder::build)
@@ -340,6 +405,12 @@ fn filtered(filter: &Filter, catalog: &Catalog) -> Result<Rows, Error> {
     }
     rows.story
         .push("rows that a condition on the row itself keeps".to_owned());
+    for condition in split_conjunction(&predicate.expr)
+        .into_iter()
+        .take(MOST_CONDITIONS)
+    {
+        rows.learn(condition);
+    }
     rows.plan = LogicalPlanBuilder::from(rows.plan)
         .filter(predicate.expr)
         .and_then(LogicalPlanBuilder::build)
@@ -369,11 +440,17 @@ fn projected(projection: &Projection, catalog: &Catalog) -> Result<Rows, Error> 
     let mut columns = Vec::new();
     let mut unit_columns = Vec::new();
     let mut exprs = Vec::new();
+    let mut kept: Vec<(Name, Name)> = Vec::new();
     for (expr, (qualifier, field)) in written.iter().zip(projection.schema.iter()) {
         let typed = rows.accept(expr)?;
         let name = (qualifier.cloned(), field.name().clone());
         if rows.names_unit(expr) {
             unit_columns.push(name.clone());
+        }
+        if let Expr::Column(column) = expr.clone().unalias()
+            && let Some(before) = resolve(&rows.columns, &column)
+        {
+            kept.push((before, name.clone()));
         }
         exprs.push(
             typed
@@ -390,10 +467,16 @@ fn projected(projection: &Projection, catalog: &Catalog) -> Result<Rows, Error> 
         .project(exprs)
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
+    let renamed = |name: &Name| {
+        kept.iter()
+            .find(|(before, _)| before == name)
+            .map(|(_, now)| now.clone())
+    };
     Ok(Rows {
         plan,
         columns,
         unit_columns,
+        repeats: rows.repeats.renamed(renamed),
         ..rows
     })
 }
@@ -417,6 +500,11 @@ fn distinct(input: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error> {
         .map_err(unplannable)?;
     rows.clustered = false;
     rows.story.push("distinct rows of each owner".to_owned());
+    let all = rows
+        .columns
+        .iter()
+        .map(|(table, name, _)| (table.clone(), name.clone()));
+    rows.at_most(1, all.collect());
     Ok(rows)
 }
 
@@ -565,6 +653,7 @@ fn united(union: &Union, catalog: &Catalog) -> Result<Rows, Error> {
         story: parts.iter().flat_map(|part| part.story.clone()).collect(),
         sums_inside: parts.iter().any(|part| part.sums_inside),
         left_out: parts.iter().flat_map(|part| part.left_out.clone()).collect(),
+        repeats: Repeats::default(),
     })
 }
 

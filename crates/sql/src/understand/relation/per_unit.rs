@@ -1,5 +1,6 @@
 //! Aggregates inside one unit: `GROUP BY` with the unit among the keys. Their rows still have an owner.
 
+use super::repeats::Repeats;
 use super::{Name, Rows, UNIT, attached, rows};
 use crate::Error;
 use crate::catalog::Catalog;
@@ -87,19 +88,22 @@ pub(super) fn aggregated(aggregate: &Aggregate, catalog: &Catalog) -> Result<Row
         .map_err(unplannable)?;
     let mut story = input.story.clone();
     story.push(format!("aggregated within each {whose}"));
-    Ok(Rows {
+    let grouped_by = names[..group_expr.len()].to_vec();
+    let mut grouped = Rows {
         plan,
         columns,
         unit_columns,
-        rows_per_unit: if one_each { Some(1) } else { input.rows_per_unit },
         promised: false,
         clustered: false,
         whole: input.whole && one_each,
         story,
         sums_inside,
         left_out,
+        repeats: Repeats::default(),
         ..input
-    })
+    };
+    grouped.at_most(1, grouped_by);
+    Ok(grouped)
 }
 
 /// Whether it is a call of one of these.

@@ -1,6 +1,6 @@
 //! Windows inside one unit: `OVER (PARTITION BY unit, … ORDER BY …)`. Each row keeps its owner, and gets what is computed of the same owner's rows.
 
-use super::{Rows, rows};
+use super::{Rows, resolve, rows};
 use crate::Error;
 use crate::catalog::Catalog;
 #[cfg(test)]
@@ -8,7 +8,7 @@ use crate::mutants::{Mutant, planted};
 use crate::understand::expression::Typed;
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind, Range};
-use bound::{Frame, Ordered, OwnerWindow, WindowValue, canonical};
+use bound::{Frame, Ordered, OwnerWindow, WindowValue, canonical, rows_of_texts, texts_in};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{
@@ -24,6 +24,7 @@ const MOST_STEPS: i64 = 1_000_000;
 pub(super) fn windowed(window: &Window, catalog: &Catalog) -> Result<Rows, Error> {
     let mut rows = rows(&window.input, catalog)?;
     let width = window.input.schema().fields().len();
+    let mut sure = MOST_ROWS;
     for (place, expr) in window.window_expr.iter().enumerate() {
         let (qualifier, field) = window.schema.qualified_field(width + place);
         let name = (qualifier.cloned(), field.name().clone());
@@ -35,12 +36,20 @@ pub(super) fn windowed(window: &Window, catalog: &Catalog) -> Result<Rows, Error
         };
         let called = function.fun.name().to_lowercase();
         rows.sums_inside |= matches!(called.as_str(), "sum" | "avg");
-        rows = one(rows, &function, name, catalog)?;
+        let texts;
+        (rows, texts) = one(rows, &function, name, catalog)?;
+        sure = sure.min(rows_of_texts(texts) as u64);
     }
     let whose = &catalog.unit.whose;
-    if rows.may_exceed(MOST_ROWS) {
-        rows.left_out
-            .push(format!("windows use at most {MOST_ROWS} rows of each {whose}"));
+    if rows.may_exceed(sure) {
+        // The plan that runs holds the texts that are needed, and as many rows as their memory allows.
+        let fewer = match sure < MOST_ROWS {
+            true => format!(", or {sure} if all columns of text are needed"),
+            false => String::new(),
+        };
+        rows.left_out.push(format!(
+            "windows use at most {MOST_ROWS} rows of each {whose}{fewer}"
+        ));
     }
     rows.rows_per_unit = Some(rows.rows_per_unit.map_or(MOST_ROWS, |most| most.min(MOST_ROWS)));
     rows.story.push(format!(
@@ -49,13 +58,13 @@ pub(super) fn windowed(window: &Window, catalog: &Catalog) -> Result<Rows, Error
     Ok(rows)
 }
 
-/// Adds one function.
+/// Adds one function, and says how many columns of text there are where rows are put in order.
 fn one(
     mut rows: Rows,
     function: &WindowFunction,
     name: super::Name,
     catalog: &Catalog,
-) -> Result<Rows, Error> {
+) -> Result<(Rows, usize), Error> {
     let whose = &catalog.unit.whose;
     let params = &function.params;
     if !rows.has_unit || !params.partition_by.iter().any(|expr| rows.names_unit(expr)) {
@@ -78,10 +87,22 @@ fn one(
     let mut exprs = rows.all();
     let mut partition = Vec::new();
     let mut by_unit = true;
+    // The columns in which rows of a partition agree; none where it is divided by something else.
+    let mut agree = Some(Vec::new());
     let helper = |what: &str, place: usize| format!("__deniable_{what}{place}");
     for expr in params.partition_by.iter().filter(|expr| !rows.names_unit(expr)) {
         let typed = rows.accept(expr)?;
         by_unit &= typed.facts.of_unit;
+        if !typed.facts.of_unit {
+            let column = match expr.clone().unalias() {
+                Expr::Column(column) => resolve(&rows.columns, &column),
+                _ => None,
+            };
+            agree = agree.zip(column).map(|(mut agree, column)| {
+                agree.push(column);
+                agree
+            });
+        }
         let column = helper("partition", partition.len());
         exprs.push(typed.expr.unalias().alias(&column));
         partition.push(Column::from_name(column));
@@ -106,6 +127,7 @@ fn one(
         .project(exprs)
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)?;
+    let texts = texts_in(plan.schema().as_arrow());
     #[cfg(test)]
     let careless = planted(Mutant::WindowTies)
         .then(|| careless(&plan, &order, &computed))
@@ -145,10 +167,13 @@ fn one(
         of_unit: by_unit && computed.whole,
         ..computed.facts
     };
+    if let ([WindowValue::RowNumber], Some(agree)) = (computed.values.as_slice(), agree) {
+        rows.repeats.number(name.clone(), agree);
+    }
     rows.columns.push((name.0, name.1, facts));
     rows.promised = false;
     rows.clustered = false;
-    Ok(rows)
+    Ok((rows, texts))
 }
 
 /// The column that a function looks at.

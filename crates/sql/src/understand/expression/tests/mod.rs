@@ -3,6 +3,7 @@
 mod functions;
 mod generated;
 mod known;
+mod narrowed;
 mod postgres;
 mod refusals;
 mod seeded;

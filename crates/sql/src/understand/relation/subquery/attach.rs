@@ -6,7 +6,7 @@ use crate::Error;
 use crate::understand::expression::{Scope, accept};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::join::{
-    Columns, column_named, depends_on_outside, equality, most_joined, public_columns,
+    Columns, column_named, depends_on_outside, equality, fewer, most_joined, public_columns, surely_joined,
 };
 use crate::understand::relation::{PublicSide, Rows, UNIT, bare, is_private, resolve, rows};
 use crate::values::facts::{Facts, Kind};
@@ -213,6 +213,7 @@ impl Attaching<'_> {
         meeting: Meeting,
         (most_left, most_right): (u64, u64),
     ) -> Result<(), Error> {
+        let sure = surely_joined(&self.rows, inner, (most_left, most_right));
         let hidden = inner
             .plan
             .schema()
@@ -239,9 +240,10 @@ impl Attaching<'_> {
         self.rows.left_out.extend(inner.left_out.clone());
         if most_left != u64::MAX {
             let whose = &self.catalog.unit.whose;
-            if self.rows.may_exceed(most_left) || inner.may_exceed(most_right) {
+            if self.rows.may_exceed(sure.0) || inner.may_exceed(sure.1) {
                 self.rows.left_out.push(format!(
-                    "the subquery compares at most {most_left} rows of each {whose} with at most {most_right}"
+                    "the subquery compares at most {most_left} rows of each {whose} with at most {most_right}{}",
+                    fewer((most_left, most_right), sure)
                 ));
             }
             self.rows.story.push(format!(
