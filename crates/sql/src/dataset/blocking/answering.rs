@@ -302,7 +302,7 @@ impl Dataset {
             post::unfinished(&question.split.aggregations[0], &tables[0])
         });
         let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
-        let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
+        let mut answer = answer(finished, bounds, notes, cost, CONFIDENCE)?;
         answer.cut = cuts;
         Ok(answer)
     }

@@ -12,16 +12,18 @@ use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain, name_engines};
 use crate::finish::answer::{Answer, AnswerColumn, columns};
 use crate::finish::cut::CutEstimate;
+use crate::finish::formats::AsJson;
 use crate::finish::post;
 use crate::finish::saved::Saved;
 use crate::price::question::{QueryRequest, Question};
 use crate::run::engines::Engines;
 use crate::understand::planner::Planner;
-use accounting::{Budget, Delta, Promise};
+use accounting::{Budget, Delta, Epsilon, Promise};
 use datafusion::prelude::SessionConfig;
 use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::Sensitive;
+use serde::{Serialize, Serializer};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 
@@ -106,24 +108,44 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// One object with everything, for programs.
+    /// One object with everything, for programs. To write a large answer, serialize it: then it is not there a second time as a [`serde_json::Value`].
     pub fn to_json(&self) -> serde_json::Value {
-        let mut object = self.answer.to_json();
-        let notes = object["notes"].take();
-        if let serde_json::Value::Object(fields) = &mut object {
-            fields.remove("notes");
-            fields.insert("repeated".to_owned(), self.repeated.into());
-            fields.insert("resumed".to_owned(), self.resumed.into());
-            let left = serde_json::json!({
-                "epsilon": self.left.epsilon,
-                "dataset": self.left.dataset,
-                "share": self.left.share,
-            });
-            fields.insert("left".to_owned(), left);
-            fields.insert("notes".to_owned(), notes);
-            fields.insert("receipt".to_owned(), serde_json::json!(self.receipt));
+        serde_json::json!(self)
+    }
+}
+
+/// One object with everything, for programs.
+impl Serialize for Answered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Left<'a> {
+            epsilon: &'a Epsilon,
+            dataset: &'a Epsilon,
+            share: &'a Option<Epsilon>,
         }
-        object
+        #[derive(Serialize)]
+        struct Everything<'a> {
+            #[serde(flatten)]
+            table: AsJson<'a>,
+            repeated: bool,
+            resumed: bool,
+            left: Left<'a>,
+            notes: &'a [String],
+            receipt: &'a Option<ledger::Receipt>,
+        }
+        let everything = Everything {
+            table: self.answer.as_json(),
+            repeated: self.repeated,
+            resumed: self.resumed,
+            left: Left {
+                epsilon: &self.left.epsilon,
+                dataset: &self.left.dataset,
+                share: &self.left.share,
+            },
+            notes: &self.answer.notes,
+            receipt: &self.receipt,
+        };
+        everything.serialize(serializer)
     }
 }
 
