@@ -162,6 +162,8 @@ pub enum Stage {
     Measured,
     /// The noise was drawn; saving it and the query's own SQL over it are left.
     Drawn,
+    /// What was released is saved, now or before, and the query's own SQL computes something of it. What that takes is the analyst's choice.
+    Computing,
 }
 
 impl Dataset {
@@ -396,7 +398,7 @@ impl Dataset {
         self.query_watched(ask, &mut |_| ())
     }
 
-    /// The same, telling how far it has come. A stored answer goes through no stage but the first two.
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first two, and [`Stage::Computing`] where there is something to compute.
     pub fn query_watched(&self, ask: &QueryRequest, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
@@ -411,9 +413,12 @@ impl Dataset {
     pub fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
         let question = self.understand(ask)?;
         let digest = question.digest(&self.shared.catalog);
-        self.with_ledger(|store| match self.saved_answer(&question, &digest, store)? {
-            Some(kept) => self.reported(kept, Origin::Saved, ask, store).map(Some),
-            None => Ok(None),
+        self.with_ledger(|store| {
+            let Some(earlier) = self.earlier(&question, &digest, store)? else {
+                return Ok(None);
+            };
+            let kept = self.shown_again(&question, earlier, &mut |_| ())?;
+            self.reported(kept, Origin::Saved, ask, store).map(Some)
         })
     }
 
