@@ -262,6 +262,7 @@ fn next_step(stage: Stage) -> &'static str {
         Stage::Charged => "charged; reading the data",
         Stage::Measured => "adding noise",
         Stage::Drawn => "saving the answer",
+        Stage::Computing => "computing the rest of the query",
     }
 }
 

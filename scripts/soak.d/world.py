@@ -154,11 +154,11 @@ class World:
         return time.monotonic() - began
 
     def memory(self):
-        """Bytes of the server that are in memory; `None` while it is down."""
+        """Bytes of memory that only the server has; `None` while it is down. Pages of the program's own file are not among them: the system reads them as they are first used, and takes them back when it likes."""
         try:
             with open(f"/proc/{self.process.pid}/status") as status:
-                found = re.search(r"VmRSS:\s+(\d+) kB", status.read())
-            return int(found[1]) * 1024 if found else None
+                found = dict(re.findall(r"(RssAnon|RssShmem):\s+(\d+) kB", status.read()))
+            return sum(int(size) for size in found.values()) * 1024 if found else None
         except (OSError, AttributeError):
             return None
 

@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             Stage::Understood | Stage::Begun => progress.label("charging"),
             Stage::Charged => progress.label("charged; reading the data"),
             Stage::Measured => progress.label("adding noise"),
-            Stage::Drawn => progress.label("saving what was found"),
+            Stage::Drawn | Stage::Computing => progress.label("saving what was found"),
         };
         dataset.find_limits(&find, &mut watch).map_err(unanswered)?
     };

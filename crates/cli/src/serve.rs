@@ -91,6 +91,8 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+    // Floods come and go; what they took is not kept.
+    device::give_memory_back();
     let runtime = threads(2)?;
     let catalog = match arguments.demo {
         true => sample_in("demo", false)?,

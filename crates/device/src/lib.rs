@@ -11,6 +11,7 @@
 // A kernel says all it reads and writes; bundling that into structs for one call each would hide it.
 #![allow(clippy::too_many_arguments)]
 
+mod allocator;
 mod cpu;
 mod cuda;
 mod device;
@@ -21,6 +22,7 @@ mod rounding;
 mod scalar;
 mod shape;
 
+pub use allocator::give_memory_back;
 pub use cpu::{Cpu, one_row};
 pub use cuda::{Cuda, CudaError, Products, Vector};
 pub use device::{Activation, Device};

@@ -101,7 +101,9 @@ pub use limits::{Caps, Once};
 pub use moment::utc;
 pub use past::Past;
 pub use place::{Place, Temporary};
-pub use receipt::{PublicKey, Receipt, Released, SigningKey, canonical_json, sha256_of};
+pub use receipt::{
+    PublicKey, Receipt, Released, Sha256Text, SigningKey, canonical_json, sha256_of, write_canonical,
+};
 pub use rules::Rules;
 pub use session::Session;
 pub use spending::{Spent, SpentByAnalyst, composed, epsilon_of, plus};

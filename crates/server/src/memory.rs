@@ -10,6 +10,7 @@
 
 use crate::failure::{Code, Failure};
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -179,6 +180,28 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.room.0.used.fetch_sub(self.bytes, Ordering::SeqCst);
+    }
+}
+
+/// Counts what is written, and keeps nothing of it.
+#[derive(Debug, Default)]
+pub(crate) struct Count(usize);
+
+impl Count {
+    /// Bytes that were written.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0
+    }
+}
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -125,6 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
                 progress.label("adding noise");
             }
             Stage::Drawn => progress.label("saving the answer"),
+            Stage::Computing => progress.label("computing the rest of the query"),
         };
         let answered = dataset.query_watched(&ask, &mut watch).map_err(unanswered)?;
         watched.reached(Reached::Nothing);

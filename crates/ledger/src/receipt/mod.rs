@@ -19,7 +19,7 @@
 mod canonical;
 mod key;
 
-pub use canonical::{canonical_json, sha256_of};
+pub use canonical::{Sha256Text, canonical_json, sha256_of, write_canonical};
 pub use key::{PublicKey, SigningKey};
 
 use crate::Head;

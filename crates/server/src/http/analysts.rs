@@ -185,7 +185,7 @@ async fn query(
     // What somebody else has paid for cannot be looked up by its number.
     let charge = answered.answer.cost.as_ref().filter(|_| !answered.repeated);
     let charge = charge.map(|cost| cost.charge);
-    Ok(format.response(&answered, charge)?)
+    Ok(format.response(answered, charge)?)
 }
 
 /// An answer that was given before, by the number of its charge. Analysts see their own.
@@ -203,7 +203,7 @@ async fn answer(
     let format = Format::accepted(&headers)?;
     let Path(charge) = charge?;
     let answered = service.saved(&who, charge).await?;
-    Ok(format.response(&answered, Some(charge))?)
+    Ok(format.response(Arc::new(answered), Some(charge))?)
 }
 
 /// The signed receipt of an answer, whichever format the answer was taken in: what was charged, and the digests of question, release and table.

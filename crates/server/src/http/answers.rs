@@ -1,10 +1,16 @@
 //! An answer as JSON, CSV or Arrow, whichever the client accepts.
 
 use crate::failure::{Code, Failure};
+use crate::memory::Count;
 use arrow_ipc::writer::StreamWriter;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use hyper::body::{Frame, SizeHint};
 use sql::Answered;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
@@ -47,17 +53,22 @@ impl Format {
     }
 
     /// The answer in this format. Formats that have no place for the receipt say in a header where it is, by the number of the charge.
-    pub(super) fn response(self, answered: &Answered, charge: Option<u64>) -> Result<Response, Failure> {
+    pub(super) fn response(self, answered: Arc<Answered>, charge: Option<u64>) -> Result<Response, Failure> {
+        let has_receipt = answered.receipt.is_some();
         let mut response = match self {
-            Self::Json => ([(header::CONTENT_TYPE, JSON)], answered.to_json().to_string()).into_response(),
+            Self::Json => (
+                [(header::CONTENT_TYPE, JSON)],
+                Body::new(Unwritten::new(answered)?),
+            )
+                .into_response(),
             Self::Csv => (
                 [(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")],
                 answered.answer.to_csv(),
             )
                 .into_response(),
-            Self::Arrow => ([(header::CONTENT_TYPE, ARROW)], arrow(answered)?).into_response(),
+            Self::Arrow => ([(header::CONTENT_TYPE, ARROW)], arrow(&answered)?).into_response(),
         };
-        if let Some(charge) = charge.filter(|_| answered.receipt.is_some()) {
+        if let Some(charge) = charge.filter(|_| has_receipt) {
             let link = format!("</v1/answers/{charge}/receipt>; rel=\"describedby\"");
             if let Ok(link) = HeaderValue::from_str(&link) {
                 response.headers_mut().insert(header::LINK, link);
@@ -65,6 +76,54 @@ impl Format {
         }
         Ok(response)
     }
+}
+
+/// An answer that is written as JSON when it is asked for, all at once. Its length is known before, so whoever sends it finds room for it first, and no text is made that nobody has room for.
+#[derive(Debug)]
+struct Unwritten {
+    /// `None` once it is written.
+    answered: Option<Arc<Answered>>,
+    length: usize,
+}
+
+impl Unwritten {
+    fn new(answered: Arc<Answered>) -> Result<Self, Failure> {
+        let mut counted = Count::default();
+        serde_json::to_writer(&mut counted, &*answered).map_err(|_| unwritable())?;
+        Ok(Self {
+            answered: Some(answered),
+            length: counted.bytes(),
+        })
+    }
+}
+
+impl hyper::body::Body for Unwritten {
+    type Data = Bytes;
+    type Error = Failure;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
+        let Some(answered) = self.answered.take() else {
+            return Poll::Ready(None);
+        };
+        let mut text = Vec::with_capacity(self.length);
+        let written = serde_json::to_writer(&mut text, &*answered).map_err(|_| unwritable());
+        Poll::Ready(Some(written.map(|()| Frame::data(text.into()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.answered.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.answered.as_ref().map_or(0, |_| self.length as u64))
+    }
+}
+
+fn unwritable() -> Failure {
+    Failure::defect("the answer cannot be written as JSON")
 }
 
 fn arrow(answered: &Answered) -> Result<Vec<u8>, Failure> {
@@ -92,5 +151,40 @@ mod tests {
         assert_eq!(accepted(ARROW), Ok(Format::Arrow));
         assert_eq!(accepted("image/png").unwrap_err().code, Code::BadRequest);
         assert_eq!(Format::accepted(&HeaderMap::new()), Ok(Format::Json));
+    }
+
+    /// A client is told the length before the text is there, and then gets the text of this length.
+    #[tokio::test]
+    async fn an_answer_is_written_when_it_is_asked_for() {
+        use hyper::body::Body as _;
+        let epsilon = || accounting::Epsilon::parse("1").unwrap();
+        let answered = Arc::new(Answered {
+            answer: sql::Answer {
+                columns: Vec::new(),
+                rows: vec![Vec::new(); 3],
+                confidence: 0.95,
+                bounds: Vec::new(),
+                cut: Vec::new(),
+                notes: vec!["ε".repeat(40_000)],
+                cost: None,
+            },
+            repeated: true,
+            resumed: false,
+            left: ledger::Left {
+                epsilon: epsilon(),
+                dataset: epsilon(),
+                share: None,
+            },
+            receipt: None,
+        });
+        let expected = answered.to_json().to_string();
+        let response = Format::Json.response(Arc::clone(&answered), None).unwrap();
+        let length = response.body().size_hint().exact();
+        assert_eq!(length, Some(expected.len() as u64));
+        // Until then there is nothing but the answer, and then nothing but its text.
+        assert_eq!(Arc::strong_count(&answered), 2);
+        let text = axum::body::to_bytes(response.into_body(), usize::MAX);
+        assert_eq!(text.await.unwrap(), expected);
+        assert_eq!(Arc::strong_count(&answered), 1);
     }
 }

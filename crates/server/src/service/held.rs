@@ -3,11 +3,10 @@
 //! They are limited by their bytes, for each account that asked first and in all: one answer in many spellings is as many answers. Where there is no room, the oldest make it, an account's own before those of others.
 
 use super::Question;
-use crate::memory::{Memory, Reservation};
+use crate::memory::{Count, Memory, Reservation};
 use serde::Serialize;
 use sql::{Answered, CellValue};
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Answers that are held at most, however small.
@@ -139,22 +138,9 @@ fn bytes_of(question: &Question, answered: &Answered) -> usize {
 
 /// The bytes of something as JSON.
 fn written(value: &impl Serialize) -> usize {
-    let mut count = Count(0);
+    let mut count = Count::default();
     // What cannot be written is not held.
-    serde_json::to_writer(&mut count, value).map_or(usize::MAX / 8, |()| count.0)
-}
-
-struct Count(usize);
-
-impl io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    serde_json::to_writer(&mut count, value).map_or(usize::MAX / 8, |()| count.bytes())
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ mod question;
 mod queue;
 mod running;
 mod sign_in;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use history::{Saved, unsigned};
 pub(crate) use question::MOST_BYTES_OF_SQL;
@@ -102,6 +104,8 @@ pub struct Service {
     working: Arc<Queue>,
     /// For those of them whose data is read now.
     turns: Arc<Queue>,
+    /// For those of them whose own SQL computes something of what was released: it takes as much memory as an analyst likes, so one of each account.
+    computing: Arc<Queue>,
     /// For what is planned and priced, and not asked.
     planning: Arc<Queue>,
     attempts: Arc<Attempts>,
@@ -148,6 +152,7 @@ impl Service {
             places: Queue::new(places(&settings)),
             working: Queue::new(working(&settings)),
             turns: Queue::new(turns(&settings)),
+            computing: Queue::new(computing(&settings)),
             planning: planning::queue(),
             attempts: Arc::default(),
             looks: AtomicUsize::new(0),
@@ -390,6 +395,8 @@ impl Service {
     /// Work before and after that has turns too, so that a single question of an account shares the processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its question does
     /// then: run the analyst's own SQL, ask a database for its plan, or look for the answer of another program. So others wait for it, and for nothing that depends on data: a question whose data is read
     /// waits for its moment first.
+    ///
+    /// While the analyst's own SQL computes something of what was released, no other question of the account does: what such SQL takes is limited for each, and so it is limited for an account.
     async fn run_in_place(
         self: &Arc<Self>,
         who: &Identity,
@@ -401,7 +408,7 @@ impl Service {
         // Who was revoked while they waited does not ask any more.
         self.still_signed_in(who).await?;
         let mut working = self.work(&standing).await;
-        let mut reading = None;
+        let (mut reading, mut computing) = (None, None);
         let (service, charged) = (Arc::clone(self), Arc::clone(charged));
         let runtime = tokio::runtime::Handle::current();
         // On a thread that may wait, of which there are no more than places. What is had is given back before anything else is waited for.
@@ -409,7 +416,7 @@ impl Service {
             if stage == Stage::Drawn {
                 return;
             }
-            drop((working.take(), reading.take()));
+            drop((working.take(), reading.take(), computing.take()));
             match stage {
                 Stage::Begun => working = runtime.block_on(service.work(&standing)),
                 Stage::Charged => {
@@ -418,6 +425,10 @@ impl Service {
                 }
                 Stage::Measured => {
                     service.settings.schedule.hold_before_saving(begun);
+                    working = runtime.block_on(service.work(&standing));
+                }
+                Stage::Computing => {
+                    computing = runtime.block_on(service.computing.next_turn(&standing)).ok();
                     working = runtime.block_on(service.work(&standing));
                 }
                 Stage::Understood | Stage::Drawn => {}
@@ -578,6 +589,16 @@ fn turns(settings: &Settings) -> Limits {
         of_one: at_once.max(2) - 1,
         waiting: places,
         waiting_of_one: places,
+    }
+}
+
+/// Turns to compute with released values, for questions that have a place: one for each account, so that nobody waits for what somebody else computes.
+fn computing(settings: &Settings) -> Limits {
+    Limits {
+        at_once: places(settings).at_once,
+        kept: 0,
+        of_one: 1,
+        ..turns(settings)
     }
 }
 

@@ -210,6 +210,12 @@ impl Queue {
         }
     }
 
+    /// The length of the line.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
     fn enter<'a>(
         self: &'a Arc<Self>,
         account: &'a str,

@@ -182,7 +182,7 @@ impl Dataset {
         self.query_watched(ask, |_| ()).await
     }
 
-    /// The same, telling how far it has come. A stored answer goes through no stage but the first.
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first two, and [`Stage::Computing`] where there is something to compute.
     ///
     /// # Errors
     /// As [`Dataset::query`].

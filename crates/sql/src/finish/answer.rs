@@ -122,61 +122,28 @@ impl Cost {
     }
 }
 
+/// Takes what the query made, so that each part of it is given back as soon as its rows are there.
 pub(crate) fn answer(
-    finished: &Finished,
+    finished: Finished,
     bounds: Vec<ColumnBounds>,
     notes: Vec<String>,
     cost: Cost,
     confidence: f64,
 ) -> Result<Answer, Error> {
-    let shown_columns = finished.columns.len();
-    let mut columns = columns(finished);
+    let mut columns = columns(&finished);
     let mut rows = Vec::new();
-    for batch in &finished.batches {
+    for batch in finished.batches {
         for (place, column) in columns.iter_mut().enumerate() {
             column.kind = kind_of(batch.column(place).data_type());
         }
-        let shown = (0..shown_columns)
-            .map(|place| values(batch.column(place)))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let ends = finished
+        let mut cells = finished
             .columns
             .iter()
-            .map(|column| {
-                let end = |at: usize| -> Vec<Option<f64>> {
-                    let array = batch.column(at).as_primitive_opt::<Float64Type>();
-                    array.map_or_else(
-                        || vec![None; batch.num_rows()],
-                        |array| {
-                            array
-                                .iter()
-                                .map(|end| end.filter(|end| end.is_finite()))
-                                .collect()
-                        },
-                    )
-                };
-                match column.certainty {
-                    Certainty::Interval { low, high } => Some((end(low), end(high))),
-                    Certainty::Exact | Certainty::Chosen | Certainty::NoInterval(_) => None,
-                }
-            })
-            .collect::<Vec<_>>();
-        for row in 0..batch.num_rows() {
-            rows.push(
-                (0..shown_columns)
-                    .map(|place| {
-                        let (low, high) = match &ends[place] {
-                            Some((low, high)) => (low[row], high[row]),
-                            None => (None, None),
-                        };
-                        Cell {
-                            value: shown[place][row].clone(),
-                            low,
-                            high,
-                        }
-                    })
-                    .collect(),
-            );
+            .enumerate()
+            .map(|(place, column)| Ok(cells(&batch, place, column.certainty)?.into_iter()))
+            .collect::<Result<Vec<_>, Error>>()?;
+        for _ in 0..batch.num_rows() {
+            rows.push(cells.iter_mut().filter_map(Iterator::next).collect());
         }
     }
     Ok(Answer {
@@ -188,6 +155,34 @@ pub(crate) fn answer(
         notes,
         cost: Some(cost),
     })
+}
+
+/// The cells of a column, a row each.
+fn cells(batch: &RecordBatch, place: usize, certainty: Certainty) -> Result<Vec<Cell>, Error> {
+    let end = |at: usize| -> Vec<Option<f64>> {
+        let array = batch.column(at).as_primitive_opt::<Float64Type>();
+        array.map_or_else(
+            || vec![None; batch.num_rows()],
+            |array| {
+                array
+                    .iter()
+                    .map(|end| end.filter(|end| end.is_finite()))
+                    .collect()
+            },
+        )
+    };
+    let ends = match certainty {
+        Certainty::Interval { low, high } => Some((end(low), end(high))),
+        Certainty::Exact | Certainty::Chosen | Certainty::NoInterval(_) => None,
+    };
+    let values = values(batch.column(place))?.into_iter().enumerate();
+    let cells = values.map(|(row, value)| {
+        let (low, high) = ends
+            .as_ref()
+            .map_or((None, None), |(low, high)| (low[row], high[row]));
+        Cell { value, low, high }
+    });
+    Ok(cells.collect())
 }
 
 /// The columns of an answer, whatever its rows will be.

@@ -2,7 +2,12 @@
 
 use crate::finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 use crate::finish::cell::CellValue;
+use crate::finish::cut::CutEstimate;
+use crate::price::bounds::ColumnBounds;
+use ledger::{Sha256Text, write_canonical};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use std::fmt::{self, Write as _};
 
 impl Answer {
     /// CSV: a header, then rows; each noisy column is followed by the ends of its interval. NULL is an empty field.
@@ -19,7 +24,12 @@ impl Answer {
                 header.push(format!("{}_high", column.name));
             }
         }
-        let mut rows = vec![header];
+        let mut write = |fields: &[String]| {
+            writer
+                .write_record(fields)
+                .expect("rows have one field for each heading, and memory takes them");
+        };
+        write(&header);
         for row in &answer.rows {
             let mut fields = Vec::new();
             for (column, cell) in answer.columns.iter().zip(row) {
@@ -33,66 +43,114 @@ impl Answer {
                     fields.extend([end(low), end(high)]);
                 }
             }
-            rows.push(fields);
-        }
-        for row in &rows {
-            writer
-                .write_record(row)
-                .expect("rows have one field for each heading, and memory takes them");
+            write(&fields);
         }
         writer.into_inner().expect("memory takes it")
     }
 
     /// One object with everything.
     pub fn to_json(&self) -> Value {
-        let answer = self;
-        let names = distinct_names(answer);
-        let rows: Vec<Value> = answer
-            .rows
-            .iter()
-            .map(|row| {
-                let cells = answer.columns.iter().zip(row).map(|(column, cell)| {
-                    let mut reported = Map::new();
-                    reported.insert("value".to_owned(), json!(cell.value));
-                    if column.has_intervals() {
-                        let (low, high) = cell.interval(column.kind);
-                        let end = |end: Option<f64>| match (end, column.kind) {
-                            (Some(end), CellKind::Int) if end.abs() < 2f64.powi(63) => json!(end as i64),
-                            (end, _) => json!(end),
-                        };
-                        reported.insert("low".to_owned(), end(low));
-                        reported.insert("high".to_owned(), end(high));
-                    }
-                    Value::Object(reported)
-                });
-                let names = names.iter().cloned();
-                Value::Object(names.zip(cells).collect())
-            })
-            .collect();
-        json!({
-            "columns": answer.columns,
-            "rows": rows,
-            "confidence": answer.confidence,
-            "bounds": answer.bounds,
-            "cut": answer.cut,
-            "cost": answer.cost.as_ref().map(Cost::to_json),
-            "notes": answer.notes,
+        #[derive(Serialize)]
+        struct Everything<'a> {
+            #[serde(flatten)]
+            table: AsJson<'a>,
+            notes: &'a [String],
+        }
+        json!(Everything {
+            table: self.as_json(),
+            notes: &self.notes,
         })
+    }
+
+    /// Everything but the notes, which whoever writes it puts at its end. A row is made into JSON when it is written: the rows of a large answer as JSON take several times what they take here.
+    pub(crate) fn as_json(&self) -> AsJson<'_> {
+        AsJson {
+            columns: &self.columns,
+            rows: self.rows_as_json(),
+            confidence: self.confidence,
+            bounds: &self.bounds,
+            cut: &self.cut,
+            cost: self.cost.as_ref().map(Cost::to_json),
+        }
+    }
+
+    fn rows_as_json(&self) -> RowsAsJson<'_> {
+        RowsAsJson {
+            names: distinct_names(self),
+            answer: self,
+        }
+    }
+}
+
+/// An answer without its notes, as it is shown to programs.
+#[derive(Serialize)]
+pub(crate) struct AsJson<'a> {
+    columns: &'a [AnswerColumn],
+    rows: RowsAsJson<'a>,
+    confidence: f64,
+    bounds: &'a [ColumnBounds],
+    cut: &'a [CutEstimate],
+    cost: Option<Value>,
+}
+
+/// The rows of an answer, an object each.
+struct RowsAsJson<'a> {
+    names: Vec<String>,
+    answer: &'a Answer,
+}
+
+impl RowsAsJson<'_> {
+    fn each(&self) -> impl ExactSizeIterator<Item = Value> {
+        self.answer.rows.iter().map(|row| {
+            let cells = self.answer.columns.iter().zip(row).map(|(column, cell)| {
+                let mut reported = Map::new();
+                reported.insert("value".to_owned(), json!(cell.value));
+                if column.has_intervals() {
+                    let (low, high) = cell.interval(column.kind);
+                    let end = |end: Option<f64>| match (end, column.kind) {
+                        (Some(end), CellKind::Int) if end.abs() < 2f64.powi(63) => json!(end as i64),
+                        (end, _) => json!(end),
+                    };
+                    reported.insert("low".to_owned(), end(low));
+                    reported.insert("high".to_owned(), end(high));
+                }
+                Value::Object(reported)
+            });
+            let names = self.names.iter().cloned();
+            Value::Object(names.zip(cells).collect())
+        })
+    }
+}
+
+impl Serialize for RowsAsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.each())
     }
 }
 
 impl Answer {
     /// SHA-256 of the table itself, which a receipt signs: columns, rows and confidence as canonical JSON.
     pub fn table_sha256(&self) -> String {
-        Self::table_sha256_of(&self.to_json()).expect("an answer has a table")
+        let rows = self.rows_as_json();
+        digest_of_table(&json!(self.columns), &json!(self.confidence), |text| {
+            text.write_char('[')?;
+            for (place, row) in rows.each().enumerate() {
+                if place > 0 {
+                    text.write_char(',')?;
+                }
+                write_canonical(&row, text)?;
+            }
+            text.write_char(']')
+        })
     }
 
     /// The same of an answer from [`Answer::to_json`], whoever wrote it down in between; `None` where there is no table in it.
     pub fn table_sha256_of(object: &Value) -> Option<String> {
-        let parts =
-            ["columns", "rows", "confidence"].map(|name| Some((name.to_owned(), object.get(name)?.clone())));
-        let table: Map<String, Value> = parts.into_iter().collect::<Option<_>>()?;
-        Some(ledger::sha256_of(&ledger::canonical_json(&Value::Object(table))))
+        let (columns, confidence) = (object.get("columns")?, object.get("confidence")?);
+        let rows = object.get("rows")?;
+        Some(digest_of_table(columns, confidence, |text| {
+            write_canonical(rows, text)
+        }))
     }
 
     /// The table of an answer from [`Answer::to_json`], for a program that got it from a server: columns, cells and intervals; `None` where it is no such object.
@@ -127,6 +185,26 @@ impl Cost {
             "charge": self.charge,
         })
     }
+}
+
+/// Of an object of these three, whose names are in the order of their bytes, as canonical JSON has them. The rows are not gathered before.
+fn digest_of_table(
+    columns: &Value,
+    confidence: &Value,
+    write_rows: impl FnOnce(&mut Sha256Text) -> fmt::Result,
+) -> String {
+    let mut text = Sha256Text::default();
+    let written = (|| {
+        text.write_str(r#"{"columns":"#)?;
+        write_canonical(columns, &mut text)?;
+        text.write_str(r#","confidence":"#)?;
+        write_canonical(confidence, &mut text)?;
+        text.write_str(r#","rows":"#)?;
+        write_rows(&mut text)?;
+        text.write_char('}')
+    })();
+    written.expect("a digest takes whatever is written");
+    text.digits()
 }
 
 /// The names of the columns as keys of an object: of columns of the same name, the second is `name_2`, and so on.
@@ -191,6 +269,11 @@ mod tests {
         let back = Answer::table_from_json(&object).unwrap();
         assert_eq!(back.to_json(), object);
         assert_eq!(back.to_batch().unwrap(), answer.to_batch().unwrap());
+        // A receipt is about the table as canonical JSON, whoever writes it.
+        let table = json!({"columns": object["columns"], "rows": object["rows"], "confidence": 0.95});
+        let digest = ledger::sha256_of(&ledger::canonical_json(&table));
+        assert_eq!(answer.table_sha256(), digest);
+        assert_eq!(Answer::table_sha256_of(&object), Some(digest));
         assert_eq!(Answer::table_from_json(&json!({"columns": []})), None);
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod cell;
 pub(crate) mod cut;
 pub(crate) mod estimate;
-mod formats;
+pub(crate) mod formats;
 pub(crate) mod post;
 pub(crate) mod release;
 pub(crate) mod saved;

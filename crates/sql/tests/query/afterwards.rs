@@ -65,6 +65,35 @@ fn what_was_paid_for_survives_a_failing_outer_query() {
     assert!(reported == (value == Some(400.0)), "{answer:?}");
 }
 
+/// One small release can be made into any number of bytes.
+#[test]
+fn texts_that_are_made_of_results_are_limited_together() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let sql = |bytes: usize| {
+        format!(
+            "SELECT n, repeat('x', {bytes}) AS x, repeat('y', {bytes}) AS y FROM (SELECT COUNT(*) AS n FROM people) AS t"
+        )
+    };
+    let error = bench.ask(&sql(17 << 20)).unwrap_err().to_string();
+    assert!(
+        error.contains("32 MiB") && error.contains("nothing was charged"),
+        "{error}"
+    );
+    assert!(bench.dataset.ledger().unwrap().charges().unwrap().is_empty());
+    let answer = bench.ask(&sql(1 << 20)).unwrap();
+    assert_eq!(answer.rows[0][1].value.as_str().map(str::len), Some(1 << 20));
+    // Group by group it is seen only after the noise: then the released values are what is left.
+    let sql = "SELECT department, repeat('x', 10000000) AS x FROM (SELECT department, COUNT(*) AS n FROM visits GROUP BY department) AS t";
+    let answer = bench.ask(sql).unwrap();
+    assert_eq!(answer.rows.len(), 4, "{:?}", answer.notes);
+    assert!(
+        answer
+            .notes
+            .iter()
+            .any(|note| note.contains("released values themselves"))
+    );
+}
+
 /// Which columns are noisy, and which of them have intervals in all rows.
 fn certainties(bench: &Bench, sql: &str) -> Vec<(bool, bool)> {
     let answer = bench.ask(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));

@@ -92,7 +92,14 @@ fn the_charge_comes_before_the_data() {
         let mut watch = |stage| reported.push((stage, charges()));
         bench.dataset.query_watched(&asked, &mut watch).unwrap();
     }
-    use Stage::{Begun, Charged, Drawn, Measured, Understood};
+    // What is computed of a release is another question about the same one.
+    let asked = QueryRequest::new(
+        "SELECT education, COUNT(*) * 2 AS n FROM people GROUP BY education",
+        "alice",
+    );
+    let mut watch = |stage| reported.push((stage, charges()));
+    bench.dataset.query_watched(&asked, &mut watch).unwrap();
+    use Stage::{Begun, Charged, Computing, Drawn, Measured, Understood};
     let once = [
         (Understood, 0),
         (Begun, 0),
@@ -101,6 +108,9 @@ fn the_charge_comes_before_the_data() {
         (Drawn, 1),
         (Understood, 1),
         (Begun, 1),
+        (Understood, 1),
+        (Begun, 1),
+        (Computing, 1),
     ];
     assert_eq!(reported, once);
 }

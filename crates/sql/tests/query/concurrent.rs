@@ -2,8 +2,9 @@
 
 use crate::harness::{Bench, CATALOG, NEARLY_EXACT};
 use sql::arrow::array::{Int64Array, NullArray, RecordBatch, StringArray};
-use sql::{Catalog, Dataset, QueryRequest};
+use sql::{Catalog, Dataset, QueryRequest, Stage};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn dataset(bench: &Bench) -> Dataset {
     Dataset::new(bench.dataset.catalog().clone())
@@ -103,6 +104,32 @@ fn a_question_that_nobody_waits_for_is_finished() {
     });
     // Dropping the runtime waits for what was begun.
     drop(runtime);
+    assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 1);
+}
+
+/// Analysts who make something of the same release do not wait for each other: what that takes is the choice of whoever asks.
+#[test]
+fn nobody_waits_for_what_somebody_else_makes_of_the_same_release() {
+    let bench = bench("0.5");
+    let plain = QueryRequest::new("SELECT COUNT(*) AS n FROM people", "ann");
+    let computes = QueryRequest::new("SELECT COUNT(*) * 2 AS n FROM people", "ann");
+    // The first time after its own charge, the second time from what was saved.
+    for _ in 0..2 {
+        let mut answered = Vec::new();
+        std::thread::scope(|scope| {
+            let mut watch = |stage| {
+                if stage == Stage::Computing {
+                    let (send, receive) = std::sync::mpsc::channel();
+                    let (dataset, plain) = (&bench.dataset, &plain);
+                    // A thread of its own: one that asks while it answers does not wait for itself.
+                    scope.spawn(move || send.send(dataset.query(plain).map(|answered| answered.repeated)));
+                    answered.push(receive.recv_timeout(Duration::from_secs(60)));
+                }
+            };
+            bench.dataset.query_watched(&computes, &mut watch).unwrap();
+        });
+        assert!(matches!(answered[..], [Ok(Ok(true))]), "{answered:?}");
+    }
     assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 1);
 }
 

@@ -93,7 +93,8 @@ pub(super) async fn download(
     let answered = service.saved(&signed.0, charge).await.map_err(for_pages)?;
     let bytes = match format.as_str() {
         "csv" => guarded(&answered.answer).to_csv(),
-        "json" => answered.to_json().to_string().into_bytes(),
+        "json" => serde_json::to_vec(&answered)
+            .map_err(|_| Failure::defect("the answer cannot be written as JSON"))?,
         _ => {
             let mut bytes = Vec::new();
             answered.answer.write_parquet(&mut bytes).map_err(Failure::from)?;

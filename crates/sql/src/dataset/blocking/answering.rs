@@ -58,7 +58,10 @@ impl Dataset {
         let (before, (releases, mut saved)) = loop {
             // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
             let before = store.head()?.number;
-            if let Some(kept) = self.saved_answer(question, &digest, store)? {
+            if let Some(earlier) = self.earlier(question, &digest, store)? {
+                // Whoever asks the same finds it too, and does not wait for what this query makes of it.
+                drop(flight);
+                let kept = self.shown_again(question, earlier, watch)?;
                 return self.reported(kept, Origin::Saved, ask, store);
             }
             let outcome = {
@@ -78,7 +81,9 @@ impl Dataset {
                     error @ (Error::Ledger(ledger::Error::NotAnswerable { .. })
                     | Error::Mechanism(mechanism::Error::Refused(Refusal::Elsewhere(_)))),
                 ) => {
-                    if let Some(kept) = self.answer_of_another(question, &digest, store) {
+                    if let Some(earlier) = self.answer_of_another(question, &digest, store) {
+                        drop(flight);
+                        let kept = self.shown_again(question, earlier, watch)?;
                         return self.reported(kept, Origin::Saved, ask, store);
                     }
                     // Who drew has died, or cannot be read.
@@ -98,17 +103,17 @@ impl Dataset {
         };
         // What was drawn is saved before the query's own SQL sees it: what that does, and for how long, is the analyst's choice.
         let session = self.engines().public()?;
-        let shown = |question| self.shown(question, &releases, &session, saved.cost.clone());
+        let cost = saved.cost.clone();
         let kept = if saved.suffices() {
             let release_sha256 = self.save(&saved, &digest, ask, store)?;
             drop(flight);
-            let answer = shown(question)?;
+            announce(question, watch);
             Kept {
-                answer,
+                answer: self.shown(question, &releases, &session, cost)?,
                 release_sha256,
             }
         } else {
-            let answer = shown(question)?;
+            let answer = self.shown(question, &releases, &session, cost)?;
             saved.answer = Some(answer.clone());
             let release_sha256 = self.save(&saved, &digest, ask, store)?;
             Kept {
@@ -160,13 +165,13 @@ impl Dataset {
         Ok(whole || saved.released(&question.pieces(&self.shared.catalog)).is_some())
     }
 
-    /// The answer from what was released before for the same question; `None` when nothing was, or it cannot be read.
-    pub(super) fn saved_answer(
+    /// What was released before for the same question; `None` when nothing was, or it cannot be read.
+    pub(super) fn earlier(
         &self,
         question: &Question,
         digest: &str,
         store: &mut Store,
-    ) -> Result<Option<Kept>, Error> {
+    ) -> Result<Option<Earlier>, Error> {
         let Some(stored) = store.stored_answer(digest)? else {
             return Ok(None);
         };
@@ -174,29 +179,43 @@ impl Dataset {
             return Ok(None);
         };
         let release_sha256 = ledger::sha256_of(&stored.answer);
-        if saved.written == question.as_written()?.hexadecimal()
-            && let Some(answer) = saved.answer
-        {
-            return Ok(Some(Kept {
-                answer,
-                release_sha256,
-            }));
-        }
-        let Some(releases) = saved.released(&question.pieces(&self.shared.catalog)) else {
-            return Ok(None);
+        let what = match saved.answer {
+            Some(answer) if saved.written == question.as_written()?.hexadecimal() => {
+                Some(What::Answer(answer))
+            }
+            _ => {
+                let releases = saved.released(&question.pieces(&self.shared.catalog));
+                releases.map(|releases| What::Releases(releases, saved.cost))
+            }
         };
-        let session = self.engines().public()?;
-        let answer = self.shown(question, &releases, &session, saved.cost.clone())?;
-        Ok(Some(Kept {
-            answer,
-            release_sha256,
-        }))
+        Ok(what.map(|what| Earlier { what, release_sha256 }))
     }
 
-    /// The answer that somebody else saved, or is about to.
-    fn answer_of_another(&self, question: &Question, digest: &str, store: &mut Store) -> Option<Kept> {
+    /// The answer to a question from what was released before.
+    pub(super) fn shown_again(
+        &self,
+        question: &Question,
+        earlier: Earlier,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Kept, Error> {
+        let answer = match earlier.what {
+            What::Answer(answer) => answer,
+            What::Releases(releases, cost) => {
+                announce(question, watch);
+                let session = self.engines().public()?;
+                self.shown(question, &releases, &session, cost)?
+            }
+        };
+        Ok(Kept {
+            answer,
+            release_sha256: earlier.release_sha256,
+        })
+    }
+
+    /// What somebody else saved, or is about to.
+    fn answer_of_another(&self, question: &Question, digest: &str, store: &mut Store) -> Option<Earlier> {
         for _ in 0..LOOKS {
-            match self.saved_answer(question, digest, store) {
+            match self.earlier(question, digest, store) {
                 Ok(None) => std::thread::sleep(BETWEEN_LOOKS),
                 Ok(found) => return found,
                 Err(_) => return None,
@@ -302,7 +321,7 @@ impl Dataset {
             post::unfinished(&question.split.aggregations[0], &tables[0])
         });
         let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
-        let mut answer = answer(&finished, bounds, notes, cost, CONFIDENCE)?;
+        let mut answer = answer(finished, bounds, notes, cost, CONFIDENCE)?;
         answer.cut = cuts;
         Ok(answer)
     }
@@ -315,12 +334,36 @@ impl Dataset {
             session,
             &self.shared.catalog,
         );
-        self.runtime.block_on(finishing).map_err(|_| {
-            Error::refused(
+        self.runtime.block_on(finishing).map_err(|error| match error {
+            // What it makes of a single group is too much already.
+            Error::Refused { what, .. } if what == post::TOO_MUCH => Error::refused(
+                what,
+                "ask for less of it, or for the aggregates alone, and do the rest elsewhere; nothing was charged",
+            ),
+            _ => Error::refused(
                 "what this query does with its results does not work",
                 "ask for the aggregates alone first, and add the rest step by step; nothing was charged",
-            )
+            ),
         })
+    }
+}
+
+/// What was released before, and the digest of what the ledger keeps of it.
+pub(super) struct Earlier {
+    what: What,
+    release_sha256: String,
+}
+
+/// What the ledger keeps: the answer, or what it was made of.
+enum What {
+    Answer(Answer),
+    Releases(Vec<Released>, Cost),
+}
+
+/// Says that the query's own SQL runs now, if it computes anything. Nobody waits for it who asks for the same releases.
+fn announce(question: &Question, watch: &mut dyn FnMut(Stage)) {
+    if !post::only_arranges(&question.split.post) {
+        watch(Stage::Computing);
     }
 }
 

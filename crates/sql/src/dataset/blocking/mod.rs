@@ -12,16 +12,18 @@ use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain, name_engines};
 use crate::finish::answer::{Answer, AnswerColumn, columns};
 use crate::finish::cut::CutEstimate;
+use crate::finish::formats::AsJson;
 use crate::finish::post;
 use crate::finish::saved::Saved;
 use crate::price::question::{QueryRequest, Question};
 use crate::run::engines::Engines;
 use crate::understand::planner::Planner;
-use accounting::{Budget, Delta, Promise};
+use accounting::{Budget, Delta, Epsilon, Promise};
 use datafusion::prelude::SessionConfig;
 use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::Sensitive;
+use serde::{Serialize, Serializer};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 
@@ -106,24 +108,44 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// One object with everything, for programs.
+    /// One object with everything, for programs. To write a large answer, serialize it: then it is not there a second time as a [`serde_json::Value`].
     pub fn to_json(&self) -> serde_json::Value {
-        let mut object = self.answer.to_json();
-        let notes = object["notes"].take();
-        if let serde_json::Value::Object(fields) = &mut object {
-            fields.remove("notes");
-            fields.insert("repeated".to_owned(), self.repeated.into());
-            fields.insert("resumed".to_owned(), self.resumed.into());
-            let left = serde_json::json!({
-                "epsilon": self.left.epsilon,
-                "dataset": self.left.dataset,
-                "share": self.left.share,
-            });
-            fields.insert("left".to_owned(), left);
-            fields.insert("notes".to_owned(), notes);
-            fields.insert("receipt".to_owned(), serde_json::json!(self.receipt));
+        serde_json::json!(self)
+    }
+}
+
+/// One object with everything, for programs.
+impl Serialize for Answered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Left<'a> {
+            epsilon: &'a Epsilon,
+            dataset: &'a Epsilon,
+            share: &'a Option<Epsilon>,
         }
-        object
+        #[derive(Serialize)]
+        struct Everything<'a> {
+            #[serde(flatten)]
+            table: AsJson<'a>,
+            repeated: bool,
+            resumed: bool,
+            left: Left<'a>,
+            notes: &'a [String],
+            receipt: &'a Option<ledger::Receipt>,
+        }
+        let everything = Everything {
+            table: self.answer.as_json(),
+            repeated: self.repeated,
+            resumed: self.resumed,
+            left: Left {
+                epsilon: &self.left.epsilon,
+                dataset: &self.left.dataset,
+                share: &self.left.share,
+            },
+            notes: &self.answer.notes,
+            receipt: &self.receipt,
+        };
+        everything.serialize(serializer)
     }
 }
 
@@ -140,6 +162,8 @@ pub enum Stage {
     Measured,
     /// The noise was drawn; saving it and the query's own SQL over it are left.
     Drawn,
+    /// What was released is saved, now or before, and the query's own SQL computes something of it. What that takes is the analyst's choice.
+    Computing,
 }
 
 impl Dataset {
@@ -374,7 +398,7 @@ impl Dataset {
         self.query_watched(ask, &mut |_| ())
     }
 
-    /// The same, telling how far it has come. A stored answer goes through no stage but the first two.
+    /// The same, telling how far it has come. A stored answer goes through no stage but the first two, and [`Stage::Computing`] where there is something to compute.
     pub fn query_watched(&self, ask: &QueryRequest, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
@@ -389,9 +413,12 @@ impl Dataset {
     pub fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
         let question = self.understand(ask)?;
         let digest = question.digest(&self.shared.catalog);
-        self.with_ledger(|store| match self.saved_answer(&question, &digest, store)? {
-            Some(kept) => self.reported(kept, Origin::Saved, ask, store).map(Some),
-            None => Ok(None),
+        self.with_ledger(|store| {
+            let Some(earlier) = self.earlier(&question, &digest, store)? else {
+                return Ok(None);
+            };
+            let kept = self.shown_again(&question, earlier, &mut |_| ())?;
+            self.reported(kept, Origin::Saved, ask, store).map(Some)
         })
     }
 

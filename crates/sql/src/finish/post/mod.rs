@@ -19,7 +19,7 @@ use crate::understand::frontier::{RELEASED, column_name, reads_rows};
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::Value;
 use crate::{Error, sources};
-use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
@@ -225,7 +225,9 @@ pub(crate) async fn finish(
         .execute_logical_plan(plan)
         .await
         .map_err(|error| after_release(&error))?;
-    let batches = tokio::time::timeout(LONGEST, collected(frame)).await;
+    // What only arranges is no larger than what was released.
+    let most_text = (!only_arranges(post)).then_some(MOST_TEXT);
+    let batches = tokio::time::timeout(LONGEST, collected(frame, most_text)).await;
     let batches = batches.unwrap_or_else(|_| Err(too_much()))?;
     Ok(Finished { batches, columns })
 }
@@ -287,20 +289,24 @@ fn extended(
     Ok((extended.plan, columns))
 }
 
-/// What an analyst's own SQL does with released values may take this long, and make this many rows: it is theirs, and shows nothing of the data.
+/// What an analyst's own SQL does with released values may take this long, and make this many rows and bytes of text: it is theirs, and shows nothing of the data.
 const LONGEST: Duration = Duration::from_secs(30);
 const MOST_ROWS: usize = 1_000_000;
+const MOST_TEXT: usize = 32 << 20;
+/// What is said where that is not enough.
+pub(crate) const TOO_MUCH: &str = "what this query does with its results takes more than 30 seconds, or makes more than a million rows or 32 MiB of text";
 
-async fn collected(frame: DataFrame) -> Result<Vec<RecordBatch>, Error> {
+async fn collected(frame: DataFrame, most_text: Option<usize>) -> Result<Vec<RecordBatch>, Error> {
     let mut stream = frame
         .execute_stream()
         .await
         .map_err(|error| after_release(&error))?;
-    let (mut batches, mut rows) = (Vec::new(), 0);
+    let (mut batches, mut rows, mut text) = (Vec::new(), 0, 0);
     while let Some(batch) = stream.next().await {
         let batch = batch.map_err(|error| after_release(&error))?;
         rows += batch.num_rows();
-        if rows > MOST_ROWS {
+        text += batch.columns().iter().map(bytes_of_text).sum::<usize>();
+        if rows > MOST_ROWS || most_text.is_some_and(|most| text > most) {
             return Err(too_much());
         }
         batches.push(batch);
@@ -308,9 +314,19 @@ async fn collected(frame: DataFrame) -> Result<Vec<RecordBatch>, Error> {
     Ok(batches)
 }
 
+/// The bytes of the texts in a column. Rows may share them in memory, and do not where they are sent.
+fn bytes_of_text(column: &ArrayRef) -> usize {
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().iter().flatten().map(str::len).sum(),
+        DataType::LargeUtf8 => column.as_string::<i64>().iter().flatten().map(str::len).sum(),
+        DataType::Utf8View => column.as_string_view().iter().flatten().map(str::len).sum(),
+        _ => 0,
+    }
+}
+
 fn too_much() -> Error {
     Error::refused(
-        "what this query does with its results takes more than 30 seconds, or makes more than a million rows",
+        TOO_MUCH,
         "ask for the aggregates alone, and do the rest elsewhere: what was released is free from now on",
     )
 }
