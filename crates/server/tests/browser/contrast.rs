@@ -64,7 +64,8 @@ const MEASURE: &str = r#"
     }
     for (const field of document.querySelectorAll("input, textarea")) {
         if (field.type === "hidden" || field.type === "range" || !field.getClientRects().length) continue;
-        check(field, parsed(getComputedStyle(field).color), getComputedStyle(field), field.value || "field");
+        // The words of the editor are those that are painted over it, which are texts of the page.
+        if (!field.classList.contains("under")) check(field, parsed(getComputedStyle(field).color), getComputedStyle(field), field.value || "field");
         if (field.placeholder) check(field, parsed(getComputedStyle(field, "::placeholder").color), getComputedStyle(field), field.placeholder);
     }
     return { seen, wrong }"#;

@@ -13,6 +13,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 pub(crate) const TAB: &str = "\u{e004}";
 pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const CONTROL: &str = "\u{e009}";
+pub(crate) const ESCAPE: &str = "\u{e00c}";
 pub(crate) const RIGHT: &str = "\u{e014}";
 pub(crate) const DOWN: &str = "\u{e015}";
 pub(crate) const HOME: &str = "\u{e011}";

@@ -5,6 +5,7 @@ mod card;
 mod common;
 mod contrast;
 mod driver;
+mod editor;
 mod flows;
 mod hostile;
 mod keyboard;
