@@ -204,7 +204,8 @@ impl LocalDataset {
         let budget: Value = self.work(py, move |dataset| {
             let rules = dataset.rules()?;
             let name = &dataset.catalog().name;
-            let spent = Spent::at(&dataset.place(), &rules, name, &analyst)?;
+            let typical = dataset.catalog().budget.query_epsilon.as_ref();
+            let spent = Spent::at(&dataset.place(), &rules, name, &analyst, typical)?;
             let used = spent.used.as_ref().and_then(|used| used.promise.as_ref());
             Ok(json!({
                 "account": spent.analyst,

@@ -94,7 +94,7 @@ pub use analyst::Analyst;
 pub use chain::Head;
 pub use encryption::Encryption;
 pub use error::Error;
-pub use forecast::Forecast;
+pub use forecast::{Forecast, More};
 pub use history::{Entry, StoredAnswer, Verified};
 pub use left::Left;
 pub use limits::{Caps, Once};
@@ -106,6 +106,6 @@ pub use receipt::{
 };
 pub use rules::Rules;
 pub use session::Session;
-pub use spending::{Spent, SpentByAnalyst, composed, epsilon_of, plus};
+pub use spending::{MOST_TYPICAL, Spent, SpentByAnalyst, Typical, composed, epsilon_of, plus};
 pub use store::{Accepted, Administration, LogEntry, Logged, Store};
 pub use used::{Excess, Used, used_after};

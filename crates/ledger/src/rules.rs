@@ -3,7 +3,7 @@
 use crate::analyst::normalised;
 use crate::gate::Gate;
 use crate::tally::Tally;
-use crate::{Analyst, Error, Forecast};
+use crate::{Analyst, Error, More};
 use accounting::{Budget, Delta, Epsilon, Event, Promise, Rho};
 use exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,8 @@ impl Rules {
             shares: BTreeMap::new(),
             ..self.clone()
         };
-        Ok(Forecast::of(&Tally::new(&budget)?, "", event, most).more)
+        let tally = Tally::new(&budget)?;
+        Ok(More::of(event, most, |event| tally.fits_all(event)).count)
     }
 
     /// Whether every share has one analyst, and every analyst one share.

@@ -1,6 +1,6 @@
 //! What a ledger says was spent, by every way of counting.
 
-use crate::{Analyst, Entry, Error, Left, Place, Rules, Store, Used, Verified, used_after};
+use crate::{Analyst, Entry, Error, Left, More, Place, Rules, Store, Temporary, Used, Verified, used_after};
 use accounting::{Accountant, Delta, Epsilon, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// # let place = Place::File(directory.path().join("ledger.db"));
 /// let person = PrivacyUnit::new("person", Neighbors::AddRemove);
 /// let rules = Rules::new(Budget::new(Promise::Pure(Epsilon::parse("1")?), person));
-/// let spent = Spent::at(&place, &rules, "clinic", "ann")?;
+/// let spent = Spent::at(&place, &rules, "clinic", "ann", None)?;
 /// assert!(spent.charges.is_empty());
 /// assert_eq!(spent.left.epsilon, Epsilon::parse("1")?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,8 +36,10 @@ pub struct Spent {
     pub used: Option<Used>,
     /// What they may spend.
     pub left: Left,
-    /// What everybody who spent something may spend, as an ε of one further release.
+    /// What everybody who spent something or has a share may spend, as an ε of one further release.
     pub left_of: BTreeMap<String, Epsilon>,
+    /// The same as a number of typical questions, where it is known what is typical.
+    pub typical: Option<Typical>,
     /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing to say.
     pub accountants: Vec<(Accountant, Result<Epsilon, accounting::Error>)>,
     /// The same for questions chosen after seeing answers, without a limit fixed in advance.
@@ -45,6 +47,20 @@ pub struct Spent {
     /// What checking the whole chain found, where that was done.
     pub verified: Option<Verified>,
 }
+
+/// How many more typical questions each analyst may ask, if nobody else asks anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typical {
+    /// The ε of a typical question, which is ε-DP.
+    pub epsilon: Epsilon,
+    /// Of whoever looks.
+    pub more: More,
+    /// Of everybody who spent something or has a share, by name.
+    pub more_of: BTreeMap<String, More>,
+}
+
+/// More typical questions are not counted.
+pub const MOST_TYPICAL: u64 = 1000;
 
 /// What one analyst spent.
 #[derive(Debug, PartialEq)]
@@ -62,37 +78,53 @@ impl Spent {
             return Ok(None);
         };
         let verified = store.verify()?;
-        let mut spent = Self::of_store(&mut store, path.display().to_string(), analyst)?;
+        let mut spent = Self::of_store(&mut store, path.display().to_string(), analyst, None)?;
         spent.verified = Some(verified);
         Ok(Some(spent))
     }
 
-    /// Reads the ledger of a dataset, which is not made if it is not there. `stated` are the rules that the dataset's catalog states.
-    pub fn at(place: &Place, stated: &Rules, dataset: &str, analyst: &str) -> Result<Self, Error> {
+    /// Reads the ledger of a dataset, which is not made if it is not there. `stated` are the rules that the dataset's catalog states, `typical` the ε of a typical question.
+    pub fn at(
+        place: &Place,
+        stated: &Rules,
+        dataset: &str,
+        analyst: &str,
+        typical: Option<&Epsilon>,
+    ) -> Result<Self, Error> {
         let name = dataset.to_owned();
         let mut spent = match Store::open_existing(place)? {
             Some(mut store) => {
                 store.check_not_rewound()?;
-                Self::of_store(&mut store, name, analyst)?
+                Self::of_store(&mut store, name, analyst, typical)?
             }
-            None => Self::count(
-                name,
-                stated.clone(),
-                Vec::new(),
-                analyst,
-                untouched(stated, analyst)?,
-            ),
+            // The first query makes the real one.
+            None => {
+                let place = Place::Temporary(Temporary::new()?);
+                Self::of_store(&mut Store::open(&place, stated)?, name, analyst, typical)?
+            }
         };
         spent.other_rules = (*stated != spent.rules).then(|| stated.clone());
         Ok(spent)
     }
 
-    fn of_store(store: &mut Store, dataset: String, analyst: &str) -> Result<Self, Error> {
+    fn of_store(
+        store: &mut Store,
+        dataset: String,
+        analyst: &str,
+        typical: Option<&Epsilon>,
+    ) -> Result<Self, Error> {
         let charges = store.charges()?;
         let left = store.left(analyst)?;
-        let left_of = left_of(store, &charges);
+        let spenders = charges.iter().map(|charge| charge.analyst.clone());
+        let names: BTreeSet<String> = spenders.chain(store.rules().shares.keys().cloned()).collect();
+        let of_each = names.iter();
+        let left_of = of_each.filter_map(|name| Some((name.clone(), store.left(name).ok()?.epsilon)));
+        let left_of = left_of.collect();
+        let typical = typical.map(|epsilon| typically(store, analyst, &names, epsilon));
+        let typical = typical.transpose()?;
         let mut spent = Self::count(dataset, store.rules().clone(), charges, analyst, left);
         spent.left_of = left_of;
+        spent.typical = typical;
         Ok(spent)
     }
 
@@ -118,6 +150,7 @@ impl Spent {
             analyst: Analyst::named(analyst).map_or(String::new(), |analyst| analyst.name().to_owned()),
             left,
             left_of: BTreeMap::new(),
+            typical: None,
             accountants,
             odometer,
             verified: None,
@@ -129,14 +162,17 @@ impl Spent {
         delta_of(&self.rules)
     }
 
-    /// What each analyst spent, by name.
+    /// What each analyst spent, by name; also of those who have a share and spent nothing yet.
     pub fn analysts(&self) -> BTreeMap<&str, SpentByAnalyst> {
-        let mut analysts = BTreeMap::new();
+        let nothing = || SpentByAnalyst {
+            charges: 0,
+            sum: Some(Promise::Pure(Epsilon::ZERO)),
+        };
+        let shares = self.rules.shares.keys();
+        let mut analysts: BTreeMap<&str, SpentByAnalyst> =
+            shares.map(|name| (name.as_str(), nothing())).collect();
         for charge in &self.charges {
-            let analyst = analysts.entry(charge.analyst.as_str()).or_insert(SpentByAnalyst {
-                charges: 0,
-                sum: Some(Promise::Pure(Epsilon::ZERO)),
-            });
+            let analyst = analysts.entry(charge.analyst.as_str()).or_insert_with(nothing);
             analyst.charges += 1;
             analyst.sum = analyst.sum.take().and_then(|sum| plus(&sum, charge));
         }
@@ -194,23 +230,23 @@ fn odometer(
     Ok(odometer.epsilon())
 }
 
-/// What may be spent by whoever spent something.
-fn left_of(store: &mut Store, charges: &[Entry]) -> BTreeMap<String, Epsilon> {
-    let names: BTreeSet<&str> = charges.iter().map(|charge| charge.analyst.as_str()).collect();
-    let left = names
-        .into_iter()
-        .map(|name| Some((name.to_owned(), store.left(name).ok()?.epsilon)));
-    left.flatten().collect()
-}
-
-/// What may be spent before anything was: asked of a ledger of its own, because the real one is made by the first query.
-fn untouched(rules: &Rules, analyst: &str) -> Result<Left, Error> {
-    let folder = tempfile::tempdir().map_err(|cause| {
-        Error::unusable(
-            format!("there is no place for temporary files: {}", cause.kind()),
-            "set TMPDIR to a folder that you may write to",
-        )
-    })?;
-    let mut store = Store::open(&Place::File(folder.path().join("ledger")), rules)?;
-    store.left(analyst)
+/// How many more questions of this ε each may ask.
+fn typically(
+    store: &mut Store,
+    analyst: &str,
+    names: &BTreeSet<String>,
+    epsilon: &Epsilon,
+) -> Result<Typical, Error> {
+    let question = Event::Pure {
+        epsilon: epsilon.clone(),
+    };
+    let mut more = |name: &str| store.more(name, &question, MOST_TYPICAL);
+    Ok(Typical {
+        epsilon: epsilon.clone(),
+        more: more(analyst)?,
+        more_of: names
+            .iter()
+            .filter_map(|name| Some((name.clone(), more(name).ok()?)))
+            .collect(),
+    })
 }

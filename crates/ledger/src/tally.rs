@@ -2,7 +2,7 @@
 
 use crate::chain::digest_of;
 use crate::gate::Gate;
-use crate::{Error, Excess, Left, Rules};
+use crate::{Error, Excess, Left, Rules, Used};
 use accounting::{Event, PrivacyUnit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -189,6 +189,11 @@ impl Tally {
             }
     }
 
+    /// Whether the budget of everybody would admit `event`.
+    pub(crate) fn fits_all(&self, event: &Event) -> bool {
+        self.dataset.fits(event)
+    }
+
     /// How much of the budget and of the analyst's share would be used with `event`, where that is more than they allow.
     pub(crate) fn excess(&self, analyst: &str, event: &Event) -> Option<Excess> {
         let share = self.gate_of(analyst).ok().flatten();
@@ -214,6 +219,22 @@ impl Tally {
             _ => Some(Gate::Shut(self.rules.budget.clone())),
         };
         Left::of(&self.dataset, share.as_ref())
+    }
+
+    /// The same after this was charged; `None` where it does not fit.
+    pub(crate) fn left_after(&self, analyst: &str, event: &Event) -> Option<Left> {
+        let mut after = self.clone();
+        let unit = self.rules.budget.unit();
+        let charged = after.charge(analyst, event, unit).ok()?;
+        charged.ok().map(|()| after.left(analyst))
+    }
+
+    /// How much of everybody's budget is used, as its filter counts.
+    pub(crate) fn used(&self) -> Used {
+        Used {
+            promise: self.dataset.used(),
+            reserve: self.dataset.reserve_used(),
+        }
     }
 
     /// Whether both counted the same, under the same rules.

@@ -315,10 +315,21 @@ fn a_forecast_is_how_many_are_then_admitted() {
         let mut store = Store::open(fresh.place(), &rules).unwrap();
         store.charge("ann", "q", charge(pure("0.05"))).unwrap();
         let reported = store.forecast("ann", &event, 1000).unwrap();
+        assert_eq!(reported.left_after.is_some(), reported.more > 0, "{event:?}");
+        let more = store.more("ann", &event, 1000).unwrap();
+        assert_eq!((more.count, more.at_least), (reported.more, reported.at_least));
+        // Nobody has a share, so everybody together may ask as many.
+        assert_eq!(store.more_for_all(&event, 1000).unwrap(), more);
         let mut admitted = 0;
         while store.charge("ann", "q", charge(event.clone())).is_ok() {
             admitted += 1;
+            if admitted == 1 {
+                let left = store.left("ann").unwrap().epsilon;
+                assert_eq!(reported.left_after, Some(left), "{event:?}");
+            }
         }
+        let used = store.used().unwrap().promise.unwrap();
+        assert!(rules.budget.limit().covers(&used), "{used}");
         assert_eq!((reported.more, reported.at_least), (admitted, false), "{event:?}");
         assert_eq!(store.forecast("ann", &event, 1000).unwrap().more, 0);
     }

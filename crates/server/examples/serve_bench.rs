@@ -420,7 +420,7 @@ async fn keystrokes(connection: &mut Connection, token: &str) -> (Vec<Duration>,
             let took = start.elapsed();
             assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
             letters.push(took);
-            if reply.contains("It costs") {
+            if reply.contains("Left after it") {
                 priced.push(took);
             }
         }

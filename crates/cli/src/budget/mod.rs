@@ -24,6 +24,8 @@ Examples:
     deniable budget --catalog clinic.toml --plot spending.svg
   The ledger of a text that a model was trained on, which has no catalog
     deniable budget --ledger notes.txt.ledger
+  The same charges as each accountant counts them
+    deniable budget --verbose
   Is the ledger what was written? Exit code 4 if not
     deniable budget verify
     deniable budget verify --ledger notes.txt.ledger
@@ -34,11 +36,14 @@ Examples:
     deniable budget accept-restored
 
 Everybody shares one budget. What was charged stays charged, answered or not; a repeated question is free.
-\"spent\" is the number that the ledger enforces: no charge is admitted that would raise it above the budget. Of a budget with δ it is counted
-by Rényi divergences, and holds for questions chosen after seeing earlier answers; of a budget without δ it is a sum. Sums of ε are what each
-charge promises alone, added up, and may be above a budget with δ. The accountants say what the same charges would guarantee had they all been
-fixed in advance. \"left\" is the largest ε of one further release that is ε-DP, such as a query with Laplace noise; training and
-Gaussian noise are counted differently, and `deniable train` says which ε fits.
+\"spent\" is the number that the ledger enforces: no charge is admitted that would raise it above the budget. \"left\" is the largest ε that one
+more query may take. Typical queries take the catalog's `[budget.query] epsilon`. Under a budget with δ, \"left\" falls by less than a query costs:
+many small releases together are known to give away less than their sum. So more queries fit than \"left\" seems to allow.
+
+--verbose counts the same charges in other ways. Of a budget with δ the ledger counts Rényi divergences, which hold for queries chosen after
+seeing earlier answers; of a budget without δ it adds up. Sums of ε are what each charge promises alone, added up, and may be above a budget
+with δ. The accountants say what the same charges would guarantee had they all been fixed in advance. Training and Gaussian noise have a δ of
+their own and are counted differently: `deniable train` says which ε fits.
 A charge for training a model has no answer in the ledger: nobody writes there how far a run came, which depends on the data.
 Of --json, ε and δ are decimals as text.
 
@@ -57,6 +62,9 @@ pub(crate) struct Arguments {
     /// Draw what was spent, charge by charge
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+    /// Add what all charges guarantee together, as each accountant counts it
+    #[arg(long, short)]
+    verbose: bool,
     /// Print one object for a program to read
     #[arg(long)]
     json: bool,
@@ -157,13 +165,14 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
             let dataset = catalog.open(arguments.json)?;
             outputs::check(&dataset, &catalog.path(true)?, &[], &written)?;
             let rules = dataset.rules().map_err(explained)?;
-            Spent::at(&dataset.place(), &rules, &dataset.catalog().name, &analyst).map_err(broken)?
+            let (name, typical) = (&dataset.catalog().name, &dataset.catalog().budget.query_epsilon);
+            Spent::at(&dataset.place(), &rules, name, &analyst, typical.as_ref()).map_err(broken)?
         }
     };
     terminal::print(&if arguments.json {
         format!("{}\n", report::json(&spent))
     } else {
-        report::text(&spent, terminal::width())
+        report::text(&spent, terminal::width(), arguments.verbose)
     })?;
     match &arguments.plot {
         Some(path) => account_figure::save(path, &figure::of(&spent, arguments.json)?),
@@ -264,7 +273,7 @@ fn adopt(catalog: &CatalogArguments) -> Result<(), CliError> {
     let mut store = Store::adopt(&dataset.place(), &rules).map_err(broken)?;
     let left = store.left_for_all().map_err(broken)?;
     terminal::print(&format!(
-        "everything charged so far counts under them; left for one further release: ε = {left}\n"
+        "everything charged so far counts under them; left: ε = {left} (if spent in one more query)\n"
     ))
 }
 

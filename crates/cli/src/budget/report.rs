@@ -4,8 +4,8 @@ use crate::account::report::{first_line, full_name, short_promise};
 use crate::train::TRAINING;
 use accounting::{Accountant, Delta, Epsilon, Promise};
 use exact::{Rational, decimal_at_least, format_decimal, to_f64_nearest};
-use ledger::{Spent, epsilon_of, utc};
-use report::{Column, Table, cut, significant};
+use ledger::{More, Spent, epsilon_of, utc};
+use report::{Column, DynamicTable, Heading, Table, cut, grouped, significant};
 use serde_json::{Value, json};
 
 /// Significant digits that people read; rounded up, so that the words stay true.
@@ -13,8 +13,8 @@ const DIGITS: u32 = 5;
 /// Purposes are reported in at least this many columns.
 const LEAST_PURPOSE: usize = 20;
 
-/// Tables as wide as the terminal.
-pub(super) fn text(spent: &Spent, width: usize) -> String {
+/// Tables as wide as the terminal; `verbose` counts the same charges in other ways too.
+pub(super) fn text(spent: &Spent, width: usize, verbose: bool) -> String {
     let mut text = format!("{}: {}\n", spent.dataset, spent.rules);
     if let Some(other) = &spent.other_rules {
         text += &format!(
@@ -24,7 +24,7 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
     if let Some(last) = spent.charges.last() {
         text += &spent_words(spent, last);
     }
-    text += &left_words(spent);
+    text += &left_words(spent, verbose);
     if let Some(verified) = &spent.verified {
         text += &format!(
             "the chain is whole: {} entries, head {}\n",
@@ -32,15 +32,25 @@ pub(super) fn text(spent: &Spent, width: usize) -> String {
         );
     }
     if spent.charges.is_empty() {
-        return text + "nothing was charged yet\n";
+        text += "nothing was charged yet; `deniable query` asks something, and `deniable explain` says what it would cost\n";
     }
-    text += &format!("\n{}", analysts(spent));
-    text += &format!("\n{}", guarantees(spent));
+    if !spent.analysts().is_empty() {
+        text += &format!("\n{}", analysts(spent, verbose));
+    }
+    if spent.charges.is_empty() {
+        return text;
+    }
+    if verbose {
+        text += &format!("\n{}", guarantees(spent));
+    }
     text += &format!("\n{}", charges(spent, width));
+    if !verbose {
+        text += "\nwhat all charges guarantee together, as each accountant counts it: deniable budget --verbose\n";
+    }
     text
 }
 
-/// All in one line: how much, of how much, by how many releases, and when the last one was. The number is the one that is enforced.
+/// All in one line: how much, of how much, by how many charges, and when the last one was. The number is the one that is enforced.
 fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
     let many = spent.charges.len();
     let used = spent.used.as_ref().map(|used| &used.promise);
@@ -57,7 +67,7 @@ fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
         (Some(Some(other)), _) => format!("{other}, by "),
     };
     let mut words = format!(
-        "spent: {how_much}{many} release{}, the last on {} UTC by {}\n",
+        "spent: {how_much}{many} charge{}, the last on {} UTC by {}\n",
         if many == 1 { "" } else { "s" },
         utc(last.time),
         last.analyst
@@ -74,23 +84,37 @@ fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
     words
 }
 
-fn left_words(spent: &Spent) -> String {
+fn left_words(spent: &Spent, verbose: bool) -> String {
     let left = &spent.left;
-    let mut words = format!(
-        "left: one further ε-DP release by {} may cost ε = {}",
-        spent.analyst, left.epsilon
-    );
-    if let Some(share) = &left.share {
+    let mut words = format!("left: ε = {} (if spent in one more query", left.epsilon);
+    if left.share.as_ref().is_some_and(|share| *share < left.dataset) {
         words += &format!(
-            " (their share admits ε = {share}, the budget of all ε = {})",
-            left.dataset
+            " by {}, whose share it is; everybody together has ε = {}",
+            spent.analyst, left.dataset
+        );
+    }
+    words += ")";
+    if let Some(typical) = &spent.typical {
+        words += &format!(
+            "; {} more queries at ε = {}, the usual of this catalog",
+            about(typical.more),
+            typical.epsilon
         );
     }
     words += "\n";
-    if enforces_divergences(spent) {
+    if verbose && enforces_divergences(spent) {
         words += "note: \"spent\" is what the ledger enforces, counted by Rényi divergences. \"left\" is for an ε-DP release: training and\n      Gaussian noise have a δ of their own, and may fit at a larger ε or only at a smaller one\n";
     }
     words
+}
+
+/// A number of queries, as people say it.
+fn about(more: More) -> String {
+    match (more.count, more.at_least) {
+        (0, _) => "no".to_owned(),
+        (count, true) => format!("at least {}", grouped(count)),
+        (count, false) => format!("about {}", grouped(count)),
+    }
 }
 
 /// Whether the budget is an (ε, δ), so that what is enforced is no sum that people could do themselves.
@@ -138,15 +162,21 @@ fn guarantees(spent: &Spent) -> String {
     text
 }
 
-fn analysts(spent: &Spent) -> String {
-    let mut table = Table::new([
-        Column::Left("analyst"),
-        Column::Right("charges"),
-        Column::Right("sum of ε"),
-        Column::Right("of what was spent"),
-        Column::Right("may spend"),
-        Column::Right("left, ε of one release"),
-    ]);
+fn analysts(spent: &Spent, verbose: bool) -> String {
+    let typical = spent.typical.as_ref();
+    let queries = typical.map(|typical| format!("more queries at ε = {}", typical.epsilon));
+    let mut columns = vec![
+        Heading::left("analyst"),
+        Heading::right("charges"),
+        Heading::right("spent, as a sum of ε"),
+        Heading::right("left, ε of one query"),
+    ];
+    columns.extend(queries.as_deref().map(Heading::right));
+    columns.push(Heading::left("may spend"));
+    if verbose {
+        columns.push(Heading::right("of what was spent"));
+    }
+    let mut table = DynamicTable::new(columns);
     let all = spent.sum();
     let all = all.as_ref().and_then(epsilon_of);
     for (name, analyst) in spent.analysts() {
@@ -159,22 +189,23 @@ fn analysts(spent: &Spent) -> String {
                 format!("{} %", significant(part * 100.0, 3))
             });
         let share = spent.rules.share_of(name);
-        table.row([
+        let left = spent.left_of.get(name).map(ToString::to_string);
+        let mut row = vec![
             name.to_owned(),
             analyst.charges.to_string(),
             epsilon.map_or("—".to_owned(), up),
-            part.unwrap_or_default(),
-            match share {
-                Some(share) => format!("{} of the budget", format_decimal(share)),
-                None if spent.rules.shares.is_empty() => "what is left".to_owned(),
-                None => "none".to_owned(),
-            },
-            spent
-                .left_of
-                .get(name)
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-        ]);
+            left.unwrap_or_default(),
+        ];
+        row.extend(typical.map(|typical| typical.more_of.get(name).copied().map_or_else(String::new, about)));
+        row.push(match share {
+            Some(share) => format!("{} of the budget", format_decimal(share)),
+            None if spent.rules.shares.is_empty() => "what is left".to_owned(),
+            None => "none".to_owned(),
+        });
+        if verbose {
+            row.push(part.unwrap_or_default());
+        }
+        table.row(row);
     }
     table.to_string()
 }
@@ -239,6 +270,11 @@ fn short(value: &Rational) -> String {
     format_decimal(&decimal_at_least(value, DIGITS))
 }
 
+/// How many more queries fit, for a program.
+fn queries(more: &More) -> Value {
+    json!({ "count": more.count, "at_least": more.at_least })
+}
+
 /// One object with everything.
 pub(super) fn json(spent: &Spent) -> Value {
     let numbers = |promise: Option<&Promise>| match promise {
@@ -268,6 +304,7 @@ pub(super) fn json(spent: &Spent) -> Value {
                 "sum": numbers(analyst.sum.as_ref()),
                 "share": spent.rules.share_of(name).map(format_decimal),
                 "left": spent.left_of.get(name),
+                "typical_queries": spent.typical.as_ref().and_then(|typical| typical.more_of.get(name)).map(queries),
             })
         })
         .collect();
@@ -321,7 +358,9 @@ pub(super) fn json(spent: &Spent) -> Value {
             "epsilon": spent.left.epsilon,
             "dataset": spent.left.dataset,
             "share": spent.left.share,
+            "typical_queries": spent.typical.as_ref().map(|typical| queries(&typical.more)),
         },
+        "typical_epsilon": spent.typical.as_ref().map(|typical| &typical.epsilon),
         "delta": spent.delta(),
         "sum": numbers(spent.sum().as_ref()),
         "accountants": accountants,

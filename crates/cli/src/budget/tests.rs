@@ -4,10 +4,17 @@ use super::{broken, figure, kept_head, report};
 use accounting::{
     Accountant, Budget, Delta, Epsilon, Error, Event, Guarantee, Neighbors, PrivacyUnit, Promise,
 };
-use ledger::{Entry, Left, Rules, Spent, Used};
+use ledger::{Entry, Left, More, Rules, Spent, Typical, Used};
 
 fn epsilon(text: &str) -> Epsilon {
     Epsilon::parse(text).unwrap()
+}
+
+fn more(count: u64) -> More {
+    More {
+        count,
+        at_least: false,
+    }
 }
 
 fn entry(number: u64, analyst: &str, price: &str, answered: bool, purpose: &str) -> Entry {
@@ -59,6 +66,13 @@ fn spent() -> Spent {
         left_of: [("ann", "0.5"), ("bob", "0")]
             .map(|(name, left)| (name.to_owned(), epsilon(left)))
             .into(),
+        typical: Some(Typical {
+            epsilon: epsilon("0.25"),
+            more: more(2),
+            more_of: [("ann", 2), ("bob", 0)]
+                .map(|(name, count)| (name.to_owned(), more(count)))
+                .into(),
+        }),
         accountants: vec![
             (Accountant::Basic, Ok(epsilon("1"))),
             (Accountant::Gaussian, Err(Error::NeedsDelta)),
@@ -71,34 +85,44 @@ fn spent() -> Spent {
 
 #[test]
 fn what_was_spent_is_readable() {
-    insta::assert_snapshot!(report::text(&spent(), 100), @r#"
+    insta::assert_snapshot!(report::text(&spent(), 100, false), @r#"
     clinic: at most ε = 2, δ = 0.000001 for each person, added or removed; 0.5 of it for "ann"
-    spent: ε = 1 of 2, by 3 releases, the last on 2023-11-14 22:18 UTC by ann
-    left: one further ε-DP release by ann may cost ε = 0.5 (their share admits ε = 0.5, the budget of all ε = 1)
-    note: "spent" is what the ledger enforces, counted by Rényi divergences. "left" is for an ε-DP release: training and
-          Gaussian noise have a δ of their own, and may fit at a larger ε or only at a smaller one
+    spent: ε = 1 of 2, by 3 charges, the last on 2023-11-14 22:18 UTC by ann
+    left: ε = 0.5 (if spent in one more query by ann, whose share it is; everybody together has ε = 1); about 2 more queries at ε = 0.25, the usual of this catalog
 
-    analyst  charges  sum of ε  of what was spent          may spend  left, ε of one release
-    ───────  ───────  ────────  ─────────────────  ─────────────────  ──────────────────────
-    ann            2       0.5             50.0 %  0.5 of the budget                     0.5
-    bob            1       0.5             50.0 %               none                       0
-
-    what 3 charges guarantee at δ = 0.000001:
-    everything so far                    ε
-    ─────────────────────────────  ───────
-    spent, which may be 2 at most        1
-    sums of what each promised           1
-    certified                      0.98766
-    odometer: whenever one stops         1
-    Only the first number is enforced. The others count the same charges in other ways: sums know least and may be above the budget; the
-    accountants hold if all charges had been fixed in advance; the odometer holds whenever one stops, and pays for that.
+    analyst  charges  spent, as a sum of ε  left, ε of one query  more queries at ε = 0.25  may spend
+    ───────  ───────  ────────────────────  ────────────────────  ────────────────────────  ─────────────────
+    ann            2                   0.5                   0.5                   about 2  0.5 of the budget
+    bob            1                   0.5                     0                        no  none
 
     charge  when (UTC)        analyst  promises  answered  what for
     ──────  ────────────────  ───────  ────────  ────────  ─────────────────────────────────────────────
          2  2023-11-14 22:15  ann      ε = 0.25  yes       SELECT COUNT(*) FROM people
          4  2023-11-14 22:17  bob      ε = 0.5   no        SELECT region, AVG(income) FROM people WHERE…
          5  2023-11-14 22:18  ann      ε = 0.25  yes       SELECT COUNT(*) FROM visits
+
+    what all charges guarantee together, as each accountant counts it: deniable budget --verbose
     "#);
+}
+
+#[test]
+fn other_ways_of_counting_are_asked_for() {
+    let plain = report::text(&spent(), 100, false);
+    let verbose = report::text(&spent(), 100, true);
+    for words in ["certified", "odometer", "Rényi divergences", "of what was spent"] {
+        assert!(!plain.contains(words), "{words}: {plain}");
+        assert!(verbose.contains(words), "{words}: {verbose}");
+    }
+    assert!(
+        verbose.contains("50.0 %") && !verbose.contains("--verbose"),
+        "{verbose}"
+    );
+    // A ledger by itself has no catalog, which would say what is typical.
+    let by_itself = Spent {
+        typical: None,
+        ..spent()
+    };
+    assert!(!report::text(&by_itself, 100, false).contains("more queries"));
 }
 
 #[test]
@@ -108,7 +132,7 @@ fn nothing_spent_and_other_rules_are_said() {
     let mut other = spent.rules.clone();
     other.shares.clear();
     spent.other_rules = Some(other);
-    let text = report::text(&spent, 100);
+    let text = report::text(&spent, 100, true);
     assert!(text.contains("nothing was charged yet"), "{text}");
     assert!(
         text.contains("warning: the catalog states other rules") && text.contains("budget adopt"),
@@ -139,6 +163,9 @@ fn a_program_gets_decimals() {
     assert_eq!(reported["summary"]["epsilon_spent"], "1");
     assert_eq!(reported["summary"]["last"]["number"], 5);
     assert_eq!(reported["analysts"][1]["left"], "0");
+    assert_eq!(reported["typical_epsilon"], "0.25");
+    assert_eq!(reported["left"]["typical_queries"]["count"], 2);
+    assert_eq!(reported["analysts"][1]["typical_queries"]["count"], 0);
 }
 
 /// Sums may be above the budget, and it is said which number is not.
@@ -155,8 +182,8 @@ fn what_is_enforced_is_told_from_other_ways_of_counting() {
         )),
         reserve: Delta::ZERO,
     });
-    let text = report::text(&spent, 100);
-    assert!(text.contains("spent: ε = 1.9 of 2, by 40 releases"), "{text}");
+    let text = report::text(&spent, 100, true);
+    assert!(text.contains("spent: ε = 1.9 of 2, by 40 charges"), "{text}");
     assert!(
         text.contains("sums of what each promised") && text.contains("Only the first number is enforced"),
         "{text}"
@@ -171,7 +198,7 @@ fn what_is_enforced_is_told_from_other_ways_of_counting() {
         promise: None,
         reserve: Delta::ZERO,
     });
-    let text = report::text(&spent, 100);
+    let text = report::text(&spent, 100, true);
     assert!(
         text.contains("spent: more than the budget allows, under earlier rules"),
         "{text}"
@@ -185,7 +212,7 @@ fn what_is_enforced_is_told_from_other_ways_of_counting() {
         promise: Some(Promise::Pure(epsilon("4"))),
         reserve: Delta::ZERO,
     });
-    let text = report::text(&spent, 100);
+    let text = report::text(&spent, 100, true);
     assert!(
         text.contains("spent: ε = 4 of 5") && !text.contains("Rényi divergences"),
         "{text}"
@@ -198,7 +225,7 @@ fn what_is_enforced_is_told_from_other_ways_of_counting() {
         promise: Some(Promise::Concentrated(accounting::Rho::parse("0.25").unwrap())),
         reserve: Delta::ZERO,
     });
-    assert!(report::text(&spent, 100).contains("spent: ρ = 0.25 of 1, by 40 releases"));
+    assert!(report::text(&spent, 100, true).contains("spent: ρ = 0.25 of 1, by 40 charges"));
 }
 
 #[test]

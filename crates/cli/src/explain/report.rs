@@ -129,7 +129,7 @@ fn outputs(part: &Part) -> String {
     };
     for line in &part.outputs {
         table.row([
-            line.name.clone(),
+            line.shown_as.as_ref().unwrap_or(&line.name).clone(),
             reported(line.expected_error),
             reported(line.half_width),
             line.relative.map_or(String::new(), percent),
@@ -149,7 +149,10 @@ fn outputs(part: &Part) -> String {
         .iter()
         .filter_map(|line| {
             let half = significant(line.half_width_if_cut?, DIGITS);
-            Some(format!("± {half} for {}", line.name))
+            Some(format!(
+                "± {half} for {}",
+                line.shown_as.as_ref().unwrap_or(&line.name)
+            ))
         })
         .collect();
     if !wider.is_empty() {
@@ -185,16 +188,24 @@ pub(super) fn found(found: &Found, explanation: &Explanation, group_size: u64) -
 
 /// How far the budget goes.
 pub(super) fn forecast(forecast: &Forecast) -> String {
-    let left = format!("left: ε = {} for one further release", forecast.left);
+    let mut left = format!("left: ε = {} (if spent in one more query)", forecast.left);
     if forecast.free {
-        return format!("{left}; this question was answered before, so it is free\n");
+        return format!("{left}; this query was answered before, so it is free\n");
+    }
+    if let Some(charge) = forecast.unfinished {
+        return format!(
+            "{left}; this query was charged before (charge {charge}) and has no answer yet: asking it again finishes it, for free\n"
+        );
+    }
+    if let Some(after) = &forecast.left_after {
+        left += &format!(", ε = {after} after this one");
     }
     let mut text = match (forecast.more, forecast.at_least, &forecast.fits) {
-        (0, _, Some(fits)) => format!("{left}; this question does not fit, with --epsilon {fits} it would\n"),
-        (0, _, None) => format!("{left}; this question does not fit\n"),
-        (more, true, _) => format!("{left}; more than {} questions like this one fit\n", more - 1),
-        (1, false, _) => format!("{left}; one question like this one fits\n"),
-        (more, false, _) => format!("{left}; {more} questions like this one fit\n"),
+        (0, _, Some(fits)) => format!("{left}; this query does not fit, with --epsilon {fits} it would\n"),
+        (0, _, None) => format!("{left}; this query does not fit\n"),
+        (more, true, _) => format!("{left}; at least {more} like it fit\n"),
+        (1, false, _) => format!("{left}; one like it fits\n"),
+        (more, false, _) => format!("{left}; about {more} like it fit\n"),
     };
     for before in &forecast.answered_for {
         text += &format!(

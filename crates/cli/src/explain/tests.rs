@@ -21,6 +21,7 @@ fn statistic(name: &str, high: f64, deviation: f64) -> StatisticLine {
 fn output(name: &str, error: Option<f64>) -> OutputLine {
     OutputLine {
         name: name.to_owned(),
+        shown_as: None,
         expected_error: error,
         half_width: error.map(|error| error * 3.0),
         interval_of: IntervalOf::BoundedData,

@@ -29,13 +29,10 @@ pub(super) fn text(answered: &Answered, analyst: &str) -> String {
     let left = &answered.left;
     text += &match &left.share {
         Some(share) if *share < left.dataset => format!(
-            "left: {analyst} may spend ε = {} on one further release by their share, everybody together ε = {}\n",
+            "left: ε = {} (if spent in one more query by {analyst}, whose share it is; everybody together has ε = {})\n",
             left.epsilon, left.dataset
         ),
-        _ => format!(
-            "left: {analyst} may spend ε = {} on one further release\n",
-            left.epsilon
-        ),
+        _ => format!("left: ε = {} (if spent in one more query)\n", left.epsilon),
     };
     text += &interval(answer);
     text += &bounds(&answer.bounds);
@@ -81,8 +78,12 @@ fn interval(answer: &Answer) -> String {
             IntervalOf::BoundedData => "the truth of the bounded data",
         };
         match reported.interval_within_times {
+            Some(4) => format!(
+                "{what}, assuming no {} exceeds the limits more than fourfold",
+                reported.unit
+            ),
             Some(times) => format!(
-                "{what}, as long as no {} has more than {times} times what counts",
+                "{what}, assuming no {} exceeds the limits more than {times} times over",
                 reported.unit
             ),
             None => what.to_owned(),

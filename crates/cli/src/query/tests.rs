@@ -227,7 +227,7 @@ fn a_program_gets_everything() {
 fn what_it_cost_is_said() {
     insta::assert_snapshot!(summary::text(&answered(false, None), "ann"), @r"
     cost: ε = 0.5 for each person, added or removed (charge 2); the same question again is free
-    left: ann may spend ε = 9.5 on one further release
+    left: ε = 9.5 (if spent in one more query)
     ±: with 95 % confidence each interval holds the truth (people); or the truth of all rows, with values clamped (average, age)
     bounds of people: nothing of any person is cut
     bounds of average, age: age is clamped to 0..100
@@ -240,7 +240,7 @@ fn what_it_cost_is_said() {
         "{repeated}"
     );
     assert!(
-        repeated.contains("ε = 0.25 on one further release by their share, everybody together ε = 9.5"),
+        repeated.contains("left: ε = 0.25 (if spent in one more query by ann, whose share it is; everybody together has ε = 9.5)"),
         "{repeated}"
     );
 }

@@ -18,7 +18,7 @@ fn nothing_is_made_by_looking() {
         "{reported}"
     );
     assert!(
-        reported.contains("left: one further ε-DP release by ann may cost ε = 2"),
+        reported.contains("left: ε = 2 (if spent in one more query"),
         "{reported}"
     );
     assert!(reported.contains("nothing was charged yet"), "{reported}");
@@ -34,7 +34,14 @@ fn who_spent_what() {
     let folder = Folder::new();
     assert!(ask(&folder, "ann", 1).status.success());
     assert!(ask(&folder, "bob", 2).status.success());
-    let reported = folder.stdout(&["budget"]);
+    let plain = folder.stdout(&["budget"]);
+    assert!(
+        plain.contains("spent: ε = 1 of 2, by 2 charges")
+            && plain.contains("about 2 more queries at ε = 0.5"),
+        "{plain}"
+    );
+    assert!(!plain.contains("what 2 charges guarantee"), "{plain}");
+    let reported = folder.stdout(&["budget", "--verbose"]);
     for word in [
         "what 2 charges guarantee",
         "sums of what each promised",
@@ -50,6 +57,11 @@ fn who_spent_what() {
     assert_eq!(object["sum"]["epsilon"], "1");
     assert_eq!(object["left"]["epsilon"], "1");
     assert_eq!(object["accountants"][0]["epsilon"], "1");
+    assert_eq!(object["typical_epsilon"], "0.5");
+    assert_eq!(object["left"]["typical_queries"]["count"], 2);
+    // ann has all of the budget for her share, and bob spent his.
+    assert_eq!(object["analysts"][0]["typical_queries"]["count"], 2);
+    assert_eq!(object["analysts"][1]["typical_queries"]["count"], 0);
     assert_eq!(object["charges"][1]["analyst"], "bob");
     assert_eq!(object["charges"][1]["answered"], true);
     let output = folder.run(&["budget", "--plot", "spent.svg"]);

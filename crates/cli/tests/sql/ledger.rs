@@ -194,7 +194,9 @@ fn how_far_the_budget_goes_is_reported_beforehand() {
     let folder = Folder::new();
     let reported = folder.stdout(&["explain", COUNT]);
     assert!(
-        reported.contains("left: ε = 2 for one further release; 4 questions like this one fit"),
+        reported.contains(
+            "left: ε = 2 (if spent in one more query), ε = 1.5 after this one; about 4 like it fit"
+        ),
         "{reported}"
     );
     let reported = folder.object(&["explain", "--json", "--epsilon", "0.001", COUNT]);
@@ -206,7 +208,7 @@ fn how_far_the_budget_goes_is_reported_beforehand() {
     let reported = folder.stdout(&["explain", "--analyst", "bob", COUNT]);
     assert!(reported.contains("so it is free"), "{reported}");
     let reported = folder.stdout(&["explain", "--analyst", "bob", "SELECT AVG(age) FROM people"]);
-    assert!(reported.contains("this question does not fit"), "{reported}");
+    assert!(reported.contains("this query does not fit"), "{reported}");
     let reported = folder.stdout(&["explain", "--epsilon", "0.3", COUNT]);
     assert!(
         reported.contains(

@@ -97,7 +97,7 @@ fn limits_are_written_and_used() {
 fn limits_over_the_budget_say_what_would_fit() {
     let folder = clinic();
     let said = folder.refused(&["limits", "visits", "--epsilon", "101"], 3);
-    assert!(said.contains("--epsilon 99 would fit"), "{said}");
+    assert!(said.contains("--epsilon 100 would fit"), "{said}");
     assert!(!said.contains("OPTIONS"), "{said}");
     let budget = folder.object(&["budget", "--json"]);
     assert_eq!(budget["charges"].as_array().map(Vec::len), Some(0));

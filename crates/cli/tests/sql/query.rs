@@ -39,7 +39,10 @@ fn a_table_for_people() {
         said.contains("cost: ε = 0.5 for each person, added or removed (charge "),
         "{said}"
     );
-    assert!(said.contains("left: ann may spend ε = 1.5 "), "{said}");
+    assert!(
+        said.contains("left: ε = 1.5 (if spent in one more query)"),
+        "{said}"
+    );
     assert!(said.contains("age is clamped to 0..100"), "{said}");
     let quiet = folder.run(&["query", "--quiet", BY_CITY]);
     assert_eq!((text(&quiet.stdout), stderr(&quiet)), (table, String::new()));
@@ -252,7 +255,7 @@ fn a_name_has_one_spelling() {
     let first = ask("Bob", 1);
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
     assert!(
-        stderr(&first).contains("left: bob may spend ε = 0 "),
+        stderr(&first).contains("left: ε = 0 (if spent in one more query by bob"),
         "{}",
         stderr(&first)
     );

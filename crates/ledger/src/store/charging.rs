@@ -202,4 +202,25 @@ impl Store {
         }
         Ok(None)
     }
+
+    /// The number of a charge that asking this again finishes, for nothing: this analyst was charged for exactly this, and nothing was drawn under it yet. Nothing is spent.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn unfinished(
+        &mut self,
+        analyst: &str,
+        question: &str,
+        charge: &Charge,
+    ) -> Result<Option<u64>, Error> {
+        let analyst = Analyst::named(analyst)?;
+        self.backend.begin(Access::Read)?;
+        let found = self.unanswered(analyst.name(), question, charge, u64::MAX);
+        self.backend.rollback();
+        match found {
+            // Somebody finishes it now.
+            Err(Error::BeingAnswered { .. }) => Ok(None),
+            found => found,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::head_file::{HeadFile, Kept};
 use crate::history::{self, Charges, Current};
 use crate::past::past;
 use crate::writing::{append, json};
-use crate::{Analyst, Entry, Error, Excess, Forecast, Left, Past, Rules, Session, Verified};
+use crate::{Analyst, Entry, Error, Excess, Forecast, Left, More, Past, Rules, Session, Used, Verified};
 use accounting::{Epsilon, Event};
 use exact::Rational;
 use std::collections::BTreeMap;
@@ -165,6 +165,38 @@ impl Store {
         self.refresh(analyst.name())?;
         let current = self.current.as_ref().ok_or_else(history::no_entries)?;
         Ok(Forecast::of(&current.tally, analyst.name(), event, most))
+    }
+
+    /// How many charges like this one fit, up to `most`. Nothing is spent.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn more(&mut self, analyst: &str, event: &Event, most: u64) -> Result<More, Error> {
+        let analyst = Analyst::named(analyst)?;
+        self.refresh(analyst.name())?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        let fits = |event: &Event| current.tally.fits(analyst.name(), event);
+        Ok(More::of(event, most, fits))
+    }
+
+    /// The same of everybody together, by whoever has the share for it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn more_for_all(&mut self, event: &Event, most: u64) -> Result<More, Error> {
+        self.refresh(NOBODY)?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        Ok(More::of(event, most, |event| current.tally.fits_all(event)))
+    }
+
+    /// How much of everybody's budget is used, as the ledger enforces it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be used.
+    pub fn used(&mut self) -> Result<Used, Error> {
+        self.refresh(NOBODY)?;
+        let current = self.current.as_ref().ok_or_else(history::no_entries)?;
+        Ok(current.tally.used())
     }
 
     /// The largest ε of one further release by this analyst.

@@ -13,6 +13,8 @@ use super::{Dimension, Figure};
 use crate::markup::escape;
 
 pub(super) const FIGURE_WIDTH: f64 = 720.0;
+/// As wide as a phone, without its margins.
+pub(super) const NARROW_WIDTH: f64 = 360.0;
 const PLOT_HEIGHT: f64 = 300.0;
 const MARGIN: f64 = 16.0;
 const TITLE_SIZE: f64 = 16.0;
@@ -53,17 +55,17 @@ impl Frame {
     }
 }
 
-/// Draws `figure`.
-pub(super) fn svg(figure: &Figure, style: Option<&str>) -> String {
+/// Draws `figure`, so wide.
+pub(super) fn svg(figure: &Figure, style: Option<&str>, across: f64) -> String {
     let mut drawn = drawable(figure);
-    let inner_width = FIGURE_WIDTH - 2.0 * MARGIN;
+    let inner_width = across - 2.0 * MARGIN;
     let title = wrap(&figure.title, TITLE_SIZE * BOLD, inner_width);
     let legend = Legend::lay_out(&entries(&drawn), LABEL_SIZE, inner_width);
     let head = TITLE_SIZE * LINE_HEIGHT * title.len() as f64;
     let top = MARGIN + head + legend.height() + 14.0;
 
     let y_label = wrap(&figure.vertical.label, LABEL_SIZE, PLOT_HEIGHT);
-    let frame = frame(figure, &drawn, top, y_label.len());
+    let frame = frame(figure, &drawn, across, top, y_label.len());
     let x_label = wrap(&figure.horizontal.label, LABEL_SIZE, frame.width);
     let below_ticks = frame.bottom() + TICK_SIZE * 2.0;
     let height = below_ticks + LABEL_SIZE * LINE_HEIGHT * x_label.len() as f64 + MARGIN;
@@ -73,7 +75,7 @@ pub(super) fn svg(figure: &Figure, style: Option<&str>) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"deniable-figure\" viewBox=\"0 0 {} {}\" width=\"100%\" \
          role=\"img\" aria-label=\"{}\">\n{}<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
-        number(FIGURE_WIDTH),
+        number(across),
         number(height),
         escape(&figure.title),
         style.map_or_else(String::new, |style| format!("<style>{style}</style>\n")),
@@ -198,7 +200,7 @@ fn entries<'a>(drawn: &'a [Drawn<'a>]) -> Vec<Entry<'a>> {
     if entries.len() > 1 { entries } else { Vec::new() }
 }
 
-fn frame(figure: &Figure, drawn: &[Drawn<'_>], top: f64, y_label_lines: usize) -> Frame {
+fn frame(figure: &Figure, drawn: &[Drawn<'_>], across: f64, top: f64, y_label_lines: usize) -> Frame {
     let bars = drawn.iter().any(|series| matches!(series.shape, Shape::Bars(_)));
     let floor = if bars { Floor::Bars } else { Floor::Free };
     let ys: Vec<f64> = drawn
@@ -228,7 +230,7 @@ fn frame(figure: &Figure, drawn: &[Drawn<'_>], top: f64, y_label_lines: usize) -
     let label_width = |label: &str| width(label, TICK_SIZE) + 14.0;
     let fit = |room: f64| Axis::fit(figure.horizontal.scale, Floor::Free, None, &xs, room, label_width);
     // Half of the last label may stand out to the right of the plot.
-    let room = FIGURE_WIDTH - left - MARGIN;
+    let room = across - left - MARGIN;
     let last = fit(room)
         .ticks
         .last()
@@ -351,6 +353,16 @@ fn marks(out: &mut String, series: &Drawn<'_>, frame: &Frame) {
                     number(frame.down(*high)),
                 );
                 let _ = write!(path, "M{x} {low}m-4 0h8m-4 0V{high}m-4 0h8");
+            }
+        }
+        Shape::Beyond(intervals) => {
+            for (x, from, to) in intervals {
+                let (x, from, to) = (
+                    number(frame.across(*x)),
+                    number(frame.down(*from)),
+                    number(frame.down(*to)),
+                );
+                let _ = write!(path, "M{x} {from}V{to}m-4 0h8");
             }
         }
         Shape::Vertical(x) => {

@@ -91,7 +91,11 @@ impl<'a> Legend<'a> {
 fn swatch(shape: &Shape, x: f64, middle: f64, colour: usize) -> String {
     match shape {
         Shape::Points(_) => marker(x + SWATCH / 2.0, middle, 4.0, colour),
-        Shape::Lines(_) | Shape::Whiskers(_) | Shape::Vertical(_) | Shape::Horizontal(_) => {
+        Shape::Lines(_)
+        | Shape::Whiskers(_)
+        | Shape::Beyond(_)
+        | Shape::Vertical(_)
+        | Shape::Horizontal(_) => {
             format!("M{} {}h{}", number(x), number(middle), number(SWATCH))
         }
         Shape::Bars(_) | Shape::Bands(_) => {

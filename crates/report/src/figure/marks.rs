@@ -17,6 +17,7 @@ pub(super) enum Marks {
     Points(Vec<(f64, f64)>),
     Band(Vec<(f64, f64, f64)>),
     Whiskers(Vec<(f64, f64, f64)>),
+    Beyond(Vec<(f64, f64, f64)>),
     Vertical(f64),
     Horizontal(f64),
 }
@@ -32,6 +33,7 @@ pub(super) enum Shape {
     Points(Vec<(f64, f64)>),
     Bands(Vec<Vec<(f64, f64, f64)>>),
     Whiskers(Vec<(f64, f64, f64)>),
+    Beyond(Vec<(f64, f64, f64)>),
     Vertical(f64),
     Horizontal(f64),
 }
@@ -76,6 +78,7 @@ impl Marks {
             Marks::Points(points) => Shape::Points(points.iter().filter_map(point).collect()),
             Marks::Band(intervals) => Shape::Bands(runs(intervals.iter().map(interval))),
             Marks::Whiskers(intervals) => Shape::Whiskers(intervals.iter().filter_map(interval).collect()),
+            Marks::Beyond(intervals) => Shape::Beyond(intervals.iter().filter_map(interval).collect()),
             Marks::Vertical(x) => Shape::Vertical(horizontal.coordinate(*x)?),
             Marks::Horizontal(y) => Shape::Horizontal(vertical.coordinate(*y)?),
         };
@@ -84,7 +87,7 @@ impl Marks {
             Shape::Lines(runs) => runs.is_empty(),
             Shape::Points(points) => points.is_empty(),
             Shape::Bands(runs) => runs.is_empty(),
-            Shape::Whiskers(intervals) => intervals.is_empty(),
+            Shape::Whiskers(intervals) | Shape::Beyond(intervals) => intervals.is_empty(),
             Shape::Vertical(_) | Shape::Horizontal(_) => false,
         };
         (!empty).then_some(shape)
@@ -99,7 +102,9 @@ impl Shape {
             Shape::Lines(runs) => runs.iter().flatten().map(|point| point.0).collect(),
             Shape::Points(points) => points.iter().map(|point| point.0).collect(),
             Shape::Bands(runs) => runs.iter().flatten().map(|interval| interval.0).collect(),
-            Shape::Whiskers(intervals) => intervals.iter().map(|interval| interval.0).collect(),
+            Shape::Whiskers(intervals) | Shape::Beyond(intervals) => {
+                intervals.iter().map(|interval| interval.0).collect()
+            }
             Shape::Vertical(x) => vec![*x],
             Shape::Horizontal(_) => Vec::new(),
         }
@@ -116,7 +121,7 @@ impl Shape {
                 .flatten()
                 .flat_map(|interval| [interval.1, interval.2])
                 .collect(),
-            Shape::Whiskers(intervals) => intervals
+            Shape::Whiskers(intervals) | Shape::Beyond(intervals) => intervals
                 .iter()
                 .flat_map(|interval| [interval.1, interval.2])
                 .collect(),
@@ -131,7 +136,7 @@ impl Shape {
             Shape::Bands(_) => 0,
             Shape::Bars(_) => 1,
             Shape::Vertical(_) | Shape::Horizontal(_) => 2,
-            Shape::Lines(_) | Shape::Whiskers(_) => 3,
+            Shape::Lines(_) | Shape::Whiskers(_) | Shape::Beyond(_) => 3,
             Shape::Points(_) => 4,
         }
     }

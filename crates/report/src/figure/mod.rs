@@ -20,7 +20,7 @@ mod style;
 mod text;
 
 pub use axis::Scale;
-pub use bar::bar;
+pub use bar::{Whisker, bar};
 pub use histogram::histogram;
 pub use style::style_sheet as figure_style;
 
@@ -126,14 +126,24 @@ impl Figure {
         self.with(name, Marks::Whiskers(intervals.to_vec()))
     }
 
+    /// A dashed line from `from` to `to` with a stroke at its end, at each `(x, from, to)`: how much farther a whisker goes for other reasons than noise ([`Whisker::beyond`]).
+    pub fn beyond(self, name: impl Into<String>, intervals: &[(f64, f64, f64)]) -> Self {
+        self.with(name, Marks::Beyond(intervals.to_vec()))
+    }
+
     /// The figure as one SVG element without external assets: a file of its own, or inline in HTML.
     pub fn to_svg(&self) -> String {
-        draw::svg(self, Some(&style::style_sheet()))
+        draw::svg(self, Some(&style::style_sheet()), draw::FIGURE_WIDTH)
     }
 
     /// The same without its style, for a page that has [`figure_style`] in a style sheet of its own: where a content security policy forbids inline styles, one in the figure would be ignored.
     pub fn to_svg_without_style(&self) -> String {
-        draw::svg(self, None)
+        draw::svg(self, None, draw::FIGURE_WIDTH)
+    }
+
+    /// The same for a narrow screen: half as wide, with letters of the same size.
+    pub fn to_narrow_svg_without_style(&self) -> String {
+        draw::svg(self, None, draw::NARROW_WIDTH)
     }
 
     fn with(mut self, name: impl Into<String>, marks: Marks) -> Self {

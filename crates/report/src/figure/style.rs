@@ -72,6 +72,7 @@ pub(super) fn class_of(shape: &Shape) -> &'static str {
         Shape::Points(_) => "points",
         Shape::Bands(_) => "band",
         Shape::Whiskers(_) => "whisker",
+        Shape::Beyond(_) => "whisker beyond",
         Shape::Vertical(_) | Shape::Horizontal(_) => "reference",
     }
 }
@@ -89,6 +90,7 @@ pub fn style_sheet() -> String {
          .deniable-figure .band{{fill:currentColor;fill-opacity:.2;stroke:currentColor;stroke-opacity:.3}}\
          .deniable-figure .line{{stroke:currentColor;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}}\
          .deniable-figure .whisker{{stroke:currentColor;stroke-width:1.4;vector-effect:non-scaling-stroke}}\
+         .deniable-figure .beyond{{stroke-dasharray:3 3}}\
          .deniable-figure .points{{fill:currentColor;fill-opacity:.85}}\
          .deniable-figure .reference{{stroke:currentColor;stroke-width:1.8;stroke-dasharray:6 4}}\
          {light}@media screen and (prefers-color-scheme:dark){{{dark}}}"

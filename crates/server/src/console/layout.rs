@@ -1,11 +1,11 @@
 //! What all pages have: a head, a way around, and how names and failures are shown.
 
-use super::assets;
+use super::{assets, drawn};
 use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::http::Audience;
 use crate::service::{Identity, Service};
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::legal;
 
 /// Where one can go, and by which right.
@@ -116,21 +116,24 @@ fn document(title: &str, head: Markup, body: Markup) -> Markup {
 
 /// A page that says why there is none.
 pub(super) fn failed(failure: &Failure) -> Markup {
+    let title = match failure.code {
+        Code::NotFound => "Not here",
+        _ => "That did not work",
+    };
+    titled(title, failure)
+}
+
+/// The same under a title that says more.
+pub(super) fn titled(title: &str, failure: &Failure) -> Markup {
     let head = html! { header class="top" { a class="brand" href="/" { "Deniable" } } };
     let body = html! {
         div class="narrow" {
-            h1 {
-                @match failure.code {
-                    Code::NotFound => "Not here",
-                    Code::Forbidden => "Not for you",
-                    _ => "That did not work",
-                }
-            }
+            h1 { (title) }
             (problem(failure))
             p { a href="/" { "Back to the first page" } }
         }
     };
-    document("That did not work", head, body)
+    document(title, head, body)
 }
 
 /// Why something was refused, and what to do.
@@ -205,14 +208,53 @@ fn is_unseen(character: char) -> bool {
     }
 }
 
-/// A table with headings, which scrolls by itself where it is too wide.
+/// A table with headings. On a narrow screen each row is a block, and each cell says its heading.
 pub(super) fn table(headings: &[&str], rows: Markup) -> Markup {
     html! {
-        div class="wide" {
+        div class="wide stacks" {
             table {
                 thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
-                tbody { (rows) }
+                tbody { (with_headings(headings, &rows.into_string())) }
             }
+        }
+    }
+}
+
+/// Rows whose cells know their headings. What is in a cell is escaped, so nothing but a cell begins like one.
+fn with_headings(headings: &[&str], rows: &str) -> Markup {
+    let mut out = String::with_capacity(rows.len() * 2);
+    for (number, row) in rows.split("<tr").enumerate() {
+        if number > 0 {
+            out.push_str("<tr");
+        }
+        let mut headings = headings.iter();
+        let mut rest = row;
+        while let Some(at) = rest.find("<t") {
+            let (before, cell) = rest.split_at(at);
+            // As long as `<td` and `<th`; a row is cut off before, and has no table in it.
+            let (tag, after) = cell.split_at("<td".len().min(cell.len()));
+            out.push_str(before);
+            out.push_str(tag);
+            if matches!(tag, "<td" | "<th")
+                && after.starts_with([' ', '>'])
+                && let Some(heading) = headings.next().filter(|heading| !heading.is_empty())
+            {
+                let label = html! { (heading) }.into_string();
+                out.push_str(&format!(" data-label=\"{label}\""));
+            }
+            rest = after;
+        }
+        out.push_str(rest);
+    }
+    PreEscaped(out)
+}
+
+/// A figure, drawn for a wide and for a narrow screen: letters that shrink with it could not be read.
+pub(super) fn figure(figure: &report::Figure) -> Markup {
+    html! {
+        figure class="line" {
+            div class="roomy" { (drawn(figure.to_svg_without_style())) }
+            div class="slim" { (drawn(figure.to_narrow_svg_without_style())) }
         }
     }
 }
@@ -250,6 +292,22 @@ mod tests {
             "{shown}"
         );
         assert!(!shown.contains('\0'));
+    }
+
+    #[test]
+    fn cells_know_their_headings() {
+        let rows = html! {
+            tr { th scope="row" { "<td>" } td { "1" } td class="number" { (PreEscaped("<svg><text>t</text></svg>")) } }
+            tr { td { "x" } td { "y" } td { "z" } }
+        };
+        let shown = table(&["who", "ε \"a\" day", ""], rows).into_string();
+        let body = shown.split_once("<tbody>").unwrap().1;
+        let expected = concat!(
+            r#"<tr><th data-label="who" scope="row">&lt;td&gt;</th><td data-label="ε &quot;a&quot; day">1</td>"#,
+            r#"<td class="number"><svg><text>t</text></svg></td></tr>"#,
+            r#"<tr><td data-label="who">x</td><td data-label="ε &quot;a&quot; day">y</td><td>z</td></tr>"#
+        );
+        assert!(body.starts_with(expected), "{body}");
     }
 
     #[test]

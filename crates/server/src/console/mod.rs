@@ -12,14 +12,17 @@ mod session;
 use crate::failure::{Code, Failure};
 use crate::http::Audience;
 use crate::service::Service;
+use accounting::Epsilon;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use ledger::More;
 use maud::{Markup, PreEscaped};
+use report::grouped;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -60,6 +63,11 @@ async fn with_headers(request: Request, next: Next) -> Response {
         ))
         .into_response(),
     };
+    confine(&mut response);
+    response
+}
+
+fn confine(response: &mut Response) {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
@@ -67,7 +75,22 @@ async fn with_headers(request: Request, next: Next) -> Response {
         HeaderName::from_static("cross-origin-opener-policy"),
         HeaderValue::from_static("same-origin"),
     );
-    response
+}
+
+/// What somebody with a browser sees at an address of nothing; `None` for programs, which did not ask for a page.
+pub(crate) fn nothing_here(headers: &HeaderMap) -> Option<Response> {
+    let accepted = headers.get(header::ACCEPT)?.to_str().ok()?;
+    if !accepted.contains("text/html") {
+        return None;
+    }
+    let failure = Failure::new(
+        Code::NotFound,
+        "there is no page at this address",
+        "check the address, or begin at the first page",
+    );
+    let mut response = Page::failure(failure).into_response();
+    confine(&mut response);
+    Some(response)
 }
 
 /// A page, or a part of one, on its way to a browser.
@@ -101,6 +124,12 @@ impl Page {
     /// A page that says why there is none.
     fn failure(failure: Failure) -> Self {
         Self::with_status(layout::failed(&failure), Some(&failure))
+    }
+
+    /// A page that says for whom it is, to somebody else.
+    fn of_others(whom: &str, failure: &Failure) -> Self {
+        let title = format!("This page is for {whom}.");
+        Self::with_status(layout::titled(&title, failure), Some(failure))
     }
 }
 
@@ -137,6 +166,25 @@ impl<S: Sync> FromRequestParts<S> for Fragment {
         Ok(Self(parts.headers.contains_key(FRAGMENT)))
     }
 }
+
+/// The ε that a question usually takes: what the catalog thinks it should.
+fn usual_epsilon(service: &Service) -> Result<Epsilon, Failure> {
+    let declared = service.dataset().catalog().budget.query_epsilon.clone();
+    let usual = declared.map_or_else(|| Epsilon::parse("0.1"), Ok);
+    usual.map_err(|error| Failure::incident("the page cannot be made", &error))
+}
+
+/// A number of questions that fit, as people say it.
+fn so_many(more: More) -> String {
+    match (more.count, more.at_least) {
+        (0, _) => "none".to_owned(),
+        (count, true) => format!("at least {}", grouped(count)),
+        (count, false) => format!("about {}", grouped(count)),
+    }
+}
+
+/// Why what is left falls by less than a question costs, and more questions fit than it seems.
+const LEFT_FALLS_BY_LESS: &str = "It can fall by less than a question costs: many small questions together can give away less than their sum.";
 
 /// A drawing of the crate `report`, which escapes what it is given.
 fn drawn(svg: String) -> Markup {

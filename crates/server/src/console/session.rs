@@ -160,8 +160,8 @@ async fn begin(
             let failure = match failure.code {
                 Code::NotSignedIn => Failure::new(
                     Code::NotSignedIn,
-                    "this name and this password or token do not fit together",
-                    "the curator sets a password with `deniable user password`, and makes a token with `deniable user token`",
+                    "wrong name or password",
+                    "ask the curator for a new one: `deniable user password` sets a password, `deniable user token` makes a token",
                 ),
                 _ => failure,
             };

@@ -400,7 +400,7 @@ fn compare(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mu
         let change = match (before, after) {
             (None, _) => "is new",
             (_, None) => "is gone",
-            _ => "is another",
+            _ => "changes",
         };
         found.push(format!("{path} {change}"));
     }

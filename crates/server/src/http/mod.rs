@@ -15,7 +15,7 @@ use crate::service::{Identity, Service};
 use axum::Router;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 pub use curators::described_account;
@@ -66,12 +66,16 @@ pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
         .add_security_scheme("token", bearer);
     let router = router
         .merge(console::routes(audience))
-        .fallback(|| async {
-            Problem(Failure::new(
-                Code::NotFound,
-                "there is nothing at this address",
-                "GET /v1/openapi.json describes what there is",
-            ))
+        .fallback(|headers: HeaderMap| async move {
+            let page = console::nothing_here(&headers);
+            page.unwrap_or_else(|| {
+                let failure = Failure::new(
+                    Code::NotFound,
+                    "there is nothing at this address",
+                    "GET /v1/openapi.json describes what there is",
+                );
+                Problem(failure).into_response()
+            })
         })
         .layer(axum::extract::DefaultBodyLimit::max(limits::MOST_BYTES))
         .layer(middleware::from_fn(move |request, next| {

@@ -199,7 +199,7 @@ fn raised(text: &str, more: &Rational) -> Result<String, Error> {
         }
     }
     let text_after = lines.concat();
-    let only = loosened(text, &text_after)? == ["budget.epsilon is another"];
+    let only = loosened(text, &text_after)? == ["budget.epsilon changes"];
     match only && epsilon_in(&text_after) == Some(after) {
         true => Ok(text_after),
         false => Err(unclear()),

@@ -13,6 +13,8 @@ use std::time::Instant;
 const LONGEST_NOTED: usize = 16 << 10;
 /// The newest questions of an account, as many as its history shows.
 const MOST_SHOWN: usize = 500;
+/// Significant digits of an ε that people ask with.
+const DIGITS: u32 = 6;
 /// Requests that are kept so that an answer can be looked up by its number.
 const REQUESTS: &str = "question";
 
@@ -46,6 +48,8 @@ pub(crate) struct Asked {
     pub(crate) time: i64,
     /// The SQL.
     pub(crate) sql: String,
+    /// The ε that it was asked with, where that is known.
+    pub(crate) epsilon: Option<String>,
     /// What this account paid for it; `None` where it had been released before.
     pub(crate) cost: Option<String>,
     /// Whether there is an answer.
@@ -211,6 +215,7 @@ impl Service {
                         charge,
                         time: note.time,
                         sql: note.question.sql,
+                        epsilon: note.question.epsilon,
                         cost: None,
                         answered: true,
                     },
@@ -219,11 +224,15 @@ impl Service {
         }
         for charge in charges {
             let known = asked.remove(&charge.number);
+            // What is charged is a little below what was asked with, because no part of it is rounded up.
+            let paid = ledger::epsilon_of(charge.guarantee.promise());
+            let paid = paid.map(|paid| exact::decimal_at_least(paid.as_rational(), DIGITS));
             asked.insert(
                 charge.number,
                 Asked {
                     charge: charge.number,
                     time: charge.time,
+                    epsilon: paid.map(|paid| exact::format_decimal(&paid)),
                     sql: known.map_or(charge.purpose, |known| known.sql),
                     cost: Some(sql::cost_of(charge.guarantee.promise())),
                     answered: charge.answered,

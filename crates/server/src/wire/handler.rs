@@ -231,9 +231,7 @@ fn cost(answered: &Answered) -> Option<String> {
         ),
         false => format!("charge {}: {}", cost.charge, cost.guarantee),
     };
-    let mut lines = vec![format!(
-        "{paid}; for one further release you have at most ε = {left} left"
-    )];
+    let mut lines = vec![format!("{paid}; left: ε = {left} (if spent in one more query)")];
     lines.extend(answered.answer.notes.iter().cloned());
     Some(lines.join("\n"))
 }

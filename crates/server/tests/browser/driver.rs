@@ -13,6 +13,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 pub(crate) const TAB: &str = "\u{e004}";
 pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const CONTROL: &str = "\u{e009}";
+pub(crate) const ESCAPE: &str = "\u{e00c}";
 pub(crate) const RIGHT: &str = "\u{e014}";
 pub(crate) const DOWN: &str = "\u{e015}";
 pub(crate) const HOME: &str = "\u{e011}";
@@ -261,6 +262,18 @@ impl Browser<'_> {
         self.get("/alert/text")["error"] != "no such alert"
     }
 
+    /// That nothing is wider than the window, and that no table or figure has to be moved sideways where it could be laid out otherwise.
+    pub(crate) fn fits(&self, name: &str) {
+        let wide = self.run(
+            "const narrow = innerWidth < 640 ? [...document.querySelectorAll('.stacks, figure.line')] : [];
+             const wide = narrow.filter((part) => part.scrollWidth > part.clientWidth + 1);
+             wide.push(...[...document.querySelectorAll('svg.deniable-figure')].filter((part) => part.getBoundingClientRect().right > innerWidth));
+             if (document.documentElement.scrollWidth > innerWidth) wide.push(document.documentElement);
+             return wide.map((part) => part.outerHTML.slice(0, 200))",
+        );
+        assert_eq!(wide, json!([]), "{name} is wider than its window");
+    }
+
     /// At phone and at full width, in light and in dark: pictures, and that nothing is wider than the window.
     pub(crate) fn pictures(&self, name: &str) {
         for (width, height, size) in [(390, 844, "phone"), (1280, 960, "wide")] {
@@ -269,8 +282,7 @@ impl Browser<'_> {
                 self.is_dark(dark);
                 self.picture(&format!("{name}-{size}-{scheme}"));
             }
-            let fits = self.run("return document.documentElement.scrollWidth <= innerWidth");
-            assert_eq!(fits, true, "{name} is wider than a window of {width}");
+            self.fits(&format!("{name} at {width}"));
         }
     }
 

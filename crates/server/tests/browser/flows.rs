@@ -46,7 +46,7 @@ fn dates_are_a_line_and_the_receipt_is_a_file() {
     ask(&browser, &running, BY_MONTH, "8");
     let text = browser.see("Receipt");
     // Two figures, with whiskers, and no bars in the table.
-    assert_eq!(browser.count("figure.line svg"), 2, "{text}");
+    assert_eq!(browser.count("figure.line .roomy svg"), 2, "{text}");
     assert!(browser.count("figure.line path.whisker") >= 2);
     assert_eq!(browser.count("svg.bar"), 0);
     let ticks = browser
@@ -66,7 +66,7 @@ fn dates_are_a_line_and_the_receipt_is_a_file() {
         "8",
     );
     browser.see("Receipt");
-    assert_eq!(browser.count("figure.line path.band"), 1);
+    assert_eq!(browser.count("figure.line .roomy path.band"), 1);
     browser.open(&by_month);
     browser.see("Receipt");
 
@@ -100,7 +100,7 @@ fn dates_are_a_line_and_the_receipt_is_a_file() {
         "8",
     );
     browser.see("Receipt");
-    assert_eq!(browser.count("figure.line path.band"), 1);
+    assert_eq!(browser.count("figure.line .roomy path.band"), 1);
     browser.pictures("numbers");
     ask(
         &browser,

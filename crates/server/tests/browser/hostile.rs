@@ -89,7 +89,7 @@ fn names_and_values_of_others_are_text_in_the_browser() {
         write(&browser, sql);
         browser.tab_to("#epsilon");
         write(&browser, "2");
-        browser.see("It costs");
+        browser.see("Left after it");
         is_inert(&browser, page);
         browser.press("button[formaction='/try']");
         browser.see("Invented rows.");

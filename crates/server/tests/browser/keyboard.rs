@@ -127,7 +127,7 @@ fn curators_need_no_mouse() {
     browser.keys(&DOWN.repeat(line.unwrap()));
     browser.keys(&format!("{END}{BACKSPACE}6"));
     browser.press("button[formaction='/catalog/check']");
-    browser.see("Two curators have to agree: budget.epsilon is another");
+    browser.see("Two curators have to agree: budget.epsilon changes");
     browser.press("button[formaction='/catalog/propose']");
     browser.see("Another curator has to approve it");
     browser.press("nav a[href='/log']");

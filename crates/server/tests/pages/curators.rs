@@ -49,7 +49,10 @@ fn curators_pages_are_on_their_address_and_for_their_roles() {
     ] {
         for (name, browser) in &browsers {
             let expected = if allowed.contains(name) { 200 } else { 403 };
-            assert_eq!(browser.get(path).status, expected, "{name} {path}");
+            let page = browser.get(path);
+            assert_eq!(page.status, expected, "{name} {path}");
+            let whom = page.body.contains("<h1>This page is for curators");
+            assert_eq!(whom, expected == 403, "{name} {path}: {}", page.body);
         }
         assert_eq!(Browser::at(&running, port).get(path).status, 303, "{path}");
     }
@@ -111,7 +114,7 @@ fn curators_pages_are_on_their_address_and_for_their_roles() {
     let raised = catalog.replace("epsilon = 1000", "epsilon = 2000");
     let checked = carol.post("/catalog/check", &[("catalog", &raised)]);
     assert!(
-        checked.body.contains("budget.epsilon is another"),
+        checked.body.contains("budget.epsilon</code> changes"),
         "{}",
         checked.body
     );

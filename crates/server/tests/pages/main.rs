@@ -10,8 +10,10 @@ mod proposals;
 mod receipts;
 mod requests;
 
+use accounting::{Epsilon, Event, Guarantee, Neighbors, PrivacyUnit, Promise};
 use common::{Running, catalog, people, quick};
 use curl::{Browser, PASSWORD};
+use mechanism::Charge;
 use server::accounts::{self, NewAccount, Role};
 
 const COUNT: &str = "SELECT COUNT(*) AS n FROM people";
@@ -61,6 +63,11 @@ fn people_sign_in_and_out_and_nobody_else_is_let_in() {
     ] {
         let refused = browser.sign_in(name, secret);
         assert_eq!(refused.status, 401, "{}", refused.body);
+        assert!(
+            refused.body.contains("Wrong name or password."),
+            "{}",
+            refused.body
+        );
         assert!(refused.header("set-cookie").is_none());
     }
     let taken = browser.sign_in("ann", PASSWORD);
@@ -162,6 +169,87 @@ fn every_page_says_what_a_browser_may_do_with_it() {
 }
 
 #[test]
+fn an_address_of_nothing_is_a_page_for_people_and_a_problem_for_programs() {
+    let running = Running::start();
+    let curators = running.addresses.curators.unwrap().port();
+    for browser in [Browser::of_analysts(&running), Browser::at(&running, curators)] {
+        let page = browser.send(
+            "/nowhere",
+            &["--header", "Accept: text/html,application/xhtml+xml"],
+        );
+        assert_eq!(page.status, 404);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(
+            page.header("content-security-policy")
+                .unwrap()
+                .contains("style-src 'self'")
+        );
+        assert!(
+            page.body.contains("There is no page at this address.")
+                && page.body.contains("<a href=\"/\">Back"),
+            "{}",
+            page.body
+        );
+        let problem = browser.get("/nowhere");
+        assert_eq!(problem.status, 404);
+        assert_eq!(problem.header("content-type"), Some("application/problem+json"));
+    }
+}
+
+#[test]
+fn empty_pages_say_what_to_do_next() {
+    let running = Running::start();
+    let (ann, carol) = (
+        running.account("ann", Role::Analyst),
+        running.account("carol", Role::Curator),
+    );
+    let analyst = Browser::of_analysts(&running);
+    analyst.sign_in("ann", &ann);
+    let history = analyst.get("/history").body;
+    assert!(
+        history.contains("You have asked nothing yet.")
+            && history.contains("<a href=\"/\">ask something</a>"),
+        "{history}"
+    );
+    assert!(history.contains("more questions at ε = 1"), "{history}");
+    let curator = Browser::at(&running, running.addresses.curators.unwrap().port());
+    curator.sign_in("carol", &carol);
+    let budget = curator.get("/").body;
+    assert!(budget.contains("deniable user add NAME"), "{budget}");
+    assert!(budget.contains("Spent</dt><dd>ε = 0"), "{budget}");
+    let log = curator.get("/log?show=incident").body;
+    assert!(log.contains("Nothing of this kind happened yet."), "{log}");
+}
+
+/// A charge without an answer, as a server leaves it that is killed after the charge.
+#[test]
+fn what_was_paid_for_and_not_answered_is_finished_from_the_history() {
+    let running = Running::start();
+    let ann = running.account("ann", Role::Analyst);
+    let epsilon = Epsilon::parse("0.5").unwrap();
+    let unit = PrivacyUnit::new("person", Neighbors::AddRemove);
+    let charge = Charge {
+        event: Event::Pure {
+            epsilon: epsilon.clone(),
+        },
+        guarantee: Guarantee::new(Promise::Pure(epsilon), unit),
+        purpose: COUNT.to_owned(),
+    };
+    running.on(move |store| {
+        store.charge("ann", "digest", charge).unwrap();
+        Ok(())
+    });
+    let browser = Browser::of_analysts(&running);
+    browser.sign_in("ann", &ann);
+    let history = browser.get("/history").body;
+    let link = "<a href=\"/?sql=SELECT%20COUNT%28%2A%29%20AS%20n%20FROM%20people&amp;epsilon=0.5\"";
+    assert!(
+        history.contains(link) && history.contains("finish it, free"),
+        "{history}"
+    );
+}
+
+#[test]
 fn forms_of_other_sites_are_refused() {
     let running = Running::start();
     let ann = running.account("ann", Role::Analyst);
@@ -220,6 +308,15 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
         part.body
     );
     assert!(part.body.contains("± "), "{}", part.body);
+    // What it costs, what is left then, and how many more; the columns by the names that the question gives them.
+    for words in [
+        "Cost</dt><dd>ε = 0.5</dd>",
+        "Left after it</dt><dd>ε = ",
+        "More like it</dt><dd>",
+        "<th scope=\"row\"><bdi>n</bdi></th>",
+    ] {
+        assert!(part.body.contains(words), "{words}: {}", part.body);
+    }
     let page = browser.post("/price", &fields);
     assert!(
         page.body.contains("<html") && page.body.contains("GROUP BY region"),
@@ -231,9 +328,27 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
     let found = browser.post("/ask", &wanted);
     assert_eq!(found.status, 200);
     assert!(
-        found.body.contains("The error that you want takes ε = "),
+        found.body.contains("Not asked yet.") && running.charges() == 0,
         "{}",
         found.body
+    );
+    // While it is written, a button says which of the two it would spend.
+    let offered = browser.post(
+        "/price",
+        &[("sql", sql), ("epsilon", "0.5"), ("error", "5"), ("key", "one")],
+    );
+    let spends = offered
+        .body
+        .split("formaction=\"/ask\" name=\"use\" value=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .unwrap_or_else(|| panic!("{}", offered.body));
+    assert!(
+        offered.body.contains("The error that you want takes ε = ")
+            && offered.body.contains(&format!("Ask for ε = {spends}</button>"))
+            && spends != "0.5",
+        "{}",
+        offered.body
     );
     assert!(
         !found
@@ -267,8 +382,13 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
         "95 % interval",
         "Receipt",
         "number ",
-        "as curl",
+        "from curl",
         "PGPASSWORD",
+        "<h1 class=\"asked\"><bdi>SELECT region, COUNT(*) AS n FROM people GROUP BY region</bdi></h1>",
+        "<title>SELECT region, COUNT(*) AS n FROM people",
+        "What was limited",
+        "Use it from psql, Python or curl",
+        "data-label=\"n\"",
     ] {
         assert!(answer.body.contains(part), "{part}: {}", answer.body);
     }
@@ -313,7 +433,7 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
         "/?sql={}&epsilon=0.5",
         sql.replace(' ', "%20").replace('*', "%2A")
     );
-    assert!(other.get(&link).body.contains("It costs</dt><dd>nothing"));
+    assert!(other.get(&link).body.contains("Cost</dt><dd>nothing"));
     other.ask(sql, "0.5");
     assert_eq!(running.charges(), 2);
     let again = other.get(&location);
@@ -396,6 +516,26 @@ fn a_share_that_is_spent_is_refused_with_what_fits() {
         refused.body
     );
     assert_eq!(running.charges(), 1);
+    // The curators see what was spent and what is left, of everybody and of each.
+    let carol = running.account("carol", Role::Curator);
+    running.add_with_share("bob", Role::Analyst, Some("1/2"));
+    let curator = Browser::at(&running, running.addresses.curators.unwrap().port());
+    curator.sign_in("carol", &carol);
+    let budget = curator.get("/").body;
+    assert!(budget.contains("Spent</dt><dd>ε = 0."), "{budget}");
+    let row = |name: &str| {
+        let row = budget
+            .split("<tr")
+            .find(|row| row.contains(&format!("<bdi>{name}</bdi></th>")));
+        row.unwrap_or_else(|| panic!("{budget}")).to_owned()
+    };
+    let (ann, bob) = (row("ann"), row("bob"));
+    assert!(ann.contains(">0.7500<") && ann.contains(">ε = 0.2"), "{ann}");
+    assert!(ann.contains(">none<"), "{ann}");
+    assert!(
+        bob.contains(">0.5<") && bob.contains(">ε = 2") && bob.contains(">about "),
+        "{bob}"
+    );
 }
 
 #[test]
@@ -464,7 +604,10 @@ fn who_may_not_ask_sees_nothing_to_ask() {
         let browser = Browser::of_analysts(&running);
         assert_eq!(browser.sign_in(name, &token).status, 303);
         for path in ["/", "/tables", "/history"] {
-            assert_eq!(browser.get(path).status, 403, "{name} {path}");
+            let refused = browser.get(path);
+            assert_eq!(refused.status, 403, "{name} {path}");
+            let whom = "<h1>This page is for analysts and curators.</h1>";
+            assert!(refused.body.contains(whom), "{}", refused.body);
         }
         assert_eq!(
             browser.post("/ask", &[("sql", COUNT), ("epsilon", "1")]).status,

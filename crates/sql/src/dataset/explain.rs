@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Limits, Owner};
 use crate::finish::estimate::{CONFIDENCE, half_width};
 use crate::price::Price;
-use crate::price::bounds::{ColumnBounds, IntervalOf, bounds};
+use crate::price::bounds::{ColumnBounds, IntervalOf, bounds, shown_outputs};
 use crate::price::question::Question;
 use crate::run::engine::{bounded_plans, form};
 use crate::run::engines::Engines;
@@ -91,6 +91,9 @@ pub struct StatisticLine {
 pub struct OutputLine {
     /// Its name.
     pub name: String,
+    /// The column of the answer that shows it as it is, as the query calls that column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_as: Option<String>,
     /// The expected error, where it does not depend on the data.
     pub expected_error: Option<f64>,
     /// Half of the width of its 95 % interval.
@@ -112,7 +115,7 @@ fn in_words<S: serde::Serializer>(guarantee: &Guarantee, serializer: S) -> Resul
 
 /// Explains a question.
 pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -> Result<Explanation, Error> {
-    let parts = question
+    let mut parts = question
         .split
         .aggregations
         .iter()
@@ -132,6 +135,12 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
             Ok(reported)
         })
         .collect::<Result<Vec<Part>, Error>>()?;
+    for (column, (part, output)) in shown_outputs(question) {
+        let output = parts.get_mut(part).and_then(|part| part.outputs.get_mut(output));
+        if let Some(output) = output {
+            output.shown_as.get_or_insert(column);
+        }
+    }
     Ok(Explanation {
         unit: catalog.unit.to_string(),
         parts,
@@ -367,6 +376,7 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
             error_in: "units of the value",
             interval_of,
             half_width_if_cut,
+            shown_as: None,
             name,
         },
         Output::Average { sum, count, .. } => {
@@ -382,6 +392,7 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 error_in: "units of the value",
                 interval_of,
                 half_width_if_cut,
+                shown_as: None,
                 name,
             }
         }
@@ -400,6 +411,7 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 error_in: "squared units of the value, before a root",
                 interval_of,
                 half_width_if_cut,
+                shown_as: None,
                 name,
             }
         }
@@ -419,6 +431,7 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 error_in: "parts of the bounds, of all sums that it is made of together",
                 interval_of,
                 half_width_if_cut,
+                shown_as: None,
                 name,
             }
         }
@@ -429,6 +442,7 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
             error_in: "rows, in the count of each value",
             interval_of,
             half_width_if_cut,
+            shown_as: None,
             name,
         },
         Output::Quantile { tree, .. } => {
@@ -444,6 +458,7 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
                 error_in: if whole { "ranks" } else { "ranks of the value" },
                 interval_of,
                 half_width_if_cut,
+                shown_as: None,
                 name,
             }
         }

@@ -18,12 +18,16 @@ pub struct Forecast {
     pub cost: String,
     /// Whether it was asked before, so that it costs nothing.
     pub free: bool,
+    /// The number of a charge that paid for it, where no answer came of that: asking it again finishes it, for nothing.
+    pub unfinished: Option<u64>,
     /// How many more questions like this one fit, if nobody asks anything else.
     pub more: u64,
     /// Whether more than that may fit: only this many were counted.
     pub at_least: bool,
     /// The largest ε of one further release of any kind.
     pub left: Epsilon,
+    /// What that is after this question; `None` where it does not fit. Under an (ε, δ) budget it falls by less than the question costs: many small releases add up to less than their sum.
+    pub left_after: Option<Epsilon>,
     /// The largest ε with which this question fits now, to two digits, where as it stands it does not; `None` when none does.
     pub fits: Option<Epsilon>,
     /// Where the same was answered before for another ε, the newest first: asked for that ε it costs nothing.
@@ -60,6 +64,10 @@ impl Dataset {
         let mut store = self.ledger_or_untouched()?;
         let free = self.is_saved(question, &mut store)?;
         let forecast = store.forecast(&ask.analyst, &charge.event, MOST_QUESTIONS)?;
+        let unfinished = match free {
+            true => None,
+            false => store.unfinished(&ask.analyst, &question.digest(self.catalog()), &charge)?,
+        };
         let fits = if forecast.more == 0 {
             self.fitting(ask, question, &mut store)
         } else {
@@ -76,6 +84,11 @@ impl Dataset {
             answered_for,
             more: forecast.more,
             at_least: forecast.at_least,
+            left_after: match free || unfinished.is_some() {
+                true => Some(forecast.left.clone()),
+                false => forecast.left_after,
+            },
+            unfinished,
             left: forecast.left,
             fits,
         })
@@ -162,7 +175,7 @@ impl Dataset {
             _ => "",
         };
         let what = format!(
-            "this question costs {cost}, and you have ε = {} left{whose} for one further release",
+            "this question costs {cost}, and you have ε = {} left{whose}",
             left.epsilon
         );
         let hint = match &fits {
@@ -208,8 +221,8 @@ pub fn largest_fitting(mut fits: impl FnMut(&Epsilon) -> bool) -> Option<Epsilon
     found
 }
 
-/// Numbers of two digits from 1e-4 to 99.
-const PLACES: u64 = 90 * 6;
+/// Numbers of two digits from 1e-4 to 990,000: nobody who asks for more is helped by a number.
+const PLACES: u64 = 90 * 10;
 
 /// The numbers of two digits in ascending order, from 0.0001 on.
 fn number(place: u64) -> Option<Epsilon> {
@@ -242,6 +255,11 @@ mod tests {
         assert_eq!(number(0), None);
         assert_eq!(number(1), Epsilon::parse("0.0001").ok());
         assert_eq!(number(91), Epsilon::parse("0.001").ok());
-        assert_eq!(number(PLACES), Epsilon::parse("99").ok());
+        assert_eq!(number(6 * 90), Epsilon::parse("99").ok());
+        assert_eq!(number(PLACES), Epsilon::parse("990000").ok());
+        let least = |text: &str| Epsilon::parse(text).unwrap();
+        let found = |most: &str| largest_fitting(|epsilon| *epsilon <= least(most));
+        assert_eq!(found("353"), Epsilon::parse("350").ok());
+        assert_eq!(found("1e-9"), None);
     }
 }

@@ -213,7 +213,14 @@ impl Dataset {
         let analyst = analyst.to_owned();
         self.waiting(move |dataset| {
             let name = &dataset.catalog().name;
-            Ok(Spent::at(&dataset.place(), &dataset.rules()?, name, &analyst)?)
+            let typical = dataset.catalog().budget.query_epsilon.as_ref();
+            Ok(Spent::at(
+                &dataset.place(),
+                &dataset.rules()?,
+                name,
+                &analyst,
+                typical,
+            )?)
         })
         .await
     }

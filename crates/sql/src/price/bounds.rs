@@ -333,6 +333,43 @@ fn of_column(plan: &LogicalPlan, column: &Column) -> BTreeSet<(usize, usize)> {
     BTreeSet::new()
 }
 
+/// The columns of the answer that show an output as it is: their names, each with the aggregation and the place among its outputs.
+pub(crate) fn shown_outputs(question: &Question) -> Vec<(String, (usize, usize))> {
+    let post = &question.split.post;
+    let names = post.schema().fields().iter().map(|field| field.name().clone());
+    let shown = crate::understand::dialect::as_written(names.collect())
+        .into_iter()
+        .enumerate();
+    shown
+        .filter_map(|(place, name)| {
+            let (part, column) = untouched(post, place)?;
+            let keys = question.split.aggregations.get(part)?.keys.len();
+            Some((name, (part, column.checked_sub(keys)?)))
+        })
+        .collect()
+}
+
+/// The released column that this column is, where nothing is computed with it.
+fn untouched(plan: &LogicalPlan, place: usize) -> Option<(usize, usize)> {
+    match plan {
+        LogicalPlan::TableScan(_) => sources(plan, place).pop_first(),
+        LogicalPlan::Projection(projection) => {
+            let mut expr = projection.expr.get(place)?;
+            while let Expr::Alias(alias) = expr {
+                expr = &alias.expr;
+            }
+            let Expr::Column(column) = expr else { return None };
+            let place = projection.input.schema().maybe_index_of_column(column)?;
+            untouched(&projection.input, place)
+        }
+        LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::SubqueryAlias(_) => untouched(plan.inputs()[0], place),
+        _ => None,
+    }
+}
+
 /// Every released column below.
 fn everything(plan: &LogicalPlan) -> BTreeSet<(usize, usize)> {
     if matches!(plan, LogicalPlan::TableScan(_)) {

@@ -447,7 +447,7 @@ impl Dataset {
             planned.is_ok_and(|planned| self.would_fit(&planned.ask(&cheaper)).unwrap_or(false))
         });
         over.what = format!(
-            "to find these limits costs {}, and you have ε = {} left for one further release",
+            "to find these limits costs {}, and you have ε = {} left",
             over.cost, over.left
         );
         over.hint = match &over.fits {

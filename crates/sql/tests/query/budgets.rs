@@ -263,7 +263,7 @@ fn a_refusal_tells_what_would_fit() {
     let refusal = ask(&bench, sql, "carol").unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "this question costs ε = 0.4, and you have ε = 0.2 left for one further release\nhint: --epsilon 0.2 would fit, with a larger error; nothing was charged"
+        "this question costs ε = 0.4, and you have ε = 0.2 left\nhint: --epsilon 0.2 would fit, with a larger error; nothing was charged"
     );
     let Error::OverBudget(over) = refusal else {
         panic!("{refusal}")
@@ -307,6 +307,13 @@ fn what_was_charged_and_not_answered_is_finished_without_a_further_charge() {
     assert!(killed.is_err());
     let charges = || bench.dataset.ledger().unwrap().charges().unwrap();
     assert!(charges().len() == 1 && !charges()[0].answered);
+    // That is known before, to who was charged.
+    let forecast = |analyst| bench.dataset.forecast(&QueryRequest::new(sql, analyst)).unwrap();
+    let (own, other) = (forecast("alice"), forecast("bob"));
+    assert_eq!(own.unfinished, Some(charges()[0].number));
+    assert_eq!(own.left_after.as_ref(), Some(&own.left));
+    assert_eq!(other.unfinished, None);
+    assert!(other.left_after.unwrap() < other.left);
     // In other words, and by somebody who was not charged: a charge of their own.
     let finished = ask(
         &bench,
@@ -316,6 +323,7 @@ fn what_was_charged_and_not_answered_is_finished_without_a_further_charge() {
     .unwrap();
     assert!(finished.resumed && !finished.repeated);
     assert!(charges().len() == 1 && charges()[0].answered);
+    assert!(forecast("alice").unfinished.is_none() && forecast("alice").free);
     let again = ask(&bench, sql, "bob").unwrap();
     assert!(again.repeated && !again.resumed);
     assert_eq!(bench.dataset.ledger().unwrap().verify().unwrap().charges, 1);

@@ -1,7 +1,7 @@
 //! An answer at its own address, with its receipt, as files, and asked from elsewhere.
 
 use super::super::Page;
-use super::super::layout::{self, problem};
+use super::super::layout::{self, name, problem};
 use super::super::session::Signed;
 use super::{elsewhere, receipt, result, view};
 use crate::failure::{Code, Failure};
@@ -14,6 +14,8 @@ use maud::html;
 use sql::{Answer, CellValue};
 use std::sync::Arc;
 
+/// Characters of a question that are the title of its answer.
+const LONGEST_TITLE: usize = 120;
 /// What an answer can be taken along as.
 const FILES: [(&str, &str); 3] = [("csv", "CSV"), ("json", "JSON"), ("parquet", "Parquet")];
 
@@ -38,10 +40,12 @@ pub(super) async fn page(
         entry,
     } = &saved;
     let link = again(question.sql.as_str(), question.epsilon.as_deref());
+    let title = title(&question.sql);
     let body = html! {
-        h1 { "Answer " (charge) }
-        pre class="question" { (report::legal(&question.sql)) }
+        h1 class="asked" { (name(&title)) }
+        @if title != question.sql.trim() { pre class="question" { (report::legal(&question.sql)) } }
         p class="links" {
+            "Answer " (charge) " · "
             a href=(link) { "Ask it again, or change it" }
             " · files: "
             @for (place, (format, shown)) in FILES.iter().enumerate() {
@@ -58,9 +62,13 @@ pub(super) async fn page(
             ": it is answered already, so asking it is free for everybody with an account."
         }
     };
-    Ok(Page::new(
-        view(&service, &signed, "/answers").page(&format!("Answer {charge}"), body),
-    ))
+    Ok(Page::new(view(&service, &signed, "/answers").page(&title, body)))
+}
+
+/// A question in one line that is no longer than a title.
+fn title(sql: &str) -> String {
+    let words: Vec<&str> = sql.split_whitespace().collect();
+    report::cut(&words.join(" "), LONGEST_TITLE)
 }
 
 /// The editor with this question in it.
@@ -166,6 +174,16 @@ fn for_pages(failure: Failure) -> Failure {
 mod tests {
     use super::*;
     use sql::{AnswerColumn, Cell, CellKind};
+
+    #[test]
+    fn a_title_is_one_line() {
+        assert_eq!(title("SELECT 1\n  FROM t\n"), "SELECT 1 FROM t");
+        let long = title(&"SELECT é, ".repeat(50));
+        assert!(
+            long.chars().count() == LONGEST_TITLE && long.ends_with('…'),
+            "{long}"
+        );
+    }
 
     #[test]
     fn no_text_is_a_formula() {

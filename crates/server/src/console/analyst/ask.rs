@@ -2,15 +2,17 @@
 
 use super::super::layout::{self, problem};
 use super::super::session::Signed;
-use super::super::{Fragment, Page, see_other};
-use super::{may_ask, price, requests, result, tables, usual_epsilon, view};
+use super::super::{Fragment, Page, see_other, so_many, usual_epsilon};
+use super::{may_ask, price, requests, result, tables, view};
 use crate::failure::{Code, Failure};
 use crate::secrets;
 use crate::service::{BudgetView, Explained, Precision, Question, Service};
+use accounting::{Epsilon, Event};
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
+use ledger::{MOST_TYPICAL, More};
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -83,6 +85,8 @@ impl Draft {
 enum Below<'a> {
     Nothing,
     Price(Result<&'a Explained, &'a Failure>),
+    /// The same after *Ask* was pressed with a wanted error.
+    Found(Result<&'a Explained, &'a Failure>),
     Refused(&'a Failure),
     Result(Markup),
 }
@@ -97,7 +101,7 @@ pub(super) async fn editor(
     if draft.sql.trim().is_empty() {
         let draft = Draft {
             epsilon: match draft.epsilon.as_str() {
-                "" => usual_epsilon(&service),
+                "" => usual_epsilon(&service)?.to_string(),
                 _ => draft.epsilon,
             },
             ..Draft::default()
@@ -178,7 +182,7 @@ pub(super) async fn ask(
         if explained.is_ok() {
             draft.error.clear();
         }
-        let below = Below::Price(explained.as_ref());
+        let below = Below::Found(explained.as_ref());
         let page = whole(&service, &signed, &draft, below).await?;
         return Ok(Page::with_status(page, explained.as_ref().err()).into_response());
     }
@@ -226,17 +230,20 @@ async fn whole(
     below: Below<'_>,
 ) -> Result<Markup, Failure> {
     let budget = service.budget(&signed.0).await?;
+    let usual = Usual::of(service, signed).await?;
     let key = secrets::random::<16>().map_err(|error| Failure::incident("no page can be made", &error))?;
     let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     let body = html! {
         h1 class="unseen" { "Ask a question" }
         div class="columns" {
             form method="post" action="/ask" class="editor" data-live="/price" data-into="price" {
-                (left(&budget))
+                (left(&budget, &usual))
                 input type="hidden" name="key" value=(key);
                 label for="sql" { "Your question, in SQL" }
-                textarea id="sql" name="sql" rows="7" spellcheck="false" autocapitalize="none" autocomplete="off" required
-                    placeholder="SELECT region, COUNT(*) AS people FROM people GROUP BY region" autofocus { "\n" (report::legal(&draft.sql)) }
+                div class="editing" {
+                    textarea id="sql" name="sql" rows="7" spellcheck="false" autocapitalize="none" autocomplete="off" data-editor required
+                        placeholder="SELECT region, COUNT(*) AS people FROM people GROUP BY region" autofocus { "\n" (report::legal(&draft.sql)) }
+                }
                 div class="controls" {
                     div {
                         label for="epsilon" { "ε: what it may reveal of a " (layout::name(&service.dataset().catalog().unit.whose)) }
@@ -246,7 +253,7 @@ async fn whole(
                         }
                     }
                     div {
-                        label for="error" { "or the error that you can live with" }
+                        label for="error" { "or the error that you can live with, in place of ε" }
                         input id="error" name="error" autocomplete="off" placeholder="50, or 2%" value=(report::legal(&draft.error));
                     }
                 }
@@ -260,6 +267,10 @@ async fn whole(
                     @match below {
                         Below::Nothing => (price::nothing()),
                         Below::Price(explained) => (price::shown(&draft.question(), explained)),
+                        Below::Found(explained) => {
+                            @if explained.is_ok() { p class="banner" role="status" { strong { "Not asked yet. " } "The ε for the error that you want is in its field now, and “Ask” spends it." } }
+                            (price::shown(&draft.question(), explained))
+                        }
                         Below::Refused(failure) => {
                             (problem(failure))
                             @if let Some(words) = super::words::marked(&draft.question().sql, failure) { (words) }
@@ -279,11 +290,33 @@ async fn whole(
     Ok(view(service, signed, "/").page("Ask", body))
 }
 
-/// What is left of one's share.
-pub(super) fn left(budget: &BudgetView) -> Markup {
+/// How many questions at the usual ε somebody may ask.
+pub(super) struct Usual {
+    epsilon: Epsilon,
+    more: More,
+}
+
+impl Usual {
+    pub(super) async fn of(service: &Service, Signed(who): &Signed) -> Result<Self, Failure> {
+        let epsilon = usual_epsilon(service)?;
+        let event = Event::Pure {
+            epsilon: epsilon.clone(),
+        };
+        let name = who.name().to_owned();
+        let more = service
+            .on_ledger(move |store| Ok(store.more(&name, &event, MOST_TYPICAL)?))
+            .await?;
+        Ok(Self { epsilon, more })
+    }
+}
+
+/// What is left of one's share, and what that is in questions.
+pub(super) fn left(budget: &BudgetView, usual: &Usual) -> Markup {
     html! {
         p class="left" {
-            "Left for you: " strong { "ε = " (budget.left) }
+            "Left: " strong { "ε = " (budget.left) }
+            " · " @if usual.more.count == 0 { "no more questions" } @else { (so_many(usual.more)) " more questions" }
+            " at ε = " (usual.epsilon)
             @if let Some(share) = &budget.share { " · your share is " (share) " of the budget" }
             @if let Some(most) = &budget.per_question { " · at most " (most) " a question" }
             @if let Some(most) = &budget.per_day { " · at most " (most) " a day" }

@@ -19,11 +19,11 @@ pub(super) fn shown(service: &Service, who: &Identity, headers: &HeaderMap, ques
     ];
     html! {
         section class="elsewhere" {
-            h2 { "The same from elsewhere" }
+            h2 { "Use it from psql, Python or curl" }
             p class="quiet" { "Asked again it is free, through every entrance. " code { "TOKEN" } " is a token of yours (" (name(who.name())) ")." }
             @for (way, text) in ways {
                 details {
-                    summary { "as " (way) }
+                    summary { "from " (way) }
                     div class="copied" {
                         pre id={ "as-" (way) } { (legal(&text)) }
                         button type="button" data-copy={ "as-" (way) } hidden { "Copy" }

@@ -1,10 +1,11 @@
 //! What one asked before, and what is left.
 
-use super::super::Page;
 use super::super::layout::{self, moment};
 use super::super::session::Signed;
+use super::super::{LEFT_FALLS_BY_LESS, Page};
+use super::ask::Usual;
 use super::requests::{self, Wanted};
-use super::{ask, may_ask, view};
+use super::{answer, ask, may_ask, view};
 use crate::failure::Failure;
 use crate::service::Service;
 use axum::extract::State;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 const MOST: usize = 200;
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
+    may_ask(&signed.0)?;
     let page = whole(&service, &signed, &Wanted::default(), None).await?;
     Ok(Page::new(page))
 }
@@ -26,9 +28,9 @@ pub(super) async fn whole(
     wanted: &Wanted,
     refused: Option<&Failure>,
 ) -> Result<Markup, Failure> {
-    may_ask(&signed.0)?;
     let asked = service.history(&signed.0).await?;
     let budget = service.budget(&signed.0).await?;
+    let usual = Usual::of(service, signed).await?;
     let more = requests::shown(service, signed, wanted, refused).await?;
     let rows = html! {
         @for asked in asked.iter().take(MOST) {
@@ -39,7 +41,10 @@ pub(super) async fn whole(
                 td class="nowrap" {
                     @match (&asked.cost, asked.answered) {
                         (Some(cost), true) => (cost),
-                        (Some(cost), false) => { (cost) " (no answer)" },
+                        (Some(cost), false) => {
+                            (cost) ", no answer: "
+                            a href=(answer::again(&asked.sql, asked.epsilon.as_deref())) aria-label={ "Finish charge " (asked.charge) } { "finish it, free" }
+                        },
                         (None, _) => "free",
                     }
                 }
@@ -48,12 +53,13 @@ pub(super) async fn whole(
     };
     let body = html! {
         h1 { "History" }
-        (ask::left(&budget))
+        (ask::left(&budget, &usual))
+        p class="quiet" { "“Left” is the largest ε that one more question may take. " (LEFT_FALLS_BY_LESS) }
         p class="quiet" { "The budget of everybody together: " (budget.rules) ". " "Left of it: ε = " (budget.left_of_dataset) "." }
         (more)
         h2 { "Asked before" }
         @if asked.is_empty() {
-            p { "You have asked nothing yet. " a href="/" { "Ask something" } }
+            p { "You have asked nothing yet. " a href="/tables" { "Look at the tables" } ", or " a href="/" { "ask something" } ". Its price is shown before you pay, and your answers are listed here." }
         } @else {
             (layout::table(&["answer", "when (UTC)", "question", "paid"], rows))
         }

@@ -2,9 +2,9 @@
 //!
 //! Each column has a figure of its own, because a count and a mean share no scale. Where nothing was released the line is broken, and it is said what is missing.
 
-use super::result::{ends, is_number};
+use super::result::{ends, includes_cut, is_number, range_of};
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
-use report::{Figure, Scale, grouped};
+use report::{Figure, Scale, Whisker, grouped};
 use sql::{Answer, AnswerColumn, Cell, CellKind};
 
 /// More figures are not read; the table has all columns.
@@ -53,7 +53,7 @@ pub(super) fn of(answer: &Answer) -> Option<Lines> {
     let shown = shown.filter(|(_, column)| !column.is_label() && is_number(column.kind));
     let figures: Vec<(usize, Figure)> = shown
         .take(MOST_FIGURES)
-        .map(|(place, column)| (place, figure(key, over_time, place, column, &rows, &gaps)))
+        .map(|(place, _)| (place, figure(answer, over_time, place, &rows, &gaps)))
         .collect();
     if figures.is_empty() {
         return None;
@@ -70,6 +70,13 @@ pub(super) fn of(answer: &Answer) -> Option<Lines> {
     missing.extend(in_words(&gaps));
     for (place, _) in &figures {
         missing.extend(without_interval(*place, &answer.columns[*place], &rows));
+        missing.extend(beyond_the_figure(&answer.columns[*place], *place, &rows));
+        if rows.len() <= MOST_WHISKERS && includes_cut(answer, *place) {
+            missing.push(format!(
+                "the solid strokes of `{}` are noise, and the dashed ones go on as far as what the limits may have cut",
+                answer.columns[*place].name
+            ));
+        }
     }
     Some(Lines { figures, missing })
 }
@@ -108,13 +115,13 @@ fn gaps(rows: &[Placed<'_>]) -> Vec<(f64, f64)> {
 }
 
 fn figure(
-    key: &AnswerColumn,
+    answer: &Answer,
     over_time: bool,
     place: usize,
-    column: &AnswerColumn,
     rows: &[Placed<'_>],
     gaps: &[(f64, f64)],
 ) -> Figure {
+    let (key, column) = (&answer.columns[0], &answer.columns[place]);
     let scale = if over_time { Scale::Time } else { Scale::Linear };
     let figure = Figure::new(format!("{} by {}", column.name, key.name))
         .x_axis(&key.name, scale)
@@ -125,20 +132,41 @@ fn figure(
             .find(|(_, to)| *to == at)
             .map(|(from, to)| (from + to) / 2.0)
     };
+    let range = range(column, place, rows);
+    let within = |at: f64| at.clamp(range.0, range.1);
+    let few = rows.len() <= MOST_WHISKERS;
+    let apart = few && includes_cut(answer, place);
     let mut points = Vec::new();
     let mut intervals = Vec::new();
+    let mut beyond = Vec::new();
     for (at, row) in rows {
         if let Some(middle) = breaks(*at) {
             points.push((middle, f64::NAN));
             intervals.push((middle, f64::NAN, f64::NAN));
         }
-        points.push((*at, row[place].value.as_f64().unwrap_or(f64::NAN)));
-        let (low, high) = ends(column, &row[place]).unwrap_or((f64::NAN, f64::NAN));
-        intervals.push((*at, low, high));
+        let value = row[place].value.as_f64();
+        let seen = value.filter(|value| (range.0..=range.1).contains(value));
+        points.push((*at, seen.unwrap_or(f64::NAN)));
+        let Some(ends) = ends(column, &row[place]) else {
+            intervals.push((*at, f64::NAN, f64::NAN));
+            continue;
+        };
+        let whisker = match value {
+            Some(value) if apart => Whisker::apart(value, ends),
+            _ => Whisker::of(ends),
+        };
+        let (low, high) = whisker.noise();
+        intervals.push((*at, within(low), within(high)));
+        beyond.extend(
+            whisker
+                .beyond()
+                .map(|(near, far)| (*at, within(near), within(far))),
+        );
     }
-    let few = rows.len() <= MOST_WHISKERS;
     let figure = match few {
-        true => figure.whiskers(&column.name, &intervals),
+        true => figure
+            .whiskers(&column.name, &intervals)
+            .beyond(&column.name, &beyond),
         false => figure.band(&column.name, &intervals),
     };
     let figure = figure.line(&column.name, &points);
@@ -147,6 +175,27 @@ fn figure(
     } else {
         figure
     }
+}
+
+/// What the figure of a column shows.
+fn range(column: &AnswerColumn, place: usize, rows: &[Placed<'_>]) -> (f64, f64) {
+    let range = range_of(column, rows.iter().map(|(_, row)| &row[place]));
+    range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
+}
+
+fn beyond_the_figure(column: &AnswerColumn, place: usize, rows: &[Placed<'_>]) -> Option<String> {
+    let (least, most) = range(column, place, rows);
+    let ends = rows.iter().filter_map(|(_, row)| ends(column, &row[place]));
+    let beyond = ends.filter(|(low, high)| *low < least || *high > most).count();
+    (beyond > 0).then(|| {
+        format!(
+            "the {} of {} of `{}` {} beyond the figure: too few rows to tell",
+            if beyond == 1 { "interval" } else { "intervals" },
+            counted(beyond, "point"),
+            column.name,
+            if beyond == 1 { "goes" } else { "go" },
+        )
+    })
 }
 
 fn in_words(gaps: &[(f64, f64)]) -> Vec<String> {
@@ -276,6 +325,55 @@ mod tests {
         let lines = of(&answer(CellKind::Timestamp, &texts(&keys))).unwrap();
         let svg = lines.figures[0].1.to_svg_without_style();
         assert!(svg.contains("band") && svg.contains(">12:15<"), "{svg}");
+    }
+
+    #[test]
+    fn an_empty_month_does_not_flatten_the_others() {
+        let keys = texts(&[
+            "2024-01-01",
+            "2024-02-01",
+            "2024-03-01",
+            "2024-04-01",
+            "2024-05-01",
+        ]);
+        let mut answer = answer(CellKind::Date, &keys);
+        answer.rows[4][1] = Cell {
+            value: 3.0.into(),
+            low: Some(0.0),
+            high: Some(50_000.0),
+        };
+        let lines = of(&answer).unwrap();
+        let svg = lines.figures[0].1.to_svg_without_style();
+        assert!(svg.contains(">12<") && !svg.contains("000<"), "{svg}");
+        assert_eq!(
+            lines.missing[1],
+            "the interval of 1 point of `n` goes beyond the figure: too few rows to tell"
+        );
+    }
+
+    #[test]
+    fn noise_and_what_was_cut_are_drawn_apart() {
+        let keys = texts(&["2024-01-01", "2024-02-01", "2024-03-01"]);
+        let mut answer = answer(CellKind::Date, &keys);
+        answer.rows[0][1].high = Some(20.0);
+        let svg = |answer: &Answer| of(answer).unwrap().figures[0].1.to_svg_without_style();
+        assert!(!svg(&answer).contains("beyond"));
+        answer.bounds.push(sql::ColumnBounds {
+            column: "n".to_owned(),
+            unit: "person".to_owned(),
+            rows_per_unit: Some(2),
+            groups_per_unit: Some(2),
+            distinct_per_unit: None,
+            clamps: Vec::new(),
+            unit_sums: Vec::new(),
+            left_out: Vec::new(),
+            interval_of: sql::IntervalOf::WholeData,
+            interval_within_times: Some(4),
+            words: String::new(),
+        });
+        assert_eq!(svg(&answer).matches("whisker beyond").count(), 1);
+        let told = of(&answer).unwrap().missing;
+        assert!(told.iter().any(|words| words.contains("dashed")), "{told:?}");
     }
 
     #[test]

@@ -12,9 +12,9 @@ mod result;
 mod tables;
 mod words;
 
+use super::Page;
 use super::layout::View;
 use super::session::Signed;
-use crate::failure::Failure;
 use crate::http::Audience;
 use crate::service::{Identity, Service};
 use axum::Router;
@@ -39,16 +39,13 @@ fn view<'a>(service: &'a Service, Signed(who): &'a Signed, here: &'a str) -> Vie
     View::of(service, Audience::Analysts, who, here)
 }
 
-/// The ε that an editor begins with: what the catalog thinks a question should take.
-fn usual_epsilon(service: &Service) -> String {
-    let declared = service.dataset().catalog().budget.query_epsilon.as_ref();
-    declared.map_or_else(|| "0.1".to_owned(), ToString::to_string)
-}
-
 /// Whether somebody may see what analysts see.
-fn may_ask(who: &Identity) -> Result<(), Failure> {
+fn may_ask(who: &Identity) -> Result<(), Page> {
     match who.role().may_ask() {
         true => Ok(()),
-        false => Err(crate::service::forbidden()),
+        false => Err(Page::of_others(
+            "analysts and curators",
+            &crate::service::forbidden(),
+        )),
     }
 }

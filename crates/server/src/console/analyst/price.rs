@@ -1,10 +1,12 @@
 //! What a question would cost and how precise its answer would be, while it is written.
 
 use super::super::layout::{name, problem, sentence};
+use super::super::{LEFT_FALLS_BY_LESS, so_many};
 use super::requests;
 use super::words::marked;
 use crate::failure::Failure;
 use crate::service::{Explained, Question};
+use ledger::More;
 use maud::{Markup, html};
 use report::{grouped, significant};
 use sql::{Forecast, IntervalOf, OutputLine, Part};
@@ -37,16 +39,24 @@ fn price(explained: &Explained) -> Markup {
         @if let Some(epsilon) = &explained.epsilon {
             p class="found" {
                 "The error that you want takes ε = " strong { (epsilon) } ". "
+                // Whoever wrote an error has an ε in the other field too: the button says which of them it spends.
+                button type="submit" formaction="/ask" name="use" value=(epsilon) class="primary" { "Ask for ε = " (epsilon) }
+                " "
                 button type="submit" formaction="/price" name="use" value=(epsilon) data-fill="epsilon" data-clear="error" { "Use it" }
             }
         }
         dl class="price" {
-            div { dt { "It costs" } dd { @if forecast.free { "nothing" } @else { (forecast.cost) } } }
-            div { dt { "Questions like it that fit" } dd { (more(forecast)) } }
-            div { dt { "Left for you" } dd { "ε = " (forecast.left) } }
+            div { dt { "Cost" } dd { @if forecast.free || forecast.unfinished.is_some() { "nothing" } @else { (forecast.cost) } } }
+            @match &forecast.left_after {
+                Some(left) => div { dt { "Left after it" } dd { "ε = " (left) } },
+                None => div { dt { "Left" } dd { "ε = " (forecast.left) } },
+            }
+            div { dt { "More like it" } dd { (more(forecast)) } }
         }
         @if forecast.free {
             p class="good" { "The same was answered before: asking it again is free, for everybody." }
+        } @else if let Some(charge) = forecast.unfinished {
+            p class="good" { "You paid for this before (charge " (charge) "), and got no answer. “Ask” finishes it, free." }
         } @else if forecast.more == 0 {
             p class="bad" {
                 "It does not fit what is left. "
@@ -67,7 +77,7 @@ fn price(explained: &Explained) -> Markup {
             }
         }
         @if !outputs.is_empty() {
-            div class="wide" {
+            div class="wide stacks" {
                 table class="errors" {
                     caption { "What the answer will be, in groups of " (grouped(explanation.group_size)) " rows" }
                     thead { tr {
@@ -79,10 +89,10 @@ fn price(explained: &Explained) -> Markup {
                     tbody {
                         @for output in &outputs {
                             tr {
-                                th scope="row" { (name(&output.name)) }
-                                td class="number" { (half(output.half_width)) }
-                                td class="number" title=(output.error_in) { (output.expected_error.map_or_else(|| "depends on the data".to_owned(), |error| significant(error, 3))) }
-                                @if any_cut { td class="number" { (half(output.half_width_if_cut)) } }
+                                th scope="row" { (name(called(output))) }
+                                td class="number" data-label="95 % interval" { (half(output.half_width)) }
+                                td class="number" data-label="expected error" title=(output.error_in) { (output.expected_error.map_or_else(|| "depends on the data".to_owned(), |error| significant(error, 3))) }
+                                @if any_cut { td class="number" data-label="interval if limits cut" { (half(output.half_width_if_cut)) } }
                             }
                         }
                     }
@@ -92,10 +102,11 @@ fn price(explained: &Explained) -> Markup {
         @for hint in &explanation.hints { p class="quiet" { (sentence(hint)) } }
         details {
             summary { "How it is understood" }
+            p { "“Left” is the largest ε that one more question may take. " (LEFT_FALLS_BY_LESS) }
             p { "What it promises: " (explanation.guarantee) "." }
             @for part in explanation.parts.iter().filter(|part| !part.estimates_cut) { (understood(part)) }
             @for output in &outputs {
-                p { (name(&output.name)) ": " (about(output.interval_of)) "." }
+                p { (name(called(output))) ": " (about(output.interval_of)) "." }
             }
         }
     }
@@ -118,12 +129,18 @@ fn half(width: Option<f64>) -> String {
 }
 
 fn more(forecast: &Forecast) -> String {
-    let count = grouped(forecast.more);
-    match (forecast.free, forecast.at_least) {
-        (true, _) => "any number".to_owned(),
-        (_, true) => format!("{count} or more"),
-        (_, false) => count,
+    match forecast.free {
+        true => "any number".to_owned(),
+        false => so_many(More {
+            count: forecast.more,
+            at_least: forecast.at_least,
+        }),
     }
+}
+
+/// As the question calls it, where its answer shows it as it is.
+fn called(output: &OutputLine) -> &str {
+    output.shown_as.as_deref().unwrap_or(&output.name)
 }
 
 pub(super) fn about(interval: IntervalOf) -> &'static str {

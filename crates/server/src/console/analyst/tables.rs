@@ -1,13 +1,13 @@
 //! The tables as they are declared, with a few invented rows of each.
 
-use super::super::Page;
 use super::super::layout::{self, name};
 use super::super::session::Signed;
-use super::{may_ask, usual_epsilon, view};
+use super::super::{Page, usual_epsilon};
+use super::{may_ask, view};
 use crate::service::Service;
 use axum::extract::State;
 use maud::{Markup, html};
-use report::grouped;
+use report::{grouped, legal};
 use serde_json::Value;
 use sql::Catalog;
 use sql::arrow::array::RecordBatch;
@@ -23,7 +23,7 @@ const VALUES: usize = 12;
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
     may_ask(&signed.0)?;
     service.check_rate(signed.0.name())?;
-    let usual = usual_epsilon(&service);
+    let usual = usual_epsilon(&service)?.to_string();
     let described = service.dataset().tables_as_json();
     let catalog = service.dataset().catalog();
     let none = Vec::new();
@@ -167,8 +167,9 @@ pub(super) fn aside(catalog: &Catalog) -> Markup {
                 details open[catalog.tables.len() <= 3] {
                     summary { (name(table_name)) @if table.owner == Owner::Public { " " span class="badge" { "public" } } }
                     ul {
+                        li { code data-insert=(legal(&identifier(table_name))) { (name(table_name)) } " " span class="quiet" { "table" } }
                         @for (column, facts) in &table.columns {
-                            li { code { (name(column)) } " " span class="quiet" { (kind(facts.kind)) } }
+                            li { code data-insert=(legal(&identifier(column))) { (name(column)) } " " span class="quiet" { (kind(facts.kind)) } }
                         }
                     }
                 }

@@ -3,7 +3,7 @@
 use super::super::layout::{self, moment, name};
 use super::super::session::Signed;
 use super::super::{Page, see_other};
-use super::view;
+use super::{allow, view};
 use crate::accounts::{self, Account, Right, Role, Token};
 use crate::failure::{Code, Failure};
 use crate::http::not_of_another_curator;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let accounts = service.on_ledger(accounts::list).await?;
     let keeper = signed.0.may(Right::Keep);
     let sessions: Vec<(&Account, &Token)> = accounts
@@ -32,7 +32,7 @@ pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) ->
     let body = html! {
         h1 { "Accounts" }
         h2 { "Signed in with a password" }
-        @if sessions.is_empty() { p class="quiet" { "Nobody." } } @else {
+        @if sessions.is_empty() { p class="quiet" { "Nobody is signed in with a password now." } } @else {
             (layout::table(&["account", "role", "since (UTC)", "last seen (UTC)", "until (UTC)", ""], html! {
                 @for (account, token) in &sessions {
                     tr {
@@ -111,7 +111,7 @@ pub(super) async fn revoke(
     signed: Signed,
     body: Result<Form<Revoked>, FormRejection>,
 ) -> Result<Response, Page> {
-    service.allow(&signed.0, Right::Keep)?;
+    allow(&service, &signed, Right::Keep)?;
     let Ok(Form(Revoked { account, token })) = body else {
         return Err(Page::failure(Failure::new(
             Code::BadRequest,

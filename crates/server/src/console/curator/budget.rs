@@ -2,21 +2,23 @@
 
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;
-use super::super::{Page, drawn};
-use super::view;
+use super::super::{LEFT_FALLS_BY_LESS, Page, drawn, so_many, usual_epsilon};
+use super::{allow, view};
 use crate::accounts::{self, Account, Right};
 use crate::failure::{Code, Failure};
 use crate::service::Service;
-use accounting::{Epsilon, Promise};
+use accounting::{Epsilon, Event, Promise};
 use axum::extract::State;
-use ledger::{Entry, Head, Verified};
+use ledger::{Entry, Head, MOST_TYPICAL, More, Used, Verified};
 use maud::{Markup, html};
 use report::{Figure, Scale, grouped};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Questions that are listed, the newest.
 const MOST: usize = 100;
+/// Analysts for whom it is counted what is left.
+const MOST_LEFT: usize = 100;
 const HOUR: f64 = 60.0 * 60.0 * 1000.0;
 
 /// What the page is made of, read at one moment.
@@ -27,12 +29,24 @@ struct Spending {
     incidents: u64,
     head: Head,
     limit: Promise,
+    used: Used,
     left: Epsilon,
+    /// The ε of a typical question, and how many more of them fit.
+    usual: Epsilon,
+    more: More,
+    /// Who spent something or has a share, and what they may spend.
+    analysts: BTreeMap<String, Option<Left>>,
+}
+
+/// What an analyst may spend.
+struct Left {
+    epsilon: Epsilon,
+    more: More,
 }
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
     if !signed.0.may(Right::ReadLedger) {
-        service.allow(&signed.0, Right::ReadCounters)?;
+        allow(&service, &signed, Right::ReadCounters)?;
         return Ok(Page::new(counters(&service, &signed)));
     }
     Ok(Page::new(whole(&service, &signed, None).await?))
@@ -40,7 +54,7 @@ pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) ->
 
 /// Recomputes every hash and every sum, and says so on the same page.
 pub(super) async fn verify(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let verified = service.on_ledger(|store| Ok(store.verify())).await?;
     let verified = verified.map_err(|error| {
         let words = error.to_string();
@@ -57,18 +71,44 @@ async fn whole(
     verified: Option<Result<&Verified, &Failure>>,
 ) -> Result<Markup, Failure> {
     service.allow(&signed.0, Right::ReadLedger)?;
+    let usual = usual_epsilon(service)?;
     let spending = service
-        .on_ledger(|store| {
+        .on_ledger(move |store| {
             let logged = store.logged()?;
             let count = |what: &str| {
                 let of_kind = logged.iter().filter(|logged| logged.entry.what == what);
                 of_kind.map(|logged| logged.entry.times).sum::<u64>()
             };
+            let charges = store.charges()?;
+            let accounts = accounts::list(store)?;
+            let question = Event::Pure {
+                epsilon: usual.clone(),
+            };
+            let spenders = charges.iter().map(|charge| charge.analyst.clone());
+            let sharing = accounts.iter().filter(|account| account.share.is_some());
+            let names: BTreeSet<String> = spenders
+                .chain(sharing.map(|account| account.name.clone()))
+                .collect();
+            let mut analysts = BTreeMap::new();
+            for (place, name) in names.into_iter().enumerate() {
+                let left = match place < MOST_LEFT {
+                    true => Some(Left {
+                        epsilon: store.left(&name)?.epsilon,
+                        more: store.more(&name, &question, MOST_TYPICAL)?,
+                    }),
+                    false => None,
+                };
+                analysts.insert(name, left);
+            }
             Ok(Spending {
+                analysts,
+                used: store.used()?,
+                more: store.more_for_all(&question, MOST_TYPICAL)?,
+                usual,
                 refused: count("refused"),
                 incidents: count("incident"),
-                charges: store.charges()?,
-                accounts: accounts::list(store)?,
+                charges,
+                accounts,
                 head: store.head()?,
                 left: store.left_for_all()?,
                 limit: store.rules().budget.limit().clone(),
@@ -80,11 +120,15 @@ async fn whole(
         (facts(&spending))
         (chain(&spending.head, verified))
         @if spending.charges.is_empty() {
-            p { "Nothing was asked yet." }
+            p { "Nothing was asked yet. Give somebody an account with " code { "deniable user add NAME --role analyst" } " on the machine, and the address of the analysts' pages: what they ask appears here." }
         } @else {
-            figure class="line" { (drawn(over_time(&spending).to_svg_without_style())) }
+            (layout::figure(&over_time(&spending)))
+        }
+        @if !spending.analysts.is_empty() {
             h2 { "By analyst" }
             (by_analyst(&spending))
+        }
+        @if !spending.charges.is_empty() {
             h2 { "By question" }
             (by_question(&spending.charges))
         }
@@ -95,12 +139,15 @@ async fn whole(
 fn facts(spending: &Spending) -> Markup {
     html! {
         dl class="facts" {
-            div { dt { "Everything together may cost" } dd { (sql::cost_of(&spending.limit)) } }
-            div { dt { "One more release may cost" } dd { "ε = " (spending.left) } }
+            div { dt { "Budget" } dd { (sql::cost_of(&spending.limit)) } }
+            div { dt { "Spent" } dd { @match &spending.used.promise { Some(used) => (sql::cost_of(used)), None => "more than the budget" } } }
+            div { dt { "Left" } dd { "ε = " (spending.left) } }
+            div { dt { "Questions at ε = " (spending.usual) " that fit" } dd { (so_many(spending.more)) } }
             div { dt { "Questions paid for" } dd { (grouped(spending.charges.len() as u64)) } }
             div { dt { "Refused for the budget" } dd { a href="/log?show=refused" { (grouped(spending.refused)) } } }
             div { dt { "Incidents" } dd { a href="/log?show=incident" { (grouped(spending.incidents)) } } }
         }
+        p class="quiet" { "“Spent” is what the ledger enforces. “Left” is the largest ε that one more question may take. " (LEFT_FALLS_BY_LESS) }
     }
 }
 
@@ -168,18 +215,25 @@ fn by_analyst(spending: &Spending) -> Markup {
         let account = spending.accounts.iter().find(|account| account.name == analyst);
         account.and_then(|account| account.share.clone())
     };
+    let fit = format!("questions at ε = {} that fit", spending.usual);
     let rows = html! {
-        @for (analyst, (charges, sum)) in &sums {
+        @for (analyst, left) in &spending.analysts {
+            @let (charges, sum) = sums.get(analyst.as_str()).copied().unwrap_or_default();
             tr {
                 th scope="row" { (name(analyst)) }
                 td { (share(analyst).unwrap_or_else(|| "—".to_owned())) }
-                td class="number" { (grouped(*charges)) }
-                td class="number" { (report::significant(*sum, 4)) }
-                td class="drawing" { (drawn(report::bar(*sum, None, (0.0, most), 0))) }
+                td class="number" { (grouped(charges)) }
+                td class="number" { (report::significant(sum, 4)) }
+                td class="number" { @match left { Some(left) => { "ε = " (left.epsilon) }, None => "—" } }
+                td class="number" { @match left { Some(left) => (so_many(left.more)), None => "—" } }
+                td class="drawing" { (drawn(report::bar(sum, None, (0.0, most), 0))) }
             }
         }
     };
-    layout::table(&["analyst", "share", "questions", "ε, as a sum", ""], rows)
+    html! {
+        (layout::table(&["analyst", "share", "questions", "spent, as a sum of ε", "left", fit.as_str(), ""], rows))
+        @if spending.analysts.len() > MOST_LEFT { p class="quiet" { "What is left is counted for the first " (MOST_LEFT) " of them." } }
+    }
 }
 
 fn by_question(charges: &[Entry]) -> Markup {

@@ -7,7 +7,7 @@
 use super::super::Page;
 use super::super::layout::problem;
 use super::super::session::Signed;
-use super::view;
+use super::{allow, view};
 use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::service::Service;
@@ -49,7 +49,7 @@ pub(super) async fn page(
     Extension(kept): Extension<Kept>,
     signed: Signed,
 ) -> Result<Page, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let said = said(&service).await?;
     // A file that cannot be read hides nothing of what is computed.
     let words = said.as_ref().map_or_else(|_| Words::none(), Words::clone);
@@ -97,7 +97,7 @@ pub(super) async fn download(
     signed: Signed,
     Path(format): Path<String>,
 ) -> Result<Response, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let kind = match format.as_str() {
         "html" => "text/html; charset=utf-8",
         "json" => "application/json",

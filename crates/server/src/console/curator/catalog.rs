@@ -3,7 +3,7 @@
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;
 use super::super::{Page, see_other};
-use super::{difference, view};
+use super::{allow, difference, view};
 use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::governance::{self, Proposal};
@@ -32,6 +32,7 @@ pub(super) struct Digest {
 }
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
+    allow(&service, &signed, Right::Keep)?;
     Ok(Page::new(whole(&service, &signed, None, html! {}).await?))
 }
 
@@ -117,7 +118,7 @@ pub(super) async fn approve(
     signed: Signed,
     body: Result<Form<Digest>, FormRejection>,
 ) -> Result<Response, Page> {
-    service.allow(&signed.0, Right::Keep)?;
+    allow(&service, &signed, Right::Keep)?;
     let Ok(Form(Digest { digest })) = body else {
         return Err(unreadable().into());
     };
@@ -175,7 +176,27 @@ fn not_shown() -> Markup {
 
 /// What is loosened, by the places of keys: names in them are of whoever wrote the text.
 fn listed(loosens: &[String]) -> Markup {
-    layout::visible(&loosens.join("; "))
+    // As this version and an earlier one wrote it.
+    let changed = |words: &'_ String| {
+        let key = words
+            .strip_suffix(" changes")
+            .or(words.strip_suffix(" is another"));
+        key.map(str::to_owned)
+    };
+    let keys: Vec<String> = loosens.iter().filter_map(changed).collect();
+    let others: Vec<&String> = loosens.iter().filter(|words| changed(words).is_none()).collect();
+    html! {
+        @for (place, key) in keys.iter().enumerate() {
+            @if place > 0 { @if place + 1 == keys.len() { " and " } @else { ", " } }
+            code { (layout::visible(key)) }
+        }
+        @if !keys.is_empty() { @if keys.len() == 1 { " changes" } @else { " change" } }
+        @if !keys.is_empty() && !others.is_empty() { "; " }
+        @for (place, other) in others.iter().enumerate() {
+            @if place > 0 { "; " }
+            (layout::visible(other))
+        }
+    }
 }
 
 async fn whole(
@@ -217,15 +238,15 @@ async fn whole(
         }
         (found)
         h2 { "Proposed" }
-        @if open.is_empty() { p class="quiet" { "Nothing waits for a second curator." } }
+        @if open.is_empty() { p class="quiet" { "Nothing waits for a second curator. What is proposed below appears here, with what it changes." } }
         @for (proposal, text) in open {
             section class="declared" {
                 h3 class="hash" { (proposal.digest) }
-                p { "Proposed by " (name(&proposal.by)) ", " (moment(proposal.created)) " UTC. It changes: " (listed(&proposal.loosens)) "." }
+                p { "Proposed by " (name(&proposal.by)) ", " (moment(proposal.created)) " UTC. What it loosens: " (listed(&proposal.loosens)) "." }
                 @let shown = text.as_deref().map(|text| changes(&current, text));
                 @match &shown { Some(Some(shown)) => (shown), Some(None) => (not_shown()), None => {} }
                 @match (&proposal.approved_by, &shown) {
-                    (Some(second), _) => p class="good" { "Approved by " (name(second)) ". Write this text to the file and start the server; where the budget is another, " code { "deniable budget adopt" } " first." },
+                    (Some(second), _) => p class="good" { "Approved by " (name(second)) ". Write this text to the file and start the server; where the budget changes, " code { "deniable budget adopt" } " first." },
                     (None, _) if proposal.by == signed.0.name() => p class="quiet" { "Another curator has to approve it." },
                     // Nobody approves what they cannot read.
                     (None, None) => p class="bad" { "Its text was not kept, as an earlier version did it, so there is nothing to read and nothing to approve here. Let " (name(&proposal.by)) " propose it again." },
@@ -251,4 +272,29 @@ async fn whole(
         }
     };
     Ok(view(service, signed, "/catalog").page("Catalog", body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn changes_are_one_sentence() {
+        let said = |loosens: &[&str]| {
+            let loosens: Vec<String> = loosens.iter().map(|words| (*words).to_owned()).collect();
+            listed(&loosens).into_string()
+        };
+        assert_eq!(
+            said(&["budget.epsilon changes"]),
+            "<code>budget.epsilon</code> changes"
+        );
+        assert_eq!(
+            said(&[
+                "budget.epsilon is another",
+                "limits.groups changes",
+                "tables.a b is new"
+            ]),
+            "<code>budget.epsilon</code> and <code>limits.groups</code> change; tables.a b is new"
+        );
+    }
 }

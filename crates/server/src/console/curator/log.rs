@@ -3,7 +3,7 @@
 use super::super::Page;
 use super::super::layout::{self, moment, name};
 use super::super::session::Signed;
-use super::view;
+use super::{allow, view};
 use crate::accounts::Right;
 use crate::service::Service;
 use axum::extract::{Query, State};
@@ -48,7 +48,7 @@ pub(super) async fn page(
     signed: Signed,
     Query(Show { show }): Query<Show>,
 ) -> Result<Page, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let logged = service.on_ledger(|store| Ok(store.logged()?)).await?;
     let wanted = KINDS.iter().find(|(kind, _, _)| *kind == show);
     let of_kind = |what: &str| wanted.is_none_or(|(_, entries, _)| entries.contains(&what));
@@ -79,7 +79,7 @@ pub(super) async fn page(
                 " · " a href={ "/log?show=" (kind) } aria-current=[(*kind == show).then_some("true")] { (words) }
             }
         }
-        @if found.is_empty() { p class="quiet" { "Nothing." } } @else {
+        @if found.is_empty() { p class="quiet" { "Nothing of this kind happened yet. " a href="/log" { "Everything" } " is what did happen." } } @else {
             (layout::table(&["entry", "when (UTC)", "what", "who", "about"], rows))
             @if found.len() > MOST { p class="quiet" { "The newest " (MOST) " of " (grouped(found.len() as u64)) "." } }
         }

@@ -9,8 +9,11 @@ mod log;
 mod meaning;
 mod requests;
 
+use super::Page;
 use super::layout::View;
 use super::session::Signed;
+use crate::accounts::Right;
+use crate::failure::Code;
 use crate::http::Audience;
 use crate::service::Service;
 use axum::routing::{get, post};
@@ -36,6 +39,20 @@ pub(super) fn routes() -> Router<Arc<Service>> {
         // What takes long to compute is kept as long as the server runs.
         .layer(Extension(meaning::Kept::default()))
         .layer(Extension(card::Kept::default()))
+}
+
+/// Whether somebody may see a page, and for whom it is otherwise.
+fn allow(service: &Service, Signed(who): &Signed, right: Right) -> Result<(), Page> {
+    let whom = match right {
+        Right::ReadCounters => "curators, auditors and operators",
+        Right::ReadLedger => "curators and auditors",
+        _ => "curators",
+    };
+    let allowed = service.allow(who, right);
+    allowed.map_err(|failure| match failure.code {
+        Code::Forbidden => Page::of_others(whom, &failure),
+        _ => failure.into(),
+    })
 }
 
 fn view<'a>(service: &'a Service, Signed(who): &'a Signed, here: &'a str) -> View<'a> {

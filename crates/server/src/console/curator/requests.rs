@@ -3,7 +3,7 @@
 use super::super::layout::{self, moment, name};
 use super::super::session::Signed;
 use super::super::{Page, see_other};
-use super::view;
+use super::{allow, view};
 use crate::accounts::{self, Account, Right};
 use crate::failure::{Code, Failure};
 use crate::requests::{self, Change, Request, State as Decision};
@@ -29,7 +29,7 @@ struct Seen {
 }
 
 pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) -> Result<Page, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let seen = service
         .on_governance(|store| {
             Ok(Seen {
@@ -55,8 +55,8 @@ pub(super) async fn page(State(service): State<Arc<Service>>, signed: Signed) ->
     };
     let body = html! {
         h1 { "Requests for more budget" }
-        p class="lead" { "Everything together may cost " (sql::cost_of(&seen.limit)) ". One more release of anybody may cost ε = " (seen.left) "." }
-        @if open.is_empty() { p class="quiet" { "Nobody waits for an answer." } }
+        p class="lead" { "The budget of everybody together is " (sql::cost_of(&seen.limit)) ". Left: ε = " (seen.left) " (if spent in one more question)." }
+        @if open.is_empty() { p class="quiet" { "Nobody waits for an answer. An analyst whose question does not fit can ask for more budget there, and what they ask for appears here." } }
         @for request in open { (waiting(&seen, &signed, request)) }
         @if !done.is_empty() {
             h2 { "Decided" }
@@ -156,7 +156,7 @@ pub(super) async fn decide(
     signed: Signed,
     body: Result<Form<Decided>, FormRejection>,
 ) -> Result<Response, Page> {
-    service.allow(&signed.0, Right::Keep)?;
+    allow(&service, &signed, Right::Keep)?;
     let unreadable = || Failure::new(Code::BadRequest, "the form cannot be read", "open the page again");
     let Form(Decided { number, decision }) = body.map_err(|_| unreadable())?;
     let decide = match decision.as_str() {

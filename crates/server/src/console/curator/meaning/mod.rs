@@ -4,10 +4,10 @@ mod attribute;
 mod averaging;
 mod reconstruction;
 
+use super::super::Page;
 use super::super::layout::{self, name};
 use super::super::session::Signed;
-use super::super::{Page, drawn};
-use super::view;
+use super::{allow, view};
 use crate::accounts::Right;
 use crate::failure::{Code, Failure};
 use crate::service::Service;
@@ -121,7 +121,7 @@ pub(super) async fn page(
     Extension(kept): Extension<Kept>,
     signed: Signed,
 ) -> Result<Page, Page> {
-    service.allow(&signed.0, Right::ReadLedger)?;
+    allow(&service, &signed, Right::ReadLedger)?;
     let budget = &service.dataset().catalog().budget;
     let whose = &service.dataset().catalog().unit.whose;
     let (epsilon, delta) = (budget.epsilon.to_f64_up(), budget.delta.to_f64_up());
@@ -148,7 +148,7 @@ pub(super) async fn page(
             div { dt { "after one question" } dd { (percent(right_guesses(of_one, 0.0))) } }
             div { dt { "after the whole budget" } dd { (certain(right_guesses(epsilon, delta))) } }
         }
-        figure class="line" { (drawn(accuracy(of_one, epsilon, delta).to_svg_without_style())) }
+        (layout::figure(&accuracy(of_one, epsilon, delta)))
         p class="quiet" { "The best accuracy is (e" sup { "ε" } " + δ)/(1 + e" sup { "ε" } "), and no test does better. It is a bound for the worst case; an actual attacker knows far less." }
         h2 { "What somebody may come to believe" }
         p { "How sure they can be that a certain " (name(whose)) " is in the data, at most, by how sure they were before (and, with a probability of up to δ, more):" }
@@ -158,14 +158,14 @@ pub(super) async fn page(
             "A count of " (grouped(averaged.truth)) " invented rows, asked for " (QUESTIONS) " times at ε = " (question) ", by " (ATTACKERS) " attackers who average the answers. "
             "Without a ledger the noise averages out. With one, the same question gets the same answer, and the same question in other words is charged until nothing is left."
         }
-        figure class="line" { (drawn(averaged.figure().to_svg_without_style())) }
+        (layout::figure(&averaged.figure()))
         (layout::table(&["", "answers with new noise", "refused", "mean error at the end"], averaged.table()))
         h2 { "Asking about everybody at once" }
         p {
             "An attacker wants to know of each of " (PEOPLE) " invented people " (reconstructed.attribute.words) ", and asks for how many of a random half of them it is so, "
             (grouped(reconstructed.most() as u64)) " times at ε = " (question) ". The answers are equations with errors, which linear programming and least squares solve. Shown is the mean of " (reconstructed.groups) " such attacks, each on other people."
         }
-        figure class="line" { (drawn(reconstructed.figure().to_svg_without_style())) }
+        (layout::figure(&reconstructed.figure()))
         p { (reconstructed.verdict()) }
         (layout::table(&["", "answered", "refused", "people found right at the end"], html! {
             @for (words, answered, refused, share) in reconstructed.ends() {
