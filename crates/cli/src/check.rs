@@ -23,7 +23,8 @@ Examples:
 
 NOT PRIVATE: it counts the data exactly, without noise, for the curator, who may see it. Nothing is charged, and nothing is written
 into the ledger. Publish nothing of what it tells, and do not change bounds or values to fit the data more closely than you would
-have known without it: what the catalog says is public. Values of the data are not printed, but for those that the catalog lists.";
+have known without it: what the catalog says is public. Values of the data are not printed, but for those that the catalog lists
+and for what usually stands for NULL, such as NA. Where a declared kind does not fit the values of a column of text, the one that fits is proposed.";
 
 /// Is the data what the catalog says? NOT PRIVATE: for the curator's eyes only
 #[derive(Args)]

@@ -20,6 +20,7 @@ mod query;
 mod receipt;
 mod reproduce;
 mod serve;
+mod shell;
 mod survey;
 mod terminal;
 mod train;
@@ -41,6 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   deniable query \"SELECT region, COUNT(*) FROM people GROUP BY region\"
                                         a private answer with error bars, of sample data if there is no catalog
+  deniable shell                        questions at a prompt: each shows its price before it spends
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
   deniable sql                          the SQL that is understood, with an example of everything
@@ -88,6 +90,7 @@ enum Command {
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
     Serve(serve::Arguments),
+    Shell(shell::Arguments),
     /// Print the reference of the SQL that is understood, as Markdown
     Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
@@ -134,6 +137,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Receipt(arguments) => receipt::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Shell(arguments) => shell::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),

@@ -95,11 +95,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     device::give_memory_back();
     let runtime = threads(2)?;
     let catalog = match arguments.demo {
-        true => sample_in("demo", false)?,
+        true => {
+            // Before anything that takes long, in a build that is not optimised above all.
+            eprintln!("demo: making sample data, unless it is there from before");
+            sample_in("demo", false)?
+        }
         false => arguments.catalog.path(false)?,
     };
     // Before anything is served, and outside of the runtime: a ledger in PostgreSQL waits for its answers.
     {
+        if arguments.demo {
+            eprintln!("demo: opening its ledger in {}", folder_of(&catalog).display());
+        }
         let dataset =
             blocking::Dataset::new(Catalog::read(&catalog).map_err(explained)?).map_err(explained)?;
         let mut store = match Store::open_existing(&dataset.place()).map_err(of_the_ledger)? {
@@ -128,13 +135,20 @@ pub(crate) fn threads(count: usize) -> Result<tokio::runtime::Runtime, CliError>
         })
 }
 
+/// Where the catalog lies, and what belongs to it.
+fn folder_of(catalog: &Path) -> &Path {
+    catalog.parent().unwrap_or(Path::new("."))
+}
+
 async fn serve(
     arguments: &Arguments,
     catalog: &Path,
     engine: tokio::runtime::Handle,
 ) -> Result<(), CliError> {
-    let folder = catalog.parent().unwrap_or(Path::new(".")).to_owned();
-    let (certificate, shown) = certificate(arguments, &folder)?;
+    if arguments.demo {
+        eprintln!("demo: making a certificate that signs itself, and a token for one analyst");
+    }
+    let (certificate, shown) = certificate(arguments, folder_of(catalog))?;
     let dataset = Dataset::new(Catalog::read(catalog).map_err(explained)?).on_runtime(engine);
     let settings = Settings {
         schedule: match arguments.schedule {

@@ -310,6 +310,49 @@ fn shares_wait_for_a_curator_once_there_are_two() {
 }
 
 /// A number that no other question has.
+/// Whoever tries it out sees at once that something happens, and what: making sample data takes half a minute where nothing is optimised.
+#[test]
+fn a_demonstration_says_what_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_deniable"))
+        .args([
+            "serve",
+            "--demo",
+            "--http",
+            "127.0.0.1:0",
+            "--wire",
+            "127.0.0.1:0",
+        ])
+        .args(["--curators", "127.0.0.1:0"])
+        .current_dir(folder.path())
+        .env("XDG_DATA_HOME", folder.path())
+        .env_remove("DENIABLE_CATALOG")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said: Vec<String> = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        let serves = line.starts_with("serving ");
+        said.push(line);
+        if serves {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(
+        said[0], "demo: making sample data, unless it is there from before",
+        "{said:#?}"
+    );
+    assert!(
+        said.last().is_some_and(|line| line.starts_with("serving ")),
+        "{said:#?}"
+    );
+    assert!(said[1..].iter().all(|line| !line.contains("token=")), "{said:#?}");
+}
+
 fn hash(name: &str, number: u64) -> u64 {
     let analyst: u64 = name.trim_start_matches("analyst").parse().unwrap();
     1_000_000 + analyst * 1_000_000 + number

@@ -47,7 +47,7 @@ pub use finish::cell::CellValue;
 pub use finish::cut::{CutEstimate, Share};
 pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use price::question::QueryRequest;
-pub use reference::reference;
+pub use reference::{called_names, reference};
 pub use run::workers::{WorkerOptions, serve_worker};
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
 pub use understand::dialect::canonical_sql;

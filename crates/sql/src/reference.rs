@@ -4,6 +4,27 @@ use crate::understand::aggregates::AGGREGATES;
 use crate::understand::expression::{OPERATORS, PARTS, allowed_functions, function_names};
 use crate::values::scalar::to_char::WORDS;
 
+/// The names of everything that may be called over private rows, aggregates first: for whoever completes what people type.
+///
+/// ```
+/// let names = sql::called_names();
+/// assert!(names.iter().any(|name| name == "COUNT") && names.iter().any(|name| name == "date_trunc"));
+/// ```
+pub fn called_names() -> Vec<String> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let aggregates = AGGREGATES.iter().map(|aggregate| {
+        let end = aggregate.written.find(|letter| !is_part(letter));
+        &aggregate.written[..end.unwrap_or(aggregate.written.len())]
+    });
+    let mut names: Vec<String> = Vec::new();
+    for name in aggregates.chain(function_names()) {
+        if !name.is_empty() && !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
 const CLAUSES: [(&str, &str, &str); 32] = [
     (

@@ -15,6 +15,7 @@ use crate::terminal::{self, CliError, exit_code, explained, fail};
 use clap::{Args, Subcommand};
 use ledger::{Head, Place, Spent, Store};
 use serde_json::json;
+use sql::blocking::Dataset;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -164,9 +165,7 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
             let catalog = &arguments.which.catalog;
             let dataset = catalog.open(arguments.json)?;
             outputs::check(&dataset, &catalog.path(true)?, &[], &written)?;
-            let rules = dataset.rules().map_err(explained)?;
-            let (name, typical) = (&dataset.catalog().name, &dataset.catalog().budget.query_epsilon);
-            Spent::at(&dataset.place(), &rules, name, &analyst, typical.as_ref()).map_err(broken)?
+            spent_at(&dataset, &analyst)?
         }
     };
     terminal::print(&if arguments.json {
@@ -178,6 +177,17 @@ fn show(arguments: &Arguments) -> Result<(), CliError> {
         Some(path) => account_figure::save(path, &figure::of(&spent, arguments.json)?),
         None => Ok(()),
     }
+}
+
+fn spent_at(dataset: &Dataset, analyst: &str) -> Result<Spent, CliError> {
+    let rules = dataset.rules().map_err(explained)?;
+    let (name, typical) = (&dataset.catalog().name, &dataset.catalog().budget.query_epsilon);
+    Spent::at(&dataset.place(), &rules, name, analyst, typical.as_ref()).map_err(broken)
+}
+
+/// What was spent on a dataset, as people read it.
+pub(crate) fn text_of(dataset: &Dataset, analyst: &str) -> Result<String, CliError> {
+    Ok(report::text(&spent_at(dataset, analyst)?, terminal::width()))
 }
 
 fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliError> {

@@ -2,6 +2,8 @@
 
 mod report;
 
+pub(crate) use report::{forecast, text};
+
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
 use crate::terminal::{self, CliError, exit_code};
 use accounting::Epsilon;
@@ -67,8 +69,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
     // A ledger that cannot be read is no reason not to explain. One that no question is answered from is reported as a question would be.
-    let forecast = dataset.forecast(&ask).map_err(unanswered);
-    let refused = forecast
+    let left = dataset.forecast(&ask).map_err(unanswered);
+    let refused = left
         .as_ref()
         .err()
         .filter(|error| error.code == exit_code::REFUSED)
@@ -78,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.json {
         let mut reported = json!(explanation);
         if let Some(reported) = reported.as_object_mut() {
-            reported.insert("forecast".to_owned(), json!(forecast.as_ref().ok()));
+            reported.insert("forecast".to_owned(), json!(left.as_ref().ok()));
             reported.insert("cut_before".to_owned(), json!(before));
         }
         if let (Some(found), Some(reported)) = (&found, reported.as_object_mut()) {
@@ -91,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
     }
-    match &forecast {
+    match &left {
         Ok(forecast) => text += &report::forecast(forecast),
         Err(error) if error.code == exit_code::REFUSED => {}
         Err(error) => eprintln!("what is left cannot be reported: {}", error.message),

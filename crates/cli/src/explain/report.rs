@@ -11,7 +11,7 @@ use sql::{CutEstimate, Forecast, IntervalOf, Part, StatisticLine, WantedError};
 const DIGITS: usize = 3;
 
 /// Everything, part by part.
-pub(super) fn text(explanation: &Explanation, before: &[CutEstimate], verbose: bool) -> String {
+pub(crate) fn text(explanation: &Explanation, before: &[CutEstimate], verbose: bool) -> String {
     let mut text = format!("protects {}\n", explanation.unit);
     let asked = explanation
         .parts
@@ -187,7 +187,7 @@ pub(super) fn found(found: &Found, explanation: &Explanation, group_size: u64) -
 }
 
 /// How far the budget goes.
-pub(super) fn forecast(forecast: &Forecast) -> String {
+pub(crate) fn forecast(forecast: &Forecast) -> String {
     let mut left = format!("left: ε = {} (if spent in one more query)", forecast.left);
     if forecast.free {
         return format!("{left}; this query was answered before, so it is free\n");

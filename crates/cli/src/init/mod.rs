@@ -1,10 +1,10 @@
-//! `deniable init`: the first draft of a catalog, written from schemas alone.
+//! `deniable init`: the first draft of a catalog, written from schemas alone unless the curator asks for more.
 
 mod sorting;
 
 use crate::terminal::{self, CliError, explained, fail, write_file_atomically};
 use clap::Args;
-use sql::draft::{CHECK, DraftOptions, FILL_IN, draft, marked};
+use sql::draft::{CHECK, DraftOptions, FILL_IN, KindsFrom, draft, marked};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 use training::places;
@@ -12,26 +12,44 @@ use training::places;
 const EXAMPLES: &str = "\
 Examples:
   deniable init people.csv visits.parquet          a draft of ./deniable.toml, to be filled in
+  deniable init visits.csv --public regions.csv    regions.csv is nobody's data: read, and described with bounds and values
+  deniable init visits.csv --kinds-from sample.csv guess the kinds of columns from a public sample
+  deniable init visits.csv --kinds-from-data       … or from the data itself, which is NOT PRIVATE: the draft follows from it
   deniable init visits.parquet --unit patient_id   say which column tells whose row it is
   deniable init visits.csv --cluster               also write visits.clustered.parquet, sorted by it: faster queries
   deniable init adult.data --no-header             its first line is data: columns are named by their number
-  deniable init regions.csv --public               nobody's data: read, and described with bounds and values
+  deniable init regions.csv --public               all of it is public
   deniable init postgres://ann@localhost/clinic    all tables of a database; …/clinic#visits for one
 
 Private data is not looked at: names and types of columns are read, and nothing else, because bounds taken from private data tell
 about it. How a CSV file is written (delimiter, quote, encoding) is derived from its first line alone. What only you can know is marked FILL IN, and what was guessed from names CHECK.
+A CSV file does not say whether a column holds numbers, days or text. --kinds-from takes that from a public sample; --kinds-from-data reads the data for it, as `deniable check` does.
+Identifiers of persons are whole numbers only where each is written in the one spelling of its number; `007` stays text. Bounds and values are never taken from private data.
+The unit is guessed from the names of columns, one for all tables, and you confirm it.
 A table name is the name of its file. Nothing is overwritten without --force.";
+
+/// Said before private data is read.
+const LOOKS: &str = "NOT PRIVATE: reading the data to guess the kinds of its columns. The draft will follow from the data, and says so; bounds and values are not taken from it.";
+
+/// What stands for all files where `--public` names none: no file is called so.
+const ALL: &str = "";
 
 /// Write the first draft of a catalog for these files
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// CSV or Parquet files, directories of them, or postgres://…/database[#table]
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "public", value_name = "PATH")]
     sources: Vec<String>,
-    /// The data is public: look at it, and write down what is seen
-    #[arg(long)]
-    public: bool,
+    /// This file is public: look at it, and write down what is seen. May be repeated; without a file, all of them are public
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = ALL)]
+    public: Vec<String>,
+    /// Guess the kinds of columns of CSV files from this CSV file, which is public. May be repeated
+    #[arg(long, value_name = "SAMPLE")]
+    kinds_from: Vec<PathBuf>,
+    /// Guess the kinds of columns of CSV files from the data. NOT PRIVATE: the draft then follows from it
+    #[arg(long, conflicts_with_all = ["kinds_from", "cluster"])]
+    kinds_from_data: bool,
     /// Also write each table sorted by its unit, as NAME.clustered.parquet beside the catalog
     #[arg(long, conflicts_with = "public")]
     cluster: bool,
@@ -59,31 +77,67 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    let sources: Vec<_> = arguments
-        .sources
+    let (sources, public) = sources(arguments)?;
+    let mut read: Vec<_> = sources
         .iter()
         .map(|source| ("a file to describe", Path::new(source)))
         .collect();
-    places::check(&sources, &[("--output", &arguments.output)])?;
+    let samples = arguments.kinds_from.iter();
+    read.extend(samples.map(|sample| ("--kinds-from", sample.as_path())));
+    places::check(&read, &[("--output", &arguments.output)])?;
     let runtime = runtime()?;
     let options = DraftOptions {
         name: arguments.name.clone(),
         directory: folder.clone(),
-        public: arguments.public,
         unit: arguments.unit.clone(),
         clustered: arguments.cluster,
         no_header: arguments.no_header,
+        kinds: match (arguments.kinds_from_data, arguments.kinds_from.as_slice()) {
+            (true, _) => KindsFrom::Data,
+            (false, []) => KindsFrom::Curator,
+            (false, samples) => KindsFrom::Samples(samples.to_vec()),
+        },
+        public,
     };
+    if arguments.kinds_from_data {
+        eprintln!("{LOOKS}");
+    }
     let text = if arguments.cluster {
-        sorting::clustered(&runtime, &arguments.sources, &options, &folder, arguments.force)?
+        sorting::clustered(&runtime, &sources, &options, &folder, arguments.force)?
     } else {
-        runtime
-            .block_on(draft(&arguments.sources, &options))
-            .map_err(explained)?
+        runtime.block_on(draft(&sources, &options)).map_err(explained)?
     };
     write_file_atomically(&arguments.output, text.as_bytes())?;
     eprintln!("wrote {}", arguments.output.display());
-    terminal::print(&next(&arguments.output, &text, arguments.public))
+    terminal::print(&next(
+        &arguments.output,
+        &text,
+        options.public.len() == sources.len(),
+    ))
+}
+
+/// Everything that is to be described, and what of it is public.
+fn sources(arguments: &Arguments) -> Result<(Vec<String>, Vec<String>), CliError> {
+    let mut sources = arguments.sources.clone();
+    let named = arguments.public.iter().filter(|path| *path != ALL);
+    for path in named.clone() {
+        if !sources.contains(path) {
+            sources.push(path.clone());
+        }
+    }
+    if sources.is_empty() {
+        return fail(
+            "no file is named",
+            "name what is to be described: deniable init regions.csv --public",
+        );
+    }
+    let all = arguments.public.iter().any(|path| path == ALL);
+    let public = if all {
+        sources.clone()
+    } else {
+        named.cloned().collect()
+    };
+    Ok((sources, public))
 }
 
 fn runtime() -> Result<Runtime, CliError> {
@@ -128,7 +182,7 @@ fn next(path: &Path, text: &str, public: bool) -> String {
     } else {
         format!(" --catalog {}", path.display())
     };
-    let table = first_table(text);
+    let table = first_table(text, public);
     // Queries are about somebody, so a catalog of public tables alone answers none.
     let next = if public {
         format!(
@@ -141,11 +195,16 @@ fn next(path: &Path, text: &str, public: bool) -> String {
     reported + &next
 }
 
-/// The first table of a draft.
-fn first_table(text: &str) -> String {
-    let header = text.lines().find_map(|line| line.strip_prefix("[tables."));
-    let name = header.and_then(|rest| rest.strip_suffix(']')).unwrap_or("…");
-    name.to_owned()
+/// The first table of a draft that a question can be about: a private one, where there is one.
+fn first_table(text: &str, public: bool) -> String {
+    let tables = text.split("\n[tables.").skip(1);
+    let asked = |table: &&str| public || !table.lines().any(|line| line == "public = true");
+    let names = tables
+        .filter(asked)
+        .filter_map(|table| table.split_once(']').map(|(name, _)| name));
+    // The section about its columns is no table.
+    let mut names = names.filter(|name| !name.ends_with(".columns"));
+    names.next().unwrap_or("…").to_owned()
 }
 
 #[cfg(test)]
@@ -174,5 +233,14 @@ age = { kind = \"text\" }  # FILL IN bounds = [low, high] to sum it
         then: deniable explain "SELECT COUNT(*) FROM people"
         "#);
         assert!(next(Path::new("a/b.toml"), DRAFT, false).contains("deniable explain --catalog a/b.toml "));
+    }
+
+    #[test]
+    fn a_question_is_suggested_about_a_private_table() {
+        let public = "name = \"x\"\n\n[tables.regions]\nsource = \"r.csv\"\npublic = true\n\n[tables.regions.columns]\na = 1\n";
+        let both = format!("{public}\n[tables.visits]\nunit = \"id\"\n\n[tables.visits.columns]\n");
+        assert_eq!(first_table(&both, false), "visits");
+        assert_eq!(first_table(public, true), "regions");
+        assert_eq!(first_table("", false), "…");
     }
 }

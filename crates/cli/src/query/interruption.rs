@@ -22,7 +22,7 @@ pub(super) enum Reached {
 
 /// What the question's thread tells the listener.
 #[derive(Clone)]
-pub(super) struct Watched(Arc<AtomicU8>);
+pub(crate) struct Watched(Arc<AtomicU8>);
 
 impl Watched {
     pub(super) fn reached(&self, reached: Reached) {
@@ -36,7 +36,7 @@ impl Watched {
 
 /// Listens from now on. Who presses Ctrl-C is told what it means at this stage of the question. Ending here is as safe as a crash: an answer is shown after it is
 /// saved, and what is charged and not drawn is finished by whoever asks again.
-pub(super) fn listen(as_json: bool) -> Watched {
+pub(crate) fn listen(as_json: bool) -> Watched {
     let watched = Watched(Arc::new(AtomicU8::new(Reached::Nothing as u8)));
     let seen = watched.clone();
     let interrupt = Interrupt::listen();

@@ -9,7 +9,9 @@ use crate::outputs;
 use crate::terminal::{self, CliError, explained, fail};
 use clap::{Args, ValueEnum};
 use interruption::Reached;
-use sql::{Answer, Answered, Stage};
+pub(crate) use interruption::{Watched, listen};
+use sql::blocking::Dataset;
+use sql::{Answer, Answered, QueryRequest, Stage};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -111,26 +113,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(answer) = dataset.describe(&ask.sql).map_err(explained)? {
         return finish(&written(&answer, None, format)?, arguments);
     }
-    let answered = {
-        let progress = terminal::Progress::waiting("understanding the question", arguments.quiet);
-        let watched = interruption::listen(format == Format::Json);
-        let mut watch = |stage| match stage {
-            Stage::Understood | Stage::Begun => progress.label("charging"),
-            Stage::Charged => {
-                watched.reached(Reached::Charged);
-                progress.label("charged; reading the data");
-            }
-            Stage::Measured => {
-                watched.reached(Reached::Drawing);
-                progress.label("adding noise");
-            }
-            Stage::Drawn => progress.label("saving the answer"),
-            Stage::Computing => progress.label("computing the rest of the query"),
-        };
-        let answered = dataset.query_watched(&ask, &mut watch).map_err(unanswered)?;
-        watched.reached(Reached::Nothing);
-        answered
-    };
+    let watched = listen(format == Format::Json);
+    let answered = answered(&dataset, &ask, &watched, arguments.quiet)?;
     let written = written(&answered.answer, Some(&answered), format)?;
     finish(&written, arguments)?;
     // The object has it all.
@@ -138,6 +122,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         eprint!("{}", summary::text(&answered, &ask.analyst));
     }
     Ok(())
+}
+
+/// Asks, and shows how far the question has come. `watched` hears of it too, so that Ctrl-C is told what it means.
+pub(crate) fn answered(
+    dataset: &Dataset,
+    ask: &QueryRequest,
+    watched: &Watched,
+    quiet: bool,
+) -> Result<Answered, CliError> {
+    let progress = terminal::Progress::waiting("understanding the question", quiet);
+    let mut watch = |stage| match stage {
+        Stage::Understood | Stage::Begun => progress.label("charging"),
+        Stage::Charged => {
+            watched.reached(Reached::Charged);
+            progress.label("charged; reading the data");
+        }
+        Stage::Measured => {
+            watched.reached(Reached::Drawing);
+            progress.label("adding noise");
+        }
+        Stage::Drawn => progress.label("saving the answer"),
+        Stage::Computing => progress.label("computing the rest of the query"),
+    };
+    let answered = dataset.query_watched(ask, &mut watch).map_err(unanswered);
+    watched.reached(Reached::Nothing);
+    answered
+}
+
+/// An answer as people read it.
+pub(crate) fn table(answer: &Answer) -> String {
+    cells::table(answer).to_string()
 }
 
 /// Shows or writes what was answered.
@@ -157,7 +172,7 @@ fn finish(written: &[u8], arguments: &Arguments) -> Result<(), CliError> {
 /// An answer in a format; what was asked of the ledger is part of the object, where there is something.
 fn written(answer: &Answer, answered: Option<&Answered>, format: Format) -> Result<Vec<u8>, CliError> {
     match format {
-        Format::Table => Ok(cells::table(answer).to_string().into_bytes()),
+        Format::Table => Ok(table(answer).into_bytes()),
         Format::Csv => Ok(answer.to_csv()),
         Format::Json => {
             let object = answered.map_or_else(|| answer.to_json(), Answered::to_json);

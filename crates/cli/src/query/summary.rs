@@ -4,7 +4,7 @@ use crate::dataset::readable;
 use sql::{Answer, AnswerColumn, Answered, CellValue, ColumnBounds, IntervalOf};
 
 /// Lines for standard error.
-pub(super) fn text(answered: &Answered, analyst: &str) -> String {
+pub(crate) fn text(answered: &Answered, analyst: &str) -> String {
     let answer = &answered.answer;
     let Some(cost) = &answer.cost else {
         return String::new();

@@ -111,3 +111,55 @@ fn values_of_the_other_group_are_as_declared() {
     assert_eq!(object["as_declared"], true);
     assert_eq!(object["tables"][0]["found"]["columns"][2]["other"], "elsewhere");
 }
+
+/// Whoever declared the wrong kind is told the right one, and not only that it is wrong.
+#[test]
+fn a_kind_that_fits_is_proposed() {
+    let folder = Folder::new();
+    folder.write(
+        "people.csv",
+        "id,age,city,weight,born,stay,code\n1,44.5,Ash,61.5,1815-12-10,3,007\n2,40,Ash,NA,1906-12-09,12,008\n",
+    );
+    let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("there");
+    folder.write(
+        "deniable.toml",
+        &format!("{catalog}born = {{ kind = \"int\" }}\nstay = {{ kind = \"text\" }}\ncode = {{ kind = \"int\" }}\n")
+            .replace("[\"Ash\", \"=Bree, \\\"old\\\"\"]", "[\"Ash\"]"),
+    );
+    let output = folder.run(&["check"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let reported = text(&output.stdout);
+    for expected in [
+        "column `age`: 1 value (50.00 %) is not of the declared kind, and is read as NULL\n  hint: every value is of another kind: declare kind = \"float\"\n",
+        "column `weight`: 1 value (50.00 %) is not of the declared kind, and is read as NULL\n  hint: what is left is of that kind if nulls = [\"NA\"] says",
+        "column `born`: 2 values (100.00 %) are not of the declared kind, and are read as NULL\n  hint: every value is of another kind: declare kind = \"date\"\n",
+        "note: column `stay`: it is declared as text, and every value is of kind int; queries can compute with it if you declare kind = \"int\"\n",
+    ] {
+        assert!(reported.contains(expected), "{expected}\n{reported}");
+    }
+    assert!(
+        !reported.contains("44.5") && !reported.contains("1815"),
+        "{reported}"
+    );
+    let output = folder.run(&["check", "--json"]);
+    let object: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let kinds: Vec<&Value> = object["tables"][0]["found"]["columns"]
+        .as_array()
+        .expect("columns")
+        .iter()
+        .map(|column| &column["fitting_kind"])
+        .collect();
+    let none = Value::Null;
+    assert_eq!(
+        kinds,
+        [
+            &none,
+            &"float".into(),
+            &none,
+            &"float".into(),
+            &"date".into(),
+            &"int".into(),
+            &none
+        ]
+    );
+}

@@ -235,3 +235,38 @@ fn what_was_cut_is_said_and_predicted() {
         "{without}"
     );
 }
+
+/// The sum of numbers of visits means nothing, and asking for it would take a part of what the rest is seen with.
+#[test]
+fn numbers_of_things_get_no_limits() {
+    let folder = clinic();
+    let mut csv = "person,visit_id,ward,minutes\n".to_owned();
+    for visit in 0..100 {
+        csv += &format!("{},{visit},eyes,20\n", visit % 10);
+    }
+    folder.write("visits.csv", &csv);
+    let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("there");
+    folder.write(
+        "deniable.toml",
+        &format!("{catalog}visit_id = {{ kind = \"int\" }}\n"),
+    );
+    let dry = folder.stdout(&["limits", "visits", "--epsilon", "1", "--dry-run"]);
+    assert!(
+        dry.contains("sum of minutes") && dry.contains("\nno limit of visit_id: by its name it only tells"),
+        "{dry}"
+    );
+    assert!(
+        !dry.contains("largest visit_id") && !dry.contains("sum of visit_id"),
+        "{dry}"
+    );
+    let refused = folder.refused(&["limits", "visits", "--epsilon", "1", "--group-by", "person"], 2);
+    assert!(
+        refused.contains("no answer has a group for each person"),
+        "{refused}"
+    );
+    // Whoever wants to sum it says so.
+    let summed = format!("{catalog}visit_id = {{ kind = \"int\", bounds = [0, 1000] }}\n");
+    folder.write("deniable.toml", &summed);
+    let dry = folder.stdout(&["limits", "visits", "--epsilon", "1", "--dry-run"]);
+    assert!(dry.contains("sum of visit_id"), "{dry}");
+}

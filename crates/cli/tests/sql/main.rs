@@ -1,4 +1,4 @@
-//! `deniable query`, `explain`, `budget`, `check` and `init` as a person or a program meets them: the built binary, real files, exit codes.
+//! `deniable query`, `explain`, `budget`, `check`, `init` and `shell` as a person or a program meets them: the built binary, real files, exit codes.
 
 mod budget;
 mod card;
@@ -12,6 +12,7 @@ mod limits;
 mod objects;
 mod query;
 mod receipt;
+mod shell;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

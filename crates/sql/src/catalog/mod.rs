@@ -11,6 +11,7 @@ mod document;
 mod engine;
 mod file;
 mod keys;
+mod naming;
 mod table;
 mod table_name;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub(crate) use csv::declared as declared_format;
 pub use csv::{CsvFormat, Header};
 pub use engine::{Engine, EngineKind, Workers};
 pub use keys::reference;
+pub(crate) use naming::{NamesPersons, holds_persons, names_persons, names_something};
 pub(crate) use table::is_postgres;
 pub(crate) use table_name::{quoted, quoted_name};
 pub use tree::{ObjectAddress, ParquetTree, Root};

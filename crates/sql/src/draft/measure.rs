@@ -1,17 +1,16 @@
 //! What public data says of itself: kinds, bounds, values and keys.
 
 use crate::Error;
-use crate::catalog::{Source, Table};
-use crate::sources::{Texts, incident, provider, typed_scan};
+use crate::catalog::{CsvFormat, Source, Table};
+use crate::sources::{Texts, guess, incident, typed_scan};
 use crate::values::facts::{Facts, Kind, Range, Value};
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef};
+use datafusion::arrow::datatypes::{Float64Type, Int64Type, SchemaRef};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::dataframe::DataFrame;
-use datafusion::functions::unicode::expr_fn::substr;
 use datafusion::functions_aggregate::expr_fn::{count, count_distinct, max, min};
-use datafusion::logical_expr::{Expr, lit, try_cast, when};
+use datafusion::logical_expr::{Expr, lit};
 use datafusion::prelude::SessionContext;
 
 /// A column of text with so few different values is one whose values are worth listing.
@@ -23,6 +22,10 @@ pub(super) struct Measured {
     pub(super) keys: Vec<String>,
     /// Columns of types that queries cannot use.
     pub(super) left_out: Vec<String>,
+    /// What stands for NULL in a CSV file.
+    pub(super) nulls: Vec<&'static str>,
+    /// How its files are written.
+    pub(super) csv: CsvFormat,
 }
 
 /// Reads the whole table, a few times.
@@ -39,8 +42,17 @@ pub(super) async fn measured(
             Some(kind) => table.columns.push((field.name().clone(), Facts::unknown(kind))),
         }
     }
+    let mut nulls = Vec::new();
     if matches!(table.source, Source::Csv(_)) {
-        kinds(session, name, &mut table).await?;
+        let columns: Vec<String> = table.columns.iter().map(|(name, _)| name.clone()).collect();
+        let guesses = guess(session, name, &table, &columns).await?;
+        for ((_, facts), guess) in table.columns.iter_mut().zip(guesses) {
+            facts.kind = guess.kind;
+            nulls.extend(guess.nulls);
+        }
+        nulls.sort_unstable();
+        nulls.dedup();
+        table.csv.nulls = nulls.iter().map(|null| (*null).to_owned()).collect();
     }
     let mut columns = Vec::new();
     let mut keys = Vec::new();
@@ -77,44 +89,9 @@ pub(super) async fn measured(
         columns,
         keys,
         left_out,
+        nulls,
+        csv: table.csv,
     })
-}
-
-/// The kinds of columns of text: the first into which all values go that there are.
-async fn kinds(session: &SessionContext, name: &str, table: &mut Table) -> Result<(), Error> {
-    // Declared as something else than text, spaces around values and empty values mean nothing.
-    for (_, facts) in &mut table.columns {
-        facts.kind = Kind::Int;
-    }
-    let state = session.state();
-    let rows = session
-        .read_table(provider(&state, name, table).await?)
-        .map_err(|error| incident(name, error))?;
-    for (column, facts) in &mut table.columns {
-        let own = Expr::Column(Column::from_name(column.as_str()));
-        let tried = [Kind::Int, Kind::Float, Kind::Date, Kind::Timestamp, Kind::Bool];
-        let mut counts = vec![count(own.clone()).alias("all")];
-        for kind in tried {
-            let cast = match kind {
-                // What has a time is a moment, and a day is ten characters long.
-                Kind::Date => substr(own.clone(), lit(11))
-                    .eq(lit(""))
-                    .and(try_cast(own.clone(), DataType::Date32).is_not_null()),
-                _ => try_cast(own.clone(), kind.data_type()).is_not_null(),
-            };
-            let fits = when(cast, lit(1)).end().map_err(|error| incident(name, error))?;
-            counts.push(count(fits).alias(kind.to_string()));
-        }
-        let counts = one(name, rows.clone().aggregate(vec![], counts)).await?;
-        let all = integer(&counts, 0);
-        let kind = tried
-            .iter()
-            .enumerate()
-            .find(|(index, _)| all > 0 && integer(&counts, index + 1) == all)
-            .map(|(_, kind)| *kind);
-        facts.kind = kind.unwrap_or(Kind::Text);
-    }
-    Ok(())
 }
 
 /// The one row of an aggregate.

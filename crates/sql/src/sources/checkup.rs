@@ -3,12 +3,12 @@
 //! **Nothing here is private.** It is for the curator, who may see the data: exact counts, without noise and without a charge. No value of the data is reported all the same, but for values that the catalog lists.
 
 use super::incident::incident;
-use super::{converted, provider};
+use super::{converted, guess, provider};
 use crate::Error;
-use crate::catalog::{Catalog, Limits, Owner, Table};
+use crate::catalog::{Catalog, Limits, Owner, Table, names_something};
 use crate::values::facts::{Facts, Kind, Value};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
+use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, SchemaRef, TimestampMicrosecondType};
 use datafusion::common::{ScalarValue, TableReference};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
@@ -86,6 +86,10 @@ pub struct ColumnCheck {
     pub said_not_null: bool,
     /// Rows in which there is something that is not of the declared kind, or no identifier in its one spelling. It is read as NULL.
     pub unreadable: u64,
+    /// The kind that fits what is there, where the declared one does not, or is text that is more than text.
+    pub fitting_kind: Option<String>,
+    /// What would have to stand for NULL then.
+    pub fitting_nulls: Vec<String>,
     /// Rows below the declared bounds.
     pub below: u64,
     /// Rows above the declared bounds.
@@ -141,7 +145,43 @@ pub async fn check(catalog: &Catalog, name: &str, table: &Table) -> Result<Table
     while let Some(batch) = stream.next().await {
         found.batch(table, &batch.map_err(engine)?);
     }
-    Ok(found.finish(table))
+    let mut check = found.finish(table);
+    fitting(&session, name, table, &schema, &mut check).await?;
+    Ok(check)
+}
+
+/// Looks for the kinds that fit columns of text which are declared as something that does not, and those of texts that are numbers, days or truth values.
+async fn fitting(
+    session: &SessionContext,
+    name: &str,
+    table: &Table,
+    schema: &SchemaRef,
+    check: &mut TableCheck,
+) -> Result<(), Error> {
+    let is_text = |column: &ColumnCheck| {
+        let field = schema.field_with_name(&column.column);
+        field.is_ok_and(|field| Kind::of(field.data_type()) == Some(Kind::Text))
+    };
+    // Identifiers have advice of their own, and so have numbers of things and listed values.
+    let in_question = |column: &&mut ColumnCheck| {
+        let perhaps_more =
+            column.kind == Kind::Text.to_string() && column.listed == 0 && !names_something(&column.column);
+        !column.names_units && (column.unreadable > 0 || perhaps_more) && is_text(column)
+    };
+    let mut columns: Vec<&mut ColumnCheck> = check.columns.iter_mut().filter(in_question).collect();
+    let names: Vec<String> = columns.iter().map(|column| column.column.clone()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    for (column, guess) in columns.iter_mut().zip(guess(session, name, table, &names).await?) {
+        let kind = guess.kind.to_string();
+        let says_something = column.unreadable > 0 || kind != column.kind;
+        if guess.has_values && says_something {
+            column.fitting_kind = Some(kind);
+            column.fitting_nulls = guess.nulls.into_iter().map(str::to_owned).collect();
+        }
+    }
+    Ok(())
 }
 
 /// What has been found so far.

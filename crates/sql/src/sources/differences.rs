@@ -53,7 +53,7 @@ impl TableCheck {
 
 fn differences(check: &TableCheck) -> Vec<Difference> {
     let mut found = Vec::new();
-    let mut add = |what: String, hint: &'static str| {
+    let mut add = |what: String, hint: &str| {
         found.push(Difference {
             what,
             hint: hint.to_owned(),
@@ -90,7 +90,7 @@ fn differences(check: &TableCheck) -> Vec<Difference> {
     found
 }
 
-fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static str)) {
+fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &str)) {
     let column = &units.column;
     if units.rows_of_nobody > 0 {
         add(
@@ -132,7 +132,7 @@ fn of_units(units: &UnitCheck, rows: u64, add: &mut impl FnMut(String, &'static 
     }
 }
 
-fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'static str)) {
+fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &str)) {
     let name = &column.column;
     if column.unreadable > 0 && column.names_units {
         add(
@@ -154,7 +154,7 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
                 one_or_many(column.unreadable, "is", "are"),
                 one_or_many(column.unreadable, "is", "are"),
             ),
-            "declare another kind, what stands for NULL (`nulls`), or how numbers are written (`decimal`)",
+            &fitting(column),
         );
     }
     if column.said_not_null && column.nulls > 0 {
@@ -217,6 +217,27 @@ fn of_column(column: &ColumnCheck, rows: u64, add: &mut impl FnMut(String, &'sta
     }
 }
 
+/// What to declare of a column whose values are not of the declared kind.
+fn fitting(column: &ColumnCheck) -> String {
+    let nulls: Vec<String> = column
+        .fitting_nulls
+        .iter()
+        .map(|null| format!("\"{null}\""))
+        .collect();
+    let nulls = nulls.join(", ");
+    match column.fitting_kind.as_deref() {
+        Some("text") => "only text fits all of them: declare kind = \"text\", what stands for NULL (`nulls`) or how numbers are written (`decimal`), or leave mistakes as NULL".to_owned(),
+        Some(kind) if kind == column.kind => {
+            format!("what is left is of that kind if nulls = [{nulls}] says that these stand for NULL in every column")
+        }
+        Some(kind) if nulls.is_empty() => format!("every value is of another kind: declare kind = \"{kind}\""),
+        Some(kind) => format!(
+            "what is left is of another kind, if these stand for NULL in every column: declare kind = \"{kind}\" and nulls = [{nulls}]"
+        ),
+        None => "declare another kind, what stands for NULL (`nulls`), or how numbers are written (`decimal`)".to_owned(),
+    }
+}
+
 /// How many values are not listed.
 fn not_listed(column: &ColumnCheck, rows: u64) -> String {
     let different = match column.different_not_listed {
@@ -242,5 +263,28 @@ fn remarks(check: &TableCheck) -> Vec<String> {
             one_or_many(column.not_listed, "is", "are"),
         ))
     };
-    check.columns.iter().filter_map(of_column).collect()
+    check
+        .columns
+        .iter()
+        .flat_map(|column| [of_column(column), more_than_text(column)])
+        .flatten()
+        .collect()
+}
+
+/// That a text is something that queries could compute with.
+fn more_than_text(column: &ColumnCheck) -> Option<String> {
+    let kind = column.fitting_kind.as_ref().filter(|_| column.kind == "text")?;
+    let nulls: Vec<String> = column
+        .fitting_nulls
+        .iter()
+        .map(|null| format!("\"{null}\""))
+        .collect();
+    let left = match nulls.as_slice() {
+        [] => "every value is".to_owned(),
+        nulls => format!("if nulls = [{}] stand for NULL, every value is", nulls.join(", ")),
+    };
+    Some(format!(
+        "column `{}`: it is declared as text, and {left} of kind {kind}; queries can compute with it if you declare kind = \"{kind}\"",
+        column.column
+    ))
 }

@@ -8,6 +8,7 @@ mod cluster;
 mod delimited;
 mod differences;
 mod files;
+mod guess;
 mod header;
 mod identifier;
 mod incident;
@@ -27,6 +28,7 @@ pub use differences::{Difference, counted, one_or_many, part_of};
 pub use header::written;
 pub use incident::incident;
 
+pub(crate) use guess::{Guess, guess};
 pub(crate) use identifier::kind_that_keeps;
 pub(crate) use tree::partitions_in;
 

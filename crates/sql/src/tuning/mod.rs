@@ -10,6 +10,7 @@
 
 mod choice;
 mod edit;
+mod identifiers;
 mod object;
 mod spread;
 
@@ -264,21 +265,37 @@ impl Planned {
             })
         };
         let groups: Vec<String> = if find.group_by.is_empty() {
-            let grouping = |facts: &Facts| facts.values.is_some() && !facts.of_unit;
-            let columns = table.columns.iter().filter(|(_, facts)| grouping(facts));
+            let grouping = |column: &str, facts: &Facts| {
+                facts.values.is_some() && !facts.of_unit && !table.identifies(column)
+            };
+            let columns = table.columns.iter().filter(|(name, facts)| grouping(name, facts));
             columns.map(|(name, _)| name.clone()).collect()
         } else {
             find.group_by.iter().map(named).collect::<Result<_, Error>>()?
         };
+        if groups.contains(unit) {
+            return Err(Error::refused(
+                format!(
+                    "`{unit}` tells whose rows those of `{name}` are, and no answer has a group for each {whose}"
+                ),
+                "name columns that questions group by",
+            ));
+        }
         let mut asked = vec![UnitQuantity::Rows];
         let mut left_out = Vec::new();
         for (column, facts) in &table.columns {
             if column == unit || groups.contains(column) {
                 continue;
             }
+            if let Some(why) = identifiers::why_none(catalog, table, column) {
+                left_out.push(Untuned {
+                    column: column.clone(),
+                    why,
+                });
+                continue;
+            }
             let number = matches!(facts.kind, Kind::Int | Kind::Float);
             let why = match facts.range {
-                _ if table.identifies(column) => format!("it leads to the {whose} of rows of other tables"),
                 _ if facts.of_unit => format!("all rows of one {whose} have the same value in it"),
                 _ if facts.values.is_some() => "it has declared `values`; name it with --group-by if questions group by it".to_owned(),
                 _ if !number => "it has no declared `values`; name it with --group-by if questions group by it".to_owned(),

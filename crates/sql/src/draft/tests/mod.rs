@@ -1,8 +1,10 @@
+mod guessed;
+
 use super::{DraftOptions, draft};
 use crate::catalog::{Catalog, Owner};
-use crate::values::facts::{Kind, Range, Value};
 use crate::sources::tests_support::{parquet, run};
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, ListArray, StringArray};
+use crate::values::facts::{Kind, Range, Value};
+use datafusion::arrow::array::{ArrayRef, Int64Array, ListArray, StringArray};
 use datafusion::arrow::datatypes::Int64Type;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ fn drafted(directory: &Path, files: &[&str], options: DraftOptions) -> Result<St
 fn people(directory: &Path) {
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(424_242)]), None]);
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("person_id", Arc::new(Float64Array::from(vec![424_242.0, 2.0]))),
+        ("person_id", Arc::new(Int64Array::from(vec![424_242, 2]))),
         ("Full Name", Arc::new(StringArray::from(vec![SECRET, "Bob"]))),
         ("age", Arc::new(Int64Array::from(vec![36, 424_242]))),
         ("history", Arc::new(lists)),
@@ -239,7 +241,13 @@ fn public_data_is_looked_at() {
     )
     .unwrap();
     let options = DraftOptions {
-        public: true,
+        public: vec![
+            directory
+                .path()
+                .join("regions.csv")
+                .to_string_lossy()
+                .into_owned(),
+        ],
         ..DraftOptions::default()
     };
     let text = drafted(directory.path(), &["regions.csv"], options).unwrap();
