@@ -159,9 +159,7 @@ fn hints(question: &Question, catalog: &Catalog) -> Vec<String> {
     let tables = question.tables(catalog).into_iter().filter(untuned);
     tables
         .map(|name| {
-            format!(
-                "nobody has looked which limits suit {name}: `deniable limits {name} --epsilon 0.1` finds them privately"
-            )
+            format!("the limits of `{name}` were never tuned: run `deniable limits {name} --epsilon 0.1`")
         })
         .collect()
 }

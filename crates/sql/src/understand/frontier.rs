@@ -134,7 +134,7 @@ impl Split {
                 "ask for aggregates: COUNT(*), SUM, AVG, … with GROUP BY",
             )),
             other => Err(Error::refused(
-                format!("{} is refused: nobody proved what it does", operator(other)),
+                format!("{} has no private version", operator(other)),
                 "use SELECT with filters, joins, GROUP BY, HAVING, ORDER BY and LIMIT",
             )),
         }

@@ -137,7 +137,7 @@ impl Request<'_> {
             Some(Called::Mode) => self.mode(&params.args, kept),
             Some(Called::Pairs(function)) => self.pairs(function, &params.args, kept),
             None => Err(Error::refused(
-                format!("the aggregate {name} is refused: nobody proved what one person can do to it"),
+                format!("the aggregate {name} has no private version"),
                 "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, CORR, COVAR_POP, REGR_SLOPE, MEDIAN, PERCENTILE_CONT, APPROX_QUANTILES, MODE, MIN or MAX; docs/sql.md lists all",
             )),
         }
@@ -282,7 +282,7 @@ impl Request<'_> {
             }
             Error::refused(
                 format!("{what} of a column without bounds is unbounded: one person could move it by any amount"),
-                "declare `bounds` of the column in the catalog, or contribution_bounds_per_row => (low, high), or clamp it with LEAST and GREATEST",
+                "declare `bounds` of the column in the catalog, or contribution_bounds_per_row => (low, high), or clamp it at both ends: GREATEST(0, LEAST(x, 100))",
             )
         })
     }

@@ -25,6 +25,7 @@ mod calls;
 mod clauses;
 mod depth;
 mod markers;
+mod misspelt;
 mod options;
 mod rewrite;
 mod spelling;
@@ -112,7 +113,12 @@ fn read_here(sql: &str) -> Result<Read, Error> {
         .parse_statements()
         .map_err(|error| match error {
             ParserError::RecursionLimitExceeded => depth::too_deep(),
-            ParserError::ParserError(what) | ParserError::TokenizerError(what) => syntax(what),
+            ParserError::ParserError(what) | ParserError::TokenizerError(what) => {
+                match misspelt::meant(sql, &what) {
+                    Some(hint) => Error::Syntax { what, hint },
+                    None => syntax(what),
+                }
+            }
         })?;
     if statements.len() > 1 {
         return Err(Error::refused(
