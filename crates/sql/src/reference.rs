@@ -5,7 +5,7 @@ use crate::understand::expression::{OPERATORS, PARTS, allowed_functions, functio
 use crate::values::scalar::to_char::WORDS;
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
-const CLAUSES: [(&str, &str, &str); 32] = [
+const CLAUSES: [(&str, &str, &str); 36] = [
     (
         "SELECT … FROM … WHERE",
         "rows that the condition keeps; each row is looked at alone",
@@ -77,6 +77,11 @@ const CLAUSES: [(&str, &str, &str); 32] = [
         "SELECT department, COUNT(*) FROM (SELECT person_id, department, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day) AS visit FROM visits) AS numbered WHERE visit = 1 GROUP BY department",
     ),
     (
+        "WINDOW w AS (…)",
+        "names of windows, over released results and over one person's rows",
+        "SELECT region, COUNT(*) AS n, RANK() OVER w AS place, NTILE(4) OVER w AS quarter FROM people GROUP BY region WINDOW w AS (ORDER BY COUNT(*) DESC)",
+    ),
+    (
         "WITH, subqueries in FROM",
         "views of private rows, or of released results",
         "WITH adults AS (SELECT * FROM people WHERE age >= 18) SELECT education, AVG(income) FROM adults GROUP BY education",
@@ -90,6 +95,18 @@ const CLAUSES: [(&str, &str, &str); 32] = [
         "SELECT DISTINCT, in a subquery",
         "with the column that names the unit",
         "SELECT department, COUNT(*) FROM (SELECT DISTINCT person_id, department FROM visits) AS once GROUP BY department",
+    ),
+    (
+        "SELECT DISTINCT ON (person_id, …) … ORDER BY, in a subquery",
+        "the first row of each person and value; the column that names the unit has to be among the expressions",
+        "SELECT department, COUNT(*) FROM (SELECT DISTINCT ON (person_id) person_id, department FROM visits ORDER BY person_id, day) AS first GROUP BY department",
+    ),
+    (
+    ),
+    (
+        "public tables alone",
+        "all of the engine's SQL, for nothing",
+        "SELECT country, SUM(population) FROM regions GROUP BY country",
     ),
     (
         "HAVING, in a subquery by the unit",
@@ -135,6 +152,13 @@ const CLAUSES: [(&str, &str, &str); 32] = [
         "JOIN with a public table",
         "on any condition; (VALUES …) AS name (a, b) is a public table too",
         "SELECT regions.country, COUNT(*) FROM people JOIN regions ON people.region = regions.region GROUP BY regions.country",
+    ),
+    (
+    ),
+    (
+        "CURRENT_DATE, now(), EXTRACT(YEAR FROM age(a, b))",
+        "today is the day of the data, where the catalog declares one: `version` under [data] is a day or a month. Of age, which counts to today where b is left out, whole years are understood",
+        "SELECT AVG(EXTRACT(YEAR FROM age(DATE '2025-12-31', born)), contribution_bounds_per_row => (0, 110)) FROM people",
     ),
     (
         "UNION ALL, UNION",

@@ -29,6 +29,7 @@ mod misspelt;
 mod options;
 mod rewrite;
 mod spelling;
+mod windows;
 mod withs;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! The owner of a row travels in a hidden column, so a projection cannot lose it.
 
 mod comma;
+mod distinct_on;
 mod join;
 mod per_unit;
 mod subquery;
@@ -185,6 +186,7 @@ pub(crate) fn rows(plan: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error>
         LogicalPlan::Aggregate(aggregate) => per_unit::aggregated(aggregate, catalog),
         LogicalPlan::Union(union) => united(union, catalog),
         LogicalPlan::Distinct(Distinct::All(input)) => distinct(input, catalog),
+        LogicalPlan::Distinct(Distinct::On(on)) => distinct_on::first_of_each(on, catalog),
         LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
             // The order of rows means nothing to an aggregate.
             let mut rows = rows(&sort.input, catalog)?;
