@@ -88,7 +88,7 @@ const CLAUSES: [(&str, &str, &str); 36] = [
     ),
     (
         "GROUP BY the privacy unit, in a subquery",
-        "one row a person, or a person and other keys, computed of the person's own rows, exactly and without clamping: COUNT, COUNT(DISTINCT …), SUM, AVG, MIN and MAX",
+        "one row a person, or a person and other keys, computed of the person's own rows, exactly and without clamping: COUNT, COUNT(DISTINCT …), SUM, AVG, MIN, MAX, BOOL_AND and BOOL_OR",
         "SELECT AVG(visits, contribution_bounds_per_row => (0, 20)) FROM (SELECT person_id, COUNT(*) AS visits FROM visits GROUP BY person_id) AS of_person",
     ),
     (

@@ -426,6 +426,15 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
             half_width_if_cut,
             name,
         },
+        Output::Truth { count, .. } => OutputLine {
+            expected_error: expected(*count),
+            half_width: Some(half(*count, CONFIDENCE)),
+            relative: expected(*count).map(|error| error / rows),
+            error_in: "rows, in the count that decides it",
+            interval_of,
+            half_width_if_cut,
+            name,
+        },
         Output::Quantile { tree, .. } => {
             let blur = price.noise[*tree].deviation() * f64::from(45u8).sqrt();
             let whole = matches!(

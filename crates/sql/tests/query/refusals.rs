@@ -99,6 +99,84 @@ fn raw_rows_and_single_people_are_refused() {
         "each person",
     );
     refused(&bench, "SELECT country FROM regions", "public tables only");
+/// Dates are measured as numbers, and are shown as dates.
+#[test]
+fn the_ends_of_dates_are_dates() {
+    let bounded = CATALOG
+        .replace("EPSILON", NEARLY_EXACT)
+        .replace("NEIGHBORS", "add_remove")
+        .replace(
+            "day = { kind = \"date\" }",
+            "day = { kind = \"date\", bounds = [\"2024-01-01\", \"2024-12-31\"] }",
+        );
+    let bench = Bench::with(&bounded);
+    let sql = "SELECT MIN(day) AS first, MAX(day) AS last, MAX(day) - MIN(day) AS days FROM visits";
+    let answer = bench.ask(sql).unwrap();
+    let kinds: Vec<sql::CellKind> = answer.columns.iter().map(|column| column.kind).collect();
+    assert_eq!(kinds[..2], [sql::CellKind::Date; 2]);
+    let values: Vec<String> = answer.rows[0].iter().map(|cell| cell.value.to_string()).collect();
+    assert_eq!(values[..2], ["2024-01-01", "2024-12-27"]);
+    let moment = bench
+        .ask("SELECT MAX(CAST(day AS TIMESTAMP)) AS moment FROM visits")
+        .unwrap();
+    assert_eq!(moment.columns[0].kind, sql::CellKind::Timestamp);
+    let last = moment.rows[0][0].value.to_string();
+    assert!(last.starts_with("2024-12-27"), "{last}");
+    for column in &answer.columns {
+        assert!(column.noisy && column.no_interval.is_some(), "{column:?}");
+    }
+    assert!(
+        answer.bounds[0]
+            .words
+            .contains("day is clamped to 2024-01-01..2024-12-31"),
+        "{}",
+        answer.bounds[0].words
+    );
+    // Of too few rows nothing is told.
+    let few = QueryRequest {
+        epsilon: Some(accounting::Epsilon::parse("0.001").unwrap()),
+        ..QueryRequest::new("SELECT MIN(day) FROM visits", "ann")
+    };
+    assert!(
+        bench.dataset.query(&few).unwrap().answer.rows[0][0]
+            .value
+            .is_null()
+    );
+    refused(
+        &bench,
+        "SELECT MIN(day, contribution_bounds_per_row => (0, 5)) FROM visits",
+        "contribution bounds are numbers",
+    );
+    let unbounded = Bench::new("1");
+    refused(
+        &unbounded,
+        "SELECT MAX(day) FROM visits",
+        "MAX of a date without bounds is unbounded",
+    );
+}
+
+/// A condition that noise could have made up does not hold.
+#[test]
+fn conditions_hold_where_that_is_sure() {
+    let exact = Bench::new(NEARLY_EXACT);
+    let sql =
+        "SELECT BOOL_OR(age > 80), BOOL_OR(age > 110), BOOL_AND(age < 110), BOOL_AND(age < 80) FROM people";
+    let answer = exact.ask(sql).unwrap();
+    let truths: Vec<Option<bool>> = answer.rows[0].iter().map(|cell| cell.value.as_bool()).collect();
+    assert_eq!(truths, [true, false, true, false].map(Some));
+    assert!(
+        answer
+            .columns
+            .iter()
+            .all(|column| column.noisy && column.no_interval.is_some())
+    );
+    // In no row of any group, and in all of them.
+    let none = "SELECT education, BOOL_OR(age > 200) AS some, EVERY(age < 200) AS all FROM people GROUP BY education HAVING NOT BOOL_OR(age > 200) AND EVERY(age < 200)";
+    assert_eq!(
+        exact.ask(none).unwrap().rows.len(),
+        6,
+        "five declared values and NULL"
+    );
 }
 
 /// A question of a hundred thousand characters that lists thousands of columns would be planned for hours.

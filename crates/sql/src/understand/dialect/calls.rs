@@ -43,7 +43,7 @@ pub(super) const QUANTILES: [&str; 5] = [
 pub(super) const APPROXIMATE: &str = "approx_quantiles";
 
 /// Aggregates that are known here and not to the engine.
-pub(super) const AGGREGATES: [&str; 12] = [
+pub(super) const AGGREGATES: [&str; 13] = [
     "anon_count",
     "anon_sum",
     "anon_avg",
@@ -51,6 +51,7 @@ pub(super) const AGGREGATES: [&str; 12] = [
     "variance",
     "countif",
     "count_if",
+    "every",
     "percentile_disc",
     "quantile",
     "mode",
@@ -135,6 +136,7 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
         "sign" => ("sign", Some("signum")),
         "countif" | "count_if" => ("countif", Some("count")),
         "approx_count_distinct" | "approx_distinct" => ("count", Some("count")),
+        "every" => ("bool_and", Some("bool_and")),
         other => (other, None),
     };
     if let (true, Some(arguments)) = (distinct, list(function)) {

@@ -15,7 +15,7 @@
 //!
 //! Bounds and fractions are literals. `MIN`, `MAX` and `MEDIAN` stay as they are, because over released results they are the engine's.
 //! Some names become those of the engine: `ANON_SUM`, `ANON_AVG` and `ANON_COUNT` lose their prefix, `MEAN` is `avg`, `VARIANCE` is `var`,
-//! `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`, `APPROX_COUNT_DISTINCT(x)` and `APPROX_DISTINCT(x)` are `count(DISTINCT x)`. `width_bucket` is a function that the engine lacks; the one here is real.
+//! `EVERY` is `bool_and`, `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`, `APPROX_COUNT_DISTINCT(x)` and `APPROX_DISTINCT(x)` are `count(DISTINCT x)`. `width_bucket` is a function that the engine lacks; the one here is real.
 //!
 //! Clauses of other databases that the engine's planner would pass over are refused.
 //! Types with a time zone are refused, because the engine's planner would drop the zone silently.
