@@ -182,7 +182,7 @@ const CLAUSES: [(&str, &str, &str); 36] = [
     ),
     (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
-        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL; cut_share is the part of ε for an estimate of what the limits cut",
+        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL; cut_share is the part of ε for an estimate of what the limits cut; unknown_values = true allows constants that are no declared values of their columns",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, max_groups_contributed = 1) department, COUNT(*) FROM visits GROUP BY department",
     ),
     (

@@ -10,6 +10,7 @@ use crate::understand::mistakes::unplannable;
 use crate::understand::planner::{Planned, Planner};
 use crate::understand::relation::table_of;
 use crate::understand::same::{self, Mark, Marks};
+use crate::understand::unknown_values;
 use accounting::{Delta, Epsilon, PrivacyUnit};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -68,6 +69,8 @@ pub(crate) struct Piece<'a> {
 /// A query, understood and priced.
 #[derive(Debug)]
 pub(crate) struct Question {
+    /// Why it is not asked as it stands, where it compares a column with a constant that the column does not have.
+    pub(crate) unknown_value: Option<Error>,
     /// The plan as the query wrote it.
     pub(crate) written: LogicalPlan,
     pub(crate) split: Split,
@@ -87,6 +90,7 @@ impl Question {
     pub(crate) async fn new(ask: &QueryRequest, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
         let Planned { plan, selects } = planner.plan(&ask.sql, catalog).await?;
         let mut split = frontier::split(&plan, &selects, catalog)?;
+        let unknown_value = unknown_values::check(&plan, &selects, catalog).err();
         let visible = split.aggregations.len();
         let states_none = |aggregation: &Aggregation| aggregation.options.epsilon.is_none();
         if ask.explicit_epsilon && ask.epsilon.is_none() && split.aggregations.iter().any(states_none) {
@@ -96,6 +100,7 @@ impl Question {
         cut::mark(&mut split, &cuts, catalog)?;
         let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, None, catalog)?;
         Ok(Self {
+            unknown_value,
             written: plan,
             split,
             prices,

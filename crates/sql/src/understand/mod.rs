@@ -12,3 +12,4 @@ pub(crate) mod planner;
 pub(crate) mod relation;
 pub(crate) mod same;
 pub(crate) mod spelling;
+pub(crate) mod unknown_values;

@@ -98,7 +98,83 @@ fn raw_rows_and_single_people_are_refused() {
         "SELECT person, COUNT(*) FROM visits GROUP BY person",
         "each person",
     );
-    refused(&bench, "SELECT country FROM regions", "public tables only");
+}
+
+/// What a column does not have is told before anything is spent, wherever it is compared, with the nearest of what it has; and it can be asked about all the same.
+#[test]
+fn values_that_are_not_declared_are_told_before_anything_is_spent() {
+    let bench = Bench::new("1");
+    let before = bench
+        .dataset
+        .with_ledger(|store| Ok(store.head()?.number))
+        .unwrap();
+    for (sql, column, meant) in [
+        (
+            "SELECT COUNT(*) FROM visits WHERE department = 'Heart'",
+            "'Heart' is no declared value of `department`",
+            "did you mean 'heart'?",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits WHERE 'haert' <> department OR minutes > 3",
+            "'haert' is no declared value of `department`",
+            "did you mean 'heart'?",
+        ),
+        (
+            "SELECT COUNT(*) FILTER (WHERE department IN ('eyes', 'skinn')) FROM visits",
+            "'skinn' is no declared value of `department`",
+            "did you mean 'skin'?",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT v.department AS d, v.person FROM visits AS v JOIN people ON people.person = v.person) AS t WHERE t.d = 'nose'",
+            "'nose' is no declared value of `department`",
+            "its values are 'eyes', 'heart', 'skin'.",
+        ),
+        (
+            "SELECT education, COUNT(*) FROM people GROUP BY education HAVING education = 'Master'",
+            "'Master' is no declared value of `education`",
+            "did you mean 'master'?",
+        ),
+        (
+            "SELECT SUM(CASE department WHEN 'eye' THEN 1 ELSE 0 END) FROM visits",
+            "'eye' is no declared value of `department`",
+            "did you mean 'eyes'?",
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits WHERE visits.person = people.person AND visits.department = 'HEART')",
+            "'HEART' is no declared value of `department`",
+            "did you mean 'heart'?",
+        ),
+    ] {
+        let ask = QueryRequest::new(sql, "ann");
+        let explained = bench.dataset.explain(&ask, 1000).unwrap_err().to_string();
+        assert!(
+            explained.contains(column) && explained.contains(meant),
+            "{sql}: {explained}"
+        );
+        assert!(explained.contains("unknown_values = true"), "{explained}");
+        assert_eq!(bench.refusal(sql), explained);
+        // A client asks for the columns before it knows the values of its parameters.
+        assert!(bench.dataset.columns(&ask).is_ok(), "{sql}");
+    }
+    // Columns without declared values, expressions and public tables have nothing to compare with.
+    for sql in [
+        "SELECT COUNT(*) FROM people WHERE region = 'nowhere'",
+        "SELECT COUNT(*) FROM visits WHERE upper(department) = 'HEART'",
+        "SELECT COUNT(*) FROM visits WHERE department = 'heart' AND department <> 'eyes'",
+        "SELECT country FROM regions WHERE country = 'C'",
+    ] {
+        let ask = QueryRequest::new(sql, "ann");
+        assert!(bench.dataset.explain(&ask, 1000).is_ok(), "{sql}");
+    }
+    let spent = bench
+        .dataset
+        .with_ledger(|store| Ok(store.head()?.number))
+        .unwrap();
+    assert_eq!(before, spent, "nothing is charged, and nothing is written down");
+    let meant = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, unknown_values = true) COUNT(*) FROM visits WHERE department = 'Heart'";
+    assert!(bench.ask(meant).is_ok());
+}
+
 /// Dates are measured as numbers, and are shown as dates.
 #[test]
 fn the_ends_of_dates_are_dates() {

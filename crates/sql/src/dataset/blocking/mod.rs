@@ -217,6 +217,12 @@ impl Dataset {
     }
 
     pub(crate) fn understand(&self, ask: &QueryRequest) -> Result<Question, Error> {
+        let mut question = self.read_question(ask)?;
+        question.unknown_value.take().map_or(Ok(question), Err)
+    }
+
+    /// The same of a question whose constants may stand for others, as those of a prepared statement do.
+    fn read_question(&self, ask: &QueryRequest) -> Result<Question, Error> {
         let planner = match self.shared.planner.get() {
             Some(planner) => planner,
             None => {
@@ -330,7 +336,7 @@ impl Dataset {
     /// # Errors
     /// When the query is refused.
     pub fn columns(&self, ask: &QueryRequest) -> Result<Vec<AnswerColumn>, Error> {
-        self.columns_of(&self.understand(ask)?)
+        self.columns_of(&self.read_question(ask)?)
     }
 
     pub(crate) fn columns_of(&self, question: &Question) -> Result<Vec<AnswerColumn>, Error> {
