@@ -5,7 +5,7 @@ use crate::understand::expression::{OPERATORS, PARTS, allowed_functions, functio
 use crate::values::scalar::to_char::WORDS;
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
-const CLAUSES: [(&str, &str, &str); 36] = [
+const CLAUSES: [(&str, &str, &str); 37] = [
     (
         "SELECT … FROM … WHERE",
         "rows that the condition keeps; each row is looked at alone",
@@ -102,6 +102,9 @@ const CLAUSES: [(&str, &str, &str); 36] = [
         "SELECT department, COUNT(*) FROM (SELECT DISTINCT ON (person_id) person_id, department FROM visits ORDER BY person_id, day) AS first GROUP BY department",
     ),
     (
+        "SELECT DISTINCT of declared values",
+        "lists what the catalog declares, whether rows have it or not, for nothing; without a condition",
+        "SELECT DISTINCT education FROM people ORDER BY education",
     ),
     (
         "public tables alone",

@@ -138,7 +138,7 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         hints: hints(question, catalog),
         bounds: bounds(question, &catalog.unit.whose, &[]),
         after: question.split.post.display_indent().to_string(),
-        guarantee: question.charge(catalog)?.guarantee,
+        guarantee: question.guarantee(catalog)?,
         group_size,
     })
 }

@@ -11,7 +11,7 @@ use crate::understand::planner::{Planned, Planner};
 use crate::understand::relation::table_of;
 use crate::understand::same::{self, Mark, Marks};
 use crate::understand::unknown_values;
-use accounting::{Delta, Epsilon, PrivacyUnit};
+use accounting::{Delta, Epsilon, Guarantee, PrivacyUnit, Promise};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use exact::{Rational, ratio};
@@ -114,7 +114,20 @@ impl Question {
         })
     }
 
-    /// What everything together will cost.
+    /// Whether all of it is public, so that it is answered for nothing: it reads public tables, or what the catalog declares.
+    pub(crate) fn is_public(&self) -> bool {
+        self.split.aggregations.is_empty()
+    }
+
+    /// What it promises: of a public question that nobody's rows have a part in it.
+    pub(crate) fn guarantee(&self, catalog: &Catalog) -> Result<Guarantee, Error> {
+        if self.is_public() {
+            return Ok(Guarantee::new(Promise::Pure(Epsilon::ZERO), catalog.unit.clone()));
+        }
+        Ok(self.charge(catalog)?.guarantee)
+    }
+
+    /// What everything together will cost. A public question has no charge.
     pub(crate) fn charge(&self, catalog: &Catalog) -> Result<Charge, Error> {
         charged(&self.mechanisms(), &catalog.unit, &self.delta, &self.purpose)
     }
@@ -285,6 +298,11 @@ impl Question {
                         .to_owned(),
                 );
             }
+        }
+        if self.split.lists {
+            notes.push(
+                "these are the values that the catalog declares, whether rows have them or not".to_owned(),
+            );
         }
         notes.extend(subtotals(&self.written));
         let mut seen = BTreeSet::new();

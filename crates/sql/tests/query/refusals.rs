@@ -175,6 +175,81 @@ fn values_that_are_not_declared_are_told_before_anything_is_spent() {
     assert!(bench.ask(meant).is_ok());
 }
 
+/// What is public costs nothing, and leaves no ledger behind.
+#[test]
+fn queries_over_public_tables_are_free() {
+    let bench = Bench::new("1");
+    for (sql, rows) in [
+        (
+            "SELECT country FROM regions ORDER BY region",
+            vec!["B", "A", "A", "B"],
+        ),
+        (
+            "SELECT country, COUNT(*) FROM regions GROUP BY country ORDER BY country",
+            vec!["A", "B"],
+        ),
+        ("SELECT 'x' AS x", vec!["x"]),
+        (
+            "SELECT DISTINCT education FROM people ORDER BY education",
+            vec!["bachelor", "doctor", "master", "none", "school"],
+        ),
+    ] {
+        let ask = QueryRequest::new(sql, "ann");
+        let answered = bench
+            .dataset
+            .query(&ask)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let found = answered.answer.rows.iter().map(|row| row[0].value.to_string());
+        assert_eq!(found.collect::<Vec<_>>(), rows, "{sql}");
+        assert_eq!(answered.answer.cost, None, "{sql}");
+        assert!(
+            answered.answer.columns.iter().all(|column| !column.noisy),
+            "{sql}"
+        );
+        assert_eq!(
+            bench.dataset.columns(&ask).unwrap(),
+            answered.answer.columns,
+            "{sql}"
+        );
+        let explained = bench.dataset.explain(&ask, 1000).unwrap();
+        assert!(explained.parts.is_empty(), "{sql}");
+        assert_eq!(
+            explained.guarantee.promise(),
+            &accounting::Promise::Pure(accounting::Epsilon::ZERO)
+        );
+        let forecast = bench.dataset.forecast(&ask).unwrap();
+        assert!(
+            forecast.cost.starts_with("nothing") && forecast.fits.is_none(),
+            "{sql}"
+        );
+        assert!(bench.dataset.saved(&ask).unwrap().is_some(), "{sql}");
+    }
+    assert!(!bench.directory.path().join("test.ledger").exists());
+    let listed = bench.ask("SELECT DISTINCT education FROM people").unwrap();
+    assert!(
+        listed
+            .notes
+            .iter()
+            .any(|note| note.contains("whether rows have them or not")),
+        "{:?}",
+        listed.notes
+    );
+    // A mistake of the query's own is told as such.
+    refused(
+        &bench,
+        "SELECT CAST(country AS BIGINT) FROM regions",
+        "over public tables does not work",
+    );
+    for sql in [
+        "SELECT DISTINCT education FROM people WHERE age > 30",
+        "SELECT education FROM people GROUP BY ROLLUP (education)",
+        "SELECT DISTINCT education FROM people UNION SELECT country FROM regions",
+        "SELECT r.country FROM regions AS r JOIN (SELECT DISTINCT education FROM people) AS e ON r.country < e.education",
+    ] {
+        refused(&bench, sql, "whether rows have them or not");
+    }
+}
+
 /// Dates are measured as numbers, and are shown as dates.
 #[test]
 fn the_ends_of_dates_are_dates() {

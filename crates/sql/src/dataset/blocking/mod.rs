@@ -318,7 +318,7 @@ impl Dataset {
     pub(crate) fn explanation_of(&self, question: &Question, group_size: u64) -> Result<Explanation, Error> {
         let catalog = &self.shared.catalog;
         let mut explanation = explain(question, catalog, group_size)?;
-        if catalog.engine.kind != EngineKind::Local {
+        if catalog.engine.kind != EngineKind::Local && !question.is_public() {
             let named = name_engines(&mut explanation, question, self.engines(), catalog);
             self.runtime.block_on(named)?;
         }
@@ -341,7 +341,8 @@ impl Dataset {
 
     pub(crate) fn columns_of(&self, question: &Question) -> Result<Vec<AnswerColumn>, Error> {
         let post = &question.split.post;
-        if post::only_arranges(post) {
+        // Of public tables nothing is computed only to know its columns.
+        if post::only_arranges(post) || question.is_public() {
             let released = self::answering::made_up(question)?;
             return Ok(columns(&post::arranged(post, released, &self.shared.catalog)?));
         }
@@ -385,6 +386,11 @@ impl Dataset {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
         watch(Stage::Understood);
+        if question.is_public() {
+            watch(Stage::Begun);
+            let mut store = self.ledger_or_untouched()?;
+            return self.public_answer(ask, &question, &mut store);
+        }
         self.with_ledger(|store| self.answered(ask, &question, store, watch))
     }
 
@@ -394,6 +400,10 @@ impl Dataset {
     /// When the query is refused, or the ledger cannot be read.
     pub fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
         let question = self.understand(ask)?;
+        if question.is_public() {
+            let mut store = self.ledger_or_untouched()?;
+            return self.public_answer(ask, &question, &mut store).map(Some);
+        }
         let digest = question.digest(&self.shared.catalog);
         self.with_ledger(|store| match self.saved_answer(&question, &digest, store)? {
             Some(kept) => self.reported(kept, Origin::Saved, ask, store).map(Some),
@@ -425,6 +435,9 @@ impl Dataset {
     /// The same with a ledger that is open already.
     pub fn query_with(&self, ask: &QueryRequest, store: &mut Store) -> Result<Answered, Error> {
         let question = self.understand(ask)?;
+        if question.is_public() {
+            return self.public_answer(ask, &question, store);
+        }
         self.answered(ask, &question, store, &mut |_| ())
     }
 

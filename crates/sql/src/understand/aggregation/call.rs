@@ -482,7 +482,7 @@ impl Request<'_> {
 }
 
 /// A public value as a constant of the engine.
-fn literal(value: &Value) -> ScalarValue {
+pub(crate) fn literal(value: &Value) -> ScalarValue {
     match value {
         Value::Null => ScalarValue::Null,
         Value::Bool(value) => ScalarValue::Boolean(Some(*value)),
