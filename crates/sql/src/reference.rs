@@ -5,7 +5,7 @@ use crate::understand::expression::{OPERATORS, PARTS, allowed_functions, functio
 use crate::values::scalar::to_char::WORDS;
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
-const CLAUSES: [(&str, &str, &str); 37] = [
+const CLAUSES: [(&str, &str, &str); 38] = [
     (
         "SELECT … FROM … WHERE",
         "rows that the condition keeps; each row is looked at alone",
@@ -157,6 +157,9 @@ const CLAUSES: [(&str, &str, &str); 37] = [
         "SELECT regions.country, COUNT(*) FROM people JOIN regions ON people.region = regions.region GROUP BY regions.country",
     ),
     (
+        "generate_series(a, b, step), in FROM",
+        "a public table of whole numbers, or of timestamps with an INTERVAL between them; at most 10,000 rows",
+        "SELECT m, COALESCE(n, 0) AS n FROM generate_series(0, 240, 10) AS g (m) LEFT JOIN (SELECT minutes / 10 * 10 AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS v USING (m) ORDER BY m",
     ),
     (
         "CURRENT_DATE, now(), EXTRACT(YEAR FROM age(a, b))",

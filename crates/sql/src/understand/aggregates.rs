@@ -157,8 +157,8 @@ pub(crate) const AGGREGATES: [Aggregate; 26] = [
         &[dialect::QUANTILE],
         Called::Fraction,
         "PERCENTILE_CONT(f) WITHIN GROUP (ORDER BY x)",
-        "the value below which a part f lies; also PERCENTILE_CONT(x, f), PERCENTILE_DISC, QUANTILE, and APPROX_QUANTILES(x, n) for n + 1 of them",
-        "SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY income), APPROX_QUANTILES(age, 4)[OFFSET(1)] FROM people",
+        "the value below which a part f lies; also PERCENTILE_CONT(x, f), PERCENTILE_DISC, QUANTILE, and APPROX_QUANTILES(x, n) for n + 1 of them; an ARRAY of parts gives a column for each. PERCENTILE_DISC of dates is a date",
+        "SELECT PERCENTILE_CONT(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY income), APPROX_QUANTILES(age, 4)[OFFSET(1)] FROM people",
     ),
     aggregate(
         &[dialect::MODE],

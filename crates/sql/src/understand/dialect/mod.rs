@@ -50,7 +50,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 const NESTING: usize = 50;
 
 /// How long a query may be, in bytes.
-const LENGTH: usize = 1 << 20;
+pub(crate) const LENGTH: usize = 1 << 20;
 
 /// Every name that starts so is ours.
 pub(crate) const RESERVED: &str = "__deniable";
