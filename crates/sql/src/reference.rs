@@ -26,7 +26,7 @@ pub fn called_names() -> Vec<String> {
 }
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
-const CLAUSES: [(&str, &str, &str); 32] = [
+const CLAUSES: [(&str, &str, &str); 38] = [
     (
         "SELECT … FROM … WHERE",
         "rows that the condition keeps; each row is looked at alone",
@@ -98,19 +98,39 @@ const CLAUSES: [(&str, &str, &str); 32] = [
         "SELECT department, COUNT(*) FROM (SELECT person_id, department, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day) AS visit FROM visits) AS numbered WHERE visit = 1 GROUP BY department",
     ),
     (
+        "WINDOW w AS (…)",
+        "names of windows, over released results and over one person's rows",
+        "SELECT region, COUNT(*) AS n, RANK() OVER w AS place, NTILE(4) OVER w AS quarter FROM people GROUP BY region WINDOW w AS (ORDER BY COUNT(*) DESC)",
+    ),
+    (
         "WITH, subqueries in FROM",
         "views of private rows, or of released results",
         "WITH adults AS (SELECT * FROM people WHERE age >= 18) SELECT education, AVG(income) FROM adults GROUP BY education",
     ),
     (
         "GROUP BY the privacy unit, in a subquery",
-        "one row a person, or a person and other keys, computed of the person's own rows, exactly and without clamping: COUNT, COUNT(DISTINCT …), SUM, AVG, MIN and MAX",
+        "one row a person, or a person and other keys, computed of the person's own rows, exactly and without clamping: COUNT, COUNT(DISTINCT …), SUM, AVG, MIN, MAX, BOOL_AND and BOOL_OR",
         "SELECT AVG(visits, contribution_bounds_per_row => (0, 20)) FROM (SELECT person_id, COUNT(*) AS visits FROM visits GROUP BY person_id) AS of_person",
     ),
     (
         "SELECT DISTINCT, in a subquery",
         "with the column that names the unit",
         "SELECT department, COUNT(*) FROM (SELECT DISTINCT person_id, department FROM visits) AS once GROUP BY department",
+    ),
+    (
+        "SELECT DISTINCT ON (person_id, …) … ORDER BY, in a subquery",
+        "the first row of each person and value; the column that names the unit has to be among the expressions",
+        "SELECT department, COUNT(*) FROM (SELECT DISTINCT ON (person_id) person_id, department FROM visits ORDER BY person_id, day) AS first GROUP BY department",
+    ),
+    (
+        "SELECT DISTINCT of declared values",
+        "lists what the catalog declares, whether rows have it or not, for nothing; without a condition",
+        "SELECT DISTINCT education FROM people ORDER BY education",
+    ),
+    (
+        "public tables alone",
+        "all of the engine's SQL, for nothing",
+        "SELECT country, SUM(population) FROM regions GROUP BY country",
     ),
     (
         "HAVING, in a subquery by the unit",
@@ -158,6 +178,16 @@ const CLAUSES: [(&str, &str, &str); 32] = [
         "SELECT regions.country, COUNT(*) FROM people JOIN regions ON people.region = regions.region GROUP BY regions.country",
     ),
     (
+        "generate_series(a, b, step), in FROM",
+        "a public table of whole numbers, or of timestamps with an INTERVAL between them; at most 10,000 rows",
+        "SELECT m, COALESCE(n, 0) AS n FROM generate_series(0, 240, 10) AS g (m) LEFT JOIN (SELECT minutes / 10 * 10 AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS v USING (m) ORDER BY m",
+    ),
+    (
+        "CURRENT_DATE, now(), EXTRACT(YEAR FROM age(a, b))",
+        "today is the day of the data, where the catalog declares one: `version` under [data] is a day or a month. Of age, which counts to today where b is left out, whole years are understood",
+        "SELECT AVG(EXTRACT(YEAR FROM age(DATE '2025-12-31', born)), contribution_bounds_per_row => (0, 110)) FROM people",
+    ),
+    (
         "UNION ALL, UNION",
         "of private rows that have owners, in a subquery",
         "SELECT COUNT(*) FROM (SELECT person_id FROM people UNION ALL SELECT person_id FROM visits) AS both_tables",
@@ -179,7 +209,7 @@ const CLAUSES: [(&str, &str, &str); 32] = [
     ),
     (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
-        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL; cut_share is the part of ε for an estimate of what the limits cut",
+        "epsilon, delta, max_groups_contributed, max_rows_contributed, min_privacy_units_per_group, group_selection_strategy and privacy_unit_column, as in GoogleSQL; cut_share is the part of ε for an estimate of what the limits cut; unknown_values = true allows constants that are no declared values of their columns",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, max_groups_contributed = 1) department, COUNT(*) FROM visits GROUP BY department",
     ),
     (

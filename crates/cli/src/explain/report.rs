@@ -48,7 +48,10 @@ pub(crate) fn text(explanation: &Explanation, before: &[CutEstimate], verbose: b
     if !reported.is_empty() {
         text += &format!("\n{reported}");
     }
-    text += &format!("\ncost: {}\n", readable(&explanation.guarantee));
+    text += &match explanation.parts.is_empty() {
+        true => "\ncost: nothing: all of it is public\n".to_owned(),
+        false => format!("\ncost: {}\n", readable(&explanation.guarantee)),
+    };
     text
 }
 

@@ -7,7 +7,8 @@ use sql::{Answer, AnswerColumn, Answered, CellValue, ColumnBounds, IntervalOf};
 pub(crate) fn text(answered: &Answered, analyst: &str) -> String {
     let answer = &answered.answer;
     let Some(cost) = &answer.cost else {
-        return String::new();
+        let notes = answer.notes.iter().map(|note| format!("note: {note}\n"));
+        return "free: all of it is public\n".to_owned() + &notes.collect::<String>();
     };
     let guarantee = readable(&cost.guarantee);
     let mut text = if answered.repeated {

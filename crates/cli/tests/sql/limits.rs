@@ -44,7 +44,9 @@ fn limits_are_written_and_used() {
     let folder = clinic();
     let before = folder.stdout(&["explain", "SELECT COUNT(*) FROM visits"]);
     assert!(
-        before.contains("hint: nobody has looked which limits suit visits"),
+        before.contains(
+            "hint: the limits of `visits` were never tuned: run `deniable limits visits --epsilon 0.1`"
+        ),
         "{before}"
     );
     let dry = folder.stdout(&["limits", "visits", "--epsilon", "10", "--dry-run"]);

@@ -43,7 +43,7 @@ def psycopg_asks():
         assert once == again, (once, again)
         written = "SELECT COUNT(*) AS n FROM people WHERE age >= 18 AND region = 'north' AND score < 9.5 AND joined >= DATE '2024-02-01' AND member"
         assert abs(connection.execute(written).fetchone()[0] - once[0]) < 100
-        assert connection.execute("SELECT COUNT(*) AS n FROM people WHERE region = %s", ("x' OR '1'='1",)).fetchone()[0] < 100
+        assert connection.execute("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (unknown_values = true) COUNT(*) AS n FROM people WHERE region = %s", ("x' OR '1'='1",)).fetchone()[0] < 100
         assert abs(connection.execute("SELECT COUNT(*) FROM people WHERE score < %s", (decimal.Decimal("100"),)).fetchone()[0] - 2000) < 200
 
         # Binary results, dates and booleans.

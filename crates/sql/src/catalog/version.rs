@@ -6,6 +6,7 @@
 use super::document::Section;
 use super::{Catalog, Table};
 use crate::Error;
+use crate::values::scalar::calendar::{civil, day_as_text, day_of, start_of};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version of all data of a catalog: `[data]` with `version = "2026-11"`, or `version_every = "month"`, or both.
@@ -65,6 +66,19 @@ impl DataVersion {
         Ok(data)
     }
 
+    /// The day that the data are of, such as 2026-11-16, where the version says so: its word is a day or a month, of which it is the first day; or a new version begins by itself, and the day is the one
+    /// on which it did. So it is the same for the same version.
+    pub fn day(&self) -> Option<String> {
+        self.day_on(now())
+    }
+
+    fn day_on(&self, day: i64) -> Option<String> {
+        match self.every {
+            None => first_day(&self.word),
+            Some(every) => Some(day_as_text(start_of(every.name(), day))),
+        }
+    }
+
     /// The version on a day, in days since 1970-01-01.
     pub fn on_day(&self, day: i64) -> String {
         match self.every {
@@ -74,7 +88,38 @@ impl DataVersion {
     }
 }
 
+/// The first day that a text names: a day such as 2026-11-16, or a month such as 2026-11.
+fn first_day(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let numbers = |widths: &[usize]| {
+        let fits = |(part, width): (&&str, &usize)| {
+            part.len() == *width && part.bytes().all(|digit| digit.is_ascii_digit())
+        };
+        parts.len() == widths.len() && parts.iter().zip(widths).all(fits)
+    };
+    let day = match numbers(&[4, 2]) {
+        true => format!("{text}-01"),
+        false => numbers(&[4, 2, 2]).then(|| text.to_owned())?,
+    };
+    // One that is in the calendar, and has a name in it.
+    let number = |part: &str| part.parse::<i64>().ok();
+    let (year, month, of_month) = (number(&day[..4])?, number(&day[5..7])?, number(&day[8..])?);
+    let known = (1..=12).contains(&month) && year > 0;
+    let there = known && civil(day_of(year, month, of_month)) == (year, month, of_month);
+    there.then_some(day)
+}
+
 impl Every {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Quarter => "quarter",
+            Self::Year => "year",
+        }
+    }
+
     /// The period that this day is in.
     fn period(self, day: i64) -> String {
         let (year, month, of_month) = civil(day);
@@ -92,31 +137,16 @@ impl Every {
     }
 }
 
-/// Year, month and day of a day since 1970-01-01, in the Gregorian calendar: eras of 400 years, and years that begin in March, so that the day
-/// that comes and goes is the last of a year.
-fn civil(day: i64) -> (i64, i64, i64) {
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, of_month)
+/// Today, in days since 1970-01-01.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs() / 86_400).unwrap_or(0)
 }
 
 impl Catalog {
     /// The version of a table's data today: that of all data, and its own where one is declared.
     pub fn version_of(&self, table: &Table) -> String {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let day = i64::try_from(since.as_secs() / 86_400).unwrap_or(0);
-        let all = self.data.on_day(day);
+        let all = self.data.on_day(now());
         match &table.version {
             None => all,
             Some(own) => format!("{all}, {own}"),
@@ -176,16 +206,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_have_their_dates() {
-        for (day, date) in [
-            (0, (1970, 1, 1)),
-            (-1, (1969, 12, 31)),
-            (11_016, (2000, 2, 29)),
-            (20_773, (2026, 11, 16)),
-            (19_782, (2024, 2, 29)),
-            (19_783, (2024, 3, 1)),
+    fn a_version_may_be_a_day() {
+        let of = |word: &str, every| {
+            let word = word.to_owned();
+            DataVersion { word, every }.day_on(20_777)
+        };
+        for (word, day) in [
+            ("2026-11-16", Some("2026-11-16")),
+            ("2026-11", Some("2026-11-01")),
+            ("2024-02-29", Some("2024-02-29")),
+            ("2025-02-29", None),
+            ("2026-13", None),
+            ("2026-11-1", None),
+            ("0000-01-01", None),
+            ("1", None),
+            ("2026-é1", None),
         ] {
-            assert_eq!(civil(day), date, "{day}");
+            assert_eq!(of(word, None).as_deref(), day, "{word}");
+        }
+        // 2026-11-20 is a Friday.
+        for (every, day) in [
+            (Every::Day, "2026-11-20"),
+            (Every::Week, "2026-11-16"),
+            (Every::Month, "2026-11-01"),
+            (Every::Quarter, "2026-10-01"),
+            (Every::Year, "2026-01-01"),
+        ] {
+            assert_eq!(of("1", Some(every)).as_deref(), Some(day));
         }
     }
 

@@ -6,7 +6,7 @@ use crate::finish::answer::{Answer, AnswerColumn, Cell, CellKind};
 use crate::finish::estimate::CONFIDENCE;
 use crate::understand::mistakes;
 use crate::values::facts::{Facts, Kind, Value};
-use crate::values::scalar::calendar::{DAY, civil};
+use crate::values::scalar::calendar::{day_as_text as day, moment_as_text as moment};
 use serde_json::json;
 
 /// Values of a column that are listed at most.
@@ -164,29 +164,6 @@ fn value(value: &Value) -> Option<String> {
     }
 }
 
-/// A day as SQL writes it.
-fn day(days: i64) -> String {
-    let (year, month, day) = civil(days);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// A moment as SQL writes it.
-fn moment(microseconds: i64) -> String {
-    let of_day = microseconds.rem_euclid(DAY);
-    let (seconds, rest) = (of_day / 1_000_000, of_day % 1_000_000);
-    let part = match rest {
-        0 => String::new(),
-        rest => format!(".{rest:06}").trim_end_matches('0').to_owned(),
-    };
-    format!(
-        "{} {:02}:{:02}:{:02}{part}",
-        day(microseconds.div_euclid(DAY)),
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
-}
-
 fn shown(names: &[&str], rows: Vec<Vec<String>>) -> Answer {
     let columns = names.iter().map(|name| AnswerColumn {
         name: (*name).to_owned(),
@@ -211,18 +188,5 @@ fn shown(names: &[&str], rows: Vec<Vec<String>>) -> Answer {
         bounds: Vec::new(),
         cut: Vec::new(),
         cost: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_written_as_sql_has_them() {
-        assert_eq!(moment(0), "1970-01-01 00:00:00");
-        assert_eq!(moment(-1), "1969-12-31 23:59:59.999999");
-        assert_eq!(moment(86_399_500_000), "1970-01-01 23:59:59.5");
-        assert_eq!(day(-719_162), "0001-01-01");
     }
 }

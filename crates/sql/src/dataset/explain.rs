@@ -147,7 +147,7 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         hints: hints(question, catalog),
         bounds: bounds(question, &catalog.unit.whose, &[]),
         after: question.split.post.display_indent().to_string(),
-        guarantee: question.charge(catalog)?.guarantee,
+        guarantee: question.guarantee(catalog)?,
         group_size,
     })
 }
@@ -168,9 +168,7 @@ fn hints(question: &Question, catalog: &Catalog) -> Vec<String> {
     let tables = question.tables(catalog).into_iter().filter(untuned);
     tables
         .map(|name| {
-            format!(
-                "nobody has looked which limits suit {name}: `deniable limits {name} --epsilon 0.1` finds them privately"
-            )
+            format!("the limits of `{name}` were never tuned: run `deniable limits {name} --epsilon 0.1`")
         })
         .collect()
 }
@@ -440,6 +438,16 @@ fn line(output: &Output, name: String, aggregation: &Aggregation, price: &Price,
             half_width: Some(half(*histogram, CONFIDENCE)),
             relative: expected(*histogram).map(|error| error / rows),
             error_in: "rows, in the count of each value",
+            interval_of,
+            half_width_if_cut,
+            shown_as: None,
+            name,
+        },
+        Output::Truth { count, .. } => OutputLine {
+            expected_error: expected(*count),
+            half_width: Some(half(*count, CONFIDENCE)),
+            relative: expected(*count).map(|error| error / rows),
+            error_in: "rows, in the count that decides it",
             interval_of,
             half_width_if_cut,
             shown_as: None,

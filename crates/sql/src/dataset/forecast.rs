@@ -59,6 +59,20 @@ impl Dataset {
 
     /// The same of a question that is understood already.
     pub(crate) fn forecast_of(&self, ask: &QueryRequest, question: &Question) -> Result<Forecast, Error> {
+        if question.is_public() {
+            let left = self.ledger_or_untouched()?.left(&ask.analyst)?.epsilon;
+            return Ok(Forecast {
+                cost: "nothing: all of it is public".to_owned(),
+                free: false,
+                unfinished: None,
+                more: MOST_QUESTIONS,
+                at_least: true,
+                left_after: Some(left.clone()),
+                left,
+                fits: None,
+                answered_for: Vec::new(),
+            });
+        }
         let charge = question.charge(self.catalog())?;
         let cost = cost_of(charge.guarantee.promise());
         let mut store = self.ledger_or_untouched()?;
@@ -96,7 +110,11 @@ impl Dataset {
 
     /// Whether the question fits what is left. Nothing is spent, and no ledger is made.
     pub(crate) fn would_fit(&self, ask: &QueryRequest) -> Result<bool, Error> {
-        let charge = self.understand(ask)?.charge(self.catalog())?;
+        let question = self.understand(ask)?;
+        if question.is_public() {
+            return Ok(true);
+        }
+        let charge = question.charge(self.catalog())?;
         let mut store = self.ledger_or_untouched()?;
         Ok(store.fits(&ask.analyst, &charge.event)?)
     }
@@ -145,7 +163,7 @@ impl Dataset {
     }
 
     /// The ledger; where there is none yet, one with nothing spent in its place, so that looking makes none.
-    fn ledger_or_untouched(&self) -> Result<Store, Error> {
+    pub(crate) fn ledger_or_untouched(&self) -> Result<Store, Error> {
         if let Some(store) = Store::open_existing(&self.place())? {
             return Ok(store);
         }

@@ -30,7 +30,7 @@ pub struct Answer {
     pub cut: Vec<CutEstimate>,
     /// What else there is to know: which groups appear, and the like.
     pub notes: Vec<String>,
-    /// What was charged; `None` where all of it is public, as a description of the tables.
+    /// What was charged; `None` where all of it is public, as a description of the tables, or a query over public ones.
     pub cost: Option<Cost>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn answer(
     finished: Finished,
     bounds: Vec<ColumnBounds>,
     notes: Vec<String>,
-    cost: Cost,
+    cost: Option<Cost>,
     confidence: f64,
 ) -> Result<Answer, Error> {
     let mut columns = columns(&finished);
@@ -153,7 +153,7 @@ pub(crate) fn answer(
         bounds,
         cut: Vec::new(),
         notes,
-        cost: Some(cost),
+        cost,
     })
 }
 

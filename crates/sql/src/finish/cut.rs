@@ -128,11 +128,11 @@ impl Read {
         let is = if estimate.of == "rows" { "are" } else { "is" };
         let units = match estimate.units_over.in_words() {
             Some(part) => format!("{part} of the {whose}s are over a limit"),
-            None => format!("the ε is too small to tell how many {whose}s are over a limit"),
+            None => format!("how many {whose}s are over a limit cannot be told at this ε"),
         };
         let cut = match estimate.cut.in_words() {
             Some(part) => format!("{part} of {of} {is} cut"),
-            None => format!("the ε is too small to tell how much of {of} {is} cut"),
+            None => format!("how much of {of} {is} cut cannot be told at this ε"),
         };
         self.estimate.words = format!("{units}; {cut}; {intervals}");
         self.estimate
@@ -217,7 +217,7 @@ mod tests {
         );
         assert_eq!(
             reported(nothing, nothing, "sum of x", &[None]),
-            "the ε is too small to tell how many persons are over a limit; the ε is too small to tell how much of the sum of x is cut; the intervals do not include what is cut"
+            "how many persons are over a limit cannot be told at this ε; how much of the sum of x is cut cannot be told at this ε; the intervals do not include what is cut"
         );
         assert!(
             reported(half, half, "rows", &[Some(16), None]).contains("; some columns' intervals include")

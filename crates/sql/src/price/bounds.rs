@@ -1,8 +1,10 @@
 //! What bounds one unit's part in each column of an answer, in words and as data. It follows from the query and the catalog alone.
 
 use crate::price::question::Question;
-use crate::understand::aggregation::{Aggregation, Measure, Statistic};
+use crate::understand::aggregation::{Aggregation, Measure, Output, Statistic};
 use crate::understand::frontier::{RELEASED, column_name};
+use crate::values::facts::Kind;
+use crate::values::scalar::calendar::{day_as_text, moment_as_text};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use serde::{Deserialize, Serialize};
@@ -144,6 +146,15 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
     // A unit with one row in a group has no other there that could be cut.
     let many = aggregation.rows_in_group != Some(1);
     let mut output = aggregation.outputs[output].clone();
+    // Dates are measured as numbers, which say nothing to people.
+    let date: Option<fn(i64) -> String> = match &output {
+        Output::Quantile { kind: Kind::Date, .. } => Some(day_as_text),
+        Output::Quantile {
+            kind: Kind::Timestamp,
+            ..
+        } => Some(moment_as_text),
+        _ => None,
+    };
     for place in output.uses() {
         let statistic = &aggregation.statistics[*place];
         let size = statistic.steps.size();
@@ -182,14 +193,24 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
                 }
             }
             Measure::Tree { range, most, .. } => {
-                once(
-                    &mut reported.clamps,
-                    Clamp {
-                        of: subject(statistic).to_owned(),
-                        low: range.low,
-                        high: range.high,
-                    },
-                );
+                let of = subject(statistic).to_owned();
+                match date {
+                    Some(text) => {
+                        let (low, high) = (text(range.low as i64), text(range.high as i64));
+                        let clamped = format!("{of} is clamped to {low}..{high}");
+                        if !reported.left_out.contains(&clamped) {
+                            reported.left_out.push(clamped);
+                        }
+                    }
+                    None => once(
+                        &mut reported.clamps,
+                        Clamp {
+                            of,
+                            low: range.low,
+                            high: range.high,
+                        },
+                    ),
+                }
                 if many {
                     reported.rows_per_unit = least(reported.rows_per_unit, *most);
                 }

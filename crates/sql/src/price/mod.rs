@@ -111,7 +111,7 @@ pub(crate) fn price(
     check_size(epsilon, delta)?;
     let statistics = &aggregation.statistics;
     if statistics.is_empty() {
-        return Err(Error::refused("there is nothing to release", "ask for COUNT(*)"));
+        return Err(Error::refused("nothing is counted here", "add COUNT(*)"));
     }
     let laplace = Split::new(statistics, &sensitivities, |weight, l1, _| {
         (weight * l1 * l1).cbrt()

@@ -10,7 +10,8 @@ use crate::understand::mistakes::unplannable;
 use crate::understand::planner::{Planned, Planner};
 use crate::understand::relation::table_of;
 use crate::understand::same::{self, Mark, Marks};
-use accounting::{Delta, Epsilon, PrivacyUnit};
+use crate::understand::unknown_values;
+use accounting::{Delta, Epsilon, Guarantee, PrivacyUnit, Promise};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use exact::{Rational, ratio};
@@ -68,6 +69,8 @@ pub(crate) struct Piece<'a> {
 /// A query, understood and priced.
 #[derive(Debug)]
 pub(crate) struct Question {
+    /// Why it is not asked as it stands, where it compares a column with a constant that the column does not have.
+    pub(crate) unknown_value: Option<Error>,
     /// The plan as the query wrote it.
     pub(crate) written: LogicalPlan,
     pub(crate) split: Split,
@@ -87,6 +90,7 @@ impl Question {
     pub(crate) async fn new(ask: &QueryRequest, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
         let Planned { plan, said } = planner.plan(&ask.sql, catalog).await?;
         let mut split = frontier::split(&plan, &said, catalog)?;
+        let unknown_value = unknown_values::check(&plan, &said.selects, catalog).err();
         let visible = split.aggregations.len();
         let states_none = |aggregation: &Aggregation| aggregation.options.epsilon.is_none();
         if ask.explicit_epsilon && ask.epsilon.is_none() && split.aggregations.iter().any(states_none) {
@@ -96,6 +100,7 @@ impl Question {
         cut::mark(&mut split, &cuts, catalog)?;
         let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, None, catalog)?;
         Ok(Self {
+            unknown_value,
             written: plan,
             split,
             prices,
@@ -109,7 +114,20 @@ impl Question {
         })
     }
 
-    /// What everything together will cost.
+    /// Whether all of it is public, so that it is answered for nothing: it reads public tables, or what the catalog declares.
+    pub(crate) fn is_public(&self) -> bool {
+        self.split.aggregations.is_empty()
+    }
+
+    /// What it promises: of a public question that nobody's rows have a part in it.
+    pub(crate) fn guarantee(&self, catalog: &Catalog) -> Result<Guarantee, Error> {
+        if self.is_public() {
+            return Ok(Guarantee::new(Promise::Pure(Epsilon::ZERO), catalog.unit.clone()));
+        }
+        Ok(self.charge(catalog)?.guarantee)
+    }
+
+    /// What everything together will cost. A public question has no charge.
     pub(crate) fn charge(&self, catalog: &Catalog) -> Result<Charge, Error> {
         charged(&self.mechanisms(), &catalog.unit, &self.delta, &self.purpose)
     }
@@ -280,6 +298,11 @@ impl Question {
                         .to_owned(),
                 );
             }
+        }
+        if self.split.lists {
+            notes.push(
+                "these are the values that the catalog declares, whether rows have them or not".to_owned(),
+            );
         }
         notes.extend(subtotals(&self.written));
         let mut seen = BTreeSet::new();

@@ -17,6 +17,10 @@ pub(crate) enum Called {
     /// The value of a rank that the call says.
     Fraction,
     Mode,
+    /// Whether a condition holds in all rows, or in some.
+    Truth {
+        all: bool,
+    },
     Pairs(Pairs),
 }
 
@@ -66,7 +70,7 @@ const fn aggregate(
 }
 
 /// Everything that can be called.
-pub(crate) const AGGREGATES: [Aggregate; 24] = [
+pub(crate) const AGGREGATES: [Aggregate; 26] = [
     aggregate(
         &["count"],
         Called::Count,
@@ -132,15 +136,15 @@ pub(crate) const AGGREGATES: [Aggregate; 24] = [
         &["min"],
         Called::Rank(0.0),
         "MIN(x)",
-        "a value near the least: as near as the noise allows",
+        "a value near the least: as near as the noise allows; also of dates and timestamps with `bounds`, without an interval",
         "SELECT MIN(age) FROM people",
     ),
     aggregate(
         &["max"],
         Called::Rank(1.0),
         "MAX(x)",
-        "a value near the largest",
-        "SELECT MAX(hours) FROM people",
+        "a value near the largest; also of dates",
+        "SELECT MAX(day), MAX(cost) FROM visits",
     ),
     aggregate(
         &["median"],
@@ -153,8 +157,8 @@ pub(crate) const AGGREGATES: [Aggregate; 24] = [
         &[dialect::QUANTILE],
         Called::Fraction,
         "PERCENTILE_CONT(f) WITHIN GROUP (ORDER BY x)",
-        "the value below which a part f lies; also PERCENTILE_CONT(x, f), PERCENTILE_DISC, QUANTILE, and APPROX_QUANTILES(x, n) for n + 1 of them",
-        "SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY income), APPROX_QUANTILES(age, 4)[OFFSET(1)] FROM people",
+        "the value below which a part f lies; also PERCENTILE_CONT(x, f), PERCENTILE_DISC, QUANTILE, and APPROX_QUANTILES(x, n) for n + 1 of them; an ARRAY of parts gives a column for each. PERCENTILE_DISC of dates is a date",
+        "SELECT PERCENTILE_CONT(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY income), APPROX_QUANTILES(age, 4)[OFFSET(1)] FROM people",
     ),
     aggregate(
         &[dialect::MODE],
@@ -162,6 +166,20 @@ pub(crate) const AGGREGATES: [Aggregate; 24] = [
         "MODE() WITHIN GROUP (ORDER BY x)",
         "the value that most rows have, of public ones: declared `values`, or whole numbers between bounds; also MODE(x). It has no interval",
         "SELECT sex, MODE() WITHIN GROUP (ORDER BY occupation) FROM people GROUP BY sex",
+    ),
+    aggregate(
+        &["bool_or"],
+        Called::Truth { all: false },
+        "BOOL_OR(condition)",
+        "true where it is sure that some row holds it, by a noisy count; false where none does, or too few to tell. It has no interval",
+        "SELECT department, BOOL_OR(cost > 900) FROM visits GROUP BY department",
+    ),
+    aggregate(
+        &["bool_and"],
+        Called::Truth { all: true },
+        "BOOL_AND(condition)",
+        "false where it is sure that some row does not hold it; true where every row does, or too few do not to tell; also EVERY",
+        "SELECT EVERY(age >= 0) FROM people",
     ),
     aggregate(
         &["corr"],

@@ -2,18 +2,22 @@
 
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::understand::aggregation::{Aggregation, Shape};
+use crate::understand::aggregation::{Aggregation, Selection, Shape, literal};
+use crate::understand::dialect::SelectOptions;
 use crate::understand::grouping_sets::{GroupingSets, part_of};
 use crate::understand::mistakes::unplannable;
 use crate::understand::planner::Said;
 use crate::understand::relation::{attached, contains_subquery, is_private, operator, rows};
 use crate::understand::same::Marks;
+use crate::values::facts::Value;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Spans, TableReference};
 use datafusion::datasource::empty::EmptyTable;
-use datafusion::logical_expr::{Aggregate, Distinct, Expr, LogicalPlan, LogicalPlanBuilder, Subquery};
+use datafusion::logical_expr::{
+    Aggregate, Distinct, Expr, LogicalPlan, LogicalPlanBuilder, Subquery, cast, lit,
+};
 use std::sync::Arc;
 
 /// Released tables are called this and a number.
@@ -33,15 +37,25 @@ pub(crate) struct Split {
     pub(crate) marks: Vec<Marks>,
     /// The rows that each aggregation is asked of, as the query wrote them.
     pub(crate) asked: Vec<LogicalPlan>,
+    /// Whether names of groups that the catalog declares are listed in place of asking for them.
+    pub(crate) lists: bool,
 }
+
+/// More declared names than this are not listed as an answer.
+const MOST_LISTED: usize = 10_000;
 
 /// Splits a plan.
 pub(crate) fn split(plan: &LogicalPlan, said: &Said, catalog: &Catalog) -> Result<Split, Error> {
+    let mut split = Split {
+        aggregations: Vec::new(),
+        post: plan.clone(),
+        marks: Vec::new(),
+        asked: Vec::new(),
+        lists: false,
+    };
+    // Of public tables alone: there is nothing to protect, and nothing to charge for.
     if !is_private(plan, catalog) {
-        return Err(Error::refused(
-            "this query asks about public tables only",
-            "name a private table; public ones may be joined to it",
-        ));
+        return Ok(split);
     }
     let mut scans = 0;
     let _ = plan.apply_with_subqueries(|node| {
@@ -56,15 +70,12 @@ pub(crate) fn split(plan: &LogicalPlan, said: &Said, catalog: &Catalog) -> Resul
             "unite and join fewer subqueries; a WITH counts once for each use",
         ));
     }
-    let mut split = Split {
-        aggregations: Vec::new(),
-        post: plan.clone(),
-        marks: Vec::new(),
-        asked: Vec::new(),
-    };
     split.post = split.public(plan, said, catalog)?;
+    if split.lists && !(split.aggregations.is_empty() && only_shows(&split.post)) {
+        return Err(only_declared());
+    }
     // Whatever the walk did not see, nothing after the noise reads private rows.
-    if reads_rows(&split.post, catalog) || split.aggregations.is_empty() {
+    if reads_rows(&split.post, catalog) || (split.aggregations.is_empty() && !split.lists) {
         return Err(Error::refused(
             "a part of this query would show private rows as they are",
             "compare with the results of aggregates, or join them",
@@ -125,7 +136,7 @@ impl Split {
                 "ask for aggregates: COUNT(*), SUM, AVG, … with GROUP BY",
             )),
             other => Err(Error::refused(
-                format!("{} is refused: nobody proved what it does", operator(other)),
+                format!("{} has no private version", operator(other)),
                 "use SELECT with filters, joins, GROUP BY, HAVING, ORDER BY and LIMIT",
             )),
         }
@@ -195,6 +206,19 @@ impl Split {
         rows: &LogicalPlan,
         catalog: &Catalog,
     ) -> Result<LogicalPlan, Error> {
+        if let (Selection::Listed(groups), true) =
+            (&aggregation.groups.selection, aggregation.statistics.is_empty())
+        {
+            // Nothing is asked but which groups there are, and those are declared: whether they occur would be an answer about the rows.
+            let alone = aggregation.rows.whole
+                && !aggregation.keys.is_empty()
+                && aggregation.options == SelectOptions::default();
+            if !alone || groups.len() > MOST_LISTED {
+                return Err(only_declared());
+            }
+            self.lists = true;
+            return declared(groups, &aggregation.shape);
+        }
         let marks = Marks::of(&aggregation, rows, catalog).map_err(unplannable)?;
         let types = |one: &Aggregation| -> Vec<DataType> {
             one.shape.iter().map(|column| column.data_type.clone()).collect()
@@ -218,6 +242,54 @@ impl Split {
         }
         stand_in(place, &shape)
     }
+}
+
+/// The declared names of groups as a table of constants. NULL, which a column may have or not, is not declared.
+fn declared(groups: &[Vec<Value>], shape: &[Shape]) -> Result<LogicalPlan, Error> {
+    let rows: Vec<Vec<Expr>> = groups
+        .iter()
+        .filter(|group| !group.contains(&Value::Null))
+        .map(|group| {
+            group
+                .iter()
+                .map(|value| lit(literal(value)))
+                .collect::<Vec<Expr>>()
+        })
+        .collect();
+    if rows.is_empty() {
+        return Err(only_declared());
+    }
+    let values = LogicalPlanBuilder::values(rows).map_err(unplannable)?;
+    let columns = values.schema().columns();
+    let shown = shape.iter().zip(columns).map(|(column, value)| {
+        cast(Expr::Column(value), column.data_type.clone())
+            .alias_qualified(column.qualifier.clone(), column.name.clone())
+    });
+    let shown: Vec<Expr> = shown.collect();
+    values
+        .project(shown)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)
+}
+
+/// Whether a plan only names, orders and cuts off what is below.
+fn only_shows(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Values(_) => true,
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Filter(_) => plan.inputs().into_iter().all(only_shows),
+        _ => false,
+    }
+}
+
+fn only_declared() -> Error {
+    Error::refused(
+        "this lists the values that the catalog declares, whether rows have them or not, and counts nothing",
+        "DESCRIBE with a table's name lists them, as SELECT DISTINCT without a condition does; add COUNT(*) and GROUP BY to see how many rows have each",
+    )
 }
 
 /// A GROUP BY of private rows.

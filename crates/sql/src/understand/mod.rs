@@ -12,4 +12,7 @@ pub(crate) mod mistakes;
 pub(crate) mod planner;
 pub(crate) mod relation;
 pub(crate) mod same;
+pub(crate) mod series;
 pub(crate) mod spelling;
+pub(crate) mod today;
+pub(crate) mod unknown_values;

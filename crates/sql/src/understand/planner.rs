@@ -4,7 +4,7 @@ use crate::catalog::{Catalog, Table};
 use crate::understand::dialect::{self, Read, SelectOptions};
 use crate::understand::groupings::Groupings;
 use crate::understand::mistakes::unplannable;
-use crate::understand::{mistakes, spelling};
+use crate::understand::{mistakes, series, spelling, today};
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::default_table_source::provider_as_source;
@@ -121,6 +121,8 @@ impl Planner {
             headings,
         } = dialect::read(sql)?;
         check_columns(&mut query)?;
+        today::write(&mut query, catalog)?;
+        series::write_out(&mut query)?;
         let called = spelling::respell(&mut query, catalog);
         let statement = Statement::Statement(Box::new(ast::Statement::Query(query.clone())));
         let planned = self.session.state().statement_to_plan(statement).await;

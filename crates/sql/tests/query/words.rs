@@ -195,8 +195,8 @@ fn values_of_the_wrong_type_are_reported_with_their_column_and_what_to_do() {
         ),
         (
             "SELECT MIN(day) FROM visits",
-            "MIN needs a number, and `day` is a date",
-            "date_trunc('month', day)",
+            "MIN of a date without bounds is unbounded",
+            "declare `bounds` of the column",
         ),
         (
             "SELECT MAX(region) FROM people",

@@ -124,6 +124,35 @@ impl Dataset {
         self.reported(kept, origin, ask, store)
     }
 
+    /// The answer to a question that is public altogether. Nothing is charged, and nothing is written down.
+    pub(super) fn public_answer(
+        &self,
+        ask: &QueryRequest,
+        question: &Question,
+        store: &mut Store,
+    ) -> Result<Answered, Error> {
+        if let Some(once) = &ask.once {
+            store.check_request(once)?;
+        }
+        let session = self.engines().public()?;
+        let catalog = &self.shared.catalog;
+        let finishing = post::finish(&question.split.post, Vec::new(), &session, catalog);
+        let finished = self.runtime.block_on(finishing).map_err(|error| match error {
+            Error::Engine { .. } => Error::refused(
+                "this query over public tables does not work",
+                "does it divide by zero, or cast a text that is no number? nothing was charged",
+            ),
+            other => other,
+        })?;
+        Ok(Answered {
+            answer: answer(finished, Vec::new(), question.notes(catalog), None, CONFIDENCE)?,
+            repeated: true,
+            resumed: false,
+            left: store.left(&ask.analyst)?,
+            receipt: None,
+        })
+    }
+
     /// The digest of what was saved.
     fn save(
         &self,
@@ -321,7 +350,7 @@ impl Dataset {
             post::unfinished(&question.split.aggregations[0], &tables[0])
         });
         let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
-        let mut answer = answer(finished, bounds, notes, cost, CONFIDENCE)?;
+        let mut answer = answer(finished, bounds, notes, Some(cost), CONFIDENCE)?;
         answer.cut = cuts;
         Ok(answer)
     }

@@ -241,6 +241,12 @@ impl Dataset {
     }
 
     pub(crate) fn understand(&self, ask: &QueryRequest) -> Result<Question, Error> {
+        let mut question = self.read_question(ask)?;
+        question.unknown_value.take().map_or(Ok(question), Err)
+    }
+
+    /// The same of a question whose constants may stand for others, as those of a prepared statement do.
+    fn read_question(&self, ask: &QueryRequest) -> Result<Question, Error> {
         let planner = match self.shared.planner.get() {
             Some(planner) => planner,
             None => {
@@ -336,7 +342,7 @@ impl Dataset {
     pub(crate) fn explanation_of(&self, question: &Question, group_size: u64) -> Result<Explanation, Error> {
         let catalog = &self.shared.catalog;
         let mut explanation = explain(question, catalog, group_size)?;
-        if catalog.engine.kind != EngineKind::Local {
+        if catalog.engine.kind != EngineKind::Local && !question.is_public() {
             let named = name_engines(&mut explanation, question, self.engines(), catalog);
             self.runtime.block_on(named)?;
         }
@@ -354,12 +360,13 @@ impl Dataset {
     /// # Errors
     /// When the query is refused.
     pub fn columns(&self, ask: &QueryRequest) -> Result<Vec<AnswerColumn>, Error> {
-        self.columns_of(&self.understand(ask)?)
+        self.columns_of(&self.read_question(ask)?)
     }
 
     pub(crate) fn columns_of(&self, question: &Question) -> Result<Vec<AnswerColumn>, Error> {
         let post = &question.split.post;
-        if post::only_arranges(post) {
+        // Of public tables nothing is computed only to know its columns.
+        if post::only_arranges(post) || question.is_public() {
             let released = self::answering::made_up(question)?;
             return Ok(columns(&post::arranged(post, released, &self.shared.catalog)?));
         }
@@ -403,6 +410,12 @@ impl Dataset {
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
         watch(Stage::Understood);
+        if question.is_public() {
+            watch(Stage::Begun);
+            let mut store = self.ledger_or_untouched()?;
+            watch(Stage::Computing);
+            return self.public_answer(ask, &question, &mut store);
+        }
         self.with_ledger(|store| self.answered(ask, &question, store, watch))
     }
 
@@ -412,6 +425,10 @@ impl Dataset {
     /// When the query is refused, or the ledger cannot be read.
     pub fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
         let question = self.understand(ask)?;
+        if question.is_public() {
+            let mut store = self.ledger_or_untouched()?;
+            return self.public_answer(ask, &question, &mut store).map(Some);
+        }
         let digest = question.digest(&self.shared.catalog);
         self.with_ledger(|store| {
             let Some(earlier) = self.earlier(&question, &digest, store)? else {
@@ -446,6 +463,9 @@ impl Dataset {
     /// The same with a ledger that is open already.
     pub fn query_with(&self, ask: &QueryRequest, store: &mut Store) -> Result<Answered, Error> {
         let question = self.understand(ask)?;
+        if question.is_public() {
+            return self.public_answer(ask, &question, store);
+        }
         self.answered(ask, &question, store, &mut |_| ())
     }
 

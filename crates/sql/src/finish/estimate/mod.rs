@@ -218,7 +218,13 @@ impl Reader<'_> {
                 });
                 (Some(value), interval)
             }
-            Output::Quantile { tree, fraction } => self.quantile(*tree, *fraction, group, confidence),
+            Output::Quantile { tree, fraction, .. } => self.quantile(*tree, *fraction, group, confidence),
+            // One row is enough, or one too many; what the noise may have made up is none.
+            Output::Truth { count, all } => {
+                let (count, half) = self.number(*count, group, CONFIDENCE);
+                let some = count - half > 0.0;
+                (Some(f64::from(u8::from(some != *all))), None)
+            }
             Output::Pairs { function, moments } => pairs::read(self, *function, moments, group, confidence),
             // The place of the most frequent value among the public ones. A value has no interval.
             Output::Mode { histogram, values } => {

@@ -10,7 +10,7 @@
 
 use super::known::{Ends, Extended, Known, Names, is_noisy, reads_releases};
 use super::spans::{self, Part};
-use super::{CHOSEN, CHOSEN_BY_COUNTS, ENDS, NOISY};
+use super::{CHOSEN, ENDS, reason};
 use crate::Error;
 use crate::understand::mistakes::unplannable;
 use datafusion::common::{Column, JoinType, ScalarValue, TableReference};
@@ -120,8 +120,8 @@ fn scanned(plan: &LogicalPlan, scan: &TableScan, names: &mut Names) -> Extended 
     let columns = (0..shown).map(|place| {
         let ends = ENDS.map(|end| format!("{end}{place}"));
         let there = |name: &String| fields.iter().any(|field| field.name() == name);
-        if fields[place].metadata().contains_key(NOISY) {
-            return Known::Noisy(CHOSEN_BY_COUNTS);
+        if let Some(why) = reason(&fields[place]) {
+            return Known::Noisy(why);
         }
         if !ends.iter().all(there) {
             return Known::Exact;

@@ -17,7 +17,7 @@ use crate::understand::aggregation::{Aggregation, Output, Selection, Shape};
 use crate::understand::dialect;
 use crate::understand::frontier::{RELEASED, column_name, reads_rows};
 use crate::understand::mistakes::unplannable;
-use crate::values::facts::Value;
+use crate::values::facts::{Kind, Value};
 use crate::{Error, sources};
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
 use datafusion::arrow::compute::cast;
@@ -36,8 +36,19 @@ use std::time::Duration;
 /// Marks, in the description of a column of a released table, that it is noisy although it has no interval.
 const NOISY: &str = "deniable.noisy";
 
-/// Why such a column has none.
-const CHOSEN_BY_COUNTS: &str = "it is the value with the largest noisy count";
+/// Why such a column has none: the value beside the mark says which reason it is.
+const REASONS: [(&str, &str); 3] = [
+    ("mode", "it is the value with the largest noisy count"),
+    ("date", "intervals are reported of numbers, and this is a date"),
+    ("truth", "it is decided by a noisy count, and is no number itself"),
+];
+
+/// Why a column that is marked so has no interval.
+fn reason(field: &Field) -> Option<&'static str> {
+    let named = field.metadata().get(NOISY)?;
+    let (_, reason) = REASONS.iter().find(|(name, _)| name == named)?;
+    Some(reason)
+}
 
 /// Marks, in the description of a released table, that which groups it has was decided by noise.
 const CHOSEN: &str = "deniable.chosen";
@@ -68,17 +79,16 @@ pub(crate) fn table(
             }
         } else {
             let estimates = &outputs[place - keys];
-            if let Output::Mode { values, .. } = &aggregation.outputs[place - keys] {
-                // Which of the public values it is.
+            if let Some((why, value)) = no_number(&aggregation.outputs[place - keys]) {
                 let values = estimates.iter().map(|estimate| {
-                    let value = estimate.value.and_then(|place| values.get(place as usize));
-                    scalar(value.unwrap_or(&Value::Null), data_type)
+                    let value = estimate.value.map_or(Value::Null, &value);
+                    scalar(&value, data_type)
                 });
                 columns.push(match estimates.is_empty() {
                     true => datafusion::arrow::array::new_empty_array(data_type),
                     false => ScalarValue::iter_to_array(values).map_err(unplannable)?,
                 });
-                let without_ends = HashMap::from([(NOISY.to_owned(), String::new())]);
+                let without_ends = HashMap::from([(NOISY.to_owned(), why.to_owned())]);
                 let field = Field::new(column_name(place), data_type.clone(), true);
                 fields.push(field.with_metadata(without_ends));
                 continue;
@@ -124,6 +134,29 @@ pub(crate) fn table(
         .map_err(|error| unplannable(error.into()))
 }
 
+/// What the numbers of an output stand for that are no numbers themselves, and why there are no intervals of them.
+type Stands<'a> = (&'static str, Box<dyn Fn(f64) -> Value + 'a>);
+
+fn no_number(output: &Output) -> Option<Stands<'_>> {
+    match output {
+        // Which of the public values it is.
+        Output::Mode { values, .. } => {
+            let value = move |place: f64| values.get(place as usize).cloned().unwrap_or(Value::Null);
+            Some(("mode", Box::new(value)))
+        }
+        // Within declared bounds, so it fits.
+        Output::Quantile { kind: Kind::Date, .. } => {
+            Some(("date", Box::new(|days| Value::Date(days.floor() as i32))))
+        }
+        Output::Quantile {
+            kind: Kind::Timestamp,
+            ..
+        } => Some(("date", Box::new(|moment| Value::Timestamp(moment.floor() as i64)))),
+        Output::Truth { .. } => Some(("truth", Box::new(|truth| Value::Bool(truth > 0.5)))),
+        _ => None,
+    }
+}
+
 /// A release of one group that nobody drew: for trying out a plan.
 pub(crate) fn made_up(aggregation: &Aggregation) -> Result<RecordBatch, Error> {
     let one = Estimate {
@@ -145,11 +178,11 @@ pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Fini
         data_type: table.schema().field(at).data_type().clone(),
         certainty: match place(format!("low{at}")).zip(place(format!("high{at}"))) {
             Some((low, high)) => Certainty::Interval { low, high },
-            None if table.schema().field(at).metadata().contains_key(NOISY) => {
-                Certainty::NoInterval(CHOSEN_BY_COUNTS)
-            }
-            None if chosen => Certainty::Chosen,
-            None => Certainty::Exact,
+            None => match reason(table.schema().field(at)) {
+                Some(why) => Certainty::NoInterval(why),
+                None if chosen => Certainty::Chosen,
+                None => Certainty::Exact,
+            },
         },
     });
     Finished {

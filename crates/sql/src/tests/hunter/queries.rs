@@ -50,6 +50,11 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT COUNT(*), SUM(x) FROM (SELECT u, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY d) AS k FROM t) AS q WHERE k = 1",
     "SELECT COUNT(*), SUM(r, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, SUM(x) OVER (PARTITION BY u ORDER BY s ROWS 2 PRECEDING) AS r FROM t) AS q",
     "SELECT COUNT(*), COUNT(DISTINCT z) FROM (SELECT u, x, LAG(s) OVER (PARTITION BY u, y ORDER BY d DESC) AS z, RANK() OVER (PARTITION BY u ORDER BY x) AS k FROM t) AS q WHERE k > 1 AND x <> 0",
+    // The first row of each person and value, and whether a condition holds in some rows of theirs, or in all.
+    "SELECT s, COUNT(*), SUM(x) FROM (SELECT DISTINCT ON (u, s) u, s, x FROM t ORDER BY u, s, d DESC) AS q GROUP BY s",
+    "SELECT COUNT(*) FROM (SELECT u, BOOL_OR(x > 1) AS a, BOOL_AND(y > 0) FILTER (WHERE s <> 'a') AS b FROM t GROUP BY u) AS q WHERE a AND b IS NOT FALSE",
+    "SELECT MIN(LEAST(GREATEST(d, DATE '2000-01-01'), DATE '2030-12-31')), BOOL_OR(x > 5), BOOL_AND(s <> 'a') FROM t",
+    "SELECT COUNT(*), SUM(t.x) FROM t JOIN generate_series(-2, 60) AS g ON t.y = g.g WHERE EXTRACT(YEAR FROM age(d, DATE '2024-02-29')) < 3",
     "SELECT CORR(x, y), REGR_SLOPE(x, y), MODE(CAST(y AS BIGINT) % 3) FROM (SELECT u, LEAST(GREATEST(x, -10), 50) AS x, LEAST(GREATEST(CAST(y AS BIGINT), -5), 9) AS y FROM t) AS q",
     "SELECT to_char(d, 'IYYY-IW Day') AS k, COUNT(*) FROM t WHERE date_bin(INTERVAL '7 days', d, DATE '2024-01-01') > TIMESTAMP '0001-01-02' GROUP BY k",
     "SELECT regexp_replace(s, '(.)', '\\1\\1', 'g') AS k, COUNT(*) FROM t WHERE s !~* '^[a-m]' GROUP BY k",

@@ -33,8 +33,10 @@ pub(crate) enum Output {
         sample: bool,
         root: bool,
     },
-    /// The value of a rank.
-    Quantile { tree: usize, fraction: f64 },
+    /// The value of a rank. Dates and timestamps are measured as numbers, and `kind` says what these stand for.
+    Quantile { tree: usize, fraction: f64, kind: Kind },
+    /// Whether a condition holds in some rows, or in all: by how many hold it, or do not.
+    Truth { count: usize, all: bool },
     /// From the moments of pairs.
     Pairs { function: Pairs, moments: Moments },
     /// The value that most rows have.
@@ -45,13 +47,12 @@ impl Output {
     /// Whether its values may be numbers with fractions.
     pub(crate) fn has_fractions(&self, statistics: &[Statistic]) -> bool {
         let kind = match self {
-            Self::Plain { statistic: place } | Self::Quantile { tree: place, .. } => {
-                match &statistics[*place].measure {
-                    Measure::Sum { argument, .. } => argument.kind,
-                    Measure::Tree { kind, .. } => *kind,
-                    _ => return false,
-                }
-            }
+            Self::Plain { statistic: place } => match &statistics[*place].measure {
+                Measure::Sum { argument, .. } => argument.kind,
+                _ => return false,
+            },
+            Self::Quantile { kind, .. } => *kind,
+            Self::Truth { .. } => return false,
             Self::Average { .. } | Self::Variance { .. } => return true,
             Self::Pairs { function, .. } => return *function != Pairs::Count,
             Self::Mode { values, .. } => return matches!(values.first(), Some(Value::Float(_))),
@@ -62,7 +63,7 @@ impl Output {
     /// The places of the statistics that it is made of.
     pub(crate) fn uses(&mut self) -> Vec<&mut usize> {
         match self {
-            Self::Plain { statistic } => vec![statistic],
+            Self::Plain { statistic } | Self::Truth { count: statistic, .. } => vec![statistic],
             Self::Average { sum, count, .. } => vec![sum, count],
             Self::Variance {
                 first, second, count, ..
@@ -137,9 +138,10 @@ impl Request<'_> {
                 self.quantile(&params.args[..1], kept, fraction, "a quantile")
             }
             Some(Called::Mode) => self.mode(&params.args, kept),
+            Some(Called::Truth { all }) => self.truth(&params.args, kept, all, &name.to_uppercase()),
             Some(Called::Pairs(function)) => self.pairs(function, &params.args, kept),
             None => Err(Error::refused(
-                format!("the aggregate {name} is refused: nobody proved what one person can do to it"),
+                format!("the aggregate {name} has no private version"),
                 "use COUNT, SUM, AVG, VAR_POP, STDDEV_POP, CORR, COVAR_POP, REGR_SLOPE, MEDIAN, PERCENTILE_CONT, APPROX_QUANTILES, MODE, MIN or MAX; docs/sql.md lists all",
             )),
         }
@@ -284,7 +286,7 @@ impl Request<'_> {
             }
             Error::refused(
                 format!("{what} of a column without bounds is unbounded: one person could move it by any amount"),
-                "declare `bounds` of the column in the catalog, or contribution_bounds_per_row => (low, high), or clamp it with LEAST and GREATEST",
+                "declare `bounds` of the column in the catalog, or contribution_bounds_per_row => (low, high), or clamp it at both ends: GREATEST(0, LEAST(x, 100))",
             )
         })
     }
@@ -399,13 +401,54 @@ impl Request<'_> {
     ) -> Result<Output, Error> {
         let (typed, stated) = self.argument(args.first(), kept.as_ref(), what)?;
         let of = shown(&args[0]);
-        let range = self.range(&typed, stated, what)?;
+        let kind = typed.facts.kind;
+        let (value, number, range) = match kind {
+            Kind::Date | Kind::Timestamp => {
+                if stated.per_row.is_some() || stated.per_group.is_some() {
+                    return Err(Error::refused(
+                        "contribution bounds are numbers, and this is a date",
+                        "leave them out; `bounds` of the column in the catalog count",
+                    ));
+                }
+                let range = typed.facts.range.ok_or_else(|| {
+                    Error::refused(
+                        format!("{what} of a date without bounds is unbounded: it could be any day"),
+                        "declare `bounds` of the column in the catalog, for example bounds = [\"2020-01-01\", \"2029-12-31\"]",
+                    )
+                })?;
+                // Days, or microseconds, since 1970: whole numbers, whatever the value is.
+                (cast(typed.expr, Kind::Int.data_type()), Kind::Int, range)
+            }
+            _ => {
+                let range = self.range(&typed, stated, what)?;
+                (typed.expr, kind, range)
+            }
+        };
         let most = self.most_rows(what)?;
-        let statistic = Statistic::tree(typed.expr, typed.facts.kind, range, most, &of);
+        let statistic = Statistic::tree(value, number, range, most, &of);
         Ok(Output::Quantile {
             tree: self.place(statistic),
             fraction,
+            kind,
         })
+    }
+
+    /// BOOL_OR by a count of the rows that hold the condition, BOOL_AND by one of those that do not.
+    fn truth(&mut self, args: &[Expr], kept: Option<Expr>, all: bool, what: &str) -> Result<Output, Error> {
+        let (typed, _) = self.argument(args.first(), kept.as_ref(), what)?;
+        if typed.facts.kind != Kind::Bool {
+            return Err(Error::refused(
+                format!(
+                    "{what} needs a condition, and this is {}",
+                    mistakes::kind_word(typed.facts.kind)
+                ),
+                format!("compare it with something: {what}(x > 3)"),
+            ));
+        }
+        let most = self.most_rows(what)?;
+        let counted = if all { !typed.expr } else { typed.expr };
+        let count = self.ones(one_where(counted)?, most, "a condition")?;
+        Ok(Output::Truth { count, all })
     }
 
     /// The value that most rows have: of a public list, by noisy counts of each.
@@ -441,7 +484,7 @@ impl Request<'_> {
 }
 
 /// A public value as a constant of the engine.
-fn literal(value: &Value) -> ScalarValue {
+pub(crate) fn literal(value: &Value) -> ScalarValue {
     match value {
         Value::Null => ScalarValue::Null,
         Value::Bool(value) => ScalarValue::Boolean(Some(*value)),

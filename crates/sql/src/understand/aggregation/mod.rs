@@ -5,7 +5,7 @@ mod groups;
 mod pairs;
 mod statistic;
 
-pub(crate) use call::{Output, Request};
+pub(crate) use call::{Output, Request, literal};
 pub(crate) use groups::{Groups, Selection};
 pub(crate) use pairs::{Moment, Moments};
 pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, halved};

@@ -43,7 +43,7 @@ pub(super) const QUANTILES: [&str; 5] = [
 pub(super) const APPROXIMATE: &str = "approx_quantiles";
 
 /// Aggregates that are known here and not to the engine.
-pub(super) const AGGREGATES: [&str; 12] = [
+pub(super) const AGGREGATES: [&str; 13] = [
     "anon_count",
     "anon_sum",
     "anon_avg",
@@ -51,6 +51,7 @@ pub(super) const AGGREGATES: [&str; 12] = [
     "variance",
     "countif",
     "count_if",
+    "every",
     "percentile_disc",
     "quantile",
     "mode",
@@ -78,6 +79,22 @@ pub(super) fn rewrite(expression: &mut Expr) -> Result<(), Error> {
                     ));
                 }
                 *expression = piece(&value, place, pieces, function);
+                return Ok(());
+            }
+            if let [AccessExpr::Subscript(Subscript::Index { index })] = access_chain.as_slice()
+                && let Some(parts) = several_quantiles(root)?
+            {
+                // PostgreSQL counts the elements of an array from 1.
+                let place = whole(index).and_then(|place| usize::try_from(place).ok());
+                let part = place.and_then(|place| parts.get(place.checked_sub(1)?));
+                let (_, part) = part.ok_or_else(|| {
+                    Error::refused(
+                        format!("an array of {} quantiles has no such element", parts.len()),
+                        format!("its elements are 1 to {}", parts.len()),
+                    )
+                })?;
+                *expression = part.clone();
+                return rewrite(expression);
             }
             Ok(())
         }
@@ -99,6 +116,17 @@ pub(super) fn expand(item: SelectItem) -> Result<Vec<SelectItem>, Error> {
         SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
         _ => return Ok(vec![item]),
     };
+    if let Some(parts) = several_quantiles(expression)? {
+        let called = match alias {
+            Some(alias) => alias.value.clone(),
+            None => "quantile".to_owned(),
+        };
+        let column = |(fraction, expr): (String, Expr)| SelectItem::ExprWithAlias {
+            expr,
+            alias: Ident::with_quote('"', format!("{called}_{fraction}")),
+        };
+        return Ok(parts.into_iter().map(column).collect());
+    }
     let Expr::Function(function) = expression else {
         return Ok(vec![item]);
     };
@@ -121,6 +149,47 @@ pub(super) fn expand(item: SelectItem) -> Result<Vec<SelectItem>, Error> {
     Ok((0..=pieces).map(column).collect())
 }
 
+/// The quantiles of `percentile_cont(ARRAY[0.25, 0.5]) WITHIN GROUP (ORDER BY x)`, each with its fraction as it is written; `None` for any other expression.
+fn several_quantiles(expression: &Expr) -> Result<Option<Vec<(String, Expr)>>, Error> {
+    let function = match expression {
+        Expr::Nested(inner) => return several_quantiles(inner),
+        Expr::Function(function) => function,
+        _ => return Ok(None),
+    };
+    let quantile = name_of(function).is_some_and(|name| QUANTILES.contains(&name.as_str()));
+    let FunctionArguments::List(arguments) = &function.args else {
+        return Ok(None);
+    };
+    let fractions = arguments
+        .args
+        .iter()
+        .enumerate()
+        .find_map(|(place, argument)| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => {
+                Some((place, super::spelling::members(argument)?))
+            }
+            _ => None,
+        });
+    let (Some((place, fractions)), true) = (fractions, quantile && function.over.is_none()) else {
+        return Ok(None);
+    };
+    if fractions.is_empty() || fractions.len() as u64 > PIECES {
+        return Err(Error::refused(
+            format!("an array of quantiles has 1 to {PIECES} fractions"),
+            "write for example PERCENTILE_CONT(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY x)",
+        ));
+    }
+    let one = |fraction: Expr| {
+        let mut function = function.clone();
+        let written = fraction.to_string();
+        if let Some(arguments) = list(&mut function) {
+            arguments.args[place] = FunctionArg::Unnamed(FunctionArgExpr::Expr(fraction));
+        }
+        (written, Expr::Function(function))
+    };
+    Ok(Some(fractions.into_iter().map(one).collect()))
+}
+
 /// Rewrites a call in place, or returns what stands for it.
 fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
     let Some(name) = name_of(function) else {
@@ -135,6 +204,7 @@ fn rewrite_call(function: &mut Function) -> Result<Option<Expr>, Error> {
         "sign" => ("sign", Some("signum")),
         "countif" | "count_if" => ("countif", Some("count")),
         "approx_count_distinct" | "approx_distinct" => ("count", Some("count")),
+        "every" => ("bool_and", Some("bool_and")),
         other => (other, None),
     };
     if let (true, Some(arguments)) = (distinct, list(function)) {
@@ -370,7 +440,7 @@ fn quantile(function: &mut Function, name: &str) -> Result<Expr, Error> {
                     "the fraction of {} is not a number from 0 to 1",
                     name.to_uppercase()
                 ),
-                "write it as a literal: 0.5 is the median",
+                "write it as a literal: 0.5 is the median; an array of fractions stands alone between the commas of SELECT, and becomes a column for each",
             ));
         }
     }

@@ -106,8 +106,12 @@ impl AggregateUDFImpl for Quantile {
         &self.signature
     }
 
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Float64)
+    /// Of dates one of them, else a number.
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(match arguments.first() {
+            Some(date @ (DataType::Date32 | DataType::Timestamp(..))) => date.clone(),
+            _ => DataType::Float64,
+        })
     }
 
     fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

@@ -15,7 +15,7 @@
 //!
 //! Bounds and fractions are literals. `MIN`, `MAX` and `MEDIAN` stay as they are, because over released results they are the engine's.
 //! Some names become those of the engine: `ANON_SUM`, `ANON_AVG` and `ANON_COUNT` lose their prefix, `MEAN` is `avg`, `VARIANCE` is `var`,
-//! `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`, `APPROX_COUNT_DISTINCT(x)` and `APPROX_DISTINCT(x)` are `count(DISTINCT x)`. `width_bucket` is a function that the engine lacks; the one here is real.
+//! `EVERY` is `bool_and`, `SIGN(x)` is `signum(x)`, `MOD(a, b)` is `a % b`, `COUNTIF(c)` is `count(CASE WHEN c THEN 1 END)`, `APPROX_COUNT_DISTINCT(x)` and `APPROX_DISTINCT(x)` are `count(DISTINCT x)`. `width_bucket` is a function that the engine lacks; the one here is real.
 //!
 //! Clauses of other databases that the engine's planner would pass over are refused.
 //! Types with a time zone are refused, because the engine's planner would drop the zone silently.
@@ -25,9 +25,11 @@ mod calls;
 mod clauses;
 mod depth;
 mod markers;
+mod misspelt;
 mod options;
 mod rewrite;
 mod spelling;
+mod windows;
 mod withs;
 
 #[cfg(test)]
@@ -48,7 +50,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 const NESTING: usize = 50;
 
 /// How long a query may be, in bytes.
-const LENGTH: usize = 1 << 20;
+pub(crate) const LENGTH: usize = 1 << 20;
 
 /// Every name that starts so is ours.
 pub(crate) const RESERVED: &str = "__deniable";
@@ -112,7 +114,12 @@ fn read_here(sql: &str) -> Result<Read, Error> {
         .parse_statements()
         .map_err(|error| match error {
             ParserError::RecursionLimitExceeded => depth::too_deep(),
-            ParserError::ParserError(what) | ParserError::TokenizerError(what) => syntax(what),
+            ParserError::ParserError(what) | ParserError::TokenizerError(what) => {
+                match misspelt::meant(sql, &what) {
+                    Some(hint) => Error::Syntax { what, hint },
+                    None => syntax(what),
+                }
+            }
         })?;
     if statements.len() > 1 {
         return Err(Error::refused(

@@ -25,6 +25,8 @@ pub(crate) struct SelectOptions {
     pub(crate) min_privacy_units_per_group: Option<u64>,
     /// `cut_share`: the part of ε for an estimate of what the limits cut.
     pub(crate) cut_share: Option<String>,
+    /// `unknown_values`: whether constants are meant that are no declared values of their columns.
+    pub(crate) unknown_values: Option<bool>,
 }
 
 /// How it is decided which groups are shown.
@@ -43,7 +45,7 @@ pub(super) struct Clause {
     pub(super) options: SelectOptions,
 }
 
-const NAMES: &str = "epsilon, delta, max_groups_contributed, max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group and cut_share";
+const NAMES: &str = "epsilon, delta, max_groups_contributed, max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group, cut_share and unknown_values";
 
 /// Takes all clauses out of the tokens.
 pub(super) fn take(tokens: Vec<TokenWithSpan>) -> Result<(Vec<TokenWithSpan>, Vec<Clause>), Error> {
@@ -153,6 +155,7 @@ fn option(cursor: &mut Cursor<'_>, options: &mut SelectOptions) -> Result<(), Er
             count(cursor, &name)?,
         ),
         "cut_share" => set(&name, &mut options.cut_share, number(cursor, &name)?),
+        "unknown_values" => set(&name, &mut options.unknown_values, truth(cursor)?),
         "privacy_unit_column" => set(&name, &mut options.privacy_unit_column, column(cursor)?),
         "group_selection_strategy" => set(&name, &mut options.group_selection_strategy, strategy(cursor)?),
         _ => Err(Error::refused(
@@ -185,6 +188,14 @@ fn count(cursor: &mut Cursor<'_>, name: &str) -> Result<u64, Error> {
         _ => None,
     }
     .ok_or_else(|| malformed(&format!("{name} is a whole number, at least 1")))
+}
+
+fn truth(cursor: &mut Cursor<'_>) -> Result<bool, Error> {
+    match cursor.next() {
+        Some(Token::Word(word)) if is_word(word, "TRUE") => Ok(true),
+        Some(Token::Word(word)) if is_word(word, "FALSE") => Ok(false),
+        _ => Err(malformed("unknown_values is TRUE or FALSE")),
+    }
 }
 
 fn column(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Error> {

@@ -3,7 +3,7 @@
 use super::depth::{RELATIONS, too_many_relations};
 use super::markers::SELECT;
 use super::options::{Clause, SelectOptions};
-use super::{calls, clauses, spelling};
+use super::{calls, clauses, spelling, windows};
 use crate::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Distinct, ExactNumberInfo, Expr, Ident, Query, Select, SelectFlavor,
@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 /// Puts the markers in, and returns the options in the order of their numbers.
 pub(super) fn rewrite(query: &mut Query, marked: Vec<Clause>) -> Result<Vec<SelectOptions>, Error> {
     only_selects(&query.body)?;
+    windows::write_out(query)?;
     clauses::check(query)?;
     spelling::tell_columns_apart(&mut query.body);
     let (places, options): (Vec<_>, Vec<_>) = marked

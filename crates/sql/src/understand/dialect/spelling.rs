@@ -120,7 +120,7 @@ pub(super) fn lists(expression: &mut Expr) -> Result<(), Error> {
 }
 
 /// The members of `ARRAY[…]`; of one that is cast, each cast to what the members are cast to.
-fn members(expression: &Expr) -> Option<Vec<Expr>> {
+pub(super) fn members(expression: &Expr) -> Option<Vec<Expr>> {
     match expression {
         Expr::Array(array) => Some(array.elem.clone()),
         Expr::Nested(inner) => members(inner),

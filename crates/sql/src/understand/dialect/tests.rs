@@ -154,7 +154,7 @@ fn queries_are_rewritten() {
 #[test]
 fn all_options_are_read() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1, delta=1e-10, max_groups_contributed = 3, max_rows_contributed=4,
-        privacy_unit_column = T.\"User\", group_selection_strategy = public_groups, min_privacy_units_per_group = 20) a FROM t";
+        privacy_unit_column = T.\"User\", group_selection_strategy = public_groups, min_privacy_units_per_group = 20, unknown_values = TRUE) a FROM t";
     let expected = SelectOptions {
         epsilon: Some("0.1".into()),
         delta: Some("1e-10".into()),
@@ -164,6 +164,7 @@ fn all_options_are_read() {
         group_selection_strategy: Some(GroupSelection::PublicGroups),
         min_privacy_units_per_group: Some(20),
         cut_share: None,
+        unknown_values: Some(true),
     };
     assert_eq!(options(sql), [expected]);
     assert_eq!(

@@ -84,7 +84,7 @@ pub(super) fn function(name: &str) -> Error {
     if volatile.contains(&name) {
         return Error::refused(
             format!("{name} gives another result each time, so the same question would not be the same"),
-            "write the value as a constant, for example DATE '2020-12-31'",
+            "write the value as a constant, for example DATE '2020-12-31'; where the catalog declares the day of the data, [data] version = \"2020-12-31\", CURRENT_DATE and now() are that day",
         );
     }
     if name.starts_with("regexp") {

@@ -207,7 +207,7 @@ pub(crate) fn needs_number(what: &str, of: &str, kind: &str) -> Reported {
             "count its values: SELECT {inner}, COUNT(*) … GROUP BY {inner}; where it holds numbers, take CAST({inner} AS DOUBLE) and state bounds with contribution_bounds_per_row => (low, high)"
         ),
         "date" | "timestamp" => format!(
-            "EXTRACT(YEAR FROM {inner}) makes a number of it; how much there is when is COUNT(*) with GROUP BY date_trunc('month', {inner})"
+            "MIN({inner}), MAX({inner}) and PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {inner}) are dates; EXTRACT(YEAR FROM {inner}) makes a number of it; how much there is when is COUNT(*) with GROUP BY date_trunc('month', {inner})"
         ),
         "boolean" => format!(
             "COUNTIF({inner}) counts the rows in which it is true, and AVG(CASE WHEN {inner} THEN 1 ELSE 0 END) is their part"

@@ -59,7 +59,7 @@ fn with_public(
     }
     if depends_on_outside(public) {
         return Err(Error::refused(
-            "a LATERAL subquery over private rows is refused: nobody proved what it does to one person's rows",
+            "a LATERAL subquery over private rows has no private version",
             "join the public table itself, and put the conditions into ON",
         ));
     }

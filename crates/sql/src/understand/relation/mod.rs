@@ -5,6 +5,7 @@
 //! The owner of a row travels in a hidden column, so a projection cannot lose it.
 
 mod comma;
+mod distinct_on;
 mod join;
 mod per_unit;
 mod repeats;
@@ -246,6 +247,7 @@ pub(crate) fn rows(plan: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error>
         LogicalPlan::Aggregate(aggregate) => per_unit::aggregated(aggregate, catalog),
         LogicalPlan::Union(union) => united(union, catalog),
         LogicalPlan::Distinct(Distinct::All(input)) => distinct(input, catalog),
+        LogicalPlan::Distinct(Distinct::On(on)) => distinct_on::first_of_each(on, catalog),
         LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
             // The order of rows means nothing to an aggregate.
             let mut rows = rows(&sort.input, catalog)?;
@@ -258,17 +260,21 @@ pub(crate) fn rows(plan: &LogicalPlan, catalog: &Catalog) -> Result<Rows, Error>
         )),
         LogicalPlan::Window(window) => window::windowed(window, catalog),
         other => Err(Error::refused(
-            format!(
-                "{} over private rows is refused: nobody proved what it does to one person's rows",
-                operator(other)
-            ),
+            format!("{} over private rows has no private version", operator(other)),
             "use filters, projections, joins on the privacy unit, GROUP BY, UNION ALL and subqueries",
         )),
     }
 }
 
-/// The name of an operator in messages.
+/// What a query calls an operator, for messages.
 pub(crate) fn operator(plan: &LogicalPlan) -> String {
+    match plan {
+        LogicalPlan::Unnest(_) => return "UNNEST".to_owned(),
+        LogicalPlan::RecursiveQuery(_) => return "WITH RECURSIVE".to_owned(),
+        LogicalPlan::Values(_) => return "VALUES".to_owned(),
+        LogicalPlan::EmptyRelation(_) => return "SELECT without FROM".to_owned(),
+        _ => {}
+    }
     let text = plan.display().to_string();
     let end = text
         .find(|letter: char| !letter.is_ascii_alphabetic())

@@ -195,6 +195,30 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
             let facts = known(value.facts.kind, value.facts.range, true);
             Ok((vec![measure.alias(named(""))], super::bare(&named("")), facts))
         }
+        "bool_or" | "bool_and" if unordered => {
+            let mut value = argument(0)?;
+            if value.facts.kind != Kind::Bool {
+                return Err(Error::refused(
+                    format!("{} needs a condition", func.name()),
+                    "compare it with something: bool_or(x > 3)",
+                ));
+            }
+            // Of the numbers 1 and 0: the largest, or the least.
+            value.expr = when(value.expr.clone(), lit(1i64))
+                .when(!value.expr, lit(0i64))
+                .otherwise(lit(ScalarValue::Int64(None)))
+                .map_err(unplannable)?;
+            let measure = match func.name() {
+                "bool_or" => expr_fn::max(value.expr),
+                _ => expr_fn::min(value.expr),
+            };
+            let holds = super::bare(&named("")).eq(lit(1i64));
+            Ok((
+                vec![measure.alias(named(""))],
+                holds,
+                known(Kind::Bool, None, true),
+            ))
+        }
         "sum" | "avg" if unordered && !params.distinct => {
             let value = argument(0)?;
             number(&value)?;
@@ -244,7 +268,7 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
         }
         name => Err(Error::refused(
             format!("{name} inside a subquery that groups by the unit is refused"),
-            "use COUNT, COUNT(DISTINCT …), SUM, AVG, MIN or MAX there",
+            "use COUNT, COUNT(DISTINCT …), SUM, AVG, MIN, MAX, BOOL_AND or BOOL_OR there",
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! Windows inside one unit: `OVER (PARTITION BY unit, … ORDER BY …)`. Each row keeps its owner, and gets what is computed of the same owner's rows.
 
-use super::{Rows, resolve, rows};
+use super::{Rows, distinct_on, resolve, rows};
 use crate::Error;
 use crate::catalog::Catalog;
 #[cfg(test)]
@@ -68,6 +68,9 @@ fn one(
     let whose = &catalog.unit.whose;
     let params = &function.params;
     if !rows.has_unit || !params.partition_by.iter().any(|expr| rows.names_unit(expr)) {
+        if name.1 == distinct_on::NUMBER {
+            return Err(distinct_on::of_several(whose));
+        }
         return Err(Error::refused(
             format!(
                 "a window over private rows has to be partitioned by the {whose}: otherwise one {whose} changes the windows of others"

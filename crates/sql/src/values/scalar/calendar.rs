@@ -35,6 +35,29 @@ pub(crate) fn day_of(year: i64, month: i64, day: i64) -> i64 {
     year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year - 719_468
 }
 
+/// A day as SQL writes it.
+pub(crate) fn day_as_text(days: i64) -> String {
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A moment as SQL writes it.
+pub(crate) fn moment_as_text(microseconds: i64) -> String {
+    let of_day = microseconds.rem_euclid(DAY);
+    let (seconds, rest) = (of_day / 1_000_000, of_day % 1_000_000);
+    let part = match rest {
+        0 => String::new(),
+        rest => format!(".{rest:06}").trim_end_matches('0').to_owned(),
+    };
+    format!(
+        "{} {:02}:{:02}:{:02}{part}",
+        day_as_text(microseconds.div_euclid(DAY)),
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
 /// Monday is 1 and Sunday is 7.
 pub(crate) fn weekday(days: i64) -> i64 {
     // 1970-01-01 was a Thursday.
@@ -103,6 +126,14 @@ mod tests {
         assert_eq!(civil(0), (1970, 1, 1));
         assert_eq!(civil(11_016), (2000, 2, 29));
         assert_eq!(weekday(20_772), 7, "2026-11-15 is a Sunday");
+    }
+
+    #[test]
+    fn moments_are_written_as_sql_has_them() {
+        assert_eq!(moment_as_text(0), "1970-01-01 00:00:00");
+        assert_eq!(moment_as_text(-1), "1969-12-31 23:59:59.999999");
+        assert_eq!(moment_as_text(86_399_500_000), "1970-01-01 23:59:59.5");
+        assert_eq!(day_as_text(-719_162), "0001-01-01");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use datafusion::functions_window::all_default_window_functions;
 use datafusion::sql::sqlparser::ast::{
     Cte, Expr, Function, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, GroupByExpr, Join,
     LimitClause, OrderBy, OrderByExpr, OrderByKind, Query, Select, SetExpr, TableAlias, TableAliasColumnDef,
-    TableFactor, TableFunctionArgs, TableWithJoins, Values, Visit, Visitor, WindowSpec, WindowType, With,
+    TableFactor, TableFunctionArgs, TableWithJoins, Values, Visit, Visitor, With,
 };
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -222,7 +222,8 @@ fn check_select(select: &Select) -> Result<(), Error> {
         distribute_by,
         sort_by,
         having: _,
-        named_window,
+        // Written where it is named: see `windows`.
+        named_window: _,
         qualify: _,
         window_before_qualify: _,
         value_table_mode: _,
@@ -263,11 +264,6 @@ fn check_select(select: &Select) -> Result<(), Error> {
         (!cluster_by.is_empty(), "CLUSTER BY", LEAVE_OUT),
         (!distribute_by.is_empty(), "DISTRIBUTE BY", LEAVE_OUT),
         (!sort_by.is_empty(), "SORT BY", "write ORDER BY"),
-        (
-            !named_window.is_empty(),
-            "a WINDOW clause",
-            "write the window after OVER, in parentheses",
-        ),
     ])
 }
 
@@ -447,22 +443,6 @@ fn check_call(function: &Function) -> Result<(), Error> {
         none_of(&[(nulls, "NULLS FIRST or NULLS LAST in WITHIN GROUP", LEAVE_OUT)])?;
     }
     check_sorting(within_group)?;
-    if let Some(window) = over {
-        let named = match window {
-            WindowType::NamedWindow(_) => true,
-            WindowType::WindowSpec(WindowSpec {
-                window_name,
-                partition_by: _,
-                order_by: _,
-                window_frame: _,
-            }) => window_name.is_some(),
-        };
-        none_of(&[(
-            named,
-            "the name of a window after OVER",
-            "write the window after OVER, in parentheses",
-        )])?;
-    }
     let name = calls::name_of(function).unwrap_or_else(|| function.name.to_string());
     if calls::QUANTILES.contains(&name.as_str()) || name == calls::APPROXIMATE {
         let ordered = name == calls::APPROXIMATE && !within_group.is_empty();

@@ -1,0 +1,278 @@
+//! CURRENT_DATE, now() and age().
+//!
+//! Today changes between two questions that are the same, so it is the day of the data: what the catalog declares as its version, where that is a date. And `age(a, b)` is an interval, which is no kind of
+//! private values; of it the whole years are understood, as a number computed of the parts of both dates.
+
+use crate::Error;
+use crate::catalog::Catalog;
+use crate::understand::dialect::LENGTH;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    ObjectNamePart, Query, Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
+
+/// Writes dates in place of CURRENT_DATE and its like, where the catalog says which day it is, and numbers in place of the years of ages.
+pub(crate) fn write(query: &mut Query, catalog: &Catalog) -> Result<(), Error> {
+    let today = catalog.data.day();
+    match query.visit(&mut Today { today, written: 0 }) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Today {
+    /// The day of the data, as `2026-11-16`.
+    today: Option<String>,
+    /// How much text was written more than once: ages of ages grow.
+    written: usize,
+}
+
+impl VisitorMut for Today {
+    type Break = Error;
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<Error> {
+        match self.replacement(expression) {
+            Ok(None) => {}
+            Ok(Some(replacement)) => *expression = replacement,
+            Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Today {
+    fn replacement(&mut self, expression: &Expr) -> Result<Option<Expr>, Error> {
+        match expression {
+            Expr::Extract { field, expr, .. } => match call(expr) {
+                Some((name, age)) if name == "age" => {
+                    self.years(*field == DateTimeField::Year, &age).map(Some)
+                }
+                _ => Ok(None),
+            },
+            Expr::Function(function) => {
+                let (name, arguments) = match called(function) {
+                    Some(called) => called,
+                    None => return Ok(None),
+                };
+                match (name.as_str(), arguments.as_slice()) {
+                    ("current_date" | "today", []) => self.day("DATE"),
+                    ("now" | "current_timestamp" | "localtimestamp" | "transaction_timestamp", []) => {
+                        self.day("TIMESTAMP")
+                    }
+                    ("date_part", [part, moment]) => match call(moment) {
+                        Some((name, age)) if name == "age" => {
+                            let year = matches!(part, Expr::Value(value) if matches!(&value.value, Value::SingleQuotedString(part) if part.eq_ignore_ascii_case("year")));
+                            self.years(year, &age).map(Some)
+                        }
+                        _ => Ok(None),
+                    },
+                    ("age", _) => Err(no_interval()),
+                    _ => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The day of the data as a constant. Where there is none, the engine's own function stays, which private rows refuse.
+    fn day(&self, kind: &str) -> Result<Option<Expr>, Error> {
+        self.today
+            .as_ref()
+            .map(|day| parsed(&format!("{kind} '{day}'")))
+            .transpose()
+    }
+
+    /// The whole years between two dates, cut towards zero, as PostgreSQL counts them: a year is over on the day with the same name. With each date written as a number of eight digits, they are the
+    /// difference without its last four.
+    fn years(&mut self, of_years: bool, age: &[Expr]) -> Result<Expr, Error> {
+        let (later, earlier) = match age {
+            [later, earlier] if of_years => (later.clone(), earlier.clone()),
+            [earlier] if of_years => {
+                let today = self.day("DATE")?.ok_or_else(|| {
+                    Error::refused(
+                        "age(x) counts up to today, and the catalog does not say which day the data are of",
+                        "write the day: EXTRACT(YEAR FROM age(DATE '2026-11-16', x)); or declare it in the catalog: [data] version = \"2026-11-16\"",
+                    )
+                })?;
+                (today, earlier.clone())
+            }
+            _ => return Err(no_interval()),
+        };
+        self.written += later.to_string().len() + earlier.to_string().len();
+        if self.written > LENGTH {
+            return Err(Error::refused(
+                "with its ages written out the query is longer than a mebibyte",
+                "compute an age in a subquery",
+            ));
+        }
+        let difference = nested(both(digits(&later)?, BinaryOperator::Minus, digits(&earlier)?));
+        let years = both(difference, BinaryOperator::Divide, parsed("10000.0")?);
+        let mut cut = parsed("CAST(trunc(x) AS BIGINT)")?;
+        if let Expr::Cast { expr, .. } = &mut cut {
+            **expr = with_arguments(parsed("trunc(x)")?, vec![years]);
+        }
+        Ok(cut)
+    }
+}
+
+/// 20261116 for the sixteenth of November 2026.
+fn digits(date: &Expr) -> Result<Expr, Error> {
+    let part = |name: &str, times: &str| -> Result<Expr, Error> {
+        let call = with_arguments(parsed("date_part(x)")?, vec![parsed(name)?, date.clone()]);
+        Ok(both(call, BinaryOperator::Multiply, parsed(times)?))
+    };
+    let months = both(
+        part("'year'", "10000")?,
+        BinaryOperator::Plus,
+        part("'month'", "100")?,
+    );
+    Ok(nested(both(months, BinaryOperator::Plus, part("'day'", "1")?)))
+}
+
+fn both(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op,
+        right: Box::new(right),
+    }
+}
+
+fn nested(expression: Expr) -> Expr {
+    Expr::Nested(Box::new(expression))
+}
+
+fn with_arguments(mut expression: Expr, arguments: Vec<Expr>) -> Expr {
+    if let Expr::Function(function) = &mut expression
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        let arguments = arguments.into_iter();
+        list.args = arguments
+            .map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)))
+            .collect();
+    }
+    expression
+}
+
+/// An expression of our own.
+fn parsed(text: &str) -> Result<Expr, Error> {
+    let parsed = Parser::new(&GenericDialect)
+        .try_with_sql(text)
+        .and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|_| {
+        Error::refused(
+            "a date cannot be written into the query",
+            "this is a defect of Deniable; please report it",
+        )
+    })
+}
+
+/// The name and the plain arguments of a call, in whatever parentheses it is.
+fn call(expression: &Expr) -> Option<(String, Vec<Expr>)> {
+    match expression {
+        Expr::Nested(inner) => call(inner),
+        Expr::Function(function) => called(function),
+        _ => None,
+    }
+}
+
+fn called(function: &Function) -> Option<(String, Vec<Expr>)> {
+    let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else {
+        return None;
+    };
+    if name.quote_style.is_some() {
+        return None;
+    }
+    let arguments = match &function.args {
+        FunctionArguments::None => Vec::new(),
+        FunctionArguments::List(list) => {
+            let plain = list.args.iter().map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+                _ => None,
+            });
+            plain.collect::<Option<_>>()?
+        }
+        FunctionArguments::Subquery(_) => return None,
+    };
+    Some((name.value.to_lowercase(), arguments))
+}
+
+fn no_interval() -> Error {
+    Error::refused(
+        "age gives an interval, which is no kind of value here",
+        "write EXTRACT(YEAR FROM age(a, b)) for whole years; a - b of two dates are days",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Catalog;
+    use crate::understand::planner::Planner;
+    use std::path::Path;
+
+    fn planned(version: &str, sql: &str) -> Result<String, String> {
+        let catalog = crate::sample::CATALOG.replace("[unit]", &format!("[data]\n{version}\n\n[unit]"));
+        let catalog = Catalog::parse(&catalog, Path::new("sample")).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let planner = Planner::new(&catalog).unwrap();
+        let planned = runtime.block_on(planner.plan(sql, &catalog));
+        planned
+            .map(|planned| planned.plan.display_indent().to_string())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn today_is_the_day_of_the_data() {
+        let asked = "SELECT COUNT(*) FROM people WHERE born < CURRENT_DATE AND born < now()";
+        let written =
+            "SELECT COUNT(*) FROM people WHERE born < DATE '2026-11-16' AND born < TIMESTAMP '2026-11-16'";
+        let day = "version = \"2026-11-16\"";
+        assert_eq!(planned(day, asked), planned(day, written));
+        assert!(planned(day, asked).is_ok());
+        // Of a month it is the first day.
+        let month = "version = \"2026-11\"";
+        let first = written.replace("2026-11-16", "2026-11-01");
+        assert_eq!(planned(month, asked), planned(month, &first));
+        let unknown = planned("version = \"third\"", asked).unwrap();
+        assert!(unknown.to_lowercase().contains("current_date()"), "{unknown}");
+    }
+
+    #[test]
+    fn ages_are_whole_years_or_refused() {
+        let day = "version = \"2026-11-16\"";
+        let one = "SELECT COUNT(*) FROM people WHERE EXTRACT(YEAR FROM age(born)) >= 18";
+        let two = "SELECT COUNT(*) FROM people WHERE date_part('year', (age(CURRENT_DATE, born))) >= 18";
+        assert_eq!(planned(day, one), planned(day, two));
+        assert!(planned(day, one).is_ok(), "{:?}", planned(day, one));
+        let said = planned("version = \"third\"", one).unwrap_err();
+        assert!(
+            said.contains("which day the data are of") && said.contains("hint: "),
+            "{said}"
+        );
+        for sql in [
+            "SELECT AVG(age(born)) FROM people",
+            "SELECT AVG(EXTRACT(MONTH FROM age(born))) FROM people",
+            "SELECT COUNT(*) FROM people WHERE age(born) > INTERVAL '18 years'",
+        ] {
+            let said = planned(day, sql).unwrap_err();
+            assert!(said.contains("EXTRACT(YEAR FROM age(a, b))"), "{sql}: {said}");
+        }
+        // The column that is called so is a column.
+        assert!(planned(day, "SELECT AVG(age) FROM people").is_ok());
+    }
+
+    #[test]
+    fn ages_of_ages_do_not_grow_for_ever() {
+        let mut inner = "born".to_owned();
+        for _ in 0..10 {
+            inner = format!("CASE WHEN EXTRACT(YEAR FROM age({inner})) > 3 THEN born END");
+        }
+        let said = planned(
+            "version = \"2026-11-16\"",
+            &format!("SELECT COUNT(*) FROM people WHERE {inner} > born"),
+        );
+        assert!(said.is_err_and(|said| said.contains("longer than a mebibyte")));
+    }
+}
