@@ -225,8 +225,8 @@ fn the_ledger_of_a_text_is_shown_and_verified() {
     for word in [
         "notes.txt.ledger: at most ε = 4, δ = 0.00001 for each line",
         "the chain is whole: 2 entries, head 2 ",
-        "left: one further ε-DP release by ann may cost",
-        "what 1 charges guarantee",
+        "left: ε = 0.",
+        "deniable budget --verbose",
         "training on notes.txt",
     ] {
         assert!(reported.contains(word), "{word}: {reported}");

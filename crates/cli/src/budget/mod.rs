@@ -187,7 +187,11 @@ fn spent_at(dataset: &Dataset, analyst: &str) -> Result<Spent, CliError> {
 
 /// What was spent on a dataset, as people read it.
 pub(crate) fn text_of(dataset: &Dataset, analyst: &str) -> Result<String, CliError> {
-    Ok(report::text(&spent_at(dataset, analyst)?, terminal::width(), false))
+    Ok(report::text(
+        &spent_at(dataset, analyst)?,
+        terminal::width(),
+        false,
+    ))
 }
 
 fn verify(place: &Place, head: Option<&str>, as_json: bool) -> Result<(), CliError> {

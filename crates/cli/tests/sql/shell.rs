@@ -33,7 +33,7 @@ fn a_pipe_spends_only_where_it_was_allowed_before() {
     for expected in [
         "cost: ε = 0.5 for each person, added or removed\nexpected error, in a group of 1000 rows: count(*) about ",
         " with 95 % confidence\nleft: ε = ",
-        " questions like this one fit\nnot asked: nobody can agree through a pipe; --yes lets questions spend\n",
+        " like it fit\nnot asked: nobody can agree through a pipe; --yes lets questions spend\n",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
@@ -125,7 +125,7 @@ fn the_first_error_ends_a_pipe_with_its_code() {
     // Whoever cannot pay it may look at the price.
     let output = shell(&folder, &["--analyst", "bob", "--epsilon", "0.6"], COUNT);
     assert!(
-        stderr(&output).contains("this question does not fit"),
+        stderr(&output).contains("this query does not fit"),
         "{}",
         stderr(&output)
     );
