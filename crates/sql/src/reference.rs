@@ -293,7 +293,7 @@ They are written as for PostgreSQL: `.` is any character, lines mean nothing, `\
 const PUBLIC: &str = "\
 Names of groups are public, and cost nothing, where the catalog and the query tell all of them: a column with `values` or `periods`, a boolean, a whole number with `bounds`, a date with
 `bounds`; a `CASE` of constants; and an expression of one such column. Of a timestamp with `bounds` they are public where the expression goes in steps: `date_trunc`, `date_bin`, `to_char`,
-`EXTRACT`, `CAST(x AS DATE)`. At most 100,000 groups are listed. Rows whose value lies outside of `bounds` and is not among `values` are in none of them.
+`EXTRACT`, `CAST(x AS DATE)`. At most 100,000 groups are listed, and of these the ones that the query's WHERE leaves. Where a WHERE names values of a column that declares none, as in `team IN ('red', 'blue')`, their names are public. Rows whose value lies outside of `bounds` and is not among `values` are in none of them.
 
 A column of text with `values = [\"red\", \"green\"], other = \"other\"` reads every other text as `other`, which has a group of its own, the last; NULL stays NULL.
 ";

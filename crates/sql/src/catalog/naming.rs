@@ -54,7 +54,7 @@ pub(crate) fn names_persons(column: &str) -> Option<NamesPersons> {
         let rest = plain.strip_prefix(person);
         rest.is_some_and(|rest| WHICH.contains(&rest))
     };
-    if let Some(rank) = PEOPLE.iter().position(|person| numbers(person)) {
+    if let Some(rank) = PEOPLE.iter().position(numbers) {
         let whose = PEOPLE[rank];
         return Some(NamesPersons { whose, rank });
     }
@@ -79,8 +79,8 @@ pub(crate) fn holds_persons(table: &str) -> Option<&'static str> {
 
 /// Whether a column of this name tells which one something is: `visit_id`, `OrderID`, `uuid`. What can be computed of its values means nothing.
 pub(crate) fn names_something(column: &str) -> bool {
-    let words = column.split(|letter: char| !letter.is_alphanumeric());
-    let Some(last) = words.filter(|word| !word.is_empty()).next_back() else {
+    let mut words = column.split(|letter: char| !letter.is_alphanumeric());
+    let Some(last) = words.rfind(|word| !word.is_empty()) else {
         return false;
     };
     // The last word of `OrderID` and `orderId`, and not that of `paid` or `Covid`.

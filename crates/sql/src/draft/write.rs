@@ -192,7 +192,10 @@ impl Written<'_> {
         };
         let hint = match kind {
             // Nobody sums numbers of things.
-            Kind::Int | Kind::Float if names_something(field.name()) => "",
+            Kind::Float if names_something(field.name()) => {
+                "  # cannot be the unit: floats may be equal and look different"
+            }
+            Kind::Int if names_something(field.name()) => "",
             Kind::Int | Kind::Float => "  # FILL IN bounds = [low, high] to sum it",
             Kind::Text => "  # values = [\"…\", \"…\"], other = \"other\" to group by it",
             Kind::Date | Kind::Timestamp => {

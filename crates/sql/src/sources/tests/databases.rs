@@ -435,7 +435,7 @@ fn a_draft_keeps_the_identifiers_of_a_database() {
     assert_eq!(shown(&rows(patients).unwrap()), ["1.5 70.0", "1.25 80.0"]);
     let (catalog, text) = drafted("users");
     assert!(
-        catalog.is_err() && text.contains("FILL IN another unit"),
+        catalog.is_err() && text.contains("FILL IN whose rows") && text.contains("cannot be the unit"),
         "{text}"
     );
 }
