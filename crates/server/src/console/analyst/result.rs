@@ -118,7 +118,7 @@ pub(super) fn range_of<'a>(
         _ => true,
     };
     let all = cells.iter().filter(tells).flat_map(|(value, ends)| {
-        std::iter::once(*value).chain(ends.into_iter().flat_map(|(low, high)| [*low, *high]))
+        std::iter::once(*value).chain(ends.iter().flat_map(|(low, high)| [*low, *high]))
     });
     all.fold(None, |range, at| match range {
         None => Some((at, at)),
