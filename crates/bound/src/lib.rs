@@ -25,6 +25,7 @@
 //!
 //! Audited by: `one_unit_moves_at_most_its_bounds` and `all_forms_agree`.
 
+mod beside;
 mod canonical;
 mod carried;
 mod choice;
@@ -58,6 +59,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+pub use beside::{Beside, Coarse};
 pub use canonical::{
     CanonicalForm, MOST_TEXT, MOST_TEXT_BYTES, NEWER, canonical, canonical_float, canonical_form_of,
     canonical_identifier, canonical_integer, canonical_text, canonical_within, rows_of_texts, texts_in,
@@ -136,6 +138,15 @@ impl Partial {
         }
     }
 
+    /// The least and the most that a unit adds to one group.
+    fn ends(&self) -> (i64, i64) {
+        match *self {
+            Self::Units => (0, 1),
+            Self::Rows { most } | Self::Present { most, .. } => (0, most),
+            Self::Sum { low, high, .. } | Self::Mean { low, high, .. } => (low.min(0), high.max(0)),
+        }
+    }
+
     fn argument(&self) -> Option<usize> {
         match *self {
             Self::Units | Self::Rows { .. } => None,
@@ -198,6 +209,7 @@ pub enum Form {
 ///     arguments: Vec::new(),
 ///     partials: vec![Partial::Units, Partial::Rows { most: 2 }],
 ///     groups: Some(1),
+///     beside: None,
 ///     // Drawn for each query; whatever it is, nobody moves a number by more than its bound.
 ///     secret: Secret::new("00112233445566778899aabbccddeeff")?,
 /// };
@@ -227,6 +239,8 @@ pub struct Bounding {
     pub partials: Vec<Partial>,
     /// How many groups of a unit count. `None`: all of them.
     pub groups: Option<u64>,
+    /// What else is read of the units in the same pass.
+    pub beside: Option<Beside>,
     /// Chooses which: fresh for each query, so that it is not always the same groups of a unit that are dropped. The same key chooses the same
     /// groups in every form.
     pub secret: Secret,
@@ -239,48 +253,73 @@ pub(crate) struct Rule {
     pub(crate) keys: Vec<DataType>,
     pub(crate) partials: Vec<Partial>,
     pub(crate) groups: Option<u64>,
+    pub(crate) beside: Option<Beside>,
     pub(crate) secret: Secret,
 }
 
 impl Rule {
     pub(crate) fn registers(&self) -> Registers {
-        Registers::new(&self.partials)
+        Registers::new(&self.partials, self.beside.as_ref())
     }
 
-    /// How many groups of a unit count, where that can be fewer than there are.
+    /// How many numbers each group has: the totals, and what is read beside them.
+    pub(crate) fn numbers(&self) -> usize {
+        self.partials.len() + self.beside.as_ref().map_or(0, Beside::numbers)
+    }
+
+    /// In how many groups a unit's state is kept, where that can be fewer than there are.
     pub(crate) fn limit(&self) -> Option<u64> {
+        match &self.beside {
+            _ if self.keys.is_empty() => None,
+            Some(beside) => beside.groups,
+            None => self.groups,
+        }
+    }
+
+    /// How many of these count for the totals, where that can be fewer than there are.
+    pub(crate) fn counted(&self) -> Option<u64> {
         if self.keys.is_empty() { None } else { self.groups }
+    }
+
+    /// Whether arguments exist and bounds are in order.
+    fn makes_sense(&self, arguments: usize) -> bool {
+        let beside = self.beside.iter().flat_map(Beside::read);
+        let partials =
+            self.partials.iter().chain(beside).all(|partial| {
+                partial.makes_sense() && partial.argument().is_none_or(|place| place < arguments)
+            });
+        partials
+            && self
+                .beside
+                .as_ref()
+                .is_none_or(|beside| beside.makes_sense(self.groups, !self.keys.is_empty()))
     }
 }
 
 impl Bounding {
-    /// The plan: the key columns by their names, then `partial0`, `partial1`, … as 64-bit integers, one row a group, in no order; one row if
-    /// there are no keys. A group is there if it counts for at least one unit.
+    /// The plan: the key columns by their names, then `partial0`, `partial1`, … as 64-bit integers, those of [`Self::partials`] and then those of [`Self::beside`], one row a group, in no
+    /// order; one row if there are no keys. A group is there if it counts for at least one unit, under the wider limits where there are any.
     pub fn plan(self, form: Form) -> Result<LogicalPlan> {
         let rule = self.rule()?;
         let prepared = self.prepared(&rule)?;
+        let numbers = rule.numbers();
         let contributions = match form {
+            Form::Plain if rule.beside.is_some() => {
+                return plan_err!("where each unit has one row, no limit leaves anything out");
+            }
             Form::Plain => ContributionBound::plan(prepared, rule, Native::Single)?,
             Form::Relational => relational::contributions(prepared, &rule)?,
             Form::Partitioned if !units::holds(&rule) => relational::contributions(prepared, &rule)?,
             Form::Partitioned => ContributionBound::plan(prepared, rule, Native::Partitioned)?,
             Form::Clustered => ContributionBound::plan(prepared, rule, Native::Clustered)?,
         };
-        relational::totals(contributions, &self.keys, self.partials.len())
+        relational::totals(contributions, &self.keys, numbers)
     }
 
     fn rule(&self) -> Result<Rule> {
         let schema = self.input.schema();
         if self.groups == Some(0) {
             return plan_err!("no group of a unit would count\nhint: let at least one group count");
-        }
-        for partial in &self.partials {
-            let argument = partial.argument();
-            if !partial.makes_sense() || argument.is_some_and(|place| place >= self.arguments.len()) {
-                return plan_err!(
-                    "{partial:?} has no meaning here\nhint: bounds are in order, at least one row counts, and the argument exists"
-                );
-            }
         }
         for argument in &self.arguments {
             if schema.field_from_column(argument)?.data_type() != &DataType::Int64 {
@@ -291,13 +330,20 @@ impl Bounding {
             }
         }
         let keys: Result<Vec<DataType>> = self.keys.iter().map(|key| known_type(schema, key)).collect();
-        Ok(Rule {
+        let rule = Rule {
             unit: known_type(schema, &self.unit)?,
             keys: keys?,
             partials: self.partials.clone(),
             groups: self.groups,
+            beside: self.beside.clone(),
             secret: self.secret.clone(),
-        })
+        };
+        if !rule.makes_sense(self.arguments.len()) {
+            return plan_err!(
+                "these numbers have no meaning here\nhint: bounds are in order, at least one row counts, arguments exist, and what is wider is not narrower"
+            );
+        }
+        Ok(rule)
     }
 
     /// The rows as every form reads them: `unit`, `key0…`, `argument0…`.

@@ -5,6 +5,7 @@
 //! These are the only numbers that data can make large. What one unit's rows add up to is a function of these rows, wrapped or not, and is clamped before it leaves the unit. A total of units is one of
 //! clamped numbers, and fits where the caller's bounds say so (in `sql` a unit adds at most 2³⁰ steps, so 2³² units fit). All other arithmetic of this crate counts rows, groups and places in memory.
 
+use super::beside::{Beside, BesideReadings};
 use super::{Partial, choice::null_integer};
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
 use datafusion::arrow::buffer::{NullBuffer, ScalarBuffer};
@@ -20,7 +21,7 @@ const HIGHEST: f64 = 9_223_372_036_854_774_784.0;
 
 /// One running number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Register {
+pub(crate) enum Register {
     /// Rows.
     Rows,
     /// Rows where the argument is not NULL.
@@ -31,7 +32,7 @@ enum Register {
 
 /// A partial result, read from registers.
 #[derive(Clone, Copy, Debug)]
-enum Reading {
+pub(crate) enum Reading {
     One,
     AtMost {
         count: usize,
@@ -57,10 +58,14 @@ enum Reading {
 pub(crate) struct Registers {
     list: Vec<Register>,
     readings: Vec<Reading>,
+    beside: Option<BesideReadings>,
 }
 
+/// Where a register is; it is kept from then on.
+pub(crate) type Place<'a> = dyn FnMut(Register) -> usize + 'a;
+
 impl Registers {
-    pub(crate) fn new(partials: &[Partial]) -> Self {
+    pub(crate) fn new(partials: &[Partial], beside: Option<&Beside>) -> Self {
         let mut list: Vec<Register> = Vec::new();
         let mut place = |register| match list.iter().position(|other| *other == register) {
             Some(place) => place,
@@ -71,38 +76,14 @@ impl Registers {
         };
         let readings = partials
             .iter()
-            .map(|partial| match *partial {
-                Partial::Units => Reading::One,
-                Partial::Rows { most } => Reading::AtMost {
-                    count: place(Register::Rows),
-                    most,
-                },
-                Partial::Present { argument, most } => Reading::AtMost {
-                    count: place(Register::Present(argument)),
-                    most,
-                },
-                Partial::Sum { argument, low, high } => Reading::Clamped {
-                    sum: place(Register::Sum(argument)),
-                    // Without a value the sum is zero, which only a range without zero tells from a unit without values.
-                    present: (low > 0 || high < 0).then(|| place(Register::Present(argument))),
-                    low,
-                    high,
-                },
-                Partial::Mean {
-                    argument,
-                    most,
-                    low,
-                    high,
-                } => Reading::Scaled {
-                    sum: place(Register::Sum(argument)),
-                    present: place(Register::Present(argument)),
-                    most,
-                    low,
-                    high,
-                },
-            })
+            .map(|partial| Reading::new(partial, &mut place))
             .collect();
-        Self { list, readings }
+        let beside = beside.map(|beside| BesideReadings::new(beside, &mut place));
+        Self {
+            list,
+            readings,
+            beside,
+        }
     }
 
     /// How many registers a unit has in a group.
@@ -110,15 +91,36 @@ impl Registers {
         self.list.len()
     }
 
-    /// How many partial results are read from them.
-    pub(crate) fn partials(&self) -> usize {
-        self.readings.len()
+    /// How many numbers are read from them: those of the totals, and those beside them.
+    pub(crate) fn numbers(&self) -> usize {
+        self.readings.len() + self.beside.as_ref().map_or(0, BesideReadings::len)
     }
 
-    /// Adds what one unit's registers say to the totals of a group.
-    pub(crate) fn fold(&self, registers: &[i64], totals: &mut [i64]) {
-        for (reading, total) in self.readings.iter().zip(totals) {
-            *total = total.wrapping_add(reading.of(registers));
+    /// What is read beside the totals.
+    pub(crate) fn beside(&self) -> Option<&BesideReadings> {
+        self.beside.as_ref()
+    }
+
+    /// Adds what one unit's registers in a group say to the numbers of the group, and says whether the unit is over a limit there. `counts`: whether the group counts for the totals.
+    #[inline]
+    pub(crate) fn fold(&self, registers: &[i64], counts: bool, numbers: &mut [i64]) -> bool {
+        let (totals, numbers) = numbers.split_at_mut(self.readings.len());
+        if counts {
+            for (reading, total) in self.readings.iter().zip(totals) {
+                *total = total.wrapping_add(reading.of(registers));
+            }
+        }
+        match &self.beside {
+            Some(beside) => beside.fold(registers, counts, numbers),
+            None => false,
+        }
+    }
+
+    /// Adds one unit to the numbers that describe all units.
+    #[inline]
+    pub(crate) fn count(&self, over: bool, numbers: &mut [i64]) {
+        if let Some(beside) = &self.beside {
+            beside.count(over, &mut numbers[self.readings.len()..]);
         }
     }
 
@@ -128,7 +130,7 @@ impl Registers {
         if groups.is_empty() {
             return;
         }
-        let width = self.readings.len();
+        let width = self.numbers();
         for (place, reading) in self.readings.iter().enumerate() {
             let totals = &mut totals[place..];
             match *reading {
@@ -201,7 +203,41 @@ impl Registers {
 }
 
 impl Reading {
-    fn of(self, registers: &[i64]) -> i64 {
+    pub(crate) fn new(partial: &Partial, place: &mut Place<'_>) -> Self {
+        match *partial {
+            Partial::Units => Self::One,
+            Partial::Rows { most } => Self::AtMost {
+                count: place(Register::Rows),
+                most,
+            },
+            Partial::Present { argument, most } => Self::AtMost {
+                count: place(Register::Present(argument)),
+                most,
+            },
+            Partial::Sum { argument, low, high } => Self::Clamped {
+                sum: place(Register::Sum(argument)),
+                // Without a value the sum is zero, which only a range without zero tells from a unit without values.
+                present: (low > 0 || high < 0).then(|| place(Register::Present(argument))),
+                low,
+                high,
+            },
+            Partial::Mean {
+                argument,
+                most,
+                low,
+                high,
+            } => Self::Scaled {
+                sum: place(Register::Sum(argument)),
+                present: place(Register::Present(argument)),
+                most,
+                low,
+                high,
+            },
+        }
+    }
+
+    #[inline]
+    pub(crate) fn of(self, registers: &[i64]) -> i64 {
         match self {
             Self::One => 1,
             Self::AtMost { count, most } => registers[count].min(most),
@@ -231,7 +267,8 @@ impl Reading {
         }
     }
 
-    fn expression(&self) -> Result<Expr> {
+    /// The same from the columns `register0…`. NULL adds nothing.
+    pub(crate) fn expression(&self) -> Result<Expr> {
         let register = |place: usize| col(register_name(place));
         match *self {
             Self::One => Ok(lit(1i64)),

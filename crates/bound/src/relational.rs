@@ -1,11 +1,17 @@
 //! Bounding with built-in operators and functions alone, so that a cluster or a database can do it.
 
-use super::registers::{argument_name, clamped};
+use super::beside::BesideReadings;
+use super::registers::{Reading, argument_name, clamped};
 use super::{Partial, Rule, key_columns, key_name};
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::expr_fn::sum;
 use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, SortExpr, when};
+use datafusion::logical_expr::expr::WindowFunction;
+use datafusion::logical_expr::{
+    Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, SortExpr, WindowFrame, WindowFrameBound,
+    WindowFrameUnits, when,
+};
 use datafusion::prelude::{coalesce, col, lit};
 
 /// What each unit adds to each group it counts in: `key0…`, `partial0…`.
@@ -22,12 +28,81 @@ pub(crate) fn contributions(prepared: LogicalPlan, rule: &Rule) -> Result<Logica
         None => states,
         Some(limit) => chosen(states, rule, limit)?,
     };
+    let mut numbers = registers.contributions()?;
+    if let Some(beside) = registers.beside() {
+        if let Some(counted) = rule.counted() {
+            let counts = col("place").lt_eq(lit(counted));
+            for total in &mut numbers {
+                *total = when(counts.clone(), total.clone()).otherwise(lit(0i64))?;
+            }
+        }
+        numbers.extend(beside_totals(beside, rule)?);
+    }
     let mut columns = key_columns(rule);
-    columns.extend(
-        (registers.contributions()?.into_iter().enumerate())
-            .map(|(place, contribution)| contribution.alias(partial_name(place))),
-    );
+    let numbers = numbers.into_iter().enumerate();
+    columns.extend(numbers.map(|(place, number)| number.alias(partial_name(place))));
     LogicalPlanBuilder::from(chosen).project(columns)?.build()
+}
+
+/// What a unit adds in a group beside the totals, from the columns `register0…`, and `place` and `over` where not all groups count.
+fn beside_totals(beside: &BesideReadings, rule: &Rule) -> Result<Vec<Expr>> {
+    let mut numbers = Vec::new();
+    for (reading, bits) in beside.partials() {
+        numbers.push(in_coarser_steps(reading.expression()?, *bits));
+    }
+    let flag = |condition: Expr| when(condition, lit(1i64)).otherwise(lit(0i64));
+    let differs = flag(over_in_group(beside)?)?;
+    let (first, over) = match rule.counted() {
+        Some(counted) => {
+            // The first group in which the unit is over a limit stands for the unit, and so does the first that does not count.
+            let none_before = col("over").eq(differs.clone());
+            let place = || col("place");
+            let first = place().eq(lit(1i64));
+            let here = place().lt_eq(lit(counted)).and(differs.eq(lit(1i64)));
+            let beyond = place().eq(lit(counted + 1));
+            (flag(first)?, flag(none_before.and(here.or(beyond)))?)
+        }
+        None => (lit(1i64), differs),
+    };
+    let ((narrow, wide), bits) = beside.amount();
+    let distance = |reading: &Reading| -> Result<Expr> {
+        let number = there(reading)?;
+        when(number.clone().lt(lit(0i64)), lit(0i64) - number.clone()).otherwise(number)
+    };
+    let (everything, mut kept) = (distance(wide)?, distance(narrow)?);
+    if let Some(counted) = rule.counted() {
+        kept = when(col("place").lt_eq(lit(counted)), kept).otherwise(lit(0i64))?;
+    }
+    let cut = when(everything.clone().gt(kept.clone()), everything.clone() - kept).otherwise(lit(0i64))?;
+    numbers.extend([first, over]);
+    numbers.extend([everything, cut].map(|number| in_coarser_steps(number, bits)));
+    Ok(numbers)
+}
+
+/// Whether what counts of a unit in a group differs from what is there.
+fn over_in_group(beside: &BesideReadings) -> Result<Expr> {
+    let mut over = lit(false);
+    for (narrow, wide) in beside.limits() {
+        over = over.or(there(narrow)?.not_eq(there(wide)?));
+    }
+    Ok(over)
+}
+
+/// What a reading gives, where nothing is zero.
+fn there(reading: &Reading) -> Result<Expr> {
+    let number = reading.expression()?;
+    Ok(match reading {
+        Reading::One | Reading::AtMost { .. } => number,
+        Reading::Clamped { .. } | Reading::Scaled { .. } => coalesce(vec![number, lit(0i64)]),
+    })
+}
+
+/// The same as [`super::beside::coarse`].
+fn in_coarser_steps(number: Expr, bits: u32) -> Expr {
+    match bits {
+        0 => number,
+        _ => (number + lit((1i64 << bits) >> 1)) >> lit(i64::from(bits)),
+    }
 }
 
 /// The rows that are somebody's.
@@ -37,18 +112,29 @@ pub(crate) fn somebody(prepared: LogicalPlan) -> Result<LogicalPlan> {
         .build()
 }
 
-/// Of rows that are one for each unit and group, those whose group counts.
+/// Of rows that are one for each unit and group, those whose group counts, with their `place`; and in how many of them so far the unit is `over` a limit, where that is asked.
 fn chosen(states: LogicalPlan, rule: &Rule, limit: u64) -> Result<LogicalPlan> {
-    let ranked = with_hash(states, rule)?;
     let place = row_number()
         .partition_by(vec![col("unit")])
         .order_by(order_of_groups(rule))
         .build()?
         .alias("place");
-    LogicalPlanBuilder::from(ranked)
-        .window(vec![place])?
-        .filter(col("place").lt_eq(lit(limit)))?
-        .build()
+    let mut ranked = LogicalPlanBuilder::from(with_hash(states, rule)?).window(vec![place])?;
+    if let Some(beside) = rule.registers().beside() {
+        let over = when(over_in_group(beside)?, lit(1i64)).end()?;
+        let over = Expr::from(WindowFunction::new(count_udaf(), vec![over]))
+            .partition_by(vec![col("unit")])
+            .order_by(order_of_groups(rule))
+            .window_frame(WindowFrame::new_bounds(
+                WindowFrameUnits::Rows,
+                WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
+                WindowFrameBound::CurrentRow,
+            ))
+            .build()?
+            .alias("over");
+        ranked = ranked.window(vec![over])?;
+    }
+    ranked.filter(col("place").lt_eq(lit(limit)))?.build()
 }
 
 /// Adds the column `hash`: that of the row's group for the row's unit.

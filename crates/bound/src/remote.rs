@@ -18,7 +18,7 @@ use super::canonical::{Canonical, CanonicalForm};
 use super::exec::BoundExec;
 use super::node::Native;
 use super::planner::bounding;
-use super::{Kind, Partial, Rule, Secret, ValueGrid, canonical_form_of, grid_of, rules};
+use super::{Beside, Kind, Partial, Rule, Secret, ValueGrid, canonical_form_of, grid_of, rules};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
@@ -124,6 +124,7 @@ struct Operator {
     keys: usize,
     partials: Vec<Partial>,
     groups: Option<u64>,
+    beside: Option<Beside>,
     /// Chooses which groups count. Whoever executes the operator has to know it.
     secret: String,
 }
@@ -142,6 +143,7 @@ pub fn operator_to_bytes(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Vec<u8>
         keys: rule.keys.len(),
         partials: rule.partials.clone(),
         groups: rule.groups,
+        beside: rule.beside.clone(),
         secret: rule.secret.digits().to_owned(),
     };
     serde_json::to_vec(&operator).map(Some).map_err(|_| unreadable())
@@ -169,19 +171,18 @@ pub fn operator_from_bytes(
         && operator.groups != Some(0)
         // Its input has other columns, and it is never sent.
         && operator.native != Native::JoinedParts
-        && operator.partials.iter().all(|partial| {
-            partial.makes_sense() && partial.argument().is_none_or(|place| place < arguments.len())
-        });
-    if !fits {
-        return Err(unreadable());
-    }
+        && (operator.native != Native::Single || operator.beside.is_none());
     let rule = Rule {
         unit,
         keys,
         partials: operator.partials,
         groups: operator.groups,
+        beside: operator.beside,
         secret: Secret::new(operator.secret)?,
     };
+    if !fits || !rule.makes_sense(arguments.len()) {
+        return Err(unreadable());
+    }
     Ok(Arc::new(bounding(input, rule, operator.native, session)?))
 }
 

@@ -94,6 +94,7 @@ impl RowBounding {
             keys: keys?,
             partials: Vec::new(),
             groups: self.groups,
+            beside: None,
             secret: self.secret.clone(),
         })
     }

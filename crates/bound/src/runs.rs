@@ -3,7 +3,7 @@
 use super::choice::{Affine, Digest};
 use super::groups::Groups;
 use super::registers::Addend;
-use super::totals::{Shape, Totals};
+use super::totals::{Ranked, Shape, Totals, in_order};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array, make_comparator};
 use datafusion::arrow::compute::{SortOptions, partition, take};
 use datafusion::common::{DataFusionError, Result};
@@ -23,6 +23,7 @@ pub(crate) struct Runs {
     digest: Option<Digest>,
     groups: Groups,
     totals: Totals,
+    ranked: Ranked,
     /// The unit whose rows are coming: its place in a batch of units.
     unit: Option<(ArrayRef, usize)>,
     affine: Affine,
@@ -60,6 +61,7 @@ impl Runs {
             digest: shape.unit_digest(),
             groups: shape.groups()?,
             totals: Totals::new(&shape.registers),
+            ranked: Ranked::default(),
             unit: None,
             affine: Affine::default(),
             slots: Vec::new(),
@@ -220,11 +222,8 @@ impl Runs {
         (0..self.slots.len()).max_by(|one, other| self.compare(&self.slots[*one], &self.slots[*other]))
     }
 
-    /// By hash, ties by name.
     fn compare(&self, one: &(u32, u32), other: &(u32, u32)) -> Ordering {
-        one.0
-            .cmp(&other.0)
-            .then_with(|| self.groups.compare(one.1, other.1))
+        in_order(*one, *other, &self.groups)
     }
 
     /// The current unit has no more rows here.
@@ -251,10 +250,14 @@ impl Runs {
     fn fold(&mut self) {
         let registers = &self.shape.registers;
         let width = registers.len();
-        for (slot, (_, group)) in self.slots.iter().enumerate() {
-            let values = &self.values[slot * width..(slot + 1) * width];
-            self.totals.fold(registers, *group, values);
-        }
+        let groups = &self.groups;
+        let kept = self.slots.iter().copied();
+        let last = self.ranked.last_of(self.shape.counted, kept, groups);
+        let kept = self.slots.iter().enumerate().map(|(slot, kept)| {
+            let counts = last.is_none_or(|last| in_order(*kept, last, groups).is_le());
+            (kept.1, counts, &self.values[slot * width..(slot + 1) * width])
+        });
+        self.totals.fold(registers, kept);
     }
 
     /// The state of the current unit in the groups it keeps.
@@ -341,6 +344,7 @@ impl Runs {
     pub(crate) fn size(&self) -> usize {
         self.groups.size()
             + self.totals.size()
+            + self.ranked.size()
             + self.seen.capacity() * size_of::<(u64, u32)>()
             + self.slots.capacity() * size_of::<(u32, u32)>()
             + (self.hashed.capacity() + self.left.capacity()) * size_of::<u32>()

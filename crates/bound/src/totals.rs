@@ -10,14 +10,17 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatchOptions;
 use datafusion::common::Result;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What all threads of an operator know.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) secret: Secret,
-    /// How many groups of a unit count, where that can be fewer than there are.
+    /// In how many groups a unit's state is kept, where that can be fewer than there are.
     pub(crate) limit: Option<u64>,
+    /// How many of these count for the totals, where that can be fewer than there are.
+    pub(crate) counted: Option<u64>,
     pub(crate) registers: Registers,
     /// `unit`.
     pub(crate) unit: SchemaRef,
@@ -51,6 +54,7 @@ impl Shape {
         Self {
             secret: rule.secret.clone(),
             limit: rule.limit(),
+            counted: rule.counted(),
             unit: Arc::new(Schema::new(vec![input.field(0).clone()])),
             keys: Arc::new(Schema::new(keys)),
             states: Arc::new(Schema::new(states)),
@@ -86,22 +90,53 @@ pub(crate) fn totals_schema(rule: &Rule, input: &Schema) -> Schema {
     let mut fields: Vec<Field> = (0..rule.keys.len())
         .map(|place| input.field(place + 1).clone().with_name(key_name(place)))
         .collect();
-    fields
-        .extend((0..rule.partials.len()).map(|place| Field::new(partial_name(place), DataType::Int64, true)));
+    fields.extend((0..rule.numbers()).map(|place| Field::new(partial_name(place), DataType::Int64, true)));
     Schema::new(fields)
 }
 
 /// The totals of the groups that count for at least one unit.
 pub(crate) struct Totals {
-    partials: usize,
+    numbers: usize,
     values: Vec<i64>,
     counts: Vec<bool>,
+}
+
+/// The groups that a unit keeps, each with its hash, in order to find those that count.
+#[derive(Default)]
+pub(crate) struct Ranked(Vec<(u32, u32)>);
+
+impl Ranked {
+    /// The last group, by hash and then by name, of the first `most`; `None` where all of them are among these.
+    pub(crate) fn last_of(
+        &mut self,
+        most: Option<u64>,
+        kept: impl ExactSizeIterator<Item = (u32, u32)>,
+        groups: &Groups,
+    ) -> Option<(u32, u32)> {
+        let most = usize::try_from(most?).ok().filter(|most| *most < kept.len())?;
+        self.0.clear();
+        self.0.extend(kept);
+        let (_, last, _) = self
+            .0
+            .select_nth_unstable_by(most - 1, |one, other| in_order(*one, *other, groups));
+        Some(*last)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.0.capacity() * size_of::<(u32, u32)>()
+    }
+}
+
+/// Which of two groups of a unit comes first: by hash, ties by name.
+#[inline]
+pub(crate) fn in_order(one: (u32, u32), other: (u32, u32), groups: &Groups) -> Ordering {
+    one.0.cmp(&other.0).then_with(|| groups.compare(one.1, other.1))
 }
 
 impl Totals {
     pub(crate) fn new(registers: &Registers) -> Self {
         Self {
-            partials: registers.partials(),
+            numbers: registers.numbers(),
             values: Vec::new(),
             counts: Vec::new(),
         }
@@ -111,18 +146,30 @@ impl Totals {
     pub(crate) fn grow(&mut self, groups: usize) {
         if groups > self.counts.len() {
             self.counts.resize(groups, false);
-            self.values.resize(groups * self.partials, 0);
+            self.values.resize(groups * self.numbers, 0);
         }
     }
 
-    /// Adds one unit's registers to a group.
-    pub(crate) fn fold(&mut self, registers: &Registers, group: u32, values: &[i64]) {
-        let group = group as usize;
-        self.counts[group] = true;
-        registers.fold(
-            values,
-            &mut self.values[group * self.partials..(group + 1) * self.partials],
-        );
+    /// Adds one unit: of each group that it keeps, its registers there and whether the group counts for the totals.
+    pub(crate) fn fold<'a>(
+        &mut self,
+        registers: &Registers,
+        kept: impl Iterator<Item = (u32, bool, &'a [i64])>,
+    ) {
+        let (mut over, mut first) = (false, None);
+        for (group, counts, values) in kept {
+            let group = group as usize;
+            self.counts[group] = true;
+            let numbers = &mut self.values[group * self.numbers..(group + 1) * self.numbers];
+            over |= registers.fold(values, counts, numbers);
+            first.get_or_insert(group);
+        }
+        if let Some(group) = first {
+            registers.count(
+                over,
+                &mut self.values[group * self.numbers..(group + 1) * self.numbers],
+            );
+        }
     }
 
     /// Adds rows that are a unit each to their groups.
@@ -140,8 +187,8 @@ impl Totals {
             .collect();
         let batch = |counted: &[u32]| {
             let mut columns = groups.keys(counted.iter().copied())?;
-            for place in 0..self.partials {
-                let total = |group: &u32| self.values[*group as usize * self.partials + place];
+            for place in 0..self.numbers {
+                let total = |group: &u32| self.values[*group as usize * self.numbers + place];
                 columns.push(Arc::new(Int64Array::from_iter_values(counted.iter().map(total))));
             }
             Shape::batch(&shape.totals, columns, counted.len())

@@ -8,16 +8,15 @@ use super::choice::{Affine, Digest, Secret};
 use super::groups::{Groups, Interner};
 use super::integers::{Integers, Numbers, spread};
 use super::registers::{Addend, Registers};
-use super::totals::{Shape, Totals};
+use super::totals::{Ranked, Shape, Totals, in_order};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{sort_to_indices, take};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, internal_err};
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A unit's groups are searched one by one, so there must not be very many.
-const MOST_GROUPS: u64 = 64;
+const MOST_GROUPS: u64 = 255;
 /// Room for this many groups is made at first, if that many count; twice as much when it is full.
 const FIRST_ROOM: u32 = 4;
 /// Slots are numbered with 32 bits. Half of them are far more than the rows of one batch, or those that wait, can take.
@@ -25,7 +24,7 @@ const MOST_SLOTS: usize = 1 << 31;
 
 /// Whether states of this kind are held here.
 pub(crate) fn holds(rule: &Rule) -> bool {
-    rule.keys.is_empty() || rule.groups.is_some_and(|groups| groups <= MOST_GROUPS)
+    rule.keys.is_empty() || rule.limit().is_some_and(|groups| groups <= MOST_GROUPS)
 }
 
 /// Units are kept in this many parts, so that a part of a million units is held by the memory that is near to one processor.
@@ -273,12 +272,22 @@ impl Units {
         let registers = &self.common.registers;
         let mut totals = Totals::new(registers);
         totals.grow(self.common.groups.len());
+        let groups = &self.common.groups;
+        let mut ranked = Ranked::default();
         for part in &self.parts {
             for unit in &part.units {
-                for slot in unit.slots() {
+                let slots = unit.slots();
+                let named = |slot: usize| {
+                    let group = part.kept.slots[slot];
+                    (self.common.hash(unit, group), group)
+                };
+                let last = ranked.last_of(shape.counted, slots.clone().map(named), groups);
+                let kept = slots.map(|slot| {
+                    let counts = last.is_none_or(|last| in_order(named(slot), last, groups).is_le());
                     let values = part.kept.registers_of(slot, registers.len());
-                    totals.fold(registers, part.kept.slots[slot], values);
-                }
+                    (part.kept.slots[slot], counts, values)
+                });
+                totals.fold(registers, kept);
             }
         }
         let batches = totals.drain(shape, &self.common.groups)?;
@@ -542,10 +551,7 @@ impl Kept {
 
     /// The slot of the unit's worst group, if the new one is better; it is empty then. For a unit that keeps as many groups as count.
     fn replace(&mut self, unit: &mut Unit, group: u32, hash: u32, common: &Common) -> Option<usize> {
-        let compare = |(hash, group): (u32, u32), (other_hash, other): (u32, u32)| -> Ordering {
-            hash.cmp(&other_hash)
-                .then_with(|| common.groups.compare(group, other))
-        };
+        let compare = |one: (u32, u32), other: (u32, u32)| in_order(one, other, &common.groups);
         let mut slots = unit.slots();
         let of_slot = |slot: usize| (common.hash(unit, self.slots[slot]), self.slots[slot]);
         let mut worst = slots.next().map(|slot| (slot, of_slot(slot)))?;

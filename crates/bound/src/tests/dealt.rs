@@ -42,22 +42,21 @@ proptest! {
 
     #[test]
     fn rows_that_are_dealt_out_by_unit_give_the_same(
-        table in table(), partials in partials(), groups in groups(), runs in [run(), run()], parts in 1usize..5,
+        table in table(), question in question(), runs in [run(), run()], parts in 1usize..5,
     ) {
         wait(async {
             let secret = Secret::new("0123456789abcdef").unwrap();
-            let question = Question { partials, groups, secret };
+            let question = Question { secret, ..question };
             let expected = ask(&table, &runs[0], &question, Form::Relational).await.unwrap();
             let context = table.context(&runs[1], Arc::default());
-            let secret = question.secret.clone();
-            let bounding = table.bounding(input(&context).await, &question.partials, question.groups, secret);
+            let bounding = question.bounding(&table, input(&context).await);
             let plan = bounding.plan(Form::Partitioned).unwrap();
             let planned = context.state().create_physical_plan(&plan).await.unwrap();
             let Some(planned) = dealt(planned, parts, &context) else {
                 return Ok(());
             };
             let batches = run_plan(planned, context.task_ctx()).await.unwrap();
-            prop_assert_eq!(answer(&batches, question.partials.len()), expected);
+            prop_assert_eq!(question.with_all(answer(&batches, question.numbers())), expected);
             Ok(())
         })?;
     }
@@ -67,8 +66,7 @@ proptest! {
 /// tests alone provoke.
 async fn share(table: &Table, run: &Run, question: &Question) -> Option<[Arc<dyn ExecutionPlan>; 2]> {
     let context = table.context(run, Arc::default());
-    let secret = question.secret.clone();
-    let bounding = table.bounding(input(&context).await, &question.partials, question.groups, secret);
+    let bounding = question.bounding(table, input(&context).await);
     let plan = bounding.plan(Form::Clustered).unwrap();
     let plan = context.state().create_physical_plan(&plan).await.unwrap();
     let bounding = operator(&plan, "ContributionBoundExec")?;
@@ -151,12 +149,12 @@ proptest! {
             let context = SessionContext::new();
             match run_plan(joined, context.task_ctx()).await {
                 Ok(batches) => {
-                    let mut found = summed(&batches, question.partials.len());
+                    let mut found = summed(&batches, question.numbers());
                     if table.keys.is_empty() {
                         // All rows are one group, also where there are none.
-                        found.entry(String::new()).or_insert_with(|| vec![0; question.partials.len()]);
+                        found.entry(String::new()).or_insert_with(|| vec![0; question.numbers()]);
                     }
-                    prop_assert_eq!(found, expected);
+                    prop_assert_eq!(question.with_all(found), expected);
                 }
                 Err(error) => prop_assert!(layout != Layout::Sorted && crate::is_not_clustered(&error), "{error}"),
             }

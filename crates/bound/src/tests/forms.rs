@@ -69,7 +69,7 @@ proptest! {
             prop_assert_eq!(&partitioned, &expected);
             let clustered = ask(&table, &runs[2], &question, Form::Clustered).await.unwrap();
             prop_assert_eq!(&clustered, &expected);
-            if question.groups.is_none() {
+            if question.groups.is_none() && question.beside.is_none() {
                 prop_assert_eq!(&by_hand(&table, &question.partials), &expected);
             }
             Ok(())
@@ -78,6 +78,7 @@ proptest! {
 
     #[test]
     fn one_row_per_unit_needs_no_bounding(table in table(), question in question(), runs in [run(), run()]) {
+        let question = question.alone();
         let mut table = table;
         let mut seen = Vec::new();
         table.rows.retain(|row| {
@@ -99,6 +100,7 @@ proptest! {
         let question = Question {
             partials: vec![Partial::Units],
             groups: Some(groups),
+            beside: None,
             secret: Secret::new("5ec2e7").unwrap(),
         };
         let mut units = BTreeMap::new();
@@ -131,19 +133,31 @@ proptest! {
         wait(async {
             let with = ask(&table, &runs[0], &question, form(forms[0])).await.unwrap();
             let without = ask(&without, &runs[1], &question, form(forms[1])).await.unwrap();
-            let zeros = vec![0; question.partials.len()];
-            let mut moved = 0;
+            let zeros = vec![0; question.numbers()];
+            // In how many groups the totals move, and the numbers beside them.
+            let mut moved = [0; 2];
+            let coarse = question.beside.iter().flat_map(|beside| &beside.partials);
+            let bounds: Vec<u64> = question.partials.iter().map(Partial::bound).chain(coarse.map(Coarse::bound)).collect();
             let names: std::collections::BTreeSet<&String> = with.keys().chain(without.keys()).collect();
             for name in names {
                 let one = with.get(name).unwrap_or(&zeros);
                 let other = without.get(name).unwrap_or(&zeros);
-                moved += u64::from(one != other);
-                for ((one, other), partial) in one.iter().zip(other).zip(&question.partials) {
-                    // Totals wrap around, so they differ modulo 2⁶⁴.
-                    prop_assert!(one.wrapping_sub(*other).unsigned_abs() <= partial.bound());
+                // Totals wrap around, so they differ modulo 2⁶⁴.
+                let moves: Vec<u64> = one.iter().zip(other).map(|(one, other)| one.wrapping_sub(*other).unsigned_abs()).collect();
+                if let Some(beside) = question.beside.as_ref().filter(|_| name == ALL) {
+                    let most = beside.most(!table.keys.is_empty());
+                    prop_assert!(moves.iter().zip([1, 1, most, most]).all(|(moved, most)| *moved <= most), "{:?}", moves);
+                    continue;
+                }
+                prop_assert!(moves.iter().zip(&bounds).all(|(moved, bound)| moved <= bound));
+                let (totals, beside) = moves.split_at(question.partials.len());
+                for (moved, moves) in moved.iter_mut().zip([totals, beside]) {
+                    *moved += u64::from(moves.iter().any(|moved| *moved > 0));
                 }
             }
-            prop_assert!(moved <= question.groups.unwrap_or(u64::MAX));
+            let wide = question.beside.as_ref().map_or(Some(0), |beside| beside.groups);
+            prop_assert!(moved[0] <= question.groups.unwrap_or(u64::MAX));
+            prop_assert!(moved[1] <= wide.unwrap_or(u64::MAX));
             Ok(())
         })?;
     }
@@ -155,13 +169,13 @@ proptest! {
             let context = table.context(&run, Arc::default());
             let input = input(&context).await;
             for form in [Form::Partitioned, Form::Clustered] {
-                let secret = question.secret.clone();
-                let bounding = table.bounding(input.clone(), &question.partials, question.groups, secret);
+                let bounding = question.bounding(&table, input.clone());
                 let plan = to_relational(bounding.plan(form).unwrap()).unwrap();
                 prop_assert!(!plan.display_indent().to_string().contains("ContributionBound"));
                 // A session that knows nothing of ours.
                 let stock = SessionContext::new();
-                prop_assert_eq!(&collect(&stock, plan, question.partials.len()).await.unwrap(), &expected);
+                let found = collect(&stock, plan, question.numbers()).await.unwrap();
+                prop_assert_eq!(&question.with_all(found), &expected);
             }
             Ok(())
         })?;
@@ -194,6 +208,7 @@ fn count_of_units() -> Question {
     Question {
         partials: vec![Partial::Units],
         groups: Some(2),
+        beside: None,
         secret: Secret::new("00").unwrap(),
     }
 }

@@ -1,5 +1,6 @@
 //! Random tables, made to be unpleasant, and what the plans say about them.
 
+mod beside;
 mod dealt;
 mod files;
 mod forms;
@@ -9,7 +10,7 @@ mod memory;
 mod rows;
 mod windows;
 
-use super::{Bounding, Form, Partial, Secret, session};
+use super::{Beside, Bounding, Coarse, Form, Partial, Secret, session};
 use crate::Kind;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringViewArray,
@@ -276,6 +277,7 @@ impl Table {
                 .collect(),
             partials: partials.to_vec(),
             groups,
+            beside: None,
             secret,
         }
     }
@@ -356,9 +358,9 @@ async fn ask(table: &Table, run: &Run, question: &Question, form: Form) -> Resul
         _ => table.clone(),
     };
     let context = table.context(run, Arc::default());
-    let secret = question.secret.clone();
-    let bounding = table.bounding(input(&context).await, &question.partials, question.groups, secret);
-    collect(&context, bounding.plan(form)?, question.partials.len()).await
+    let bounding = question.bounding(&table, input(&context).await);
+    let answer = collect(&context, bounding.plan(form)?, question.numbers()).await?;
+    Ok(question.with_all(answer))
 }
 
 /// What is asked.
@@ -366,16 +368,111 @@ async fn ask(table: &Table, run: &Run, question: &Question, form: Form) -> Resul
 struct Question {
     partials: Vec<Partial>,
     groups: Option<u64>,
+    beside: Option<Beside>,
     secret: Secret,
+}
+
+/// Where the numbers are that describe all units.
+const ALL: &str = "all units";
+
+impl Question {
+    fn bounding(&self, table: &Table, input: LogicalPlan) -> Bounding {
+        Bounding {
+            beside: self.beside.clone(),
+            ..table.bounding(input, &self.partials, self.groups, self.secret.clone())
+        }
+    }
+
+    /// The same without what is read beside the totals.
+    fn alone(&self) -> Self {
+        Self {
+            beside: None,
+            ..self.clone()
+        }
+    }
+
+    fn numbers(&self) -> usize {
+        self.partials.len() + self.beside.as_ref().map_or(0, Beside::numbers)
+    }
+
+    /// Puts the numbers that describe all units, which are in any groups, in a place of their own.
+    fn with_all(&self, mut answer: Answer) -> Answer {
+        if self.beside.is_some() {
+            let mut all = vec![0i64; crate::beside::NUMBERS];
+            for numbers in answer.values_mut() {
+                let own = numbers.split_off(numbers.len() - all.len());
+                all.iter_mut()
+                    .zip(own)
+                    .for_each(|(all, own)| *all = all.wrapping_add(own));
+            }
+            answer.insert(ALL.to_owned(), all);
+        }
+        answer
+    }
+}
+
+/// Bounds that are not so wide that nothing could be rounded.
+fn modest(partial: &Partial) -> Partial {
+    let near = |end: i64| end.clamp(-1 << 40, 1 << 40);
+    match *partial {
+        Partial::Sum { argument, low, high } => Partial::Sum {
+            argument,
+            low: near(low),
+            high: near(high),
+        },
+        Partial::Mean {
+            argument,
+            most,
+            low,
+            high,
+        } => Partial::Mean {
+            argument,
+            most,
+            low: near(low),
+            high: near(high),
+        },
+        other => other,
+    }
+}
+
+fn beside(groups: u64) -> impl Strategy<Value = Beside> {
+    let pairs = prop::collection::vec((partial(), partial()), 0..3);
+    let coarse = (partial(), 0u32..4).prop_map(|(partial, bits)| Coarse {
+        partial: if bits > 0 { modest(&partial) } else { partial },
+        bits,
+    });
+    (
+        prop::collection::vec(coarse, 0..3),
+        pairs,
+        (partial(), partial()),
+        0u32..3,
+        0u64..6,
+    )
+        .prop_map(move |(partials, limits, amount, bits, more)| Beside {
+            groups: Some(groups + more),
+            partials,
+            limits,
+            amount: (modest(&amount.0), modest(&amount.1)),
+            bits,
+        })
 }
 
 fn question() -> impl Strategy<Value = Question> {
     let modulus = prop_oneof![Just(None), (1i64..4).prop_map(Some)];
-    (partials(), groups(), "[0-9a-f]{32}", modulus).prop_map(|(partials, groups, digits, modulus)| {
+    let limits = groups().prop_flat_map(|groups| {
+        let beside = match groups {
+            Some(groups) => prop::option::of(beside(groups)).boxed(),
+            None => Just(None).boxed(),
+        };
+        (Just(groups), beside)
+    });
+    (partials(), limits, "[0-9a-f]{32}", modulus).prop_map(|(partials, limits, digits, modulus)| {
         let secret = Secret::new(digits).unwrap();
+        let (groups, beside) = limits;
         Question {
             partials,
             groups,
+            beside,
             secret: match modulus {
                 Some(modulus) => secret.with_ties(modulus),
                 None => secret,

@@ -133,6 +133,7 @@ pub(crate) fn bounded_plans(
             .collect(),
         partials,
         groups,
+        beside: None,
         secret: secret.clone(),
     };
     let unsorted = (form == Form::Clustered)
