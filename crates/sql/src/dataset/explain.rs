@@ -5,7 +5,7 @@ use crate::finish::estimate::{CONFIDENCE, half_width};
 use crate::price::Price;
 use crate::price::bounds::{ColumnBounds, IntervalOf, bounds, shown_outputs};
 use crate::price::question::Question;
-use crate::run::engine::{bounded_plans, form};
+use crate::run::engine::{BoundedPlans, bounded_plans, form};
 use crate::run::engines::Engines;
 use crate::run::exact::who_computes;
 use crate::run::publics::Publics;
@@ -115,6 +115,7 @@ fn in_words<S: serde::Serializer>(guarantee: &Guarantee, serializer: S) -> Resul
 
 /// Explains a question.
 pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -> Result<Explanation, Error> {
+    let passes = bounded_plans(&question.split.aggregations, &question.cuts, &any_key()?)?;
     let mut parts = question
         .split
         .aggregations
@@ -123,6 +124,7 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         .enumerate()
         .map(|(place, (aggregation, price))| {
             let mut reported = part(aggregation, price, catalog, group_size.max(1))?;
+            reported.plan = plan_of(place, &passes);
             if let Some(cut) = question.cuts.iter().find(|cut| cut.question == place) {
                 let wide = (&question.split.aggregations[cut.wide], &question.prices[cut.wide]);
                 if_cut(&mut reported.outputs, aggregation, wide, group_size.max(1) as f64);
@@ -237,12 +239,6 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
             )
         })
         .collect();
-    let asked = bounded_plans(aggregation, form, &any_key()?)?;
-    let plan = asked
-        .plans()
-        .map(|plan| plan.display_indent().to_string())
-        .collect::<Vec<_>>()
-        .join("\n");
     Ok(Part {
         rows: rows.story.clone(),
         bounding,
@@ -251,10 +247,24 @@ fn part(aggregation: &Aggregation, price: &Price, catalog: &Catalog, group_size:
         outputs,
         epsilon: price.epsilon.clone(),
         delta: price.delta.clone(),
-        plan,
+        plan: String::new(),
         engine: None,
         estimates_cut: false,
     })
+}
+
+/// The engine's plan of an aggregation, or which pass it is read in.
+fn plan_of(place: usize, passes: &[BoundedPlans]) -> String {
+    let own = passes
+        .iter()
+        .find(|pass| pass.read.first().is_some_and(|read| read.aggregation == place));
+    match own {
+        Some(pass) => {
+            let plans = pass.plans().map(|plan| plan.display_indent().to_string());
+            plans.collect::<Vec<_>>().join("\n")
+        }
+        None => "Read in the same pass as the numbers that it is about.".to_owned(),
+    }
 }
 
 /// Says of each part who computes its exact numbers. Asks the database for the schemas of tables, and reads no rows of private ones.
@@ -266,13 +276,18 @@ pub(crate) async fn name_engines(
 ) -> Result<(), Error> {
     let publics = Publics::shapes(&question.split)?;
     let key = any_key()?;
-    let aggregations = question.split.aggregations.iter();
-    let asked = aggregations
-        .map(|aggregation| bounded_plans(aggregation, form(&aggregation.rows), &key))
-        .collect::<Result<Vec<_>, Error>>()?;
+    let asked = bounded_plans(&question.split.aggregations, &question.cuts, &key)?;
+    let read: Vec<Vec<usize>> = asked
+        .iter()
+        .map(|pass| pass.read.iter().map(|read| read.aggregation).collect())
+        .collect();
     let names = who_computes(&asked, &publics, engines, catalog).await?;
-    for (part, name) in explanation.parts.iter_mut().zip(names) {
-        part.engine = name;
+    for (places, name) in read.into_iter().zip(names) {
+        for place in places {
+            if let Some(part) = explanation.parts.get_mut(place) {
+                part.engine.clone_from(&name);
+            }
+        }
     }
     Ok(())
 }
@@ -318,7 +333,7 @@ fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {
     let (mut limited, mut clamped) = (aggregation.groups.sampled || cut_before, false);
     for place in output.clone().uses() {
         match &aggregation.statistics[*place].measure {
-            Measure::Units => {}
+            Measure::Units | Measure::OfAllUnits => {}
             Measure::Rows { .. }
             | Measure::Present { .. }
             | Measure::Distinct { .. }

@@ -1,14 +1,15 @@
 //! What the limits of a question cut, estimated privately for a planned share of its ε.
 //!
-//! Beside each private GROUP BY that may cut something, two more are asked of the same rows. The *overview* has one row a unit: whether it is over a limit, what it has
+//! Beside each private GROUP BY that may cut something, two more are asked of the same rows. The *overview* says how many units there are, how many are over a limit, what they have
 //! and what of it is cut. The *wide* one is the question itself under limits several times as wide, with little ε: where the overview sees that something was cut, the
-//! intervals come from it, and hold the truth of all data as long as nobody is over the wide limits too.
+//! intervals come from it, and hold the truth of all data as long as nobody is over the wide limits too. Both are read from the states of units that the bounding step keeps for the question
+//! itself, in one pass over the rows ([`bound::Beside`]).
 //!
 //! # Privacy
 //! Claim: each of these statistics moves by at most its sensitivity, as any other.
-//! Proof: they are statistics like any other, over rows that are a function of one unit's rows: the overview groups by the unit, and has one row for each, so
-//! what a unit adds is one number clamped to [0, b] (b = 1 for who is over a limit), and `Statistic::sensitivity` holds with one group. The wide one is bounded by `bound`
-//! like the question itself, with its own numbers of rows and groups, from which its sensitivity is derived. Both are priced and charged with the question, before any
+//! Proof: [`bound::Beside`] proves how far one unit moves its numbers. Of the wide ones, [`Coarse::bound`] is at most what the statistic's ends say, in as many groups as the aggregation names, so
+//! `Statistic::sensitivity` holds. Of the overview, each number is one, without keys, whose ends are 0 and [`Beside::most`], or 0 and 1. That the ends say no less than the bounding step enforces is checked when
+//! the plan is made ([`Cut::beside`]), before the charge. Both are priced and charged with the question, before any
 //! row is read. For groups whose names are private, the wide one is asked for the groups that the question has released already.
 //! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter, which look at every statistic of a question, these too; `an_overview_without_its_clamp_is_noticed`.
 
@@ -20,14 +21,11 @@ use crate::understand::aggregation::{
 use crate::understand::dialect::SelectOptions;
 use crate::understand::frontier::Split;
 use crate::understand::mistakes::unplannable;
-use crate::understand::relation::{Rows, UNIT, bare};
+use crate::understand::relation::Rows;
 use crate::understand::same::Marks;
-use crate::values::facts::{Facts, Kind, Range};
 use crate::values::steps::Steps;
+use bound::{Beside, Coarse, Partial};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::TableReference;
-use datafusion::functions_aggregate::expr_fn::{count, max, sum};
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder, lit, when};
 use exact::{Rational, parse_decimal, ratio};
 
 /// What an estimate takes of a question's ε, unless the question says otherwise.
@@ -59,6 +57,9 @@ pub(crate) struct Cut {
     pub(crate) of: String,
     /// How many times as wide the wide limits are.
     pub(crate) factor: u64,
+    /// Of which statistic of the question each of the wide ones is the same under wider limits.
+    from: Vec<usize>,
+    limited: Limited,
 }
 
 /// The estimates of a question's aggregations. What they ask is appended to them.
@@ -69,12 +70,16 @@ pub(crate) fn plan(aggregations: &mut Vec<Aggregation>, wanted: bool) -> Result<
         let Some(limited) = Limited::of(&aggregations[place]).filter(|_| share > Rational::ZERO) else {
             continue;
         };
-        let (wide, outputs, factor) = wide(&aggregations[place]);
-        let overview = overview(&aggregations[place], &limited)?;
+        let Widened {
+            aggregation: wide,
+            outputs,
+            factor,
+            from,
+        } = Widened::of(&aggregations[place]);
         if wide.statistics.is_empty() {
             continue;
         }
-        cuts.push(Cut {
+        let cut = Cut {
             question: place,
             overview: aggregations.len(),
             wide: aggregations.len() + 1,
@@ -82,7 +87,11 @@ pub(crate) fn plan(aggregations: &mut Vec<Aggregation>, wanted: bool) -> Result<
             share,
             of: limited.amount.name(),
             factor,
-        });
+            from,
+            limited,
+        };
+        let overview = cut.overview(&aggregations[place], &wide);
+        cuts.push(cut);
         aggregations.extend([overview, wide]);
     }
     Ok(cuts)
@@ -126,6 +135,7 @@ fn share(options: &SelectOptions, wanted: bool) -> Result<Rational, Error> {
 }
 
 /// What can be cut of a unit.
+#[derive(Clone, Debug)]
 struct Limited {
     /// Rows that count in a group.
     rows: Option<u64>,
@@ -135,6 +145,7 @@ struct Limited {
 }
 
 /// Of what a part is cut.
+#[derive(Clone, Debug)]
 enum Amount {
     Rows,
     /// Of this statistic's argument, in steps.
@@ -194,172 +205,228 @@ impl Limited {
     }
 }
 
-/// What a unit has, and what of it is cut: one row a unit.
-fn overview(aggregation: &Aggregation, limited: &Limited) -> Result<Aggregation, Error> {
-    let rows = &aggregation.rows;
-    let per_unit = aggregation.groups.per_unit.min(1 << 20) as i64;
-    let groups = if aggregation.groups.sampled {
-        per_unit
-    } else {
-        i64::MAX
-    };
-    let mut keys = vec![rows.unit_expr().alias(UNIT)];
-    for (place, key) in aggregation.keys.iter().enumerate() {
-        keys.push(key.expr.clone().unalias().alias(format!("__key{place}")));
+/// Under no limit, a unit's rows in a group are told apart up to so many.
+const ROWS_TOLD_APART: u64 = WIDE;
+
+impl Cut {
+    /// What the bounding step reads beside the question. `place`: which of its arguments is this one.
+    ///
+    /// # Errors
+    /// If a statistic is priced for less than it may move.
+    pub(crate) fn beside(
+        &self,
+        aggregations: &[Aggregation],
+        place: &mut dyn FnMut(&Argument) -> Result<usize, Error>,
+    ) -> Result<Beside, Error> {
+        let [question, overview, wide] =
+            [self.question, self.overview, self.wide].map(|place| &aggregations[place]);
+        let mut partials = Vec::new();
+        for (wide, from) in wide.statistics.iter().zip(&self.from) {
+            let fine = &question.statistics[*from];
+            let at = fine.argument().map_or(Ok(0), &mut *place)?;
+            let coarse = coarse(fine, wide, self.factor, at)?;
+            if coarse.bound() > wide.farthest() {
+                return Err(unpriced());
+            }
+            partials.push(coarse);
+        }
+        let mut limits = Vec::new();
+        if let Some(most) = self.limited.rows {
+            let rows = |most: u64| Partial::Rows { most: most as i64 };
+            limits.push((rows(most), rows(most + 1)));
+        }
+        for sum in &self.limited.sums {
+            let statistic = &question.statistics[*sum];
+            let at = statistic.argument().map_or(Ok(0), &mut *place)?;
+            let (low, high) = statistic.ends_of_sum().ok_or_else(unpriced)?;
+            let clamped = |low: i64, high: i64| Partial::Sum {
+                argument: at,
+                low,
+                high,
+            };
+            // A sum is over its limit where clamping a little later gives another number.
+            let later = clamped(low.saturating_sub(1), high.saturating_add(1));
+            limits.push((clamped(low, high), later));
+        }
+        let (narrow, widest, bits) = self.amount(question, wide);
+        let at = match &self.limited.amount {
+            Amount::Sum { place: sum, .. } => {
+                question.statistics[*sum].argument().map_or(Ok(0), &mut *place)?
+            }
+            Amount::Rows => 0,
+        };
+        let partial = |(low, high): (i64, i64)| match &self.limited.amount {
+            Amount::Rows => Partial::Rows { most: high },
+            Amount::Sum { .. } => Partial::Sum {
+                argument: at,
+                low,
+                high,
+            },
+        };
+        let beside = Beside {
+            groups: (!question.keys.is_empty()).then_some(wide.groups.per_unit),
+            partials,
+            limits,
+            amount: (partial(narrow), partial(widest)),
+            bits,
+        };
+        let priced = overview.statistics[EVERYTHING..].iter();
+        if priced
+            .clone()
+            .any(|statistic| beside.most(!question.keys.is_empty()) > statistic.farthest())
+        {
+            return Err(unpriced());
+        }
+        #[cfg(test)]
+        if crate::mutants::planted(crate::mutants::Mutant::UnclampedCut) {
+            let mut beside = beside;
+            beside.amount.1 = partial((-FAR, FAR));
+            return Ok(beside);
+        }
+        Ok(beside)
     }
-    let mut measures = vec![count(lit(1i64)).alias("__rows")];
-    for place in &limited.sums {
-        if let Some(argument) = aggregation.statistics[*place].argument() {
-            measures.push(sum(argument.column(false)?).alias(format!("__sum{place}")));
+
+    /// Between which ends the amount of a group lies that counts, between which under the wide limit, and by how many bits its steps are coarser, so that all groups of a unit together are
+    /// as many steps as any other number.
+    fn amount(&self, question: &Aggregation, wide: &Aggregation) -> ((i64, i64), (i64, i64), u32) {
+        let (narrow, widest) = match &self.limited.amount {
+            Amount::Rows => {
+                let widest = self
+                    .limited
+                    .rows
+                    .map_or(ROWS_TOLD_APART, |most| more(most, self.factor));
+                let narrow = self.limited.rows.unwrap_or(widest);
+                ((0, narrow as i64), (0, widest as i64))
+            }
+            Amount::Sum { place, .. } => {
+                let ends = question.statistics[*place].ends_of_sum().unwrap_or_default();
+                (ends, wider(ends, self.factor))
+            }
+        };
+        let groups = if question.keys.is_empty() {
+            1
+        } else {
+            wide.groups.per_unit
+        };
+        let farthest = i128::from(widest.0.unsigned_abs().max(widest.1.unsigned_abs()));
+        (narrow, widest, Steps::bits_over(farthest * i128::from(groups)))
+    }
+
+    /// How many units there are, how many of them are over a limit, what they have, and what of it is cut.
+    fn overview(&self, question: &Aggregation, wide: &Aggregation) -> Aggregation {
+        let rows = &question.rows;
+        let mut story = rows.story.clone();
+        story.push("looked at unit by unit, to estimate what the limits cut".to_owned());
+        let (_, (low, high), bits) = self.amount(question, wide);
+        let groups = if question.keys.is_empty() {
+            1
+        } else {
+            wide.groups.per_unit
+        };
+        let farthest = halved(i128::from(low.unsigned_abs().max(high.unsigned_abs())), bits);
+        let most = (farthest.unsigned_abs().saturating_mul(groups)).min(i64::MAX as u64) as i64;
+        let exponent = match &self.limited.amount {
+            Amount::Rows => 0,
+            Amount::Sum { place, .. } => question.statistics[*place].steps.exponent(),
+        };
+        let steps = Steps::of(exponent + bits as i32);
+        let name = self.limited.amount.name();
+        // Who is over a limit is what must be seen best.
+        let statistics = vec![
+            Statistic::units(),
+            Statistic::of_all_units(1, Steps::ones(), 4, "units over a limit".to_owned()),
+            Statistic::of_all_units(most, steps, 1, name.clone()),
+            Statistic::of_all_units(most, steps, 2, format!("cut of {name}")),
+        ];
+        Aggregation {
+            rows: Rows {
+                story,
+                columns: Vec::new(),
+                unit_columns: Vec::new(),
+                rows_per_unit: Some(1),
+                promised: false,
+                clustered: false,
+                whole: false,
+                ..rows.clone()
+            },
+            keys: Vec::new(),
+            rows_in_group: Some(1),
+            groups: Groups {
+                selection: Selection::Listed(vec![Vec::new()]),
+                per_unit: 1,
+                sampled: false,
+            },
+            outputs: (0..statistics.len())
+                .map(|statistic| Output::Plain { statistic })
+                .collect(),
+            shape: statistics
+                .iter()
+                .map(|statistic| shape(&statistic.name))
+                .collect(),
+            statistics,
+            options: question.options.clone(),
         }
     }
-    let either = |one: Option<Expr>, other: Expr| Some(one.map_or(other.clone(), |one| one.or(other)));
-    let flag = |condition: Option<Expr>| match condition {
-        None => Ok(lit(0i64)),
-        Some(condition) => when(condition, lit(1i64))
-            .otherwise(lit(0i64))
-            .map_err(unplannable),
-    };
-    let most_of = |expr: Expr, most: i64| {
-        when(expr.clone().gt(lit(most)), lit(most))
-            .otherwise(expr)
-            .map_err(unplannable)
-    };
-    // In one group of a unit: is it over, what is there, what is kept.
-    let mut over = limited.rows.map(|most| bare("__rows").gt(lit(most as i64)));
-    let mut bounds = (0i64, 0i64);
-    for place in &limited.sums {
-        if let Measure::Sum { low, high, .. } = aggregation.statistics[*place].measure {
-            let total = || bare(&format!("__sum{place}"));
-            over = either(over, total().lt(lit(low)).or(total().gt(lit(high))));
-            if matches!(limited.amount, Amount::Sum { place: other, .. } if other == *place) {
-                bounds = (low, high);
+}
+
+/// The first of the overview's statistics that is an amount.
+const EVERYTHING: usize = 2;
+
+/// As wide as a planted defect makes it.
+#[cfg(test)]
+const FAR: i64 = 1 << 40;
+
+fn unpriced() -> Error {
+    Error::refused(
+        "an estimate of what the limits cut may move further than its noise covers; nothing was charged",
+        "this is a defect of Deniable; please report the query. OPTIONS(cut_share = 0) does without the estimate",
+    )
+}
+
+/// How the bounding step computes a statistic under wide limits, from the argument of the question's own.
+fn coarse(fine: &Statistic, wide: &Statistic, factor: u64, at: usize) -> Result<Coarse, Error> {
+    let bits = wide.steps.exponent() - fine.steps.exponent();
+    let partial = match (&fine.measure, &wide.measure) {
+        (Measure::Sum { low, high, .. }, _) => {
+            let (low, high) = wider((*low, *high), factor);
+            Partial::Sum {
+                argument: at,
+                low,
+                high,
             }
         }
-    }
-    let (all, kept, largest) = match &limited.amount {
-        Amount::Rows => {
-            let most = limited.rows.unwrap_or(WIDE).min(1 << 20) as i64;
-            let kept = match limited.rows {
-                Some(_) => most_of(bare("__rows"), most)?,
-                None => bare("__rows"),
-            };
-            (bare("__rows"), kept, most)
+        (Measure::Mean { argument, .. }, Measure::Mean { most, .. }) => {
+            let times = |end: i64| (end - argument.centre).saturating_mul(*most as i64);
+            Partial::Mean {
+                argument: at,
+                most: *most as i64,
+                low: times(argument.low).min(0),
+                high: times(argument.high).max(0),
+            }
         }
-        // A sum's distance from zero.
-        Amount::Sum { place, .. } => {
-            let total = || bare(&format!("__sum{place}"));
-            let distance = when(total().lt(lit(0i64)), lit(0i64) - total())
-                .otherwise(total())
-                .map_err(unplannable)?;
-            let kept = when(
-                total().lt(lit(0i64)),
-                most_of(distance.clone(), bounds.0.saturating_neg())?,
-            )
-            .otherwise(most_of(distance.clone(), bounds.1)?)
-            .map_err(unplannable)?;
-            let largest = bounds.0.saturating_neg().max(bounds.1).max(1);
-            (distance, kept, largest)
-        }
+        _ => wide.partial(at).ok_or_else(unpriced)?,
     };
-    let over = flag(over)?;
-    let in_groups = LogicalPlanBuilder::from(rows.plan.clone())
-        .aggregate(keys, measures)
-        .and_then(|plan| {
-            plan.project(vec![
-                bare(UNIT),
-                all.alias("__all"),
-                kept.alias("__kept"),
-                over.alias("__over"),
-            ])
-        });
-    let of_units = in_groups
-        .and_then(|plan| {
-            plan.aggregate(
-                vec![bare(UNIT)],
-                vec![
-                    count(lit(1i64)).alias("__groups"),
-                    sum(bare("__all")).alias("__all"),
-                    sum(bare("__kept")).alias("__kept"),
-                    max(bare("__over")).alias("__over"),
-                ],
-            )
-        })
-        .map_err(unplannable)?;
-    // Which groups of a unit count is chosen by chance: of what it has in them, this much is kept in the mean. A unit has at least one group.
-    let dropped = || bare("__groups").gt(lit(groups));
-    let kept = when(dropped(), bare("__kept") * lit(per_unit) / bare("__groups"))
-        .otherwise(bare("__kept"))
-        .map_err(unplannable)?;
-    let over = flag(Some(dropped().or(bare("__over").gt(lit(0i64)))))?;
-    let plan = of_units
-        .project(vec![
-            bare(UNIT),
-            over.alias("over"),
-            bare("__all").alias("everything"),
-            (bare("__all") - kept).alias("cut"),
-        ])
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(unplannable)?;
-    let names = ["over", "everything", "cut"];
-    let unnamed: Option<TableReference> = None;
-    let mut story = rows.story.clone();
-    story.push("looked at unit by unit, to estimate what the limits cut".to_owned());
-    let one_a_unit = Rows {
-        plan,
-        columns: names
-            .iter()
-            .map(|name| (unnamed.clone(), (*name).to_owned(), Facts::unknown(Kind::Int)))
-            .collect(),
-        unit_columns: Vec::new(),
-        rows_per_unit: Some(1),
-        promised: false,
-        clustered: false,
-        whole: false,
-        story,
-        ..rows.clone()
-    };
-    // What a unit may have, in all groups in which it counts, several times over.
-    let most = i128::from(largest) * i128::from(per_unit) * i128::from(WIDE);
-    let most = most.min(1 << 50) as f64;
-    let mut statistics = vec![Statistic::units()];
-    // Who is over a limit is what must be seen best.
-    for (name, most, weight) in [("over", 1.0, 4), ("everything", most, 1), ("cut", most, 2)] {
-        let range = Range { low: 0.0, high: most };
-        let argument = Argument::new(bare(name), Kind::Int, range, 1)?;
-        let high = argument.high;
-        let mut statistic = Statistic::sum(argument, 0, high, name);
-        statistic.name = match name {
-            "over" => "units over a limit".to_owned(),
-            "cut" => format!("cut of {}", limited.amount.name()),
-            _ => limited.amount.name(),
-        };
-        statistic.weight = weight;
-        #[cfg(test)]
-        if name == "cut" && crate::mutants::planted(crate::mutants::Mutant::UnclampedCut) {
-            statistic.unclamp();
-        }
-        statistics.push(statistic);
-    }
-    Ok(Aggregation {
-        rows: one_a_unit,
-        keys: Vec::new(),
-        rows_in_group: Some(1),
-        groups: Groups {
-            selection: Selection::Listed(vec![Vec::new()]),
-            per_unit: 1,
-            sampled: false,
-        },
-        outputs: (0..statistics.len())
-            .map(|statistic| Output::Plain { statistic })
-            .collect(),
-        shape: statistics
-            .iter()
-            .map(|statistic| shape(&statistic.name))
-            .collect(),
-        statistics,
-        options: aggregation.options.clone(),
+    Ok(Coarse {
+        partial,
+        bits: bits.max(0) as u32,
     })
+}
+
+/// So many times as many rows.
+fn more(most: u64, factor: u64) -> u64 {
+    most.saturating_mul(factor).min(MOST_ROWS.max(most))
+}
+
+/// More rows than that are not told apart under wide limits.
+const MOST_ROWS: u64 = 1 << 24;
+
+/// Ends that are so many times as far from zero, which lies between them.
+fn wider((low, high): (i64, i64), factor: u64) -> (i64, i64) {
+    let factor = i64::try_from(factor).unwrap_or(i64::MAX);
+    (
+        low.min(0).saturating_mul(factor),
+        high.max(0).saturating_mul(factor),
+    )
 }
 
 fn shape(name: &str) -> Shape {
@@ -370,71 +437,93 @@ fn shape(name: &str) -> Shape {
     }
 }
 
-/// The same under wide limits; with, for each output, its place there.
-fn wide(aggregation: &Aggregation) -> (Aggregation, Vec<Option<usize>>, u64) {
-    let sampled = aggregation.groups.sampled;
-    let factor = if sampled { WIDE_WITH_GROUPS } else { WIDE };
-    let mut wide = aggregation.clone();
-    wide.rows
-        .story
-        .push("once more under wider limits, to estimate what the limits cut".to_owned());
-    if sampled {
-        wide.groups.per_unit = wide.groups.per_unit.saturating_mul(factor);
-    }
-    match &mut wide.groups.selection {
-        Selection::Listed(groups) => {
-            wide.groups.per_unit = wide.groups.per_unit.min(groups.len().max(1) as u64)
+/// A question under wide limits.
+struct Widened {
+    aggregation: Aggregation,
+    /// For each output of the question, its place there.
+    outputs: Vec<Option<usize>>,
+    factor: u64,
+    /// For each statistic, that of the question.
+    from: Vec<usize>,
+}
+
+impl Widened {
+    fn of(aggregation: &Aggregation) -> Self {
+        let sampled = aggregation.groups.sampled;
+        let factor = if sampled { WIDE_WITH_GROUPS } else { WIDE };
+        let mut wide = aggregation.clone();
+        wide.rows
+            .story
+            .push("once more under wider limits, to estimate what the limits cut".to_owned());
+        if sampled {
+            wide.groups.per_unit = wide.groups.per_unit.saturating_mul(factor);
         }
-        // Those that the question releases.
-        selection => *selection = Selection::Listed(Vec::new()),
-    }
-    let promised = aggregation.rows_in_group.unwrap_or(u64::MAX);
-    let mut statistics = Vec::new();
-    let mut places = vec![None; aggregation.statistics.len()];
-    let mut outputs = Vec::new();
-    let mut kept = Vec::new();
-    for (place, output) in aggregation.outputs.iter().enumerate() {
-        let understood = matches!(output, Output::Plain { .. } | Output::Average { .. });
-        let mut moved = output.clone();
-        let mut uses = moved.uses();
-        let all = understood
-            && uses.iter().all(|statistic| {
-                widened(&aggregation.statistics[**statistic], factor, promised, sampled).is_some()
-            });
-        if !all {
-            outputs.push(None);
-            continue;
+        match &mut wide.groups.selection {
+            Selection::Listed(groups) => {
+                let declared = groups.len() as u64;
+                wide.groups.per_unit = wide
+                    .groups
+                    .per_unit
+                    .min(declared)
+                    .max(aggregation.groups.per_unit);
+            }
+            // Those that the question releases.
+            selection => *selection = Selection::Listed(Vec::new()),
         }
-        for statistic in &mut uses {
-            let at = *places[**statistic].get_or_insert_with(|| {
-                statistics.extend(widened(
-                    &aggregation.statistics[**statistic],
-                    factor,
-                    promised,
-                    sampled,
-                ));
-                statistics.len() - 1
-            });
-            **statistic = at;
+        let promised = aggregation.rows_in_group.unwrap_or(u64::MAX);
+        let (mut statistics, mut from) = (Vec::new(), Vec::new());
+        let mut places = vec![None; aggregation.statistics.len()];
+        let mut outputs = Vec::new();
+        let mut kept = Vec::new();
+        for (place, output) in aggregation.outputs.iter().enumerate() {
+            let understood = matches!(output, Output::Plain { .. } | Output::Average { .. });
+            let mut moved = output.clone();
+            let mut uses = moved.uses();
+            let all = understood
+                && uses.iter().all(|statistic| {
+                    widened(&aggregation.statistics[**statistic], factor, promised, sampled).is_some()
+                });
+            if !all {
+                outputs.push(None);
+                continue;
+            }
+            for statistic in &mut uses {
+                let at = *places[**statistic].get_or_insert_with(|| {
+                    from.push(**statistic);
+                    statistics.extend(widened(
+                        &aggregation.statistics[**statistic],
+                        factor,
+                        promised,
+                        sampled,
+                    ));
+                    statistics.len() - 1
+                });
+                **statistic = at;
+            }
+            outputs.push(Some(kept.len()));
+            kept.push((place, moved));
         }
-        outputs.push(Some(kept.len()));
-        kept.push((place, moved));
+        let keys = aggregation.keys.len();
+        let mut shape = aggregation.shape[..keys].to_vec();
+        shape.extend(
+            kept.iter()
+                .map(|(place, _)| aggregation.shape[keys + place].clone()),
+        );
+        wide.shape = shape;
+        wide.outputs = kept.into_iter().map(|(_, output)| output).collect();
+        wide.statistics = statistics;
+        Widened {
+            aggregation: wide,
+            outputs,
+            factor,
+            from,
+        }
     }
-    let keys = aggregation.keys.len();
-    let mut shape = aggregation.shape[..keys].to_vec();
-    shape.extend(
-        kept.iter()
-            .map(|(place, _)| aggregation.shape[keys + place].clone()),
-    );
-    wide.shape = shape;
-    wide.outputs = kept.into_iter().map(|(_, output)| output).collect();
-    wide.statistics = statistics;
-    (wide, outputs, factor)
 }
 
 /// A statistic under wide limits, where it has any.
 fn widened(statistic: &Statistic, factor: u64, promised: u64, sampled: bool) -> Option<Statistic> {
-    let more = |most: &u64| most.saturating_mul(factor).min(promised.max(*most)).min(1 << 24);
+    let more = |most: &u64| more(*most, factor).min(promised.max(*most));
     let mut wide = match &statistic.measure {
         // Units are cut by groups alone.
         Measure::Units if sampled => Statistic::units(),
@@ -442,16 +531,19 @@ fn widened(statistic: &Statistic, factor: u64, promised: u64, sampled: bool) -> 
         Measure::Present { argument, most } => Statistic::present(argument.clone(), more(most), ""),
         Measure::Mean { argument, most } => {
             let most = more(most);
-            let largest = (argument.low - argument.centre)
-                .abs()
-                .max((argument.high - argument.centre).abs());
-            let bits = Steps::bits_over(i128::from(largest) * i128::from(most));
-            Statistic::mean(argument.coarser(bits), most, "")
+            let ends = [argument.low, argument.high].map(|end| i128::from(end) - i128::from(argument.centre));
+            let ends = ends.map(|end| end * i128::from(most));
+            let bits = Steps::bits_over(ends[0].abs().max(ends[1].abs()));
+            let mut wide = Statistic::mean(argument.coarser(bits), most, "");
+            // What the bounding step rounds is the sum, not its parts.
+            (wide.low, wide.high) = (halved(ends[0].min(0), bits), halved(ends[1].max(0), bits));
+            wide
         }
         Measure::Sum { argument, low, high } => {
-            let [low, high] = [low, high].map(|end| i128::from(*end) * i128::from(factor));
-            let bits = Steps::bits_over(low.abs().max(high.abs()));
-            Statistic::sum(argument.coarser(bits), halved(low, bits), halved(high, bits), "")
+            let (low, high) = wider((*low, *high), factor);
+            let bits = Steps::bits_over(i128::from(low).abs().max(i128::from(high).abs()));
+            let [low, high] = [low, high].map(|end| halved(i128::from(end), bits));
+            Statistic::sum(argument.coarser(bits), low, high, "")
         }
         _ => return None,
     };

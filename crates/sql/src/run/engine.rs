@@ -1,13 +1,14 @@
 //! What is asked of an engine: bounded plans of exact statistics. What comes back is private; it goes into `Sensitive` values and nowhere else.
 
 use crate::Error;
-use crate::understand::aggregation::{Aggregation, Measure, TREE_LEAVES};
+use crate::price::cut::Cut;
+use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::Rows;
 use crate::values::facts::{Kind, Range, Value};
 use crate::values::group_name::encode;
 use crate::values::steps::Steps;
-use bound::{Bounding, Form, RowBounding, Secret, on_grid};
+use bound::{Bounding, Form, Partial, RowBounding, Secret, on_grid};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::common::Column;
@@ -37,8 +38,10 @@ pub(crate) fn form(rows: &Rows) -> Form {
 
 /// The engine's plans for an aggregation, over scans that are not bound to data yet.
 pub(crate) struct BoundedPlans {
-    /// Groups and numbers, and which statistic each `partial…` is.
-    pub(crate) totals: (LogicalPlan, Vec<usize>),
+    /// Groups and numbers.
+    pub(crate) totals: LogicalPlan,
+    /// What is read of these numbers, each for an aggregation of its own.
+    pub(crate) read: Vec<Reading>,
     /// The same for rows in any order, where the catalog promises that they are sorted by unit.
     pub(crate) unsorted: Option<LogicalPlan>,
     /// One for each statistic that looks at single rows.
@@ -48,19 +51,76 @@ pub(crate) struct BoundedPlans {
     pub(crate) secret: Secret,
 }
 
+/// Which numbers of a pass are those of an aggregation.
+pub(crate) struct Reading {
+    /// The aggregation, by its place in the question.
+    pub(crate) aggregation: usize,
+    /// Of which statistic each number is, and where it is.
+    pub(crate) numbers: Vec<(usize, usize)>,
+    /// Where the number of units is that a group needs one of to be there.
+    pub(crate) units: Option<usize>,
+    /// Whether the numbers describe all units, and are added up over all groups.
+    pub(crate) of_all: bool,
+}
+
 impl BoundedPlans {
     /// The plans: that of the totals, and those of statistics that look at single rows.
     pub(crate) fn plans(&self) -> impl Iterator<Item = &LogicalPlan> {
-        std::iter::once(&self.totals.0).chain(self.single.iter().map(|(plan, _)| plan))
+        std::iter::once(&self.totals).chain(self.single.iter().map(|(plan, _)| plan))
     }
 }
 
-/// Plans an aggregation.
+/// Plans the aggregations of a question: a pass for each that reads rows by itself, and for each of its statistics that looks at single rows. What the limits cut is read in the pass of what it is about.
 pub(crate) fn bounded_plans(
-    aggregation: &Aggregation,
+    aggregations: &[Aggregation],
+    cuts: &[Cut],
+    secret: &Secret,
+) -> Result<Vec<BoundedPlans>, Error> {
+    bounded_plans_in(aggregations, cuts, secret, form)
+}
+
+/// The same with a choice of how the bounding step is done.
+pub(crate) fn bounded_plans_in(
+    aggregations: &[Aggregation],
+    cuts: &[Cut],
+    secret: &Secret,
+    form: impl Fn(&Rows) -> Form,
+) -> Result<Vec<BoundedPlans>, Error> {
+    let beside = |place: usize| cuts.iter().any(|cut| [cut.overview, cut.wide].contains(&place));
+    let passes = (0..aggregations.len()).filter(|place| !beside(*place));
+    passes
+        .map(|place| {
+            let cut = cuts.iter().find(|cut| cut.question == place);
+            bounded_plan(aggregations, place, cut, form(&aggregations[place].rows), secret)
+        })
+        .collect()
+}
+
+/// The arguments of a pass, each once.
+#[derive(Default)]
+struct Arguments(Vec<Expr>);
+
+impl Arguments {
+    fn place(&mut self, argument: &Argument, native: bool) -> Result<usize, Error> {
+        let expr = argument.column(native)?;
+        Ok(match self.0.iter().position(|other| *other == expr) {
+            Some(place) => place,
+            None => {
+                self.0.push(expr);
+                self.0.len() - 1
+            }
+        })
+    }
+}
+
+fn bounded_plan(
+    aggregations: &[Aggregation],
+    place: usize,
+    cut: Option<&Cut>,
     form: Form,
     secret: &Secret,
 ) -> Result<BoundedPlans, Error> {
+    let aggregation = &aggregations[place];
     let rows = &aggregation.rows;
     let native = form != Form::Relational;
     let keys = aggregation.keys.len();
@@ -91,33 +151,53 @@ pub(crate) fn bounded_plans(
     };
     let groups = (keys > 0).then_some(aggregation.groups.per_unit);
     let mut columns = base();
-    let mut arguments: Vec<Expr> = Vec::new();
+    let mut arguments = Arguments::default();
     let mut partials = Vec::new();
-    let mut places = Vec::new();
-    for (place, statistic) in aggregation.statistics.iter().enumerate() {
-        let argument = statistic
+    let mut totals = Vec::new();
+    for (statistic, one) in aggregation.statistics.iter().enumerate() {
+        let at = one
             .argument()
-            .map(|argument| argument.column(native))
-            .transpose()?;
-        let at = match argument {
-            Some(expr) => arguments
-                .iter()
-                .position(|other| *other == expr)
-                .unwrap_or_else(|| {
-                    arguments.push(expr);
-                    arguments.len() - 1
-                }),
-            None => 0,
-        };
-        if let Some(partial) = statistic.partial(at) {
+            .map_or(Ok(0), |argument| arguments.place(argument, native))?;
+        if let Some(partial) = one.partial(at) {
+            totals.push((statistic, partials.len()));
             partials.push(partial);
-            places.push(place);
         }
     }
-    if partials.is_empty() {
-        // Nothing but statistics of single rows: the totals then only tell which groups there are.
-        partials.push(bound::Partial::Units);
+    let beside = cut
+        .map(|cut| cut.beside(aggregations, &mut |argument| arguments.place(argument, native)))
+        .transpose()?;
+    // Units tell which groups there are; under wider limits there are more.
+    let mut units = None;
+    if partials.is_empty() || beside.is_some() {
+        let known = partials.iter().position(|partial| *partial == Partial::Units);
+        units = known.or(Some(partials.len()));
+        if known.is_none() {
+            partials.push(Partial::Units);
+        }
     }
+    let mut read = vec![Reading {
+        aggregation: place,
+        numbers: totals,
+        units: units.filter(|_| beside.is_some() && keys > 0),
+        of_all: false,
+    }];
+    if let (Some(cut), Some(beside)) = (cut, &beside) {
+        let (from, to) = (partials.len(), partials.len() + beside.partials.len());
+        let numbered = |from: usize, to: usize| (from..to).enumerate().collect();
+        read.push(Reading {
+            aggregation: cut.overview,
+            numbers: numbered(to, to + aggregations[cut.overview].statistics.len()),
+            units: None,
+            of_all: true,
+        });
+        read.push(Reading {
+            aggregation: cut.wide,
+            numbers: numbered(from, to),
+            units: None,
+            of_all: false,
+        });
+    }
+    let arguments = arguments.0;
     columns.extend(
         arguments
             .iter()
@@ -133,14 +213,14 @@ pub(crate) fn bounded_plans(
             .collect(),
         partials,
         groups,
-        beside: None,
+        beside,
         secret: secret.clone(),
     };
     let unsorted = (form == Form::Clustered)
         .then(|| bounding.clone().plan(Form::Partitioned))
         .transpose()
         .map_err(unplannable)?;
-    let totals = (bounding.plan(form).map_err(unplannable)?, places);
+    let totals = bounding.plan(form).map_err(unplannable)?;
     let mut single = Vec::new();
     for (place, statistic) in aggregation.statistics.iter().enumerate() {
         let (value, most) = match &statistic.measure {
@@ -174,6 +254,7 @@ pub(crate) fn bounded_plans(
     }
     Ok(BoundedPlans {
         totals,
+        read,
         unsorted,
         single,
         keys,

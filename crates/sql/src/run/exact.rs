@@ -11,7 +11,7 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind};
-use crate::run::engine::{BoundedPlans, Measured, names, number};
+use crate::run::engine::{BoundedPlans, Measured, Reading, names, number};
 use crate::run::engines::Engines;
 use crate::run::local::Step;
 use crate::run::on_workers::{OnWorkers, on_workers};
@@ -19,7 +19,8 @@ use crate::run::publics::Publics;
 use crate::run::pushdown::{Pushed, pushed};
 use crate::run::scans::over_data;
 use crate::sources;
-use crate::understand::aggregation::{Aggregation, Measure, Statistic};
+use crate::understand::aggregation::{Aggregation, Measure};
+use crate::values::group_name::encode;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::logical_expr::LogicalPlan;
@@ -54,7 +55,7 @@ impl ExactEngine {
             Some(plan) => Some(over(plan).await?),
             None => None,
         };
-        let mut steps = vec![Step::new(over(&plans.totals.0).await?, unsorted, &session).await?];
+        let mut steps = vec![Step::new(over(&plans.totals).await?, unsorted, &session).await?];
         for (plan, _) in &plans.single {
             steps.push(Step::new(over(plan).await?, None, &session).await?);
         }
@@ -84,7 +85,7 @@ impl ExactEngine {
 /// The plans of one aggregation over data.
 struct Part {
     engine: ExactEngine,
-    places: Vec<usize>,
+    read: Vec<Reading>,
     single: Vec<usize>,
     keys: usize,
 }
@@ -143,7 +144,7 @@ pub(crate) async fn prepare(
                 Some(Ok(())) => ExactEngine::Inside,
                 _ => ExactEngine::prepare(&plans, publics, engines, catalog).await?,
             },
-            places: plans.totals.1,
+            read: plans.read,
             single: plans.single.into_iter().map(|(_, place)| place).collect(),
             keys: plans.keys,
         });
@@ -197,38 +198,39 @@ pub(crate) async fn measure(
             inside[number].push(rows);
         }
     }
-    let mut all = Vec::new();
-    for ((part, inside), aggregation) in prepared.parts.into_iter().zip(inside).zip(question) {
-        all.push(measured(part, inside, &aggregation.statistics, engines).await?);
+    let mut all: Vec<Option<Measured>> = question.iter().map(|_| None).collect();
+    for (part, inside) in prepared.parts.into_iter().zip(inside) {
+        for (place, measured) in measured(part, inside, question, engines).await? {
+            all[place] = Some(measured);
+        }
     }
-    Ok(all)
+    let all = all.into_iter().collect::<Option<Vec<Measured>>>();
+    all.ok_or_else(|| sources::incident("the engine", "it left a part of the question out"))
 }
 
+/// The exact statistics of the aggregations that a part computes.
 async fn measured(
     part: Part,
     inside: Vec<Vec<RecordBatch>>,
-    statistics: &[Statistic],
+    question: &[Aggregation],
     engines: &Engines,
-) -> Result<Measured, Error> {
-    let mut measured = Measured {
-        groups: HashMap::new(),
-        numbers: vec![Vec::new(); statistics.len()],
-        bins: vec![BTreeMap::new(); statistics.len()],
-    };
+) -> Result<Vec<(usize, Measured)>, Error> {
     let keys = part.keys;
     let mut results = part.engine.collect(inside, engines).await?.into_iter();
-    for batch in results.next().unwrap_or_default() {
-        for (row, name) in names(&batch, keys)?.into_iter().enumerate() {
-            let group = measured.groups.len();
-            if measured.groups.insert(name, group).is_some() {
-                return Err(sources::incident("the engine", "it gave a group twice"));
-            }
-            for (column, place) in part.places.iter().enumerate() {
-                let values = batch.column(keys + column).as_primitive::<Int64Type>();
-                measured.numbers[*place].push(number(values, row));
-            }
-        }
+    let totals = results.next().unwrap_or_default();
+    let mut all = Vec::new();
+    for reading in &part.read {
+        let statistics = question[reading.aggregation].statistics.len();
+        let measured = match reading.of_all {
+            true => of_all(reading, &totals, keys, statistics),
+            false => of_groups(reading, &totals, keys, statistics)?,
+        };
+        all.push((reading.aggregation, measured));
     }
+    let Some((place, measured)) = all.first_mut() else {
+        return Ok(all);
+    };
+    let statistics = &question[*place].statistics;
     for (batches, place) in results.zip(part.single) {
         let tree = matches!(
             statistics[place].measure,
@@ -253,5 +255,55 @@ async fn measured(
             }
         }
     }
+    Ok(all)
+}
+
+impl Measured {
+    fn nothing(statistics: usize) -> Self {
+        Self {
+            groups: HashMap::new(),
+            numbers: vec![Vec::new(); statistics],
+            bins: vec![BTreeMap::new(); statistics],
+        }
+    }
+}
+
+/// The numbers of groups.
+fn of_groups(
+    reading: &Reading,
+    totals: &[RecordBatch],
+    keys: usize,
+    statistics: usize,
+) -> Result<Measured, Error> {
+    let mut measured = Measured::nothing(statistics);
+    for batch in totals {
+        let column = |place: usize| batch.column(keys + place).as_primitive::<Int64Type>();
+        for (row, name) in names(batch, keys)?.into_iter().enumerate() {
+            if reading.units.is_some_and(|units| number(column(units), row) == 0) {
+                continue;
+            }
+            let group = measured.groups.len();
+            if measured.groups.insert(name, group).is_some() {
+                return Err(sources::incident("the engine", "it gave a group twice"));
+            }
+            for (statistic, place) in &reading.numbers {
+                measured.numbers[*statistic].push(number(column(*place), row));
+            }
+        }
+    }
     Ok(measured)
+}
+
+/// The numbers that describe all units, which any group's row may have a part of.
+fn of_all(reading: &Reading, totals: &[RecordBatch], keys: usize, statistics: usize) -> Measured {
+    let mut measured = Measured::nothing(statistics);
+    measured.groups.insert(encode(&[]), 0);
+    for (statistic, place) in &reading.numbers {
+        let parts = totals.iter().flat_map(|batch| {
+            let column = batch.column(keys + place).as_primitive::<Int64Type>();
+            (0..batch.num_rows()).map(|row| number(column, row))
+        });
+        measured.numbers[*statistic] = vec![parts.fold(0, i64::wrapping_add)];
+    }
+    measured
 }

@@ -72,7 +72,7 @@ pub(crate) async fn on_workers(
         Ok(cluster.check(&planned, &state, threads).map(|()| plan))
     };
     let mut spread = Vec::new();
-    let totals = (&plans.totals.0, plans.unsorted.as_ref());
+    let totals = (&plans.totals, plans.unsorted.as_ref());
     let single = plans.single.iter().map(|(plan, _)| (plan, None));
     for (plan, unsorted) in std::iter::once(totals).chain(single) {
         let unsorted = match unsorted {

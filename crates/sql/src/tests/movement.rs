@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::price::question::{QueryRequest, Question};
-use crate::run::engine::{Measured, bounded_plans, form};
+use crate::run::engine::{Measured, bounded_plans_in, form};
 use crate::run::engines::Engines;
 use crate::run::exact::{measure, prepare};
 use crate::run::publics::Publics;
@@ -63,18 +63,14 @@ fn exact(
         ))
         .unwrap();
     let aggregations = &question.split.aggregations;
-    let asked = aggregations.iter().map(|aggregation| {
-        let chosen = match form(&aggregation.rows) {
-            Form::Plain => Form::Plain,
-            _ if relational => Form::Relational,
-            other => other,
-        };
-        bounded_plans(aggregation, chosen, &secret).unwrap()
-    });
+    let asked = bounded_plans_in(aggregations, &question.cuts, &secret, |rows| match form(rows) {
+        Form::Plain => Form::Plain,
+        _ if relational => Form::Relational,
+        other => other,
+    })
+    .unwrap();
     let measured = runtime().block_on(async {
-        let prepared = prepare(asked.collect(), &publics, &engines, catalog)
-            .await
-            .unwrap();
+        let prepared = prepare(asked, &publics, &engines, catalog).await.unwrap();
         measure(prepared, aggregations, &engines).await.unwrap()
     });
     let pairs = aggregations.iter().zip(&measured);

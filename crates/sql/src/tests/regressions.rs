@@ -80,14 +80,10 @@ fn many_texts_of_a_row_mean_few_rows_at_once() {
         let engines = crate::run::engines::Engines::new(datafusion::prelude::SessionConfig::new());
         super::movement::runtime().block_on(async {
             let publics = crate::run::publics::Publics::default();
-            let aggregation = &question.split.aggregations[0];
+            let aggregations = &question.split.aggregations[..1];
             let secret = bound::Secret::new("ab").unwrap();
-            let asked = crate::run::engine::bounded_plans(
-                aggregation,
-                crate::run::engine::form(&aggregation.rows),
-                &secret,
-            )?;
-            let prepared = crate::run::exact::prepare(vec![asked], &publics, &engines, &catalog);
+            let asked = crate::run::engine::bounded_plans(aggregations, &[], &secret)?;
+            let prepared = crate::run::exact::prepare(asked, &publics, &engines, &catalog);
             Ok(prepared.await?.batch_sizes())
         })
     };

@@ -11,7 +11,7 @@ use crate::finish::release::{Released, release};
 use crate::finish::saved::Saved;
 use crate::price::bounds::bounds;
 use crate::price::question::{QueryRequest, Question};
-use crate::run::engine::{bounded_plans, form};
+use crate::run::engine::bounded_plans;
 use crate::run::exact;
 use crate::run::publics::Publics;
 use bound::Secret;
@@ -272,10 +272,7 @@ impl Dataset {
         // One key for all: each aggregation is bounded whatever the key is, and those that choose among the same groups can share the choice.
         let secret = secret()?;
         let aggregations = &question.split.aggregations;
-        let asked = aggregations
-            .iter()
-            .map(|aggregation| bounded_plans(aggregation, form(&aggregation.rows), &secret))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let asked = bounded_plans(aggregations, &question.cuts, &secret)?;
         let prepared =
             self.runtime
                 .block_on(exact::prepare(asked, &publics, engines, &self.shared.catalog))?;

@@ -24,8 +24,8 @@ use bound::{CUT_BY_OWNER, Secret};
 use datafusion::common::{JoinType, NullEquality, TableReference};
 use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction};
 use datafusion::logical_expr::{
-    Aggregate, Expr, Filter, Join, LogicalPlan, Projection, TableScan, Union, Window,
-    WindowFunctionDefinition,
+    Aggregate, Expr, Filter, Join, LogicalPlan, Projection, TableScan, Union, Window, WindowFrame,
+    WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
 use std::collections::{BTreeSet, HashMap};
 
@@ -39,6 +39,21 @@ pub(super) struct Known<'a> {
     /// The tables as their database describes them.
     pub(super) tables: &'a HashMap<TableReference, Described>,
     pub(super) secret: &'a Secret,
+}
+
+/// What a window gives each row.
+enum Numbering<'a> {
+    RowNumber,
+    DenseRank,
+    /// Of the rows up to this one, those where this is there.
+    Count(&'a Expr),
+}
+
+/// Whether a frame holds the rows from the first one to the current one.
+fn is_running(frame: &WindowFrame) -> bool {
+    frame.units == WindowFrameUnits::Rows
+        && frame.start_bound.is_unbounded()
+        && frame.end_bound == WindowFrameBound::CurrentRow
 }
 
 /// Which columns of a plan are needed, by their places.
@@ -287,19 +302,24 @@ impl Known<'_> {
             return Err(unknown("a window of this form"));
         };
         let WindowFunction { fun, params } = *call;
-        let function = match &fun {
-            WindowFunctionDefinition::WindowUDF(function) => match function.name() {
-                "row_number" => "row_number()",
-                "dense_rank" => "dense_rank()",
+        let function = match (&fun, &params.args[..]) {
+            (WindowFunctionDefinition::WindowUDF(function), []) => match function.name() {
+                "row_number" => Numbering::RowNumber,
+                "dense_rank" => Numbering::DenseRank,
                 _ => return Err(unknown("this window function")),
             },
-            WindowFunctionDefinition::AggregateUDF(_) => return Err(unknown("an aggregate over a window")),
+            (WindowFunctionDefinition::AggregateUDF(function), [counted])
+                if function.name() == "count" && is_running(&params.window_frame) =>
+            {
+                Numbering::Count(counted)
+            }
+            _ => return Err(unknown("an aggregate over a window")),
         };
-        if !params.args.is_empty() || params.filter.is_some() || params.distinct {
+        if params.filter.is_some() || params.distinct {
             return Err(unknown("a window of this form"));
         }
         let orders = || params.order_by.iter().map(|order| &order.expr);
-        let read = params.partition_by.iter().chain(orders());
+        let read = params.partition_by.iter().chain(orders()).chain(&params.args);
         let mut below = read_by(read, &window.input)?;
         below.extend(needed.iter().filter(|place| **place < width));
         if name == CUT_BY_OWNER && width > 2 {
@@ -330,12 +350,21 @@ impl Known<'_> {
         if parts.is_empty() || order.is_empty() {
             return Err(unknown("a window of everybody"));
         }
+        let (call, frame, least) = match function {
+            Numbering::RowNumber => ("row_number()".to_owned(), "", 1),
+            Numbering::DenseRank => ("dense_rank()".to_owned(), "", 1),
+            // Rows that are equal in the order are so in all columns that the plan needs, as for a ROW_NUMBER.
+            Numbering::Count(counted) => {
+                let counted = row.write(counted, writer)?.sql;
+                (format!("count({counted})"), " ROWS UNBOUNDED PRECEDING", 0)
+            }
+        };
         let place = format!(
-            "{function} OVER (PARTITION BY {} ORDER BY {})",
+            "{call} OVER (PARTITION BY {} ORDER BY {}{frame})",
             parts.join(", "),
             order.join(", ")
         );
-        let place = Cell::of(place, Kind::Int, &[]).within(1, i128::from(i64::MAX));
+        let place = Cell::of(place, Kind::Int, &[]).within(least, i128::from(i64::MAX));
         let kept = only(
             input,
             &needed.iter().copied().filter(|place| *place < width).collect(),

@@ -27,7 +27,7 @@ use super::movement::{Vector, question, runtime, vectors};
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with};
 use crate::price::question::Question;
-use crate::run::engine::{bounded_plans, form};
+use crate::run::engine::bounded_plans;
 use crate::run::engines::Engines;
 use crate::run::exact::{Prepared, measure, prepare};
 use crate::run::publics::Publics;
@@ -116,10 +116,7 @@ fn measured_by(
     let run = async {
         let publics = Publics::read(&question.split, &engines.public()?, catalog).await?;
         let aggregations = &question.split.aggregations;
-        let asked = aggregations
-            .iter()
-            .map(|aggregation| bounded_plans(aggregation, form(&aggregation.rows), &secret))
-            .collect::<Result<Vec<_>, _>>()?;
+        let asked = bounded_plans(aggregations, &question.cuts, &secret)?;
         let prepared = prepare(asked, &publics, &engines, catalog).await?;
         look(&prepared);
         let measured = measure(prepared, aggregations, &engines).await?;

@@ -120,6 +120,8 @@ pub(crate) enum Measure {
     Histogram { place: Expr, bins: usize, most: u64 },
     /// Distinct values, of a unit at most this many.
     Distinct { value: Expr, most: u64 },
+    /// A number that describes all units, from the pass that gives the totals of another aggregation: see `price::cut`.
+    OfAllUnits,
 }
 
 /// A number for each group, in grid steps, and how much one unit can add to it.
@@ -139,13 +141,29 @@ pub(crate) struct Statistic {
 }
 
 impl Statistic {
-    /// A planted defect: lets one unit add anything to a sum, which is priced as before.
-    #[cfg(test)]
-    pub(crate) fn unclamp(&mut self) {
-        if let Measure::Sum { argument, high, .. } = &mut self.measure {
-            argument.high = FAR;
-            *high = FAR;
+    /// A number of all units, to which each adds at most this.
+    pub(crate) fn of_all_units(most: i64, steps: Steps, weight: u32, name: String) -> Self {
+        Self {
+            measure: Measure::OfAllUnits,
+            steps,
+            low: 0,
+            high: most,
+            weight,
+            name,
         }
+    }
+
+    /// Between which ends what a unit adds to a sum is clamped.
+    pub(crate) fn ends_of_sum(&self) -> Option<(i64, i64)> {
+        match &self.measure {
+            Measure::Sum { low, high, .. } => Some((*low, *high)),
+            _ => None,
+        }
+    }
+
+    /// The most that one unit, added or removed, moves a group's number by.
+    pub(crate) fn farthest(&self) -> u64 {
+        self.low.unsigned_abs().max(self.high.unsigned_abs())
     }
 
     fn counting(measure: Measure, most: u64, name: String) -> Self {
@@ -246,7 +264,10 @@ impl Statistic {
                 low: self.low,
                 high: self.high,
             },
-            Measure::Tree { .. } | Measure::Histogram { .. } | Measure::Distinct { .. } => return None,
+            Measure::Tree { .. }
+            | Measure::Histogram { .. }
+            | Measure::Distinct { .. }
+            | Measure::OfAllUnits => return None,
         })
     }
 
@@ -280,7 +301,7 @@ impl Statistic {
     ) -> Result<Sensitivity, Error> {
         // What is clamped to one number does not move at all; one step keeps its noise well-defined.
         let whole = |value: u128| Rational::from(Integer::from(value.max(1)));
-        let most = u128::from(self.low.unsigned_abs().max(self.high.unsigned_abs()));
+        let most = u128::from(self.farthest());
         let width = (i128::from(self.high) - i128::from(self.low)) as u128;
         let groups_wide = u128::from(groups);
         let sides: u128 = match neighbors {

@@ -64,7 +64,7 @@ impl Marks {
 
     /// Of the overview of what the limits of this aggregation cut. The names of its columns tell nothing apart, so it is known by what it is about.
     pub(crate) fn of_overview(&self, about: &Aggregation, overview: &Aggregation) -> Self {
-        let whole = Parts::of("overview")
+        let whole = Parts::of("overview, format 2")
             .mark(self.rows)
             .marks(self.keys.iter().copied().collect::<BTreeSet<_>>())
             .marks(self.statistics.iter().copied().collect::<BTreeSet<_>>())
@@ -169,6 +169,8 @@ fn statistic_mark(
         Measure::Distinct { value, most } => Parts::of("distinct")
             .mark(mark(value, rows, catalog)?)
             .debug(most),
+        // Known by what it is about, and by its name.
+        Measure::OfAllUnits => Parts::of("of all units").text(&statistic.name),
     };
     Ok(parts
         .debug((statistic.steps, statistic.low, statistic.high, statistic.weight))
