@@ -7,11 +7,11 @@
 //!
 //! # Privacy
 //! Claim: each of these statistics moves by at most its sensitivity, as any other.
-//! Proof: [`bound::Beside`] proves how far one unit moves its numbers. Of the wide ones, [`Coarse::bound`] is at most what the statistic's ends say, in as many groups as the aggregation names, so
+//! Proof: [`bound::Beside`] proves how far one unit moves its numbers. Of the wide ones, [`Beside::farthest`] is at most what the statistic's ends say, in as many groups as the aggregation names, so
 //! `Statistic::sensitivity` holds. Of the overview, each number is one, without keys, whose ends are 0 and [`Beside::most`], or 0 and 1. That the ends say no less than the bounding step enforces is checked when
 //! the plan is made ([`Cut::beside`]), before the charge. Both are priced and charged with the question, before any
 //! row is read. For groups whose names are private, the wide one is asked for the groups that the question has released already.
-//! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter, which look at every statistic of a question, these too; `an_overview_without_its_clamp_is_noticed`.
+//! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter, which look at every statistic of a question, these too; `an_overview_without_its_clamp_is_noticed`, `a_question_in_the_groups_of_its_estimate_is_noticed`.
 
 use crate::Error;
 use crate::catalog::Catalog;
@@ -224,11 +224,7 @@ impl Cut {
         for (wide, from) in wide.statistics.iter().zip(&self.from) {
             let fine = &question.statistics[*from];
             let at = fine.argument().map_or(Ok(0), &mut *place)?;
-            let coarse = coarse(fine, wide, self.factor, at)?;
-            if coarse.bound() > wide.farthest() {
-                return Err(unpriced());
-            }
-            partials.push(coarse);
+            partials.push(coarse(fine, wide, self.factor, at)?);
         }
         let mut limits = Vec::new();
         if let Some(most) = self.limited.rows {
@@ -266,10 +262,16 @@ impl Cut {
         let beside = Beside {
             groups: (!question.keys.is_empty()).then_some(wide.groups.per_unit),
             partials,
+            lengths: Vec::new(),
             limits,
             amount: (partial(narrow), partial(widest)),
+            vector: None,
             bits,
         };
+        let mut numbers = wide.statistics.iter().enumerate();
+        if numbers.any(|(place, wide)| beside.farthest(place) > wide.farthest()) {
+            return Err(unpriced());
+        }
         let priced = overview.statistics[EVERYTHING..].iter();
         if priced
             .clone()

@@ -1,6 +1,8 @@
 //! What is asked of an engine: bounded plans of exact statistics. What comes back is private; it goes into `Sensitive` values and nowhere else.
 
 use crate::Error;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
 use crate::price::cut::Cut;
 use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES};
 use crate::understand::mistakes::unplannable;
@@ -204,6 +206,11 @@ fn bounded_plan(
             .enumerate()
             .map(|(place, expr)| expr.clone().alias(format!("argument{place}"))),
     );
+    #[cfg(test)]
+    let groups = match &beside {
+        Some(beside) if planted(Mutant::GroupsOfTheEstimate) => beside.groups,
+        _ => groups,
+    };
     let bounding = Bounding {
         input: project(columns)?,
         unit: Column::from_name("owner"),
@@ -213,6 +220,7 @@ fn bounded_plan(
             .collect(),
         partials,
         groups,
+        lengths: Vec::new(),
         beside,
         secret: secret.clone(),
     };

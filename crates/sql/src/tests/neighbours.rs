@@ -330,6 +330,43 @@ fn an_overview_without_its_clamp_is_noticed() {
     }
 }
 
+/// The question and its estimate share the states of units, and not how many of them count.
+#[test]
+fn a_question_in_the_groups_of_its_estimate_is_noticed() {
+    let row = |group| Row {
+        group,
+        other: 1,
+        x: "5",
+        y: "5",
+        day: "",
+    };
+    let few = Unit {
+        rows: vec![row("a")],
+        own: None,
+    };
+    let many = Unit {
+        rows: GROUPS.iter().copied().map(row).collect(),
+        own: None,
+    };
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(here.path(), &[(0, &few)], 0, 1);
+    write(there.path(), &[(0, &few), (1, &many)], 0, 1);
+    let catalogs = [
+        &catalog(here.path(), "add_remove"),
+        &catalog(there.path(), "add_remove"),
+    ];
+    let database = |directory| Database {
+        directory,
+        threads: 2,
+        batch: 8,
+    };
+    let databases = [&database(here.path()), &database(there.path())];
+    let query = "SELECT g, COUNT(*) FROM t GROUP BY g";
+    assert_eq!(check(query, catalogs, databases), Ok(()));
+    let planted = with(Mutant::GroupsOfTheEstimate, || check(query, catalogs, databases));
+    assert!(planted.is_err_and(|why| why.contains("moves in")));
+}
+
 /// A check that cannot fail is none: two units more move a count by more than one unit may.
 #[test]
 fn two_units_more_are_noticed() {
