@@ -74,7 +74,11 @@ impl Beside {
     pub fn farthest(&self, place: usize) -> u64 {
         let one = &self.partials[place];
         let (low, high) = one.partial.ends();
-        let finer = |length: &Length| (length.of == place).then_some((length.finer, length.most));
+        let finer = |length: &Length| {
+            let with = length.with.iter().find(|follower| follower.place == place);
+            let own = (length.of == place).then_some((length.finer, length.most));
+            own.or(with.map(|follower| (follower.finer, length.follows(follower))))
+        };
         if let Some((finer, most)) = self.lengths.iter().find_map(finer) {
             let farthest = low.unsigned_abs().max(high.unsigned_abs()) << finer;
             return farthest.min(most) >> one.bits;

@@ -5,7 +5,7 @@
 //!
 //! # Privacy
 //! Claim: let v be what a unit adds to the number [`Length::of`] in its groups, in steps that are finer by [`Length::finer`] bits. Then ‖v‖ ≤ [`Length::most`], in the norm of the
-//! length. What it adds to a number of [`Length::with`] has a norm of at most ⌈`each` × `most` / 2^`finer`⌉. Both are functions of the unit's own rows and of the query's key.
+//! length. What it adds to a number of [`Length::with`], in its own finer steps, has a norm of at most [`Length::follows`], which is `each` × `most` in these steps. Both are functions of the unit's own rows and of the query's key.
 //! Proof: let w be the unit's vector before, and r its norm, rounded up to an integer. Where r ≤ `most`, v = w. Else each number is w·`most`/r, rounded toward zero, so that its
 //! distance from zero is at most that of w·`most`/r, and norms keep the order of distances: ‖v‖ ≤ ‖w‖·`most`/r ≤ `most`. A number of [`Length::with`] is clamped to `each` × the
 //! number of [`Length::of`] in its own steps, and scaled by the same factor: its norm is at most `each` times that of the first, in those steps. r is a function of the numbers of this unit in
@@ -57,6 +57,8 @@ pub struct Follower {
     pub place: usize,
     /// How far it is from zero at most, for each 1 of the number whose length is bounded.
     pub each: u64,
+    /// By how many bits its steps are finer than those of its argument.
+    pub finer: u32,
 }
 
 /// In how many groups a unit may be whose vector is bounded.
@@ -71,7 +73,11 @@ impl Length {
     /// How long the numbers are that are scaled with the one whose length is bounded.
     pub fn follows(&self, follower: &Follower) -> u64 {
         let longest = u128::from(follower.each) * u128::from(self.most);
-        u64::try_from(longest.div_ceil(1 << self.finer)).unwrap_or(u64::MAX)
+        let longest = longest.checked_mul(1 << follower.finer);
+        let longest = longest.map(|longest| longest.div_ceil(1 << self.finer));
+        longest
+            .and_then(|longest| u64::try_from(longest).ok())
+            .unwrap_or(u64::MAX)
     }
 
     /// Whether there are such numbers, none of them twice, and nothing overflows.
@@ -97,7 +103,8 @@ impl Length {
                 let farthest = low.unsigned_abs().max(high.unsigned_abs());
                 let follows = |follower: &Follower| {
                     let product = follower.each.checked_mul(farthest);
-                    near(follower.place, 0) && product.is_some_and(|product| product <= MOST_WITH)
+                    near(follower.place, follower.finer)
+                        && product.is_some_and(|product| product <= MOST_WITH)
                 };
                 near(length.of, length.finer)
                     && (1..=FARTHEST).contains(&length.most)
@@ -114,7 +121,7 @@ pub(crate) enum Scaling {
     /// By the length of its own vector, this one of the lengths.
     Own { length: usize },
     /// By that of another number.
-    With { length: usize, each: u64 },
+    With { length: usize, each: u64, finer: u32 },
 }
 
 /// How lengths are read from registers.
@@ -134,6 +141,7 @@ impl LengthReadings {
                 scalings[follower.place] = Scaling::With {
                     length: place,
                     each: follower.each,
+                    finer: follower.finer,
                 };
             }
         }
@@ -197,10 +205,10 @@ impl LengthReadings {
                 let one = &self.lengths[length];
                 shortened(number << one.finer, one.most, norms[length])
             }
-            Scaling::With { length, each } => {
+            Scaling::With { length, each, finer } => {
                 let one = &self.lengths[length];
                 let most = most_with(readings[one.of].of(registers), each);
-                shortened(number.clamp(-most, most), one.most, norms[length])
+                shortened(number.clamp(-most, most) << finer, one.most, norms[length])
             }
         }
     }

@@ -115,9 +115,10 @@ pub(super) fn shortened(
         let (length, scaled) = match lengths.scaling(place) {
             Scaling::None => continue,
             Scaling::Own { length } => (length, in_finer_steps(&readings[place], &lengths.list()[length])?),
-            Scaling::With { length, each } => {
+            Scaling::With { length, each, finer } => {
                 let most = there(&readings[lengths.list()[length].of])? * lit(each as i64);
-                (length, within(there(&readings[place])?, most)?)
+                let number = within(there(&readings[place])?, most)?;
+                (length, number * lit(1i64 << finer))
             }
         };
         let bound = &lengths.list()[length];

@@ -428,9 +428,16 @@ impl Question {
     fn bounds(&self) -> Vec<u64> {
         let bound = |(place, partial): (usize, &Partial)| {
             let length = self.lengths.iter().find(|length| length.of == place);
-            length.map_or(partial.bound(), |length| {
-                (partial.bound() << length.finer).min(length.most)
-            })
+            let with = self
+                .lengths
+                .iter()
+                .flat_map(|length| length.with.iter().map(move |with| (length, with)));
+            let follows = with.clone().find(|(_, with)| with.place == place);
+            match (length, follows) {
+                (Some(length), _) => (partial.bound() << length.finer).min(length.most),
+                (_, Some((length, with))) => length.follows(with),
+                _ => partial.bound(),
+            }
         };
         let own = self.partials.iter().enumerate().map(bound);
         let beside = self.beside.iter();
@@ -509,7 +516,12 @@ fn beside(groups: u64) -> impl Strategy<Value = Beside> {
 /// Bounds on the lengths of some of so many numbers.
 fn lengths(numbers: usize) -> impl Strategy<Value = Vec<Length>> {
     let norm = prop_oneof![Just(Norm::One), Just(Norm::Two)];
-    let length = (norm, 0u32..11, 1u64..3000, prop::collection::vec(0u64..7, 0..3));
+    let length = (
+        norm,
+        0u32..11,
+        1u64..3000,
+        prop::collection::vec((0u64..7, 0u32..5), 0..3),
+    );
     let order = Just((0..numbers).collect::<Vec<usize>>()).prop_shuffle();
     (prop::collection::vec(length, 0..3), order).prop_map(|(lengths, mut order)| {
         let mut bounded = Vec::new();
@@ -517,7 +529,7 @@ fn lengths(numbers: usize) -> impl Strategy<Value = Vec<Length>> {
             let Some(of) = order.pop() else { break };
             let with = each
                 .into_iter()
-                .map_while(|each| order.pop().map(|place| Follower { place, each }));
+                .map_while(|(each, finer)| order.pop().map(|place| Follower { place, each, finer }));
             let with = with.collect();
             bounded.push(Length {
                 of,

@@ -33,7 +33,7 @@ fn scaled(free: &Answer, lengths: &[Length]) -> Answer {
             numbers[bound.of] = part(one << bound.finer);
             for follower in &bound.with {
                 let most = one.abs() * follower.each as i64;
-                numbers[follower.place] = part(numbers[follower.place].clamp(-most, most));
+                numbers[follower.place] = part(numbers[follower.place].clamp(-most, most) << follower.finer);
             }
         }
     }
@@ -190,7 +190,13 @@ fn lengths_that_make_no_sense_are_refused() {
         most,
         with,
     };
-    let follower = |place, each| vec![Follower { place, each }];
+    let follower = |place, each| {
+        vec![Follower {
+            place,
+            each,
+            finer: 0,
+        }]
+    };
     let planned = |groups, lengths: Vec<Length>, form| {
         let question = Question {
             partials: vec![
