@@ -16,8 +16,7 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::understand::aggregation::{
-    Aggregation, Argument, Groups, Measure, Output, RowsInAll, Selection, Shape, Statistic, ends_of_mean,
-    halved,
+    Aggregation, Argument, Groups, Measure, Output, Selection, Shape, Statistic, ends_of_mean, halved, in_all,
 };
 use crate::understand::dialect::SelectOptions;
 use crate::understand::frontier::Split;
@@ -211,14 +210,14 @@ impl Limited {
 const ROWS_TOLD_APART: u64 = WIDE;
 
 impl Cut {
-    /// What the bounding step reads beside the question. `rows`: how it bounds the rows of a unit in all groups together; `place`: which of its arguments is this one.
+    /// What the bounding step reads beside the question. `own`: how it bounds what counts in all groups together; `numbers`: where the number of each statistic is; `place`: which of its arguments is this one.
     ///
     /// # Errors
     /// If a statistic is priced for less than it may move.
     pub(crate) fn beside(
         &self,
         aggregations: &[Aggregation],
-        rows: Option<&Length>,
+        (own, numbers): (&[Length], &[(usize, usize)]),
         place: &mut dyn FnMut(&Argument) -> Result<usize, Error>,
     ) -> Result<Beside, Error> {
         let [question, overview, wide] =
@@ -262,15 +261,16 @@ impl Cut {
                 high,
             },
         };
-        let lengths = match wide.in_all {
-            Some(in_all) => vec![wide_length(wide, in_all, &mut partials)?],
-            None => Vec::new(),
+        let lengths = wide_lengths(wide, &mut partials)?;
+        let of = match &self.limited.amount {
+            Amount::Rows => own.first().map(|length| length.of),
+            Amount::Sum { place, .. } => {
+                let number = numbers.iter().find(|(statistic, _)| statistic == place);
+                number.map(|(_, number)| *number)
+            }
         };
-        let vector = wide.in_all.zip(rows).map(|(in_all, rows)| AmountOfVector {
-            of: rows.of,
-            finer: rows.finer,
-            most: in_all.in_steps(rows.finer),
-        });
+        let vector = of.zip(self.vector(question, wide));
+        let vector = vector.map(|(of, (finer, most))| AmountOfVector { of, finer, most });
         let beside = Beside {
             groups: (!question.keys.is_empty()).then_some(wide.groups.per_unit),
             partials,
@@ -320,9 +320,8 @@ impl Cut {
                 (ends, wider(ends, self.factor))
             }
         };
-        if let Some(in_all) = wide.in_all {
-            let all = i128::from(in_all.in_steps(finer_rows(question)));
-            return (narrow, widest, Steps::bits_over(all));
+        if let Some((_, all)) = self.vector(question, wide) {
+            return (narrow, widest, Steps::bits_over(i128::from(all)));
         }
         let groups = if question.keys.is_empty() {
             1
@@ -331,6 +330,23 @@ impl Cut {
         };
         let farthest = i128::from(widest.0.unsigned_abs().max(widest.1.unsigned_abs()));
         (narrow, widest, Steps::bits_over(farthest * i128::from(groups)))
+    }
+
+    /// Where what counts of the amount in all groups together is bounded: by how many bits its steps are finer than those of its argument, and how much of a unit is looked at, in these.
+    fn vector(&self, question: &Aggregation, wide: &Aggregation) -> Option<(u32, u64)> {
+        match &self.limited.amount {
+            Amount::Rows => {
+                let (own, wide) = question.in_all.zip(wide.in_all)?;
+                let mut statistics = question.statistics.iter();
+                let counted = statistics.find(|statistic| statistic.partial(0) == Some(own.partial()));
+                Some(in_all::of_rows(wide, counted))
+            }
+            Amount::Sum { place, .. } => {
+                in_all::of_itself(&question.statistics[*place])?;
+                let at = self.from.iter().position(|from| from == place)?;
+                in_all::of_itself(&wide.statistics[at])
+            }
+        }
     }
 
     /// How many units there are, how many of them are over a limit, what they have, and what of it is cut.
@@ -350,10 +366,12 @@ impl Cut {
             Amount::Rows => 0,
             Amount::Sum { place, .. } => question.statistics[*place].steps.exponent(),
         };
-        if let Some(in_all) = wide.in_all {
-            let finer = finer_rows(question);
-            exponent -= finer as i32;
-            most = halved(i128::from(in_all.in_steps(finer)), bits);
+        if let Some((finer, all)) = self.vector(question, wide) {
+            exponent = match &self.limited.amount {
+                Amount::Rows => -(finer as i32),
+                Amount::Sum { .. } => exponent,
+            };
+            most = halved(i128::from(all), bits);
         }
         let steps = Steps::of(exponent + bits as i32);
         let name = self.limited.amount.name();
@@ -410,31 +428,24 @@ fn unpriced() -> Error {
     )
 }
 
-/// By how many bits the steps of a unit's rows are finer where its rows in all groups together are bounded.
-fn finer_rows(question: &Aggregation) -> u32 {
-    let counts = |in_all: RowsInAll| {
-        let mut statistics = question.statistics.iter();
-        in_all.finer(statistics.find(|statistic| statistic.partial(0) == Some(in_all.partial())))
-    };
-    question.in_all.map_or(0, counts)
-}
-
-/// How the rows of a unit in all groups together are bounded under wide limits. They are counted for that, if they are none of the numbers.
-fn wide_length(wide: &Aggregation, in_all: RowsInAll, partials: &mut Vec<Coarse>) -> Result<Length, Error> {
-    let known = partials
-        .iter()
-        .position(|coarse| coarse.partial == in_all.partial());
-    let finer = in_all.finer(known.map(|place| &wide.statistics[place]));
-    let numbers = wide.statistics.iter().zip(partials.iter()).enumerate();
-    let numbers = numbers.map(|(place, (statistic, coarse))| (place, coarse.bits, statistic));
-    let length = in_all.length(numbers, (known.unwrap_or(partials.len()), finer), unpriced)?;
-    if known.is_none() {
+/// How what counts in all groups together is bounded under wide limits. The rows of a unit are counted for that, if they are none of the numbers.
+fn wide_lengths(wide: &Aggregation, partials: &mut Vec<Coarse>) -> Result<Vec<Length>, Error> {
+    let statistics = partials.len();
+    let rows = wide.in_all.map(|in_all| {
+        let known = partials
+            .iter()
+            .position(|coarse| coarse.partial == in_all.partial());
+        (in_all, known.unwrap_or(statistics))
+    });
+    if let Some((in_all, _)) = rows.filter(|(_, place)| *place == statistics) {
         partials.push(Coarse {
             partial: in_all.partial(),
             bits: 0,
         });
     }
-    Ok(length)
+    let numbers = wide.statistics.iter().zip(partials.iter()).enumerate();
+    let numbers = numbers.map(|(place, (statistic, coarse))| (place, coarse.bits, statistic));
+    in_all::lengths(numbers, rows, unpriced)
 }
 
 /// How the bounding step computes a statistic under wide limits, from the argument of the question's own.
@@ -561,11 +572,10 @@ impl Widened {
         wide.in_all = aggregation
             .in_all
             .map(|in_all| in_all.times(factor, most(in_all.in_group)));
-        if let Some(in_all) = wide.in_all {
-            for (wide, from) in statistics.iter_mut().zip(&from) {
-                let of = &aggregation.statistics[*from];
-                in_all.bound_wide(wide, of, ends_under_wide_limits(of, factor, most));
-            }
+        for (statistic, from) in statistics.iter_mut().zip(&from) {
+            let of = &aggregation.statistics[*from];
+            let ends = ends_under_wide_limits(of, factor, most);
+            in_all::bound_wide(statistic, of, ends, (factor, wide.in_all));
         }
         let keys = aggregation.keys.len();
         let mut shape = aggregation.shape[..keys].to_vec();

@@ -4,7 +4,7 @@ use crate::Error;
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use crate::price::cut::Cut;
-use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES};
+use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES, in_all};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::Rows;
 use crate::values::facts::{Kind, Range, Value};
@@ -168,10 +168,8 @@ fn bounded_plan(
     let lengths = lengths(aggregation, &mut partials, &totals)?;
     let beside = cut
         .map(|cut| {
-            let rows = lengths.first();
-            cut.beside(aggregations, rows, &mut |argument| {
-                arguments.place(argument, native)
-            })
+            let place = &mut |argument: &Argument| arguments.place(argument, native);
+            cut.beside(aggregations, (&lengths, &totals), place)
         })
         .transpose()?;
     // Units tell which groups there are; under wider limits there are more.
@@ -282,26 +280,23 @@ fn lengths(
     partials: &mut Vec<Partial>,
     totals: &[(usize, usize)],
 ) -> Result<Vec<Length>, Error> {
-    let Some(in_all) = aggregation.in_all else {
-        return Ok(Vec::new());
-    };
-    let known = totals
-        .iter()
-        .find(|(_, place)| partials[*place] == in_all.partial());
-    let rows = known.map_or(partials.len(), |(_, place)| *place);
-    let finer = in_all.finer(known.map(|(statistic, _)| &aggregation.statistics[*statistic]));
-    if known.is_none() {
+    let rows = aggregation.in_all.map(|in_all| {
+        let mut known = totals.iter().map(|(_, place)| *place);
+        let known = known.find(|place| partials[*place] == in_all.partial());
+        (in_all, known.unwrap_or(partials.len()))
+    });
+    if let Some((in_all, _)) = rows.filter(|(_, place)| *place == partials.len()) {
         partials.push(in_all.partial());
     }
     let numbers = totals.iter();
     let numbers = numbers.map(|(statistic, place)| (*place, 0, &aggregation.statistics[*statistic]));
-    #[cfg_attr(not(test), expect(unused_mut, reason = "a planted defect changes it"))]
-    let mut length = in_all.length(numbers, (rows, finer), unpriced)?;
+    #[cfg_attr(not(test), expect(unused_mut, reason = "a planted defect changes them"))]
+    let mut lengths = in_all::lengths(numbers, rows, unpriced)?;
     #[cfg(test)]
     if planted(Mutant::UnscaledVector) {
-        length.most = 1 << 40;
+        lengths.iter_mut().for_each(|length| length.most = 1 << 50);
     }
-    Ok(vec![length])
+    Ok(lengths)
 }
 
 fn unpriced() -> Error {

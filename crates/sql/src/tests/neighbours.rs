@@ -238,6 +238,9 @@ fn limited(mut catalog: Catalog, limits: Option<(u64, u64)>) -> Catalog {
     if let Some((groups, rows)) = limits {
         catalog.limits.groups = Some(groups);
         catalog.limits.rows = Some(rows);
+        let table = catalog.tables.get_mut("t").unwrap();
+        let all = crate::Range::new(-5.0, rows as f64 * 20.0).unwrap();
+        table.limits.sums.insert("y".to_owned(), all);
     }
     catalog
 }
@@ -387,7 +390,7 @@ fn a_vector_that_is_not_scaled_is_noticed() {
         group,
         other: 1,
         x: "5",
-        y: "5",
+        y: "100",
         day: "",
     };
     let few = Unit {
@@ -413,6 +416,8 @@ fn a_vector_that_is_not_scaled_is_noticed() {
     for query in [
         "SELECT g, COUNT(*) FROM t GROUP BY g",
         "SELECT g, AVG(x), SUM(y) FROM t GROUP BY g",
+        "SELECT g, SUM(y) FROM t GROUP BY g",
+        "SELECT g, SUM(x), COUNT(*) FROM t GROUP BY g",
         "SELECT g, COUNT(y) FROM t GROUP BY g",
     ] {
         assert_eq!(check(query, catalogs, databases), Ok(()), "{query}");

@@ -1,18 +1,19 @@
 //! How much of a unit counts in all groups of a question together.
 //!
 //! A unit has at most k groups, with at most r rows in each, and nearly nobody has k × r rows. Where the catalog says how many rows of a unit count where there are no groups (`rows` under
-//! [limits]), as many count in all groups together: a unit with more is scaled down as a whole, its counts, sums and what averages are made of by the same factor. Then noise need
-//! not cover k × r rows.
+//! [limits]), as many count in all groups together: a unit with more is scaled down as a whole, its counts, sums and what averages are made of by the same factor. Where it says how
+//! large a unit's sum of a column is without groups (`sums`), sums of this column are scaled by themselves. Then noise need not cover what k groups of r rows could hold.
 //!
 //! # Privacy
 //! Claim: what one unit adds to a statistic in all groups together is at most [`InAll::most`] of its steps from zero.
-//! Proof: [`bound::Length`], of which the number whose length is bounded are the rows of the unit, in steps of 1/1024 row; all others go with it. That the bounding step says no more than
-//! this is checked when the plan is made ([`RowsInAll::length`]), before the charge.
+//! Proof: [`bound::Length`], in the sum of distances from zero, of the statistic itself or of the rows of the unit with which it goes. That the bounding step lets no more count than
+//! this is checked when the plan is made ([`lengths`]), before the charge.
 //! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter; `a_vector_that_is_not_scaled_is_noticed`.
 
 use super::Groups;
 use super::statistic::{Argument, Measure, Statistic, ends_of_mean};
 use crate::Error;
+use crate::values::facts::Range;
 use crate::values::steps::Steps;
 use bound::{Follower, Length, MOST_GROUPS_OF_A_VECTOR, Norm, Partial};
 
@@ -21,10 +22,18 @@ use bound::{Follower, Length, MOST_GROUPS_OF_A_VECTOR, Norm, Partial};
 pub(crate) struct InAll {
     /// In its steps.
     pub(crate) most: u64,
-    /// How much one row may add, in steps of its argument.
-    each: u64,
     /// By how many bits the bounding step's steps are finer than those of its argument.
     finer: u32,
+    by: By,
+}
+
+/// By what a unit's part is scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// With its rows: this is how much one of them may add, in steps of the argument.
+    Rows { each: u64 },
+    /// By itself, to this many steps of the argument.
+    Itself { most: u64 },
 }
 
 /// The rows of a unit that count.
@@ -37,10 +46,13 @@ pub(crate) struct RowsInAll {
 }
 
 /// Steps are so many bits finer, where they can be, so that parts of rows count.
-pub(crate) const FINER: u32 = 10;
+const FINER: u32 = 10;
 
 /// More rows of a unit are not told apart in fine steps.
 const MOST_ROWS: u64 = 1 << 32;
+
+/// No sum of a unit is larger, in steps of its argument.
+const MOST_SUM: u64 = 1 << 40;
 
 /// The wide limits of an estimate are at most so many times as many groups.
 const WIDE: u64 = 4;
@@ -49,13 +61,42 @@ const WIDE: u64 = 4;
 pub(crate) fn bound(statistics: &mut [Statistic], groups: &Groups, rows: Option<u64>) -> Option<RowsInAll> {
     let most = rows.filter(|rows| *rows <= MOST_ROWS)?;
     let in_group = rows_in_group(statistics)?;
-    let of_groups = groups.per_unit.saturating_mul(in_group);
-    if most >= of_groups || groups.per_unit > MOST_GROUPS_OF_A_VECTOR / WIDE {
+    if most >= groups.per_unit.saturating_mul(in_group) || !is_possible(groups) {
         return None;
     }
     let rows = RowsInAll { most, in_group };
-    statistics.iter_mut().for_each(|statistic| rows.bound(statistic));
+    for statistic in statistics {
+        if statistic.in_all.is_none()
+            && let Some(part) = Part::of(statistic, rows)
+        {
+            part.put_finely(statistic);
+        }
+    }
     Some(rows)
+}
+
+/// Bounds a sum in all groups together, where that is less than its groups allow.
+pub(crate) fn bound_sum(sum: &mut Statistic, groups: &Groups, all: Range) {
+    let farthest = [all.low, all.high].map(|end| sum.steps.round(end).unsigned_abs());
+    let most = farthest[0].max(farthest[1]);
+    let in_groups = groups.per_unit.saturating_mul(sum.farthest());
+    if (1..=MOST_SUM).contains(&most) && most < in_groups && is_possible(groups) {
+        let by = By::Itself { most };
+        let (low, high, steps) = (sum.low, sum.high, sum.steps);
+        let all = i128::from(most);
+        Part {
+            steps,
+            low,
+            high,
+            all,
+            by,
+        }
+        .put_finely(sum);
+    }
+}
+
+fn is_possible(groups: &Groups) -> bool {
+    groups.per_unit <= MOST_GROUPS_OF_A_VECTOR / WIDE
 }
 
 /// How many rows count in a group, where all that counts rows says the same.
@@ -72,21 +113,23 @@ fn rows_in_group(statistics: &[Statistic]) -> Option<u64> {
     all.all(|most| most == first).then_some(first)
 }
 
-/// What one unit adds to a statistic in a group, in steps of its argument.
+/// What one unit adds to a statistic, in steps of its argument.
 struct Part {
     steps: Steps,
+    /// In a group.
     low: i64,
     high: i64,
-    /// What one row adds.
-    each: u64,
+    /// In all groups together.
+    all: i128,
+    by: By,
 }
 
 impl Part {
-    /// Nothing where it is not known what a row adds.
-    fn of(statistic: &Statistic) -> Option<Self> {
+    /// What goes with the rows of a unit. Nothing where it is not known what a row adds.
+    fn of(statistic: &Statistic, rows: RowsInAll) -> Option<Self> {
         let each = match &statistic.measure {
             Measure::Rows { .. } | Measure::Present { .. } => 1,
-            Measure::Mean { argument, .. } => of_row(ends_of_mean(argument, 1)),
+            Measure::Mean { argument, .. } => farther(ends_of_mean(argument, 1)),
             // Where rows are cut far outside only, the sum of a group is all that is known.
             Measure::Sum { argument, low, high } => {
                 let Argument {
@@ -94,7 +137,7 @@ impl Part {
                     high: most,
                     ..
                 } = argument;
-                of_row((*least, *most)).min(of_row((*low, *high)))
+                farther((*least, *most)).min(farther((*low, *high)))
             }
             _ => return None,
         };
@@ -102,13 +145,73 @@ impl Part {
             steps: statistic.steps,
             low: statistic.low,
             high: statistic.high,
-            each,
+            all: i128::from(each) * i128::from(rows.most),
+            by: By::Rows { each },
         })
+    }
+
+    /// What counts in a group.
+    fn farthest(&self) -> i128 {
+        i128::from(farther((self.low, self.high))).min(self.all)
+    }
+
+    /// In steps that are finer where that leaves numbers of modest size.
+    fn put_finely(self, statistic: &mut Statistic) {
+        let fits = |finer: &u32| Steps::bits_over(self.farthest() << *finer) == 0;
+        let finer = (0..=FINER).rev().find(fits).unwrap_or(0);
+        self.put(statistic, finer, 0);
+    }
+
+    fn put(&self, statistic: &mut Statistic, finer: u32, coarser: u32) {
+        let toward_zero = |end: i64| {
+            let near = i128::from(end).clamp(-self.all, self.all);
+            let steps = (near.abs() << finer) >> coarser;
+            (steps * near.signum()) as i64
+        };
+        statistic.steps = Steps::of(self.steps.exponent() - finer as i32 + coarser as i32);
+        statistic.low = toward_zero(self.low.min(0));
+        statistic.high = toward_zero(self.high.max(0));
+        let most = (self.all << finer) >> coarser;
+        statistic.in_all = Some(InAll {
+            most: u64::try_from(most).unwrap_or(u64::MAX),
+            finer,
+            by: self.by,
+        });
     }
 }
 
-fn of_row((low, high): (i64, i64)) -> u64 {
+fn farther((low, high): (i64, i64)) -> u64 {
     low.unsigned_abs().max(high.unsigned_abs())
+}
+
+/// Bounds a statistic under limits that are so many times as wide: between these ends of the argument of the question's own in a group, and with so many rows in all.
+pub(crate) fn bound_wide(
+    wide: &mut Statistic,
+    of: &Statistic,
+    (low, high): (i64, i64),
+    (factor, rows): (u64, Option<RowsInAll>),
+) {
+    let Some(InAll { finer, by, .. }) = of.in_all else {
+        return;
+    };
+    let (all, by) = match (by, rows) {
+        (By::Rows { each }, Some(rows)) => (i128::from(each) * i128::from(rows.most), by),
+        (By::Itself { most }, _) => {
+            let most = most.saturating_mul(factor).min(MOST_SUM);
+            (i128::from(most), By::Itself { most })
+        }
+        (By::Rows { .. }, None) => return,
+    };
+    let steps = Steps::of(of.steps.exponent() + finer as i32);
+    let part = Part {
+        steps,
+        low,
+        high,
+        all,
+        by,
+    };
+    let coarser = Steps::bits_over(part.farthest() << finer);
+    part.put(wide, finer, coarser);
 }
 
 impl RowsInAll {
@@ -120,115 +223,88 @@ impl RowsInAll {
         }
     }
 
-    /// Bounds a statistic, where one row's part in it is known.
-    fn bound(self, statistic: &mut Statistic) {
-        let Some(part) = Part::of(statistic) else { return };
-        let fits = |finer: &u32| Steps::bits_over(self.in_finer_steps(self.farthest(&part), *finer)) == 0;
-        let finer = (0..=FINER).rev().find(fits).unwrap_or(0);
-        self.put(statistic, &part, finer, 0);
-    }
-
-    /// Bounds a statistic under wide limits, between these ends of the argument of the question's own.
-    pub(crate) fn bound_wide(self, wide: &mut Statistic, of: &Statistic, (low, high): (i64, i64)) {
-        let Some(InAll { each, finer, .. }) = of.in_all else {
-            return;
-        };
-        let steps = Steps::of(of.steps.exponent() + finer as i32);
-        let part = Part {
-            steps,
-            low,
-            high,
-            each,
-        };
-        let coarser = Steps::bits_over(self.in_finer_steps(self.farthest(&part), finer));
-        self.put(wide, &part, finer, coarser);
-    }
-
-    fn put(self, statistic: &mut Statistic, part: &Part, finer: u32, coarser: u32) {
-        let all = self.in_all(part);
-        let end = |end: i64| {
-            let near = i128::from(end).clamp(-all, all);
-            // Toward zero.
-            (self.in_finer_steps(near.abs(), finer) >> coarser) as i64 * near.signum() as i64
-        };
-        statistic.steps = Steps::of(part.steps.exponent() - finer as i32 + coarser as i32);
-        (statistic.low, statistic.high) = (end(part.low.min(0)), end(part.high.max(0)));
-        let most = self.in_finer_steps(all, finer) >> coarser;
-        statistic.in_all = Some(InAll {
-            most: u64::try_from(most).unwrap_or(u64::MAX),
-            each: part.each,
-            finer,
-        });
-    }
-
-    fn in_finer_steps(self, steps: i128, finer: u32) -> i128 {
-        steps << finer
-    }
-
-    /// What counts in all groups together, in steps of the argument.
-    fn in_all(self, part: &Part) -> i128 {
-        i128::from(part.each) * i128::from(self.most)
-    }
-
-    /// What counts in a group.
-    fn farthest(self, part: &Part) -> i128 {
-        i128::from(of_row((part.low, part.high))).min(self.in_all(part))
-    }
-
-    /// By how many bits steps of the number of rows are finer, given the statistic that counts them, if one does.
-    pub(crate) fn finer(self, rows: Option<&Statistic>) -> u32 {
-        rows.and_then(|rows| rows.in_all)
-            .map_or(FINER, |in_all| in_all.finer)
-    }
-
-    /// What counts of the rows themselves, in such steps.
-    pub(crate) fn in_steps(self, finer: u32) -> u64 {
-        self.most << finer
-    }
-
-    /// How the bounding step does it. `numbers`: where each statistic's number is, and by how many bits its steps are coarser in the end; `rows`: where the number of rows is, in
-    /// steps that are finer by so many bits.
-    ///
-    /// # Errors
-    /// If a statistic is priced for less than the bounding step lets count.
-    pub(crate) fn length<'a>(
-        self,
-        numbers: impl Iterator<Item = (usize, u32, &'a Statistic)>,
-        (rows, finer): (usize, u32),
-        unpriced: fn() -> Error,
-    ) -> Result<Length, Error> {
-        let mut length = Length {
-            of: rows,
-            norm: Norm::One,
-            finer,
-            most: self.in_steps(finer),
-            with: Vec::new(),
-        };
-        for (place, coarser, statistic) in numbers {
-            let Some(in_all) = statistic.in_all else { continue };
-            let follower = Follower {
-                place,
-                each: in_all.each,
-                finer: in_all.finer,
-            };
-            let counts = match place == rows {
-                true => length.most,
-                false => length.follows(&follower),
-            };
-            if counts >> coarser > in_all.most {
-                return Err(unpriced());
-            }
-            if place != rows {
-                length.with.push(follower);
-            }
-        }
-        Ok(length)
-    }
-
     /// The rows of a unit in a group.
     pub(crate) fn partial(self) -> Partial {
         Partial::Rows {
             most: self.in_group as i64,
         }
     }
+}
+
+/// By how many bits steps of a unit's rows are finer, given the statistic that counts them, if one does; and how much of them counts in all groups together, in these.
+pub(crate) fn of_rows(rows: RowsInAll, counted: Option<&Statistic>) -> (u32, u64) {
+    let counted = counted.and_then(|counted| counted.in_all);
+    let finer = counted.map_or(FINER, |in_all| in_all.finer);
+    (finer, rows.most << finer)
+}
+
+/// By how many bits steps of a sum are finer that is scaled by itself, and how much of it counts in all groups together, in these.
+pub(crate) fn of_itself(statistic: &Statistic) -> Option<(u32, u64)> {
+    match statistic.in_all {
+        Some(InAll {
+            finer,
+            by: By::Itself { most },
+            ..
+        }) => Some((finer, most << finer)),
+        _ => None,
+    }
+}
+
+/// A number of the bounding step: where it is, by how many bits its steps are coarser in the end, and which statistic it is.
+pub(crate) type Number<'a> = (usize, u32, &'a Statistic);
+
+/// How the bounding step bounds what counts in all groups together. `rows`: those of the unit, and where their number is.
+///
+/// # Errors
+/// If a statistic is priced for less than the bounding step lets count.
+pub(crate) fn lengths<'a>(
+    numbers: impl Iterator<Item = Number<'a>> + Clone,
+    rows: Option<(RowsInAll, usize)>,
+    unpriced: fn() -> Error,
+) -> Result<Vec<Length>, Error> {
+    let one = |of: usize, (finer, most): (u32, u64)| Length {
+        of,
+        norm: Norm::One,
+        finer,
+        most,
+        with: Vec::new(),
+    };
+    let check = |counts: u64, coarser: u32, statistic: &Statistic| match statistic.in_all {
+        Some(in_all) if counts >> coarser <= in_all.most => Ok(()),
+        _ => Err(unpriced()),
+    };
+    let mut lengths = Vec::new();
+    if let Some((rows, of)) = rows {
+        let counted = numbers.clone().find(|(place, _, _)| *place == of);
+        let mut length = one(of, of_rows(rows, counted.map(|(_, _, counted)| counted)));
+        for (place, coarser, statistic) in numbers.clone() {
+            let Some(InAll {
+                finer,
+                by: By::Rows { each },
+                ..
+            }) = statistic.in_all
+            else {
+                continue;
+            };
+            if place == of {
+                check(length.most, coarser, statistic)?;
+                continue;
+            }
+            let follower = Follower { place, each, finer };
+            check(length.follows(&follower), coarser, statistic)?;
+            length.with.push(follower);
+        }
+        lengths.push(length);
+    }
+    for (place, coarser, statistic) in numbers {
+        match (statistic.in_all, of_itself(statistic)) {
+            (_, Some(length)) => {
+                check(length.1, coarser, statistic)?;
+                lengths.push(one(place, length));
+            }
+            (Some(_), None) if rows.is_none() => return Err(unpriced()),
+            _ => {}
+        }
+    }
+    Ok(lengths)
 }

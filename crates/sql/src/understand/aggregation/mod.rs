@@ -2,7 +2,7 @@
 
 mod call;
 mod groups;
-mod in_all;
+pub(crate) mod in_all;
 mod pairs;
 mod statistic;
 
@@ -81,6 +81,10 @@ impl Aggregation {
         let limits = limits_of(&keys, group_exprs, &rows, &options, (catalog, said));
         let groups = Groups::of(&keys, &rows, &limits, &options, catalog)?;
         let rows_in_all = limits.rows;
+        let together = !keys.iter().all(|key| key.facts.of_unit)
+            && options.max_rows_contributed.is_none()
+            && rows.rows_per_unit != Some(1);
+        let in_all_groups = together.then_some((&rows.limits.sums, &groups));
         let mut statistics = Vec::new();
         let mut outputs = Vec::new();
         let rows_in_group = rows.rows_in_group(group_exprs);
@@ -89,6 +93,7 @@ impl Aggregation {
             rows_in_group,
             limits,
             grouped: !keys.is_empty(),
+            in_all_groups,
             catalog,
             statistics: &mut statistics,
         };
@@ -111,10 +116,8 @@ impl Aggregation {
                 }
             }
         }
-        let in_all = match rows.rows_per_unit == Some(1) {
-            true => None,
-            false => in_all::bound(&mut statistics, &groups, rows_in_all),
-        };
+        let rows_in_all = rows_in_all.filter(|_| together);
+        let in_all = in_all::bound(&mut statistics, &groups, rows_in_all);
         let shape = schema
             .iter()
             .enumerate()
@@ -188,10 +191,10 @@ fn limits_of(
             by => by.map(|by| by.sums.clone()).unwrap_or_default(),
         },
         // In all groups together no more count than without groups. A query that says how many rows count means those of each group.
-        rows: match one_group || stated.is_some() {
-            true => None,
-            false => declared.rows.or(catalog.limits.rows),
-        },
+        rows: by
+            .and_then(|by| by.rows)
+            .or(declared.rows)
+            .or(catalog.limits.rows),
         ..Limits::default()
     }
 }
