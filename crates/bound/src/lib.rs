@@ -7,7 +7,8 @@
 //! # Privacy
 //! Claim: let D and D′ differ in all rows of one unit. Then the exact outputs differ in at most k groups, and in each of them every partial
 //! result differs by at most its bound ([`Partial::bound`]); a group of one output that the other lacks counts as zeros there. Under
-//! [`RowBounding`] a histogram differs by at most r counted rows in each of at most k groups, and a distinct count by at most r in each.
+//! [`RowBounding`] a histogram differs by at most r counted rows in each of at most k groups, and a distinct count by at most r in each; by no more than [`RowBounding::in_all`] in all
+//! groups together, where that is said.
 //!
 //! Proof: what a unit contributes is a function of its own rows (as a multiset) and of the query's key alone. The groups are ranked by a hash of
 //! key, unit and group, ties by the group's name: a total order on groups that neither other units, nor row order, nor the split into batches,

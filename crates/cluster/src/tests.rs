@@ -251,6 +251,7 @@ fn rows(input: LogicalPlan, distinct: bool) -> LogicalPlan {
         value: "visits.cost".into(),
         rows: 2,
         groups: Some(3),
+        in_all: None,
         secret: Secret::new("00112233445566778899aabbccddeeff").unwrap(),
     };
     match distinct {

@@ -255,6 +255,7 @@ fn bounded_plan(
             value: Column::from_name("single"),
             rows: most,
             groups,
+            in_all: statistic.in_all.and(aggregation.in_all).map(|in_all| in_all.most),
             secret: secret.clone(),
         };
         let one = self::form(rows) == Form::Plain;

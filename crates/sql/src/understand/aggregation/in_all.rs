@@ -2,11 +2,12 @@
 //!
 //! A unit has at most k groups, with at most r rows in each, and nearly nobody has k × r rows. Where the catalog says how many rows of a unit count where there are no groups (`rows` under
 //! [limits]), as many count in all groups together: a unit with more is scaled down as a whole, its counts, sums and what averages are made of by the same factor. Where it says how
-//! large a unit's sum of a column is without groups (`sums`), sums of this column are scaled by themselves. Then noise need not cover what k groups of r rows could hold.
+//! large a unit's sum of a column is without groups (`sums`), sums of this column are scaled by themselves. Statistics that look at single rows, for medians and distinct values, take as
+//! many of them. Then noise need not cover what k groups of r rows could hold.
 //!
 //! # Privacy
 //! Claim: what one unit adds to a statistic in all groups together is at most [`InAll::most`] of its steps from zero.
-//! Proof: [`bound::Length`], in the sum of distances from zero, of the statistic itself or of the rows of the unit with which it goes. That the bounding step lets no more count than
+//! Proof: of what looks at single rows, [`bound::RowBounding::in_all`]. Of all others [`bound::Length`], in the sum of distances from zero, of the statistic itself or of the rows of the unit with which it goes. That the bounding step lets no more count than
 //! this is checked when the plan is made ([`lengths`]), before the charge.
 //! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter; `a_vector_that_is_not_scaled_is_noticed`.
 
@@ -66,7 +67,13 @@ pub(crate) fn bound(statistics: &mut [Statistic], groups: &Groups, rows: Option<
     }
     let rows = RowsInAll { most, in_group };
     for statistic in statistics {
-        if statistic.in_all.is_none()
+        if statistic.counts_single_rows() {
+            statistic.in_all = Some(InAll {
+                most,
+                finer: 0,
+                by: By::Rows { each: 1 },
+            });
+        } else if statistic.in_all.is_none()
             && let Some(part) = Part::of(statistic, rows)
         {
             part.put_finely(statistic);
@@ -99,9 +106,9 @@ fn is_possible(groups: &Groups) -> bool {
     groups.per_unit <= MOST_GROUPS_OF_A_VECTOR / WIDE
 }
 
-/// How many rows count in a group, where all that counts rows says the same.
+/// How many rows count in a group, where all that adds up rows says the same.
 fn rows_in_group(statistics: &[Statistic]) -> Option<u64> {
-    let mut all = statistics
+    let mut added = statistics
         .iter()
         .filter_map(|statistic| match &statistic.measure {
             Measure::Rows { most } | Measure::Present { most, .. } | Measure::Mean { most, .. } => {
@@ -109,8 +116,13 @@ fn rows_in_group(statistics: &[Statistic]) -> Option<u64> {
             }
             _ => None,
         });
-    let first = all.next()?;
-    all.all(|most| most == first).then_some(first)
+    let Some(first) = added.next() else {
+        let single = statistics
+            .iter()
+            .filter(|statistic| statistic.counts_single_rows());
+        return single.map(Statistic::farthest).max();
+    };
+    added.all(|most| most == first).then_some(first)
 }
 
 /// What one unit adds to a statistic, in steps of its argument.

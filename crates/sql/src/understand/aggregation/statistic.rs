@@ -223,6 +223,14 @@ impl Statistic {
         Self::counting(measure, most, format!("rows by {of}"))
     }
 
+    /// Whether it is counted from single rows, or values of them.
+    pub(crate) fn counts_single_rows(&self) -> bool {
+        matches!(
+            self.measure,
+            Measure::Tree { .. } | Measure::Histogram { .. } | Measure::Distinct { .. }
+        )
+    }
+
     /// Levels of nodes in which each row is once, for what counts rows by a place of theirs.
     fn levels(&self) -> Option<(u64, u64)> {
         match &self.measure {
@@ -308,6 +316,7 @@ impl Statistic {
     /// coordinate, by at most A or W. A tree has each of a unit's rows once in each level: in one level of one group it moves ℓ₁ by at most
     /// `most` and no coordinate by more, so ℓ₂² by at most `most`²; levels and groups add up. A histogram is a tree of one level.
     /// Where what a unit adds to all groups together is at most L from zero ([`InAll`]), it moves ℓ₁ by at most L, or by 2L where it leaves its groups for others; and ℓ₂² is at most ℓ₁·ℓ∞ of any vector. Both hold beside what is said above.
+    /// A level of a tree has then at most L rows of a unit, at most `most` of them in a node.
     /// Assumes: the bounding step, which looks at one unit's rows only (`bound`); and that an added person is a new unit, whose rows were nobody else's (`sources::identifier`). Were they
     /// somebody who is there, adding them would be a change of that unit, which moves by W and not by A.
     pub(crate) fn sensitivity(
@@ -327,10 +336,14 @@ impl Statistic {
         };
         if let Some((levels, most)) = self.levels() {
             let most = u128::from(most);
-            let levels = u128::from(levels) * groups_wide * sides;
-            let coordinates = u64::try_from(levels * most).unwrap_or(u64::MAX);
-            let l1 = whole(levels * most);
-            let l2_squared = whole(levels * most * most);
+            let in_groups = groups_wide * most;
+            let in_all = self
+                .in_all
+                .map_or(in_groups, |in_all| in_groups.min(u128::from(in_all.most)));
+            let levels = u128::from(levels) * sides;
+            let coordinates = u64::try_from(levels * in_all).unwrap_or(u64::MAX);
+            let l1 = whole(levels * in_all);
+            let l2_squared = whole(levels * in_all * most);
             return Ok(Sensitivity::vector(coordinates, whole(most))?.with_norms(&l1, &l2_squared)?);
         }
         let in_all = self.in_all.map(|in_all| u128::from(in_all.most) * sides);
