@@ -21,7 +21,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test     everything that must hold: fmt, clippy, arrows, features, claims, links, deny, packages, tests, doc tests
+  test     everything that must hold: fmt, clippy, arrows, features, claims, links, deny, packages, workflows, tests, doc tests
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist

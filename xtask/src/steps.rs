@@ -40,7 +40,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 11] {
+fn steps(have_nextest: bool) -> [Step; 12] {
     [
         Step::Cargo {
             name: "fmt",
@@ -83,6 +83,11 @@ fn steps(have_nextest: bool) -> [Step; 11] {
         Step::Check {
             name: "packages",
             check: packages::run,
+        },
+        Step::Script {
+            name: "workflows",
+            path: "scripts/check-workflows",
+            hint: "it looks at .github/workflows with actionlint",
         },
         if have_nextest { NEXTEST } else { PLAIN_TESTS },
         Step::Cargo {
