@@ -1,0 +1,115 @@
+//! A folder, a home and a shell.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How long a server may take to say what the page says.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct Session {
+    home: TempDir,
+    serving: Vec<Child>,
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        let session = Self {
+            home: tempfile::tempdir().unwrap(),
+            serving: Vec::new(),
+        };
+        std::fs::create_dir(session.folder()).unwrap();
+        session
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.home.path().join("here")
+    }
+
+    fn shell(&self, command: &str) -> Command {
+        let programs = PathBuf::from(env!("CARGO_BIN_EXE_deniable"));
+        let programs = programs.parent().unwrap();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(
+            std::iter::once(programs.to_owned()).chain(std::env::split_paths(&path)),
+        );
+        let mut shell = Command::new("bash");
+        shell
+            .arg("-c")
+            .arg(format!("exec 2>&1\n{command}"))
+            .current_dir(self.folder())
+            .env("PATH", path.unwrap())
+            .env("HOME", self.home.path())
+            .env("DENIABLE_ANALYST", "ann")
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("DENIABLE_CATALOG")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        shell
+    }
+
+    /// Runs a command and returns its lines. Of one that stays, as many as the page has.
+    pub(crate) fn run(&mut self, command: &str, expected: &[String]) -> Vec<String> {
+        let text = match command.strip_suffix('&') {
+            Some(command) => self.stays(command.trim_end(), expected.len()),
+            None => {
+                let mut child = self.shell(command).spawn().unwrap();
+                let mut text = String::new();
+                child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+                child.wait().unwrap();
+                text
+            }
+        };
+        let home = self.home.path().to_string_lossy().into_owned();
+        let text = text.replace(&format!("{home}/here/"), "").replace(&home, "~");
+        let mut lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    }
+
+    /// Ports that are free, whatever the page says.
+    fn stays(&mut self, command: &str, count: usize) -> String {
+        let places = " --http 127.0.0.1:0 --wire 127.0.0.1:0 --curators 127.0.0.1:0";
+        let mut child = self.shell(&format!("exec {command}{places}")).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        self.serving.push(child);
+        let (said, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if said.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut text = String::new();
+        // A page that says nothing yet is to be written: the server speaks until it has nothing more to say.
+        let patience = |had: usize| match count {
+            0 if had > 0 => Duration::from_secs(5),
+            _ => PATIENCE,
+        };
+        let mut had = 0;
+        while count == 0 || had < count {
+            let Ok(line) = lines.recv_timeout(patience(had)) else {
+                break;
+            };
+            text += &line;
+            text += "\n";
+            had += 1;
+        }
+        text
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        for child in &mut self.serving {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
