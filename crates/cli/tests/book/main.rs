@@ -65,7 +65,7 @@ fn pieces(text: &str) -> Vec<Piece> {
                 }),
                 (None, Some(step)) if step.printed.is_empty() && line.starts_with("> ") => {
                     step.command += "\n";
-                    step.command += line.trim_start_matches("> ");
+                    step.command += line.strip_prefix("> ").unwrap_or(line);
                 }
                 (None, Some(step)) => step.printed.push(line.to_owned()),
                 (None, None) => panic!("a console block begins with `$ `, and not with {line:?}"),
