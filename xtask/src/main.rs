@@ -25,7 +25,7 @@ usage: cargo xtask <command>
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist
-  links    every relative link in the documents at the root resolves
+  links    every relative link in the documents resolves, and the book's contents list its pages
   packages every public crate can be published, and accounting alone builds alone
   deny     licences, versions and sources of all dependencies are those that deny.toml allows";
 

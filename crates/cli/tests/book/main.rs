@@ -153,7 +153,12 @@ fn every_page_with_a_console_block_is_run() {
     let mut found: Vec<String> = found
         .iter()
         .filter(|path| std::fs::read_to_string(path).unwrap().contains("\n```console\n"))
-        .map(|path| path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/"))
+        .map(|path| {
+            path.strip_prefix(root())
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/")
+        })
         .collect();
     found.sort();
     let mut listed = PAGES.to_vec();

@@ -69,15 +69,24 @@ mod tests {
     #[test]
     fn numbers_may_differ_and_words_may_not() {
         let page = lines("Ash    12,345 ± 0.5   (95 %).\n────  ──\nhead 3f2a9c0011223344 at -1.\n");
-        assert!(matches(&page, &lines("Ash  9 ± 12.25 (90 %).\n──────  ─\nhead 0011223344556677 at 27.\n\n")));
-        assert!(!matches(&page, &lines("Oak  9 ± 12.25 (90 %).\n──────  ─\nhead 0011223344556677 at 27.\n")));
+        assert!(matches(
+            &page,
+            &lines("Ash  9 ± 12.25 (90 %).\n──────  ─\nhead 0011223344556677 at 27.\n\n")
+        ));
+        assert!(!matches(
+            &page,
+            &lines("Oak  9 ± 12.25 (90 %).\n──────  ─\nhead 0011223344556677 at 27.\n")
+        ));
         assert!(!matches(&lines("1 people"), &lines("1 person")));
         assert!(!matches(&lines("ε = 1"), &lines("ε = ")));
     }
 
     #[test]
     fn any_lines_may_be_left_out() {
-        assert!(matches(&lines("first\n…\nlast 3"), &lines("first\nsecond\nthird\nlast 4")));
+        assert!(matches(
+            &lines("first\n…\nlast 3"),
+            &lines("first\nsecond\nthird\nlast 4")
+        ));
         assert!(matches(&lines("first\n…"), &lines("first")));
         assert!(!matches(&lines("first\n…\nlast"), &lines("first\nsecond")));
     }

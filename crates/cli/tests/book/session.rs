@@ -33,9 +33,8 @@ impl Session {
         let programs = PathBuf::from(env!("CARGO_BIN_EXE_deniable"));
         let programs = programs.parent().unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths(
-            std::iter::once(programs.to_owned()).chain(std::env::split_paths(&path)),
-        );
+        let path =
+            std::env::join_paths(std::iter::once(programs.to_owned()).chain(std::env::split_paths(&path)));
         let mut shell = Command::new("bash");
         shell
             .arg("-c")
