@@ -10,13 +10,46 @@ use tempfile::TempDir;
 /// How long a server may take to say what the page says.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The sample data of the command, made once: making it takes longer than most pages.
+pub(crate) struct Sample(Session);
+
+impl Sample {
+    pub(crate) fn new() -> Self {
+        let mut session = Session::empty();
+        session.run("deniable query 'SHOW TABLES'", &[]);
+        let made = session.data().join("sample");
+        assert!(
+            made.join("people.parquet").exists(),
+            "there is no sample in {}",
+            made.display()
+        );
+        Self(session)
+    }
+}
+
 pub(crate) struct Session {
     home: TempDir,
     serving: Vec<Child>,
 }
 
 impl Session {
-    pub(crate) fn new() -> Self {
+    /// With the sample, under both names that commands make it under. Nothing was asked of it.
+    pub(crate) fn new(sample: &Sample) -> Self {
+        let session = Self::empty();
+        for name in ["sample", "demo"] {
+            let folder = session.data().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            for entry in std::fs::read_dir(sample.0.data().join("sample")).unwrap() {
+                let entry = entry.unwrap();
+                if !entry.file_name().to_string_lossy().contains("ledger") {
+                    std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+                }
+            }
+        }
+        session
+    }
+
+    fn empty() -> Self {
         let session = Self {
             home: tempfile::tempdir().unwrap(),
             serving: Vec::new(),
@@ -27,6 +60,10 @@ impl Session {
 
     fn folder(&self) -> PathBuf {
         self.home.path().join("here")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.home.path().join(".local/share/deniable")
     }
 
     fn shell(&self, command: &str) -> Command {
