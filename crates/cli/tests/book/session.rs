@@ -1,5 +1,6 @@
 //! A folder, a home and a shell.
 
+use crate::masked;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -90,7 +91,7 @@ impl Session {
     /// Runs a command and returns its lines. Of one that stays, as many as the page has.
     pub(crate) fn run(&mut self, command: &str, expected: &[String]) -> Vec<String> {
         let text = match command.strip_suffix('&') {
-            Some(command) => self.stays(command.trim_end(), expected.len()),
+            Some(command) => self.stays(command.trim_end(), expected),
             None => {
                 let mut child = self.shell(command).spawn().unwrap();
                 let mut text = String::new();
@@ -99,17 +100,22 @@ impl Session {
                 text
             }
         };
-        let home = self.home.path().to_string_lossy().into_owned();
-        let text = text.replace(&format!("{home}/here/"), "").replace(&home, "~");
-        let mut lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        let mut lines = self.lines(&text);
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }
         lines
     }
 
-    /// Ports that are free, whatever the page says.
-    fn stays(&mut self, command: &str, count: usize) -> String {
+    /// Without the home's own name.
+    fn lines(&self, text: &str) -> Vec<String> {
+        let home = self.home.path().to_string_lossy().into_owned();
+        let text = text.replace(&format!("{home}/here/"), "").replace(&home, "~");
+        text.lines().map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// On ports that are free, whatever the page says.
+    fn stays(&mut self, command: &str, expected: &[String]) -> String {
         let places = " --http 127.0.0.1:0 --wire 127.0.0.1:0 --curators 127.0.0.1:0";
         let mut child = self.shell(&format!("exec {command}{places}")).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -123,19 +129,17 @@ impl Session {
             }
         });
         let mut text = String::new();
-        // A page that says nothing yet is to be written: the server speaks until it has nothing more to say.
-        let patience = |had: usize| match count {
-            0 if had > 0 => Duration::from_secs(5),
-            _ => PATIENCE,
-        };
-        let mut had = 0;
-        while count == 0 || had < count {
-            let Ok(line) = lines.recv_timeout(patience(had)) else {
+        while expected.is_empty() || !masked::matches(expected, &self.lines(&text)) {
+            // A page that says nothing yet is to be written: the server speaks until it has nothing more to say.
+            let patience = match expected.is_empty() && !text.is_empty() {
+                true => Duration::from_secs(5),
+                false => PATIENCE,
+            };
+            let Ok(line) = lines.recv_timeout(patience) else {
                 break;
             };
             text += &line;
             text += "\n";
-            had += 1;
         }
         text
     }
