@@ -6,6 +6,7 @@
 mod accounting;
 mod attack;
 mod audit;
+mod command;
 mod dataset;
 mod errors;
 mod mechanisms;
@@ -26,6 +27,7 @@ fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mechanisms::register(module)?;
     attack::register(module)?;
     audit::register(module)?;
+    command::register(module)?;
     survey::register(module)?;
     train::register(module)?;
     Ok(())

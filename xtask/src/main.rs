@@ -9,6 +9,7 @@ mod doc_section;
 mod features;
 mod finding;
 mod links;
+mod packages;
 mod source;
 mod stages;
 mod steps;
@@ -20,11 +21,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test     everything that must hold: fmt, clippy, arrows, features, claims, links, deny, tests, doc tests
+  test     everything that must hold: fmt, clippy, arrows, features, claims, links, deny, packages, workflows, tests, doc tests
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist
-  links    every relative link in the documents at the root resolves
+  links    every relative link in the documents resolves, and the book's contents list its pages
+  packages every public crate can be published, and accounting alone builds alone
   deny     licences, versions and sources of all dependencies are those that deny.toml allows";
 
 fn main() -> ExitCode {
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         "features" => print_outcome(features::run(&root)),
         "claims" => print_outcome(claims::run(&root)),
         "links" => print_outcome(links::run(&root)),
+        "packages" => print_outcome(packages::run(&root)),
         "deny" => print_outcome(deny::run(&root)),
         "test" => match steps::run_all(&root) {
             Ok(()) => ExitCode::SUCCESS,

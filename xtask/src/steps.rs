@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change goes in, in the order in which it fails fastest.
 
 use crate::finding::Outcome;
-use crate::{arrows, claims, deny, features, links};
+use crate::{arrows, claims, deny, features, links, packages};
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -40,7 +40,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 10] {
+fn steps(have_nextest: bool) -> [Step; 12] {
     [
         Step::Cargo {
             name: "fmt",
@@ -79,6 +79,15 @@ fn steps(have_nextest: bool) -> [Step; 10] {
         Step::Check {
             name: "deny",
             check: deny::run,
+        },
+        Step::Check {
+            name: "packages",
+            check: packages::run,
+        },
+        Step::Script {
+            name: "workflows",
+            path: "scripts/check-workflows",
+            hint: "it looks at .github/workflows with actionlint",
         },
         if have_nextest { NEXTEST } else { PLAIN_TESTS },
         Step::Cargo {

@@ -2,7 +2,8 @@
 //!
 //! Private data goes in, answers with error bars come out, and nothing leaves without a charge:
 //!
-//! ```
+#![cfg_attr(feature = "mechanism", doc = "```")]
+#![cfg_attr(not(feature = "mechanism"), doc = "```ignore")]
 //! use deniable::prelude::*;
 //!
 //! let person = PrivacyUnit::new("person", Neighbors::AddRemove);
@@ -17,33 +18,76 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | to … | look at |
-//! |---|---|
-//! | add noise to a number, choose privately, find quantiles, randomize answers | [`mechanism`] |
-//! | know what a release costs, alone and together with others | [`accounting`] |
-//! | keep a budget that survives crashes and many analysts | [`ledger`] |
-//! | ask tables in SQL | [`sql`] |
-//! | train classifiers and language models, on examples of your own | [`train`], on a [`device`] |
-//! | train on a file or a declared table, with a ledger and checkpoints | [`training`] |
-//! | see what releases give away | [`attack`] |
-//! | check a claim: by proof, by replay, by experiment | [`audit`] |
-//! | draw figures and write pages of results | [`report`] |
-//! | sample exactly, compute exactly | [`noise`], [`exact`] |
+//! Each part is a feature, and the default has all parts but the last three. A program that needs one part names it, and builds little else:
+//!
+//! ```toml
+//! [dependencies]
+//! deniable = { version = "0.1", default-features = false, features = ["accounting"] }
+//! ```
+//!
+//! | feature | what it is for | module |
+//! |---|---|---|
+//! | `accounting` | know what a release costs, alone and together with others | `accounting`, `exact` |
+//! | `mechanism` | add noise to a number, choose privately, find quantiles, randomize answers | `mechanism`, `noise` |
+//! | `ledger` | keep a budget that survives crashes and many analysts | `ledger` |
+//! | `sql` | query tables in SQL | `sql` |
+//! | `train` | train classifiers and language models on examples of your own | `train`, `device` |
+//! | `training` | train on a file or a declared table, with a ledger and checkpoints | `training` |
+//! | `attack` | see what releases give away | `attack` |
+//! | `audit` | check a claim: by proof, by replay, by experiment | `audit` |
+//! | `report` | draw figures and write pages of results | `report` |
+//! | `card` | publish the privacy card of a dataset | `card` |
+//! | `cluster` | compute on several machines | `cluster` |
+//! | `server` | serve a dataset to many analysts | `server` |
 //!
 //! The programs in the folder `examples` of the repository show each in twenty lines.
 
-pub use {accounting, attack, audit, device, exact, ledger, mechanism, noise, report, sql, train, training};
+#[cfg(feature = "accounting")]
+pub use accounting;
+#[cfg(feature = "attack")]
+pub use attack;
+#[cfg(feature = "audit")]
+pub use audit;
+#[cfg(feature = "card")]
+pub use card;
+#[cfg(feature = "cluster")]
+pub use cluster;
+#[cfg(feature = "train")]
+pub use device;
+#[cfg(any(feature = "accounting", feature = "audit"))]
+pub use exact;
+#[cfg(feature = "ledger")]
+pub use ledger;
+#[cfg(feature = "mechanism")]
+pub use mechanism;
+#[cfg(feature = "mechanism")]
+pub use noise;
+#[cfg(feature = "report")]
+pub use report;
+#[cfg(feature = "server")]
+pub use server;
+#[cfg(feature = "sql")]
+pub use sql;
+#[cfg(feature = "train")]
+pub use train;
+#[cfg(feature = "training")]
+pub use training;
 
 /// The names that most programs need.
 pub mod prelude {
+    #[cfg(feature = "accounting")]
     pub use accounting::{
         Accountant, Budget, Curve, Delta, Epsilon, Event, Neighbors, PrivacyUnit, Promise, Rho,
     };
+    #[cfg(feature = "ledger")]
     pub use ledger::{Place, Rules, Store};
+    #[cfg(feature = "mechanism")]
     pub use mechanism::{
         Account, Aggregate, ExponentialMechanism, Gaussian, Laplace, Ledger, Mechanism, MemoryLedger,
         NoisyMax, RandomizedResponse, Release, Request, Sensitive, Sensitivity, SquaredMultiplier,
     };
+    #[cfg(feature = "mechanism")]
     pub use noise::Grid;
+    #[cfg(feature = "sql")]
     pub use sql::{Answer, Catalog, Dataset, QueryRequest};
 }

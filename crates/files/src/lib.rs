@@ -6,6 +6,8 @@
 pub mod csv;
 pub mod document;
 pub mod sheet;
+#[cfg(feature = "whole")]
 mod whole;
 
+#[cfg(feature = "whole")]
 pub use whole::{Readable, Whole};

@@ -6,6 +6,10 @@ from typing import Any
 
 VERSION: str
 
+# ── the command line
+
+def command(words: Sequence[str]) -> int: ...
+
 # ── tables
 
 class ArrowTable:
