@@ -79,7 +79,7 @@ const CLAUSES: [(&str, &str, &str); 38] = [
     ),
     (
         "arithmetic over aggregates",
-        "free, and intervals are carried along where they can be",
+        "free, and intervals come along: by arithmetic where one or two noisy numbers meet, and by simulating their noise where more do",
         "SELECT department, SUM(cost) / COUNT(*) AS average FROM visits GROUP BY department",
     ),
     (
@@ -94,7 +94,7 @@ const CLAUSES: [(&str, &str, &str); 38] = [
     ),
     (
         "f(…) OVER (PARTITION BY person_id …), over private rows",
-        "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN and MAX of one person's rows: the column that names the unit has to be among the partition's. Frames are counted in ROWS; at most 10,000 rows of one person are put in order",
+        "ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN and MAX of one person's rows: the column that names the unit has to be among the partition's. Frames are counted in ROWS; at most 10,000 rows of one person are put in order",
         "SELECT department, COUNT(*) FROM (SELECT person_id, department, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day) AS visit FROM visits) AS numbered WHERE visit = 1 GROUP BY department",
     ),
     (
@@ -184,7 +184,7 @@ const CLAUSES: [(&str, &str, &str); 38] = [
     ),
     (
         "CURRENT_DATE, now(), EXTRACT(YEAR FROM age(a, b))",
-        "today is the day of the data, where the catalog declares one: `version` under [data] is a day or a month. Of age, which counts to today where b is left out, whole years are understood",
+        "today is the day of the data, where the catalog declares one: `version` under [data] is a day or a month. Of age, which counts to today where b is left out, whole years are understood, and the months beyond them (MONTH)",
         "SELECT AVG(EXTRACT(YEAR FROM age(DATE '2025-12-31', born)), contribution_bounds_per_row => (0, 110)) FROM people",
     ),
     (

@@ -303,7 +303,7 @@ impl Grammar<'_> {
         let function = match (column, self.seeded.below(4)) {
             (_, 0) => return format!("{table}.{column} AS {column}"),
             ("y", 1) => format!("ROW_NUMBER() {without}"),
-            ("y", 2) => format!("DENSE_RANK() {without}"),
+            ("y", 2) => format!("{} {without}", self.seeded.pick(&["DENSE_RANK()", "NTILE(3)"])),
             ("y", _) => format!("COUNT({table}.s) {with_frame}"),
             (_, 1) => format!(
                 "{}({table}.{column}) {without}",
@@ -312,6 +312,10 @@ impl Grammar<'_> {
             (_, 2) => format!(
                 "{}({table}.{column}) {with_frame}",
                 self.seeded.pick(&["MIN", "MAX"])
+            ),
+            ("x", _) if self.seeded.once_in(4) => format!(
+                "{} {without}",
+                self.seeded.pick(&["PERCENT_RANK()", "CUME_DIST()"])
             ),
             ("x", _) => format!(
                 "{}({table}.{column}) {with_frame}",
