@@ -211,22 +211,14 @@ fn nearly_all_questions_are_answered_well() {
             Some(wrong) => others.push(format!("not well: {sql}\n    {wrong}")),
         }
     }
-    assert!(questions.len() >= 110, "{}", questions.len());
-    assert!(
-        bad_hints.is_empty(),
-        "refused without a hint:\n{}",
-        bad_hints.join("\n")
-    );
-    assert!(
-        well >= GOAL,
-        "{well} of {} answered well\n{}",
-        questions.len(),
-        others.join("\n")
-    );
-    // What is not is listed where it is looked for.
+    // What is not answered well is listed where it is looked for.
     println!(
         "{well} of {} answered well\n{}",
         questions.len(),
         others.join("\n")
     );
+    assert!(questions.len() >= 110);
+    let without = bad_hints.join("\n");
+    assert!(bad_hints.is_empty(), "refused without a hint:\n{without}");
+    assert!(well >= GOAL, "{well} of {} answered well", questions.len());
 }

@@ -153,6 +153,11 @@ SELECT AVG(n) AS mean FROM (SELECT region, COUNT(*) AS n FROM people WHERE regio
 SELECT region, n, NTILE(2) OVER (ORDER BY n) AS half FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) AS r ORDER BY region;
 --= none
 
+SELECT department, SUM(cost) AS cost, RANK() OVER w AS place FROM visits GROUP BY department WINDOW w AS (ORDER BY SUM(cost) DESC) ORDER BY department;
+--= SELECT department, SUM(cost) AS cost, RANK() OVER (ORDER BY SUM(cost) DESC) AS place FROM visits GROUP BY department ORDER BY department
+SELECT w.name, COUNT(*) AS n FROM people p JOIN (VALUES ('north', 'N'), ('south', 'S')) AS w (region, name) ON w.region = p.region GROUP BY w.name ORDER BY w.name;
+SELECT COUNT(*) FROM visits v JOIN people p USING (person_id) WHERE p.age >= 65 AND v.emergency;
+
 -- About the query itself
 EXPLAIN SELECT region, COUNT(*) FROM people GROUP BY region;
 --= none
