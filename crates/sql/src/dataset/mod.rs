@@ -20,6 +20,8 @@ use crate::finish::cut::CutEstimate;
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use explain_statement::is_explain;
+#[cfg(test)]
+pub(crate) use explain_statement::without_explain;
 pub use explain_text::{bounds_in_words, readable};
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};

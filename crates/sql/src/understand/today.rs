@@ -46,6 +46,12 @@ impl VisitorMut for Today {
 impl Today {
     fn replacement(&mut self, expression: &Expr) -> Result<Option<Expr>, Error> {
         match expression {
+            // A decade is ten years from one whose number ends with 0.
+            Expr::Extract {
+                field: DateTimeField::Decade,
+                expr,
+                ..
+            } => decade(expr).map(Some),
             Expr::Extract { field, expr, .. } => match call(expr) {
                 Some((name, age)) if name == "age" => {
                     let part = match field {
@@ -129,6 +135,19 @@ impl Today {
             Part::Months => nested(both(cut, BinaryOperator::Modulo, parsed("12")?)),
         })
     }
+}
+
+/// The tenth of a year, rounded down.
+fn decade(date: &Expr) -> Result<Expr, Error> {
+    let year = with_arguments(parsed("date_part(x)")?, vec![parsed("'year'")?, date.clone()]);
+    let tenth = both(year, BinaryOperator::Divide, parsed("10.0")?);
+    let mut whole = parsed("CAST(floor(x) AS BIGINT)")?;
+    if let Expr::Cast { expr, .. } = &mut whole
+        && let Expr::Floor { expr, .. } = &mut **expr
+    {
+        **expr = tenth;
+    }
+    Ok(whole)
 }
 
 /// The parts of an age that are understood.

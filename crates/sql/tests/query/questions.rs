@@ -152,8 +152,9 @@ fn wrong(answer: &Answer, labels: &[usize], mut truth: Rows) -> Option<String> {
                     column.name
                 ));
             };
-            // Twice as wide as its interval is wide enough for all of some hundred cells.
-            if truth < low - (value - low) - 1e-6 || truth > high + (high - value) + 1e-6 {
+            // Twice as wide as its interval is wide enough for all of some hundred cells; where there is hardly any noise, a little more.
+            let slack = 1e-3 * truth.abs() + 1e-6;
+            if truth < low - (value - low) - slack || truth > high + (high - value) + slack {
                 return Some(format!("{} at {key:?}: {cell:?}, truth {truth}", column.name));
             }
             if truth.abs() >= 100.0 && high - low > truth.abs() {

@@ -32,8 +32,9 @@ use datafusion::prelude::SessionContext;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Tables that are made of one kind, and of all rows together at most.
+/// Tables that are made of one kind, if they have few rows. With many rows there are fewer, and where fewer than the second number would be left, none.
 const TABLES: usize = 400;
+const FEWEST_TABLES: usize = 100;
 const MOST_ROWS: usize = 400_000;
 /// The part of the values that an interval leaves out at each end: a little less than 2.5 %, since there are few of them.
 const LEFT_OUT: f64 = 0.02;
@@ -66,7 +67,8 @@ impl Simulation {
             return Ok(None);
         }
         let rows: usize = released.iter().map(RecordBatch::num_rows).sum();
-        let tables = (MOST_ROWS / (2 * rows.max(1))).min(TABLES);
+        let tables = (MOST_ROWS / rows.max(1)).min(TABLES);
+        let tables = if tables < FEWEST_TABLES { 0 } else { tables };
         let moved: Vec<RecordBatch> = moves::moved(released, tables)?;
         let bound = bind_releases(post, &moved)?;
         let Some(replicas) = replicas::of(&bound)? else {
@@ -88,7 +90,10 @@ impl Simulation {
                 .collect()
         };
         let targets = places(&|place, column| wanted(column) && known.get(place) == Some(&Sim::Smooth));
-        let labels = places(&|_, column| matches!(column.certainty, Certainty::Exact | Certainty::Chosen));
+        let labels = places(&|place, column| {
+            let exact = matches!(column.certainty, Certainty::Exact | Certainty::Chosen);
+            exact && known.get(place) == Some(&Sim::Exact)
+        });
         if targets.is_empty() {
             return Ok(None);
         }
@@ -126,7 +131,7 @@ impl Simulation {
     ) -> Result<(), Error> {
         // What cannot be computed has no interval; the result is there all the same.
         let values = match self.tables {
-            0 | 1 => Values::default(),
+            0 => Values::default(),
             _ => self.values(session, catalog).await.unwrap_or_default(),
         };
         let width = finished
@@ -148,8 +153,8 @@ impl Simulation {
     async fn values(&self, session: &SessionContext, catalog: &Catalog) -> Result<Values, Error> {
         let plan = over_data(&self.plan, session, catalog).await?;
         let frame = session.execute_logical_plan(plan).await.map_err(unplannable)?;
-        let longest = super::LONGEST;
-        let batches = tokio::time::timeout(longest, collected(frame, None)).await;
+        let longest = super::LONGEST / 3;
+        let batches = tokio::time::timeout(longest, collected(frame, Some(super::MOST_TEXT))).await;
         let batches = batches.unwrap_or_else(|_| Err(super::too_much()))?;
         let mut values = Values::default();
         let labels = self.labels.len();

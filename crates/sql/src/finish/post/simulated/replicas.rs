@@ -56,6 +56,48 @@ impl Replicas {
     }
 }
 
+/// Functions whose values are numbers, dates, or texts about as long as what they are made of; beside those of [`RISING`].
+const SHORT: [&str; 21] = [
+    "abs",
+    "btrim",
+    "character_length",
+    "date_part",
+    "date_trunc",
+    "greatest",
+    "initcap",
+    "least",
+    "left",
+    "length",
+    "lower",
+    "ltrim",
+    "mod",
+    "right",
+    "rtrim",
+    "signum",
+    "strpos",
+    "substr",
+    "to_char",
+    "upper",
+    "width_bucket",
+];
+
+/// Whether an expression may make long texts or lists. Over many tables these would take many times the memory that they take in the answer, so what is made of them is left alone.
+fn is_long(expr: &Expr) -> bool {
+    let mut found = false;
+    let walked = expr.apply(|part| {
+        found |= match part {
+            Expr::BinaryExpr(binary) => binary.op == Operator::StringConcat,
+            Expr::ScalarFunction(call) => {
+                let name = call.func.name().to_lowercase();
+                !SHORT.contains(&name.as_str()) && !RISING.contains(&name.as_str())
+            }
+            _ => false,
+        };
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found || walked.is_err()
+}
+
 /// Whether an expression over the columns of these inputs depends on no noisy number.
 fn is_exact(expr: &Expr, inputs: &[&Replicas]) -> bool {
     let exact = |column: &Column| {
@@ -144,7 +186,11 @@ fn projected(plan: &LogicalPlan, projection: &Projection) -> Result<Option<Repli
     let Some(input) = of(&projection.input)? else {
         return Ok(None);
     };
-    let columns = projection.expr.iter().map(|expr| of_expr(expr, &input)).collect();
+    let columns = projection.expr.iter().map(|expr| match is_long(expr) {
+        true => Sim::Other,
+        false => of_expr(expr, &input),
+    });
+    let columns = columns.collect();
     let name = format!("{REPLICA}_{}", input.names);
     let mut exprs = projection.expr.clone();
     exprs.extend(
@@ -168,7 +214,7 @@ fn filtered(filter: &Filter) -> Result<Option<Replicas>, Error> {
     let Some(input) = of(&filter.input)? else {
         return Ok(None);
     };
-    if !input.is_exact(&filter.predicate) {
+    if !input.is_exact(&filter.predicate) || is_long(&filter.predicate) {
         return Ok(Some(Replicas {
             chosen: true,
             ..input
@@ -266,7 +312,7 @@ fn of_window(expr: &Expr, input: &Replicas) -> Sim {
         Expr::WindowFunction(function) => function,
         _ => return Sim::Other,
     };
-    if input.chosen {
+    if input.chosen || is_long(expr) {
         return Sim::Other;
     }
     if input.is_exact(expr) {
@@ -305,7 +351,10 @@ fn aggregated(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Option<Replic
     let Some(input) = of(&aggregate.input)? else {
         return Ok(None);
     };
-    let exact = aggregate.group_expr.iter().all(|expr| input.is_exact(expr));
+    let exact = aggregate
+        .group_expr
+        .iter()
+        .all(|expr| input.is_exact(expr) && !is_long(expr));
     let sets = aggregate
         .group_expr
         .iter()
@@ -332,6 +381,7 @@ fn aggregated(plan: &LogicalPlan, aggregate: &Aggregate) -> Result<Option<Replic
 fn of_aggregate(expr: &Expr, input: &Replicas) -> Sim {
     match expr {
         Expr::Alias(alias) => of_aggregate(&alias.expr, input),
+        _ if is_long(expr) => Sim::Other,
         _ if input.is_exact(expr) => Sim::Exact,
         Expr::AggregateFunction(call) => {
             let params = &call.params;
@@ -355,11 +405,8 @@ fn joined(plan: &LogicalPlan, join: &Join) -> Result<Option<Replicas>, Error> {
         return Ok(None);
     };
     let both = [&left, &right];
-    let exact = join
-        .on
-        .iter()
-        .all(|(a, b)| is_exact(a, &both) && is_exact(b, &both))
-        && join.filter.as_ref().is_none_or(|filter| is_exact(filter, &both));
+    let plain = |expr: &Expr| is_exact(expr, &both) && !is_long(expr);
+    let exact = join.on.iter().all(|(a, b)| plain(a) && plain(b)) && join.filter.as_ref().is_none_or(plain);
     if !exact || !matches!(join.join_type, JoinType::Inner | JoinType::Left | JoinType::Right) {
         return Ok(None);
     }
