@@ -244,7 +244,19 @@ struct OfRow {
 fn interval(simulated: &[f64], value: f64) -> Option<(f64, f64)> {
     let (alone, together) = simulated.split_at(simulated.len() / 2);
     let (first, second) = (between(alone)?, between(together)?);
-    Some((value.min(first.0).min(second.0), value.max(first.1).max(second.1)))
+    let low = outward(first.0.min(second.0), f64::floor);
+    let high = outward(first.1.max(second.1), f64::ceil);
+    Some((value.min(low), value.max(high)))
+}
+
+/// Rounded to ten digits: the last digits of a sum of floats depend on the order in which the engine adds them, and the same release is to have the same intervals.
+fn outward(end: f64, round: fn(f64) -> f64) -> f64 {
+    const DIGITS: f64 = 10.0;
+    let scale = 10f64.powf(DIGITS - end.abs().log10().ceil());
+    match scale.is_normal() && (end * scale).is_finite() {
+        true => round(end * scale) / scale,
+        false => end,
+    }
 }
 
 /// What lies between the outer values.
@@ -289,6 +301,11 @@ mod tests {
         assert_eq!(interval(&all, 50.0), Some((2.0, 97.0)));
         // The value itself is in it, and both kinds count.
         assert_eq!(interval(&all, 99.0), Some((2.0, 99.0)));
+        let third = 1.0 / 3.0;
+        assert_eq!(outward(third, f64::floor), 0.3333333333);
+        assert_eq!(outward(-third, f64::floor), -0.3333333334);
+        assert_eq!((outward(0.0, f64::ceil), outward(40.0, f64::ceil)), (0.0, 40.0));
+        assert_eq!(outward(f64::INFINITY, f64::ceil), f64::INFINITY);
         let further = [alone.clone(), vec![200.0; 100]].concat();
         assert_eq!(interval(&further, 50.0), Some((2.0, 200.0)));
         // A value that is missing in many tables has none.
