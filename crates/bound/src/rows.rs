@@ -94,6 +94,7 @@ impl RowBounding {
             keys: keys?,
             partials: Vec::new(),
             groups: self.groups,
+            lengths: Vec::new(),
             beside: None,
             secret: self.secret.clone(),
         })

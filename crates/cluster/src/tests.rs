@@ -235,6 +235,7 @@ fn bounding(input: LogicalPlan, form: Form, keys: bool, groups: Option<u64>) -> 
             },
         ],
         groups,
+        lengths: Vec::new(),
         beside: None,
         secret: Secret::new("00112233445566778899aabbccddeeff").unwrap(),
     }

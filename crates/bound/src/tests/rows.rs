@@ -79,6 +79,7 @@ proptest! {
         alone.rows.retain(|row| same_value(table.unit, row.unit, unit));
         wait(async {
             let chosen = Question {
+                lengths: Vec::new(),
                 beside: None,
                 partials: vec![Partial::Units, Partial::Present { argument: 0, most: i64::MAX }],
                 groups: question.groups,

@@ -1,6 +1,8 @@
 //! What is asked of an engine: bounded plans of exact statistics. What comes back is private; it goes into `Sensitive` values and nowhere else.
 
 use crate::Error;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
 use crate::price::cut::Cut;
 use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES};
 use crate::understand::mistakes::unplannable;
@@ -8,7 +10,7 @@ use crate::understand::relation::Rows;
 use crate::values::facts::{Kind, Range, Value};
 use crate::values::group_name::encode;
 use crate::values::steps::Steps;
-use bound::{Bounding, Form, Partial, RowBounding, Secret, on_grid};
+use bound::{Bounding, Form, Length, Partial, RowBounding, Secret, on_grid};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::common::Column;
@@ -163,8 +165,14 @@ fn bounded_plan(
             partials.push(partial);
         }
     }
+    let lengths = lengths(aggregation, &mut partials, &totals)?;
     let beside = cut
-        .map(|cut| cut.beside(aggregations, &mut |argument| arguments.place(argument, native)))
+        .map(|cut| {
+            let rows = lengths.first();
+            cut.beside(aggregations, rows, &mut |argument| {
+                arguments.place(argument, native)
+            })
+        })
         .transpose()?;
     // Units tell which groups there are; under wider limits there are more.
     let mut units = None;
@@ -192,7 +200,7 @@ fn bounded_plan(
         });
         read.push(Reading {
             aggregation: cut.wide,
-            numbers: numbered(from, to),
+            numbers: numbered(from, from + aggregations[cut.wide].statistics.len()),
             units: None,
             of_all: false,
         });
@@ -204,6 +212,11 @@ fn bounded_plan(
             .enumerate()
             .map(|(place, expr)| expr.clone().alias(format!("argument{place}"))),
     );
+    #[cfg(test)]
+    let groups = match &beside {
+        Some(beside) if planted(Mutant::GroupsOfTheEstimate) => beside.groups,
+        _ => groups,
+    };
     let bounding = Bounding {
         input: project(columns)?,
         unit: Column::from_name("owner"),
@@ -213,6 +226,7 @@ fn bounded_plan(
             .collect(),
         partials,
         groups,
+        lengths,
         beside,
         secret: secret.clone(),
     };
@@ -260,6 +274,41 @@ fn bounded_plan(
         keys,
         secret: secret.clone(),
     })
+}
+
+/// What bounds a unit's numbers in all groups together. The number of its rows is counted for that, if it is none of the statistics.
+fn lengths(
+    aggregation: &Aggregation,
+    partials: &mut Vec<Partial>,
+    totals: &[(usize, usize)],
+) -> Result<Vec<Length>, Error> {
+    let Some(in_all) = aggregation.in_all else {
+        return Ok(Vec::new());
+    };
+    let known = totals
+        .iter()
+        .find(|(_, place)| partials[*place] == in_all.partial());
+    let rows = known.map_or(partials.len(), |(_, place)| *place);
+    let finer = in_all.finer(known.map(|(statistic, _)| &aggregation.statistics[*statistic]));
+    if known.is_none() {
+        partials.push(in_all.partial());
+    }
+    let numbers = totals.iter();
+    let numbers = numbers.map(|(statistic, place)| (*place, 0, &aggregation.statistics[*statistic]));
+    #[cfg_attr(not(test), expect(unused_mut, reason = "a planted defect changes it"))]
+    let mut length = in_all.length(numbers, (rows, finer), unpriced)?;
+    #[cfg(test)]
+    if planted(Mutant::UnscaledVector) {
+        length.most = 1 << 40;
+    }
+    Ok(vec![length])
+}
+
+fn unpriced() -> Error {
+    Error::refused(
+        "what one unit adds to all groups together may be more than its noise covers; nothing was charged",
+        "this is a defect of Deniable; please report the query. OPTIONS(max_rows_contributed = …) does without that bound",
+    )
 }
 
 /// The leaf of the tree in which a value lies, from 0. The first one is at most 2⁵² leaves from zero ([`leaf_steps`]), so the last one can be counted too.
