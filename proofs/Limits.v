@@ -51,14 +51,6 @@ Proof. intros n k c p q H D x. rewrite mine_filter. eapply varied_incl; [| apply
   intros r R. apply filter_In in R. exists r. split; [apply R | reflexivity].
 Qed.
 
-Lemma somebodys_filter : forall c p q, somebodys c q -> somebodys c (fun D => filter p (q D)).
-Proof. intros c p q H D r R. apply filter_In in R. apply (H D), R. Qed.
-
-(** A filter that asks for a name leaves no row of nobody. *)
-Lemma somebodys_asked : forall c p q, (forall r, p r = true -> column c r <> Null) ->
-  somebodys c (fun D => filter p (q D)).
-Proof. intros c p q H D r R. apply filter_In in R. apply H, R. Qed.
-
 Lemma at_most_move : forall n k c m q, moves m -> at_most n k c q -> at_most n k c (fun D => m (q D)).
 Proof. intros n k c m q M H D x. eapply few_permutation; [| apply (H D x)]. apply mine_permutation, Permutation_sym, M. Qed.
 
@@ -66,9 +58,6 @@ Lemma kinds_move : forall n k c m q, moves m -> kinds n k c q -> kinds n k c (fu
 Proof. intros n k c m q M H D x. eapply varied_incl; [| apply (H D x)]. intros r R. exists r.
   split; [| reflexivity]. eapply Permutation_in; [apply mine_permutation, M | exact R].
 Qed.
-
-Lemma somebodys_move : forall c m q, moves m -> somebodys c q -> somebodys c (fun D => m (q D)).
-Proof. intros c m q M H D r R. apply (H D), (Permutation_in r (M (q D))), R. Qed.
 
 (** The rows of an owner after a projection are those of one owner before it. *)
 Lemma mine_projected : forall c c' g f x l, injective g -> g Null = Null ->
@@ -95,9 +84,18 @@ Proof. intros n k k' c c' g f q I Z F K H D x. destruct (mine_projected c c' g f
   exists r. split; [exact R |]. subst s. symmetry. apply K.
 Qed.
 
-Lemma somebodys_project : forall c c' f q, (forall r, column c r <> Null -> column c' (f r) <> Null) ->
-  somebodys c q -> somebodys c' (fun D => map f (q D)).
-Proof. intros c c' f q F H D s S. apply in_map_iff in S. destruct S as [r [E R]]. subst s. apply F, (H D), R. Qed.
+(** A join to public rows in which each row finds at most one partner. *)
+Lemma at_most_meet : forall n k k' c c' h (q p : query), (forall D r, length (h r (p D)) <= 1) ->
+  (forall r held s, In s (h r held) -> column c' s = column c r /\ k' s = k r) ->
+  at_most n k c q -> at_most n k' c' (fun D => flat_map (fun r => h r (p D)) (q D)).
+Proof.
+  intros n k k' c c' h q p O C H D x y. rewrite (mine_flat_map c) by (intros; eapply C; eassumption).
+  eapply Nat.le_trans; [| apply (H D x y)]. unfold group. rewrite filter_flat_map.
+  induction (mine c x (q D)) as [| r l IH]; [simpl; lia |]. simpl. rewrite app_length. specialize (O D r).
+  destruct (same (k r) y) eqn:S.
+  - pose proof (filter_length_le _ (fun s => same (k' s) y) (h r (p D))). simpl. lia.
+  - rewrite filter_none; [simpl; lia |]. intros s I. destruct (C _ _ _ I) as [_ E]. rewrite E. exact S.
+Qed.
 
 (** Rows that agree in more agree in less. *)
 Lemma at_most_finer : forall n k k' c q, (forall r s, k' r = k' s -> k r = k s) ->

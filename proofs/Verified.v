@@ -8,10 +8,9 @@ Import ListNotations.
 Inductive judgement :=
   | Public
   | Owned (c : nat) (name : value -> value)
-  | Somebodys (c : nat)
+  | Holds (p : row -> Prop)
   | AtMost (n : nat) (k : row -> row) (c : nat)
-  | Kinds (n : nat) (k : row -> row) (c : nat)
-  | Between (number : row -> Z) (low high : Z).
+  | Kinds (n : nat) (k : row -> row) (c : nat).
 
 Section Judged.
 
@@ -48,16 +47,19 @@ Inductive judged : plan -> judgement -> Prop :=
   | j_owned_paired : forall c c' o nm w a b, carries_left c o w -> stable_both w ->
       judged a (Owned c nm) -> judged b (Owned c' nm) ->
       judged (Paired c c' w a b) (Owned o nm)
-  | j_somebodys_asked : forall c p q, (forall r, p r = true -> column c r <> Null) ->
-      judged (Filter p q) (Somebodys c)
-  | j_somebodys_filter : forall c p q, judged q (Somebodys c) ->
-      judged (Filter p q) (Somebodys c)
-  | j_somebodys_project : forall c c' f q, (forall r, column c r <> Null -> column c' (f r) <> Null) ->
-      judged q (Somebodys c) -> judged (Project f q) (Somebodys c')
-  | j_somebodys_move : forall c m q, moves m -> judged q (Somebodys c) ->
-      judged (Move m q) (Somebodys c)
-  | j_somebodys_partitioned : forall c c' k w q, carries c c' w -> judged q (Somebodys c) ->
-      judged (Partitioned k w q) (Somebodys c')
+  | j_holds_anything : forall q, judged q (Holds (fun _ => True))
+  | j_holds_asked : forall p (h : row -> Prop) q, (forall r, p r = true -> h r) -> judged (Filter p q) (Holds h)
+  | j_holds_filter : forall p h q, judged q (Holds h) -> judged (Filter p q) (Holds h)
+  | j_holds_project : forall f (h h' : row -> Prop) q, (forall r, h r -> h' (f r)) -> judged q (Holds h) ->
+      judged (Project f q) (Holds h')
+  | j_holds_union : forall h a b, judged a (Holds h) -> judged b (Holds h) -> judged (Union a b) (Holds h)
+  | j_holds_move : forall h m q, moves m -> judged q (Holds h) -> judged (Move m q) (Holds h)
+  | j_holds_meet : forall (h h' : row -> Prop) w q p, (forall r held s, In s (w r held) -> h r -> h' s) ->
+      judged q (Holds h) -> judged (Meet w q p) (Holds h')
+  | j_holds_partitioned : forall (h h' : row -> Prop) k w q,
+      (forall l s, In s (w l) -> exists r, In r l /\ (h r -> h' s)) -> judged q (Holds h) ->
+      judged (Partitioned k w q) (Holds h')
+  | j_holds_paired : forall c c' o w a b, carries_left c o w -> judged (Paired c c' w a b) (Holds (fun s => column o s <> Null))
   | j_at_most_filter : forall n k c p q, judged q (AtMost n k c) ->
       judged (Filter p q) (AtMost n k c)
   | j_at_most_project : forall n k k' c c' g f q, injective g -> g Null = Null ->
@@ -65,6 +67,9 @@ Inductive judged : plan -> judgement -> Prop :=
       judged q (AtMost n k c) -> judged (Project f q) (AtMost n k' c')
   | j_at_most_move : forall n k c m q, moves m -> judged q (AtMost n k c) ->
       judged (Move m q) (AtMost n k c)
+  | j_at_most_meet : forall n k k' c c' w q p, (forall D r, length (w r (run p D)) <= 1) ->
+      (forall r held s, In s (w r held) -> column c' s = column c r /\ k' s = k r) -> judged q (AtMost n k c) ->
+      judged (Meet w q p) (AtMost n k' c')
   | j_at_most_finer : forall n k k' c q, (forall r s, k' r = k' s -> k r = k s) ->
       judged q (AtMost n k c) -> judged q (AtMost n k' c)
   | j_at_most_grouped : forall k k' w c q, keeps k k' w -> (forall l, length (w l) <= 1) ->
@@ -89,13 +94,7 @@ Inductive judged : plan -> judgement -> Prop :=
       (forall r i, place (put r i) = i) -> (forall r i, o' (put r i) = o r) ->
       (forall r i, column c' (put r i) = column c r) ->
       judged (Filter (fun s => place s <=? n)
-        (Partitioned (fun r => [column c r]) (ranked before put o) q)) (Kinds n o' c')
-  | j_between_filter : forall number low high p q, judged q (Between number low high) ->
-      judged (Filter p q) (Between number low high)
-  | j_between_move : forall number low high m q, moves m -> judged q (Between number low high) ->
-      judged (Move m q) (Between number low high)
-  | j_between_project : forall number low high f q, (forall r, (low <= number (f r) <= high)%Z) ->
-      judged (Project f q) (Between number low high).
+        (Partitioned (fun r => [column c r]) (ranked before put o) q)) (Kinds n o' c').
 
 End Judged.
 
@@ -103,10 +102,9 @@ Definition means (owner_column : table -> nat) (q : plan) (j : judgement) : Prop
   match j with
   | Public => public (run q)
   | Owned c nm => owned owner_column c nm (run q)
-  | Somebodys c => somebodys c (run q)
+  | Holds h => forall D r, In r (run q D) -> h r
   | AtMost n k c => at_most n k c (run q)
   | Kinds n k c => kinds n k c (run q)
-  | Between number low high => forall D r, In r (run q D) -> (low <= number r <= high)%Z
   end.
 
 Theorem sound : forall owner_column q j, judged owner_column q j -> means owner_column q j.
@@ -127,15 +125,21 @@ Proof. intros owner_column q j H. induction H; simpl in *.
     + apply numbered_stable. assumption.
     + intros D x y. apply few_distinct, few_group. apply (IHjudged1 D x).
   - eapply owned_paired; eassumption.
-  - apply somebodys_asked; assumption.
-  - apply somebodys_filter; assumption.
-  - eapply somebodys_project; eassumption.
-  - apply somebodys_move; assumption.
+  - intros; exact I.
+  - intros D r R. apply filter_In in R. apply H, R.
+  - intros D r R. apply filter_In in R. apply (IHjudged D), R.
+  - intros D s S. apply in_map_iff in S. destruct S as [r [E R]]. subst s. apply H, (IHjudged D), R.
+  - intros D r R. apply in_app_or in R. destruct R as [R | R]; [apply (IHjudged1 D) | apply (IHjudged2 D)]; exact R.
+  - intros D r R. apply (IHjudged D), (Permutation_in r (H _)), R.
+  - intros D s S. apply in_flat_map in S. destruct S as [r [R S]]. apply (H r _ s S), (IHjudged D), R.
   - intros D s S. apply partitioned_in in S. destruct S as [y [_ S]]. destruct (H _ _ S) as [r [R E]].
-    rewrite E. apply group_in in R. apply (IHjudged D), R.
+    apply group_in in R. apply E, (IHjudged D), R.
+  - intros D s S. unfold paired in S. apply in_flat_map in S. destruct S as [x [_ S]].
+    destruct (is x Null); [contradiction |]. destruct (H _ _ _ S) as [r [R E]]. apply mine_in in R. rewrite E. intuition congruence.
   - apply at_most_filter; assumption.
   - eapply (at_most_project _ k); eassumption.
   - apply at_most_move; assumption.
+  - eapply (at_most_meet n k); eassumption.
   - eapply at_most_finer; eassumption.
   - eapply at_most_grouped; eassumption.
   - eapply at_most_numbered; eassumption.
@@ -145,9 +149,6 @@ Proof. intros owner_column q j H. induction H; simpl in *.
   - eapply kinds_coarser; eassumption.
   - apply kinds_of_rows; assumption.
   - eapply kinds_ranked; eassumption.
-  - intros D r R. apply filter_In in R. apply (IHjudged D), R.
-  - intros D r R. apply (IHjudged D), (Permutation_in r (H _)), R.
-  - intros D r R. apply in_map_iff in R. destruct R as [s [E _]]. subst r. apply H.
 Qed.
 
 (** * What follows *)
@@ -189,10 +190,10 @@ Qed.
 Section Sums.
 
 Variables (k : row -> row) (number : row -> Z) (K m : nat) (low high : Z).
-Hypothesis Somebody : judged owner_column q (Somebodys c).
+Hypothesis Somebody : judged owner_column q (Holds (fun r => column c r <> Null)).
 Hypothesis Rows : judged owner_column q (AtMost m k c).
 Hypothesis Groups : judged owner_column q (Kinds K k c).
-Hypothesis Numbers : judged owner_column q (Between number low high).
+Hypothesis Numbers : judged owner_column q (Holds (fun r => low <= number r <= high)).
 Hypothesis Ends : low <= 0 <= high.
 
 Definition result (D : database) (g : row) : Z := sum number (group k g (run q D)).
@@ -233,7 +234,7 @@ Qed.
 End Sums.
 
 (** Counts of distinct values. *)
-Theorem distincts : forall (k v : row -> row) K m u D D' G, judged owner_column q (Somebodys c) ->
+Theorem distincts : forall (k v : row -> row) K m u D D' G, judged owner_column q (Holds (fun r => column c r <> Null)) ->
   judged owner_column q (AtMost m k c) -> judged owner_column q (Kinds K k c) ->
   changed owner_column u D D' -> NoDup G ->
   (forall g, Z.abs (distinct k v (run q D) g - distinct k v (run q D') g) <= Z.of_nat m)
