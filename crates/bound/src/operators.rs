@@ -4,7 +4,7 @@ use super::exec::BoundExec;
 use super::node::Native;
 use super::owner_join::{AnyOrderExec, OwnerJoinExec};
 use super::owner_window::OwnerWindowExec;
-use super::{Beside, Meeting, Partial};
+use super::{Beside, Length, Meeting, Partial};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub enum Operator<'a> {
         partials: &'a [Partial],
         /// How many groups of a unit count.
         groups: Option<u64>,
+        /// Bounds on the length of a unit's numbers over all groups.
+        lengths: &'a [Length],
         /// What else is read in the same pass.
         beside: Option<&'a Beside>,
     },
@@ -74,6 +76,7 @@ pub fn operator(plan: &dyn ExecutionPlan) -> Option<Operator<'_>> {
             keys: rule.keys.len(),
             partials: &rule.partials,
             groups: rule.groups,
+            lengths: &rule.lengths,
             beside: rule.beside.as_ref(),
         });
     }
@@ -113,6 +116,7 @@ pub fn bounding_over(
         keys: types.take(keys).collect(),
         partials,
         groups,
+        lengths: Vec::new(),
         beside: None,
         secret: super::Secret::new("00112233445566778899aabbccddeeff")?,
     };

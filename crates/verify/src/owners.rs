@@ -150,6 +150,7 @@ pub(crate) fn bounded(operator: &Operator<'_>, input: Judgement) -> Result<Judge
         keys,
         partials,
         groups,
+        lengths,
         beside,
     } = operator
     else {
@@ -165,6 +166,11 @@ pub(crate) fn bounded(operator: &Operator<'_>, input: Judgement) -> Result<Judge
             "a bounding step over rows that nobody owns",
         ));
     };
+    // A number whose length is bounded is in finer steps: no rule says yet how far it moves.
+    let vectors = |beside: &Beside| !beside.lengths.is_empty() || beside.vector.is_some();
+    if !lengths.is_empty() || beside.is_some_and(vectors) {
+        return Err(Defect::new(Kind::Unbounded, "a bound on the length of a vector"));
+    }
     let grouped = *keys > 0;
     let unlimited = || {
         Defect::new(

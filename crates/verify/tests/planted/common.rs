@@ -132,6 +132,7 @@ pub(crate) fn bounding(input: LogicalPlan) -> Bounding {
             },
         ],
         groups: Some(2),
+        lengths: Vec::new(),
         beside: None,
         secret: secret(),
     }
