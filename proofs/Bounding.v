@@ -26,8 +26,7 @@ Proof. intros k sort K read low high [S T] R E. unfold bounding. split.
     + reflexivity.
     + apply filter_permutation, P.
     + apply NoDup_nodup.
-    + apply nodup_permutation. intros y. split; intros Y; (eapply Permutation_in; [| exact Y]);
-        apply Permutation_map; [| apply Permutation_sym]; exact P.
+    + apply nodup_permutation. intros y. split; intros Y; (eapply Permutation_in; [| exact Y]); apply Permutation_map; [| apply Permutation_sym]; exact P.
   - intros g. simpl. assert (sort [] = []) as N by (apply Permutation_nil, Permutation_sym, S). rewrite N, firstn_nil. reflexivity.
   - intros l g _. destruct (in_dec _ _ _); unfold clamp; lia.
   - intros l G _ N H. transitivity (length (firstn K (sort (nodup row_dec (map k l))))); [| apply firstn_le_length].
@@ -43,8 +42,7 @@ Proof. intros h most E S Z R. split.
   - intros l l' g _ P. destruct (row_dec g []); [apply S, P | reflexivity].
   - intros g. destruct (row_dec g []); [exact Z | reflexivity].
   - intros l g _. destruct (row_dec g []); [apply R | lia].
-  - intros l G _ N H. apply (NoDup_incl_length N (l' := [[]])). intros g I. specialize (H g I).
-    destruct (row_dec g []); [left; congruence | congruence].
+  - intros l G _ N H. apply (NoDup_incl_length N (l' := [[]])). intros g I. specialize (H g I). destruct (row_dec g []); [left; congruence | congruence].
 Qed.
 
 (** * A final sum over rows of which each owner has few *)
@@ -69,8 +67,7 @@ Proof. intros K m k number low high E. unfold summed. split.
   - intros l l' g _ P. apply sum_permutation, filter_permutation, P.
   - reflexivity.
   - intros l g [F [_ B]]. specialize (F g). pose proof (sum_between number low high (group k g l)) as S.
-    assert (forall r, In r (group k g l) -> low <= number r <= high) as I by (intros r R; apply B; apply group_in in R; apply R).
-    specialize (S I). nia.
+    assert (forall r, In r (group k g l) -> low <= number r <= high) as I by (intros r R; apply B; apply group_in in R; apply R). specialize (S I). nia.
   - intros l G [_ [V _]] N H. eapply Nat.le_trans; [| apply V]. apply NoDup_incl_length; [exact N |].
     intros g I. specialize (H g I). destruct (group k g l) as [| r rest] eqn:X; [simpl in H; congruence |].
     assert (In r (group k g l)) as R by (rewrite X; left; reflexivity). apply group_in in R. apply nodup_In, in_map_iff. exists r. intuition.
@@ -79,8 +76,7 @@ Qed.
 (** The sum over all rows is the sum over owners, where each row is somebody's. *)
 Lemma sum_by_owner : forall c k number rows g, (forall r, In r rows -> column c r <> Null) ->
   sum number (group k g rows) = total c (summed k number) rows g.
-Proof. intros c k number rows g N. unfold total, summed.
-  assert (forall V l, NoDup V -> (forall r, In r l -> In (column c r) V /\ column c r <> Null) ->
+Proof. intros c k number rows g N. unfold total, summed. assert (forall V l, NoDup V -> (forall r, In r l -> In (column c r) V /\ column c r <> Null) ->
     sum number (group k g l) = sum (fun x => sum number (group k g (mine c x l))) V) as A.
   { intros V l NV. induction l as [| r l IH]; intros I.
     - simpl. symmetry. apply sum_zero. intros x _. destruct x; reflexivity.
@@ -89,12 +85,10 @@ Proof. intros c k number rows g N. unfold total, summed.
       { intros x. destruct (I r (or_introl eq_refl)) as [_ R]. destruct (value_dec x (column c r)) as [X | X].
         - replace (mine c x (r :: l)) with (r :: mine c x l).
           + unfold group. simpl. destruct (same (k r) g); simpl; lia.
-          + unfold mine. subst x. destruct (column c r) eqn:C; [congruence | |]; simpl; rewrite C;
-              (replace (is _ _) with true by (symmetry; apply is_true; reflexivity)); reflexivity.
+          + unfold mine. subst x. destruct (column c r) eqn:C; [congruence | |]; simpl; rewrite C; (replace (is _ _) with true by (symmetry; apply is_true; reflexivity)); reflexivity.
         - replace (mine c x (r :: l)) with (mine c x l); [lia |]. unfold mine. destruct x; [reflexivity | |]; simpl;
             (replace (is (column c r) _) with false by (symmetry; apply not_true_iff_false; rewrite is_true; congruence)); reflexivity. }
-      rewrite (sum_same _ _ _ V (fun x _ => S x)), <- sum_plus, <- IH by (intros s X; apply I; right; exact X).
-      rewrite (sum_support _ value_dec _ [column c r] V).
+      rewrite (sum_same _ _ _ V (fun x _ => S x)), <- sum_plus, <- IH by (intros s X; apply I; right; exact X). rewrite (sum_support _ value_dec _ [column c r] V).
       + simpl. destruct (value_dec (column c r) (column c r)); [| congruence]. unfold group. simpl. destruct (same (k r) g); simpl; lia.
       + repeat constructor. intros [].
       + exact NV.
@@ -128,8 +122,7 @@ Proof. intros K m k l F V. apply Nat2Z.inj_le. rewrite (length_by_groups k l (no
     by (intros r R; apply nodup_In, in_map, R). transitivity (sum (fun _ : row => Z.of_nat m) (nodup row_dec (map k l))).
   - apply sum_le. intros y _. apply inj_le, F.
   - assert (forall W : list row, sum (fun _ => Z.of_nat m) W = Z.of_nat (length W) * Z.of_nat m) as C.
-    { induction W as [| y W IH]; [reflexivity |]. cbn [sum fold_right length]. fold (sum (fun _ : row => Z.of_nat m) W). rewrite IH. lia. }
-    rewrite C. unfold varied in V. nia.
+    { induction W as [| y W IH]; [reflexivity |]. cbn [sum fold_right length]. fold (sum (fun _ : row => Z.of_nat m) W). rewrite IH. lia. } rewrite C. unfold varied in V. nia.
 Qed.
 
 (** In whatever bins rows are counted, all bins together count each row once: so an owner's bins sum up to at most the owner's rows. *)
@@ -141,13 +134,11 @@ Proof. intros k l G N. assert (forall l : list row, sum (fun _ => 1) l = Z.of_na
   - apply sum_le. intros g _. unfold summed. rewrite C. lia.
   - set (V := nodup row_dec (map k l)). rewrite (length_by_groups k l (nodup row_dec (G ++ V)))
       by (apply NoDup_nodup || (intros r R; apply nodup_In, in_or_app; right; apply nodup_In, in_map, R)).
-    rewrite (sum_split _ (fun y => if in_dec row_dec y G then true else false) _ (nodup row_dec (G ++ V))).
-    rewrite (sum_permutation _ _ (filter _ (nodup row_dec (G ++ V))) G).
+    rewrite (sum_split _ (fun y => if in_dec row_dec y G then true else false) _ (nodup row_dec (G ++ V))). rewrite (sum_permutation _ _ (filter _ (nodup row_dec (G ++ V))) G).
     + assert (forall W : list row, 0 <= sum (fun y => Z.of_nat (length (group k y l))) W) as P
         by (induction W as [| y W IH]; [simpl; lia |]; cbn [sum fold_right]; fold (sum (fun y => Z.of_nat (length (group k y l))) W); lia).
       match goal with |- _ <= _ + ?rest => assert (0 <= rest) by apply P end. lia.
-    + apply NoDup_Permutation; [apply NoDup_filter, NoDup_nodup | exact N |]. intros y.
-      rewrite filter_In, nodup_In, in_app_iff. destruct (in_dec row_dec y G); intuition discriminate.
+    + apply NoDup_Permutation; [apply NoDup_filter, NoDup_nodup | exact N |]. intros y. rewrite filter_In, nodup_In, in_app_iff. destruct (in_dec row_dec y G); intuition discriminate.
 Qed.
 
 (** * Counts of distinct values *)
@@ -175,12 +166,10 @@ Qed.
 
 Lemma distinct_at_most : forall u D D' g, changed owner_column u D D' ->
   distinct k v (q D) g <= distinct k v (q D') g + Z.of_nat (length (group k g (mine c (nm u) (q D)))).
-Proof. intros u D D' g C. unfold distinct. rewrite <- Nat2Z.inj_add. apply inj_le.
-  rewrite <- (map_length v (group k g (mine c (nm u) (q D)))), <- app_length.
+Proof. intros u D D' g C. unfold distinct. rewrite <- Nat2Z.inj_add. apply inj_le. rewrite <- (map_length v (group k g (mine c (nm u) (q D)))), <- app_length.
   apply NoDup_incl_length; [apply NoDup_nodup |]. intros y Y. apply nodup_In, in_map_iff in Y.
   destruct Y as [r [E R]]. apply group_in in R. destruct R as [R G]. apply in_or_app. destruct (value_dec (column c r) (nm u)) as [X | X].
-  - right. apply in_map_iff. exists r. split; [exact E |]. apply group_in. split; [| exact G].
-    apply mine_in. repeat split; [exact R | exact X |]. rewrite <- X. apply (S D), R.
+  - right. apply in_map_iff. exists r. split; [exact E |]. apply group_in. split; [| exact G]. apply mine_in. repeat split; [exact R | exact X |]. rewrite <- X. apply (S D), R.
   - left. apply nodup_In, in_map_iff. exists r. split; [exact E |]. apply group_in. split; [| exact G]. apply (others_stay u D D'); assumption.
 Qed.
 
@@ -206,10 +195,8 @@ Theorem distinct_moves_groups : forall u D D' G, changed owner_column u D D' -> 
   (forall g, In g G -> distinct k v (q D) g <> distinct k v (q D') g) -> (length G <= 2 * K)%nat.
 Proof. intros u D D' G C N H. pose proof (V D (nm u)) as A. pose proof (V D' (nm u)) as B. unfold varied in *.
   transitivity (length (nodup row_dec (map k (mine c (nm u) (q D))) ++ nodup row_dec (map k (mine c (nm u) (q D'))))).
-  - apply NoDup_incl_length; [exact N |]. intros g I. apply in_or_app.
-    destruct (in_dec row_dec g (nodup row_dec (map k (mine c (nm u) (q D))))) as [X | X]; [left; exact X |].
-    destruct (in_dec row_dec g (nodup row_dec (map k (mine c (nm u) (q D'))))) as [Y | Y]; [right; exact Y |].
-    exfalso. apply (H g I), (distinct_stays u); assumption.
+  - apply NoDup_incl_length; [exact N |]. intros g I. apply in_or_app. destruct (in_dec row_dec g (nodup row_dec (map k (mine c (nm u) (q D))))) as [X | X]; [left; exact X |].
+    destruct (in_dec row_dec g (nodup row_dec (map k (mine c (nm u) (q D'))))) as [Y | Y]; [right; exact Y |]. exfalso. apply (H g I), (distinct_stays u); assumption.
   - rewrite app_length. lia.
 Qed.
 

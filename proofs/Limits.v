@@ -36,8 +36,7 @@ Proof. intros n k l l' P H y. unfold group. rewrite <- (Permutation_length (filt
 
 Lemma varied_incl : forall n k k' l l', (forall r, In r l' -> exists s, In s l /\ k s = k' r) ->
   varied n k l -> varied n k' l'.
-Proof. intros n k k' l l' I H. unfold varied in *. eapply Nat.le_trans; [| apply H].
-  apply NoDup_incl_length; [apply NoDup_nodup |]. intros y Y. rewrite nodup_In in *.
+Proof. intros n k k' l l' I H. unfold varied in *. eapply Nat.le_trans; [| apply H]. apply NoDup_incl_length; [apply NoDup_nodup |]. intros y Y. rewrite nodup_In in *.
   apply in_map_iff in Y. destruct Y as [r [E R]]. destruct (I r R) as [s [S T]]. apply in_map_iff. exists s. split; [congruence | assumption].
 Qed.
 
@@ -47,25 +46,20 @@ Lemma at_most_filter : forall n k c p q, at_most n k c q -> at_most n k c (fun D
 Proof. intros n k c p q H D x. rewrite mine_filter. apply few_filter, H. Qed.
 
 Lemma kinds_filter : forall n k c p q, kinds n k c q -> kinds n k c (fun D => filter p (q D)).
-Proof. intros n k c p q H D x. rewrite mine_filter. eapply varied_incl; [| apply (H D x)].
-  intros r R. apply filter_In in R. exists r. split; [apply R | reflexivity].
-Qed.
+Proof. intros n k c p q H D x. rewrite mine_filter. eapply varied_incl; [| apply (H D x)]. intros r R. apply filter_In in R. exists r. split; [apply R | reflexivity]. Qed.
 
 Lemma at_most_move : forall n k c m q, moves m -> at_most n k c q -> at_most n k c (fun D => m (q D)).
 Proof. intros n k c m q M H D x. eapply few_permutation; [| apply (H D x)]. apply mine_permutation, Permutation_sym, M. Qed.
 
 Lemma kinds_move : forall n k c m q, moves m -> kinds n k c q -> kinds n k c (fun D => m (q D)).
-Proof. intros n k c m q M H D x. eapply varied_incl; [| apply (H D x)]. intros r R. exists r.
-  split; [| reflexivity]. eapply Permutation_in; [apply mine_permutation, M | exact R].
-Qed.
+Proof. intros n k c m q M H D x. eapply varied_incl; [| apply (H D x)]. intros r R. exists r. split; [| reflexivity]. eapply Permutation_in; [apply mine_permutation, M | exact R]. Qed.
 
 (** The rows of an owner after a projection are those of one owner before it. *)
 Lemma mine_projected : forall c c' g f x l, injective g -> g Null = Null ->
   (forall r, column c' (f r) = g (column c r)) ->
   exists y, mine c' x (map f l) = map f (mine c y l).
 Proof. intros c c' g f x l I Z F. destruct (mine c' x (map f l)) as [| s rest] eqn:E; [exists Null; reflexivity |].
-  assert (In s (mine c' x (map f l))) as S by (rewrite E; left; reflexivity).
-  apply mine_in in S. destruct S as [S [X N]]. apply in_map_iff in S. destruct S as [r [T R]].
+  assert (In s (mine c' x (map f l))) as S by (rewrite E; left; reflexivity). apply mine_in in S. destruct S as [S [X N]]. apply in_map_iff in S. destruct S as [r [T R]].
   exists (column c r). rewrite <- E. subst s. rewrite F in X. subst x. apply mine_map; assumption.
 Qed.
 
@@ -80,21 +74,26 @@ Lemma kinds_project : forall n k k' c c' g f q, injective g -> g Null = Null ->
   (forall r, column c' (f r) = g (column c r)) -> (forall r, k' (f r) = k r) ->
   kinds n k c q -> kinds n k' c' (fun D => map f (q D)).
 Proof. intros n k k' c c' g f q I Z F K H D x. destruct (mine_projected c c' g f x (q D) I Z F) as [x' E]. rewrite E.
-  eapply varied_incl; [| apply (H D x')]. intros s S. apply in_map_iff in S. destruct S as [r [T R]].
-  exists r. split; [exact R |]. subst s. symmetry. apply K.
+  eapply varied_incl; [| apply (H D x')]. intros s S. apply in_map_iff in S. destruct S as [r [T R]]. exists r. split; [exact R |]. subst s. symmetry. apply K.
 Qed.
 
 (** A join to public rows in which each row finds at most one partner. *)
 Lemma at_most_meet : forall n k k' c c' h (q p : query), (forall D r, length (h r (p D)) <= 1) ->
   (forall r held s, In s (h r held) -> column c' s = column c r /\ k' s = k r) ->
   at_most n k c q -> at_most n k' c' (fun D => flat_map (fun r => h r (p D)) (q D)).
-Proof.
-  intros n k k' c c' h q p O C H D x y. rewrite (mine_flat_map c) by (intros; eapply C; eassumption).
+Proof. intros n k k' c c' h q p O C H D x y. rewrite (mine_flat_map c) by (intros; eapply C; eassumption).
   eapply Nat.le_trans; [| apply (H D x y)]. unfold group. rewrite filter_flat_map.
-  induction (mine c x (q D)) as [| r l IH]; [simpl; lia |]. simpl. rewrite app_length. specialize (O D r).
-  destruct (same (k r) y) eqn:S.
+  induction (mine c x (q D)) as [| r l IH]; [simpl; lia |]. simpl. rewrite app_length. specialize (O D r). destruct (same (k r) y) eqn:S.
   - pose proof (filter_length_le _ (fun s => same (k' s) y) (h r (p D))). simpl. lia.
   - rewrite filter_none; [simpl; lia |]. intros s I. destruct (C _ _ _ I) as [_ E]. rewrite E. exact S.
+Qed.
+
+(** A join by owner that gives each row of the left side once at most. *)
+Lemma at_most_paired : forall n k k' c c' o w (a b : query), carries_left c o w ->
+  (forall l l' y, length (group k' y (w l l')) <= length (group k y l)) ->
+  at_most n k c a -> at_most n k' o (fun D => paired c c' w (a D) (b D)).
+Proof. intros n k k' c c' o w a b C O H D x y. destruct (value_dec x Null) as [Z | Z]; [subst; simpl; lia |].
+  rewrite (paired_mine (fun _ => 0) c c' o w x (a D) (b D) C Z). eapply Nat.le_trans; [apply O | apply (H D x y)].
 Qed.
 
 (** Rows that agree in more agree in less. *)
@@ -115,15 +114,12 @@ Proof. intros n k k' c q F H D x. unfold kinds, varied in *. specialize (H D x).
     exists U, NoDup U /\ length U = length V /\ (forall z, In z U -> exists r, In r l /\ k r = z /\ In (k' r) V)) as A.
   { intros V N. induction N as [| y V Y N IH]; intros I.
     - exists []. repeat split; [constructor | intros z []].
-    - destruct IH as [U [NU [L IU]]]; [intros; apply I; right; assumption |].
-      destruct (I y) as [r [R E]]; [left; reflexivity |]. exists (k r :: U). repeat split.
+    - destruct IH as [U [NU [L IU]]]; [intros; apply I; right; assumption |]. destruct (I y) as [r [R E]]; [left; reflexivity |]. exists (k r :: U). repeat split.
       + constructor; [| exact NU]. intros X. destruct (IU _ X) as [s [_ [S T]]]. apply F in S. apply Y. congruence.
       + simpl. congruence.
-      + intros z [Z | Z]; [exists r; subst; repeat split; auto; left; reflexivity |].
-        destruct (IU z Z) as [s [S [T W]]]. exists s. repeat split; auto. right. exact W. }
+      + intros z [Z | Z]; [exists r; subst; repeat split; auto; left; reflexivity |]. destruct (IU z Z) as [s [S [T W]]]. exists s. repeat split; auto. right. exact W. }
   destruct (A (nodup row_dec (map k' l)) (NoDup_nodup _ _)) as [U [N [L I]]].
-  { intros y Y. apply nodup_In, in_map_iff in Y. destruct Y as [r [E R]]. eauto. }
-  intros H. rewrite <- L. eapply Nat.le_trans; [| apply H]. apply NoDup_incl_length; [exact N |].
+  { intros y Y. apply nodup_In, in_map_iff in Y. destruct Y as [r [E R]]. eauto. } intros H. rewrite <- L. eapply Nat.le_trans; [| apply H]. apply NoDup_incl_length; [exact N |].
   intros z Z. destruct (I z Z) as [r [R [E _]]]. apply nodup_In, in_map_iff. eauto.
 Qed.
 
@@ -143,26 +139,14 @@ Definition keeps (k k' : row -> row) (w : list row -> list row) : Prop :=
 Lemma keeps_nothing : forall k k' w, keeps k k' w -> w [] = [].
 Proof. intros k k' w H. destruct (w []) as [| s rest] eqn:E; [reflexivity |]. destruct (H [] s) as [r [[] _]]. rewrite E. left. reflexivity. Qed.
 
-Lemma flat_map_only_row : forall (B : Type) (g : row -> list B) x V, NoDup V ->
-  (forall y, In y V -> y <> x -> g y = []) -> flat_map g V = if in_dec row_dec x V then g x else [].
-Proof. intros B g x V N H. induction V as [| y V IH]; [reflexivity |]. inversion N; subst.
-  simpl flat_map. rewrite IH by (assumption || (intros z Z W; apply H; [right; exact Z | exact W])). destruct (row_dec y x) as [E | E].
-  - subst y. destruct (in_dec row_dec x V) as [Y | Y]; [contradiction |]. destruct (in_dec row_dec x (x :: V)) as [_ | X]; [apply app_nil_r |].
-    exfalso. apply X. left. reflexivity.
-  - rewrite (H y (or_introl eq_refl) E). simpl app. destruct (in_dec row_dec x V) as [Y | Y], (in_dec row_dec x (y :: V)) as [X | X]; try reflexivity;
-      exfalso; simpl in X; intuition congruence.
-Qed.
-
 Lemma group_partitioned : forall k k' w y l, keeps k k' w ->
   group k' y (partitioned k w l) = w (group k y l).
-Proof. intros k k' w y l K. unfold group at 1, partitioned. rewrite filter_flat_map. rewrite (flat_map_only_row _ _ y); [| apply NoDup_nodup |].
+Proof. intros k k' w y l K. unfold group at 1, partitioned. rewrite filter_flat_map. rewrite (flat_map_only _ _ row_dec _ y); [| apply NoDup_nodup |].
   - destruct (in_dec row_dec y (nodup row_dec (map k l))) as [H | H].
     + apply filter_all. intros s S. destruct (K _ _ S) as [r [R E]]. apply group_in in R. apply same_true. rewrite E. apply R.
     + assert (group k y l = []) as E.
-      { apply filter_none. intros r R. apply not_true_iff_false. rewrite same_true. intros E. apply H, nodup_In, in_map_iff. eauto. }
-      rewrite E. symmetry. apply (keeps_nothing k k'), K.
-  - intros z _ Z. apply filter_none. intros s S. destruct (K _ _ S) as [r [R E]]. apply group_in in R.
-    apply not_true_iff_false. rewrite same_true, E. intuition congruence.
+      { apply filter_none. intros r R. apply not_true_iff_false. rewrite same_true. intros E. apply H, nodup_In, in_map_iff. eauto. } rewrite E. symmetry. apply (keeps_nothing k k'), K.
+  - intros z _ Z. apply filter_none. intros s S. destruct (K _ _ S) as [r [R E]]. apply group_in in R. apply not_true_iff_false. rewrite same_true, E. intuition congruence.
 Qed.
 
 (** A partition of which so many rows are left. *)
@@ -183,8 +167,7 @@ Lemma numbered_first : forall put place order n l, (forall r i, place (put r i) 
   length (filter (fun s => place s <=? n) (numbered put order l)) <= n.
 Proof. intros put place order n l P. unfold numbered. assert (forall o m a, a + length (filter (fun s => place s <=? n)
     (map (fun both => put (fst both) (snd both)) (combine o (seq a m)))) <= Nat.max a (S n)) as A.
-  { induction o as [| r o IH]; intros m a; [simpl; lia |]. destruct m; [simpl; lia |].
-    simpl. rewrite P. specialize (IH m (S a)). destruct (a <=? n) eqn:E; simpl.
+  { induction o as [| r o IH]; intros m a; [simpl; lia |]. destruct m; [simpl; lia |]. simpl. rewrite P. specialize (IH m (S a)). destruct (a <=? n) eqn:E; simpl.
     - apply Nat.leb_le in E. lia.
     - apply Nat.leb_gt in E. lia. } specialize (A (order l) (length l) 1). lia.
 Qed.
@@ -194,8 +177,7 @@ Lemma at_most_numbered : forall n put place order k k' c q, (forall l, Permutati
   (forall r i, place (put r i) = i) -> (forall r i, k' (put r i) = k r) ->
   at_most n k' c (fun D => filter (fun s => place s <=? n) (partitioned k (numbered put order) (q D))).
 Proof. intros n put place order k k' c q O P K. apply at_most_partitioned.
-  - intros l s S. apply in_map_iff in S. destruct S as [[r i] [E S]]. apply in_combine_l in S.
-    exists r. split; [eapply Permutation_in; [apply O | exact S] |]. subst s. apply K.
+  - intros l s S. apply in_map_iff in S. destruct S as [[r i] [E S]]. apply in_combine_l in S. exists r. split; [eapply Permutation_in; [apply O | exact S] |]. subst s. apply K.
   - intros l. apply numbered_first. exact P.
 Qed.
 
@@ -225,17 +207,14 @@ Qed.
 Lemma smaller_injective : forall V x y, In x V -> In y V -> smaller V x = smaller V y -> x = y.
 Proof. intros V. assert (forall x y, In x V -> before x y = true -> smaller V x < smaller V y) as L.
   { intros x y X B. apply filter_fewer with (a := x); auto. intros z Z. eapply before_transitive; eassumption. }
-  intros x y X Y E. destruct (row_dec x y) as [H | H]; [exact H |].
-  destruct (before_total x y H) as [B | B]; [specialize (L x y X B) | specialize (L y x Y B)]; lia.
+  intros x y X Y E. destruct (row_dec x y) as [H | H]; [exact H |]. destruct (before_total x y H) as [B | B]; [specialize (L x y X B) | specialize (L y x Y B)]; lia.
 Qed.
 
 Lemma few_small : forall n V, NoDup V -> length (filter (fun y => S (smaller V y) <=? n) V) <= n.
-Proof. intros n V N. set (W := filter (fun y => S (smaller V y) <=? n) V).
-  rewrite <- (map_length (smaller V) W), <- (seq_length n 0). apply NoDup_incl_length.
+Proof. intros n V N. set (W := filter (fun y => S (smaller V y) <=? n) V). rewrite <- (map_length (smaller V) W), <- (seq_length n 0). apply NoDup_incl_length.
   - assert (forall U, incl U V -> NoDup U -> NoDup (map (smaller V) U)) as A.
     { intros U I NU. induction NU as [| y U Y NU IH]; [constructor |]. simpl. constructor.
-      - intros X. apply in_map_iff in X. destruct X as [z [E Z]]. apply Y.
-        replace y with z; [exact Z |]. apply (smaller_injective V); [apply I; right | apply I; left |]; auto.
+      - intros X. apply in_map_iff in X. destruct X as [z [E Z]]. apply Y. replace y with z; [exact Z |]. apply (smaller_injective V); [apply I; right | apply I; left |]; auto.
       - apply IH. intros z Z. apply I. right. exact Z. } apply A; [intros y Y; apply filter_In in Y; apply Y | apply NoDup_filter, N].
   - intros i I. apply in_map_iff in I. destruct I as [y [E Y]]. apply filter_In in Y. destruct Y as [_ Y]. apply Nat.leb_le in Y. apply in_seq. lia.
 Qed.
@@ -245,28 +224,24 @@ Lemma kinds_ranked : forall n put place o o' c c' q, (forall r i, place (put r i
   (forall r i, o' (put r i) = o r) -> (forall r i, column c' (put r i) = column c r) ->
   kinds n o' c' (fun D => filter (fun s => place s <=? n)
     (partitioned (fun r => [column c r]) (ranked put o) (q D))).
-Proof. intros n put place o o' c c' q P O C D x.
-  assert (forall l, group (fun s => [column c' s]) [x] (partitioned (fun r => [column c r]) (ranked put o) l)
+Proof. intros n put place o o' c c' q P O C D x. assert (forall l, group (fun s => [column c' s]) [x] (partitioned (fun r => [column c r]) (ranked put o) l)
     = ranked put o (group (fun r => [column c r]) [x] l)) as G.
   { intros l. apply group_partitioned. intros l' s S. apply in_map_iff in S. destruct S as [r [E R]].
     exists r. split; [exact R |]. subst s. rewrite C. reflexivity. } rewrite mine_filter. set (L := partitioned _ _ _) in *.
   assert (forall p r, In r (filter p (mine c' x L)) -> In r (filter p (group (fun s => [column c' s]) [x] L))) as I.
-  { intros p r R. apply filter_In in R. destruct R as [R Q]. apply mine_in in R. apply filter_In.
-    split; [| exact Q]. apply group_in. destruct R as [R [E _]]. rewrite E. auto. }
+  { intros p r R. apply filter_In in R. destruct R as [R Q]. apply mine_in in R. apply filter_In. split; [| exact Q]. apply group_in. destruct R as [R [E _]]. rewrite E. auto. }
   specialize (G (q D)). fold L in G. set (M := group (fun r => [column c r]) [x] (q D)) in *.
   unfold varied. eapply Nat.le_trans; [| apply (few_small n (nodup row_dec (map o M))), NoDup_nodup].
   apply NoDup_incl_length; [apply NoDup_nodup |]. intros y Y. apply nodup_In, in_map_iff in Y.
   destruct Y as [s [E S]]. apply I in S. rewrite G in S. apply filter_In in S. destruct S as [S Q].
-  apply in_map_iff in S. destruct S as [r [T R]]. subst s. rewrite O in E. rewrite P in Q. subst y.
-  apply filter_In. split; [apply nodup_In, in_map, R | exact Q].
+  apply in_map_iff in S. destruct S as [r [T R]]. subst s. rewrite O in E. rewrite P in Q. subst y. apply filter_In. split; [apply nodup_In, in_map, R | exact Q].
 Qed.
 
 Lemma ranked_stable : forall put o, stable any (ranked put o).
 Proof. intros put o l l' _ P. unfold ranked. assert (forall y, smaller (nodup row_dec (map o l)) y = smaller (nodup row_dec (map o l')) y) as E.
   { intros y. unfold smaller. apply Permutation_length, filter_permutation, nodup_permutation.
     intros z. split; intros Z; (eapply Permutation_in; [| exact Z]); apply Permutation_map; [| apply Permutation_sym]; exact P. }
-  eapply Permutation_trans; [apply Permutation_map, P |].
-  rewrite (map_ext _ _ (fun r => f_equal (fun i => put r (S i)) (E (o r)))). apply Permutation_refl.
+  eapply Permutation_trans; [apply Permutation_map, P |]. rewrite (map_ext _ _ (fun r => f_equal (fun i => put r (S i)) (E (o r)))). apply Permutation_refl.
 Qed.
 
 End DenseRank.

@@ -53,19 +53,14 @@ Lemma filter_filter_swap : forall (A : Type) (p q : A -> bool) l,
 Proof. intros. induction l as [| a l IH]; [reflexivity |]. simpl. destruct (q a) eqn:Q, (p a) eqn:P; simpl; rewrite ?Q, ?P, IH; reflexivity. Qed.
 
 Lemma filter_all : forall (A : Type) (p : A -> bool) l, (forall a, In a l -> p a = true) -> filter p l = l.
-Proof. intros A p l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  rewrite H by (left; reflexivity). f_equal. apply IH. intros. apply H. right. assumption.
-Qed.
+Proof. intros A p l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). f_equal. apply IH. intros. apply H. right. assumption. Qed.
 
 Lemma filter_none : forall (A : Type) (p : A -> bool) l, (forall a, In a l -> p a = false) -> filter p l = [].
-Proof. intros A p l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  rewrite H by (left; reflexivity). apply IH. intros. apply H. right. assumption.
-Qed.
+Proof. intros A p l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). apply IH. intros. apply H. right. assumption. Qed.
 
 Lemma filter_same : forall (A : Type) (p q : A -> bool) l,
   (forall a, In a l -> p a = q a) -> filter p l = filter q l.
-Proof. intros A p q l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  rewrite H by (left; reflexivity). destruct (q a); [f_equal |]; apply IH; intros; apply H; right; assumption.
+Proof. intros A p q l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). destruct (q a); [f_equal |]; apply IH; intros; apply H; right; assumption.
 Qed.
 
 Lemma filter_length_le : forall (A : Type) (p : A -> bool) l, length (filter p l) <= length l.
@@ -81,14 +76,11 @@ Proof. intros. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite filter
 
 Lemma flat_map_same : forall (A B : Type) (f g : A -> list B) l,
   (forall a, In a l -> f a = g a) -> flat_map f l = flat_map g l.
-Proof. intros A B f g l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  rewrite H by (left; reflexivity). f_equal. apply IH. intros. apply H. right. assumption.
-Qed.
+Proof. intros A B f g l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). f_equal. apply IH. intros. apply H. right. assumption. Qed.
 
 Lemma flat_map_filter : forall (A B : Type) (f : A -> list B) (p : A -> bool) l,
   (forall a, In a l -> p a = false -> f a = []) -> flat_map f (filter p l) = flat_map f l.
-Proof. intros A B f p l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  assert (flat_map f (filter p l) = flat_map f l) as E by (apply IH; intros; apply H; [right |]; assumption).
+Proof. intros A B f p l H. induction l as [| a l IH]; [reflexivity |]. simpl. assert (flat_map f (filter p l) = flat_map f l) as E by (apply IH; intros; apply H; [right |]; assumption).
   destruct (p a) eqn:P; simpl; rewrite E; [reflexivity |]. rewrite H; [reflexivity | left; reflexivity | assumption].
 Qed.
 

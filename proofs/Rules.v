@@ -120,8 +120,7 @@ Proof. intros c c' nm g f q IG Z F [I O A N]. assert (forall u D, g (nm u) <> Nu
   - intros u D H. destruct (value_dec (g (nm u)) Null) as [E | E].
     + rewrite E. reflexivity.
     + rewrite M, A by assumption. reflexivity.
-  - intros D r H X. apply in_map_iff in H. destruct H as [r' [E H]]. subst r. rewrite F in *.
-    destruct (N D r' H) as [u U]; [congruence |]. exists u. congruence.
+  - intros D r H X. apply in_map_iff in H. destruct H as [r' [E H]]. subst r. rewrite F in *. destruct (N D r' H) as [u U]; [congruence |]. exists u. congruence.
 Qed.
 
 Lemma owned_union : forall c nm a b, owned c nm a -> owned c nm b -> owned c nm (fun D => a D ++ b D).
@@ -133,8 +132,7 @@ Proof. intros c nm a b [I O A N] [_ O' A' N']. split.
 Qed.
 
 Lemma owned_move : forall c nm m q, moves m -> owned c nm q -> owned c nm (fun D => m (q D)).
-Proof. intros c nm m q M [I O A N]. assert (forall x D, Permutation (mine c x (m (q D))) (mine c x (q D))) as P
-    by (intros; apply mine_permutation, M). split.
+Proof. intros c nm m q M [I O A N]. assert (forall x D, Permutation (mine c x (m (q D))) (mine c x (q D))) as P by (intros; apply mine_permutation, M). split.
   - exact I.
   - intros u D D' H. eapply Permutation_trans; [apply P |]. eapply Permutation_trans; [apply O; eassumption |]. apply Permutation_sym, P.
   - intros u D H. apply Permutation_nil, Permutation_sym. rewrite <- (A u D H). apply P.
@@ -144,8 +142,7 @@ Qed.
 Lemma mine_flat_map : forall c c' x h l,
   (forall r s, In s (h r) -> column c' s = column c r) ->
   mine c' x (flat_map h l) = flat_map h (mine c x l).
-Proof. intros c c' x h l C. assert (forall x, filter (fun r => is (column c' r) x) (flat_map h l)
-    = flat_map h (filter (fun r => is (column c r) x) l)) as E.
+Proof. intros c c' x h l C. assert (forall x, filter (fun r => is (column c' r) x) (flat_map h l) = flat_map h (filter (fun r => is (column c r) x) l)) as E.
   { intros y. rewrite filter_flat_map. induction l as [| r l IH]; [reflexivity |]. simpl. destruct (is (column c r) y) eqn:Y; simpl; rewrite IH.
     - f_equal. apply filter_all. intros s H. rewrite (C r s H). exact Y.
     - rewrite filter_none; [reflexivity |]. intros s H. rewrite (C r s H). exact Y. } destruct x; simpl; [reflexivity | |]; apply E.
@@ -177,8 +174,7 @@ Lemma partitioned_stable : forall S k w l l', stable S w -> (forall y, S (group 
   Permutation l l' -> Permutation (partitioned k w l) (partitioned k w l').
 Proof. intros S k w l l' W G P. unfold partitioned. eapply Permutation_trans.
   - apply flat_map_pointwise. intros y _. apply W; [apply G |]. apply filter_permutation, P.
-  - apply flat_map_permutation, nodup_permutation. intros y.
-    split; intros H; eapply Permutation_in; try eassumption; apply Permutation_map; [| apply Permutation_sym]; assumption.
+  - apply flat_map_permutation, nodup_permutation. intros y. split; intros H; eapply Permutation_in; try eassumption; apply Permutation_map; [| apply Permutation_sym]; assumption.
 Qed.
 
 Lemma partitioned_mine : forall c c' i k w x l, (forall r, column i (k r) = column c r) -> carries c c' w ->
@@ -186,8 +182,7 @@ Lemma partitioned_mine : forall c c' i k w x l, (forall r, column i (k r) = colu
 Proof. intros c c' i k w x l K C. destruct (value_dec x Null) as [Z | Z]; [subst; constructor |].
   assert (forall l, mine c x l = filter (fun r => is (column c r) x) l) as M by (intros; destruct x; congruence || reflexivity).
   replace (mine c' x (partitioned k w l)) with (filter (fun r => is (column c' r) x) (partitioned k w l)) by (destruct x; congruence || reflexivity).
-  unfold partitioned. rewrite filter_flat_map. set (g := fun y => if is (column i y) x then w (group k y (mine c x l)) else []).
-  rewrite (flat_map_same _ _ _ g).
+  unfold partitioned. rewrite filter_flat_map. set (g := fun y => if is (column i y) x then w (group k y (mine c x l)) else []). rewrite (flat_map_same _ _ _ g).
   - rewrite <- (flat_map_filter _ _ g (fun y => is (column i y) x)).
     + rewrite (flat_map_same _ _ g (fun y => w (group k y (mine c x l)))).
       * apply flat_map_permutation. apply NoDup_Permutation.
@@ -214,22 +209,18 @@ Proof. intros S c c' i nm k w q K C W G [I O A N]. split.
   - exact I.
   - intros u D D' H. eapply Permutation_trans; [apply (partitioned_mine c c' i); assumption |].
     eapply Permutation_trans; [| apply Permutation_sym, (partitioned_mine c c' i); assumption]. apply (partitioned_stable S); auto.
-  - intros u D H. apply Permutation_nil, Permutation_sym. eapply Permutation_trans; [apply (partitioned_mine c c' i); assumption |].
-    rewrite A by assumption. constructor.
-  - intros D s H X. apply partitioned_in in H. destruct H as [y [_ H]].
-    destruct (C _ _ H) as [r [R T]]. apply group_in in R. rewrite T in *. apply (N D); [apply R | assumption].
+  - intros u D H. apply Permutation_nil, Permutation_sym. eapply Permutation_trans; [apply (partitioned_mine c c' i); assumption |]. rewrite A by assumption. constructor.
+  - intros D s H X. apply partitioned_in in H. destruct H as [y [_ H]]. destruct (C _ _ H) as [r [R T]]. apply group_in in R. rewrite T in *. apply (N D); [apply R | assumption].
 Qed.
 
 (** * Joins by owner *)
 
-Lemma flat_map_only : forall (B : Type) (g : value -> list B) x V, NoDup V ->
-  (forall y, In y V -> y <> x -> g y = []) -> flat_map g V = if in_dec value_dec x V then g x else [].
-Proof. intros B g x V N H. induction V as [| y V IH]; [reflexivity |]. inversion N; subst.
-  simpl flat_map. rewrite IH by (assumption || (intros z Z W; apply H; [right; exact Z | exact W])). destruct (value_dec y x) as [E | E].
-  - subst y. destruct (in_dec value_dec x V) as [Y | Y]; [contradiction |]. destruct (in_dec value_dec x (x :: V)) as [_ | X]; [apply app_nil_r |].
-    exfalso. apply X. left. reflexivity.
-  - rewrite (H y (or_introl eq_refl) E). simpl app.
-    destruct (in_dec value_dec x V) as [Y | Y], (in_dec value_dec x (y :: V)) as [X | X]; try reflexivity; exfalso; simpl in X; intuition congruence.
+Lemma flat_map_only : forall (A B : Type) (dec : forall a b : A, {a = b} + {a <> b}) (g : A -> list B) x V, NoDup V ->
+  (forall y, In y V -> y <> x -> g y = []) -> flat_map g V = if in_dec dec x V then g x else [].
+Proof. intros A B dec g x V N H. induction V as [| y V IH]; [reflexivity |]. inversion N; subst. simpl flat_map.
+  rewrite IH by (assumption || (intros z Z W; apply H; [right; exact Z | exact W])). destruct (dec y x) as [E | E].
+  - subst y. destruct (in_dec dec x V) as [Y | Y]; [contradiction |]. destruct (in_dec dec x (x :: V)) as [_ | X]; [apply app_nil_r |]. exfalso. apply X. left. reflexivity.
+  - rewrite (H y (or_introl eq_refl) E). simpl app. destruct (in_dec dec x V) as [Y | Y], (in_dec dec x (y :: V)) as [X | X]; try reflexivity; exfalso; simpl in X; intuition congruence.
 Qed.
 
 Definition carries_left (c c' : nat) (w : list row -> list row -> list row) : Prop :=
@@ -243,9 +234,8 @@ Lemma paired_mine : forall c c' o w x l l', carries_left c o w -> x <> Null ->
 Proof. intros c c' o w x l l' C Z. assert (forall b, w [] b = []) as E.
   { intros b. destruct (w [] b) as [| s rest] eqn:E; [reflexivity |]. destruct (C [] b s) as [r [[] _]]. rewrite E. left. reflexivity. }
   replace (mine o x (paired c c' w l l')) with (filter (fun r => is (column o r) x) (paired c c' w l l')) by (destruct x; congruence || reflexivity).
-  unfold paired. rewrite filter_flat_map. rewrite (flat_map_only _ _ x); [| apply NoDup_nodup |].
-  - replace (is x Null) with false by (symmetry; apply not_true_iff_false; rewrite is_true; assumption).
-    destruct (in_dec value_dec x (nodup value_dec (map (column c) l))) as [H | H].
+  unfold paired. rewrite filter_flat_map. rewrite (flat_map_only _ _ value_dec _ x); [| apply NoDup_nodup |].
+  - replace (is x Null) with false by (symmetry; apply not_true_iff_false; rewrite is_true; assumption). destruct (in_dec value_dec x (nodup value_dec (map (column c) l))) as [H | H].
     + apply filter_all. intros s T. destruct (C _ _ _ T) as [r [R Q]]. apply mine_in in R. apply is_true. rewrite Q. apply R.
     + assert (mine c x l = []) as M.
       { destruct (mine c x l) as [| r rest] eqn:M; [reflexivity |]. exfalso. apply H, nodup_In, in_map_iff.
@@ -261,11 +251,9 @@ Proof. intros c c' o nm w a b C S [I O A N] [_ O' _ _]. split.
   - exact I.
   - intros u D D' H. destruct (value_dec (nm u) Null) as [Z | Z]; [rewrite Z; constructor |]. rewrite !paired_mine by assumption. apply S; auto.
   - intros u D H. destruct (value_dec (nm u) Null) as [Z | Z]; [rewrite Z; reflexivity |]. rewrite paired_mine, A by assumption.
-    destruct (w [] (mine c' (nm u) (b D))) as [| s rest] eqn:E; [reflexivity |].
-    destruct (C [] (mine c' (nm u) (b D)) s) as [r [[] _]]. rewrite E. left. reflexivity.
+    destruct (w [] (mine c' (nm u) (b D))) as [| s rest] eqn:E; [reflexivity |]. destruct (C [] (mine c' (nm u) (b D)) s) as [r [[] _]]. rewrite E. left. reflexivity.
   - intros D s H X. unfold paired in H. apply in_flat_map in H. destruct H as [x [_ H]].
-    destruct (is x Null); [contradiction |]. destruct (C _ _ _ H) as [r [R T]]. apply mine_in in R.
-    rewrite T in *. apply (N D); [apply R | assumption].
+    destruct (is x Null); [contradiction |]. destruct (C _ _ _ H) as [r [R T]]. apply mine_in in R. rewrite T in *. apply (N D); [apply R | assumption].
 Qed.
 
 End Rules.

@@ -13,14 +13,10 @@ Lemma sum_permutation : forall (A : Type) (f : A -> Z) l l', Permutation l l' ->
 Proof. intros A f l l' P. induction P; simpl; lia. Qed.
 
 Lemma sum_same : forall (A : Type) (f g : A -> Z) l, (forall a, In a l -> f a = g a) -> sum f l = sum g l.
-Proof. intros A f g l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  rewrite (H a) by (left; reflexivity). rewrite IH; [reflexivity |]. intros. apply H. right. assumption.
-Qed.
+Proof. intros A f g l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite (H a) by (left; reflexivity). rewrite IH; [reflexivity |]. intros. apply H. right. assumption. Qed.
 
 Lemma sum_zero : forall (A : Type) (f : A -> Z) l, (forall a, In a l -> f a = 0) -> sum f l = 0.
-Proof. intros A f l H. induction l as [| a l IH]; [reflexivity |]. simpl.
-  rewrite (H a) by (left; reflexivity). rewrite IH; [reflexivity |]. intros. apply H. right. assumption.
-Qed.
+Proof. intros A f l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite (H a) by (left; reflexivity). rewrite IH; [reflexivity |]. intros. apply H. right. assumption. Qed.
 
 Lemma sum_le : forall (A : Type) (f g : A -> Z) l, (forall a, In a l -> f a <= g a) -> sum f l <= sum g l.
 Proof. intros A f g l H. induction l as [| a l IH]; [simpl; lia |]. simpl. specialize (H a (or_introl eq_refl)) as H'.
@@ -99,8 +95,7 @@ Hypothesis L : forall D x, P (mine c x (q D)).
 
 Lemma mine_nobodys : forall x rows, ~ In x (names c rows) -> mine c x rows = [].
 Proof. intros x rows H. destruct (mine c x rows) as [| r rest] eqn:E; [reflexivity |].
-  assert (In r (mine c x rows)) as R by (rewrite E; left; reflexivity). apply mine_in in R.
-  exfalso. apply H, nodup_In, in_map_iff. exists r. intuition.
+  assert (In r (mine c x rows)) as R by (rewrite E; left; reflexivity). apply mine_in in R. exfalso. apply H, nodup_In, in_map_iff. exists r. intuition.
 Qed.
 
 (** It does not matter over which list of names is summed, if all are in it. *)
@@ -124,8 +119,7 @@ Proof. intros u D D' g H. set (W := nodup value_dec (nm u :: names c (q D) ++ na
   - intros x X U. assert (x <> nm u) as X' by (intros E; apply U; left; congruence). destruct (value_dec x Null) as [Z | Z]; [subst x; simpl; lia |].
     assert (exists v, nm v = x) as [v V].
     { apply I in X. destruct X as [X | X]; [congruence |]. apply in_app_or in X.
-      destruct X as [X | X]; apply nodup_In, in_map_iff in X; destruct X as [r [E R]]; rewrite <- E;
-        apply (owned_named _ _ _ _ Q _ r R); congruence. }
+      destruct X as [X | X]; apply nodup_In, in_map_iff in X; destruct X as [r [E R]]; rewrite <- E; apply (owned_named _ _ _ _ Q _ r R); congruence. }
     rewrite <- V. rewrite (bounded_stable _ _ _ _ _ F _ (mine c (nm v) (q D'))); [lia | apply L |]. apply (owned_depends _ _ _ _ Q), H. congruence.
 Qed.
 
@@ -142,8 +136,7 @@ Proof. intros u D g H. unfold part_of. rewrite (owned_absent _ _ _ _ Q) by exact
 Definition there (z : Z) : Z := if z =? 0 then 0 else 1.
 
 Lemma part_groups : forall u D G, NoDup G -> sum (fun g => there (part_of u D g)) G <= Z.of_nat K.
-Proof. intros u D G N. set (p := fun g => negb (part_of u D g =? 0)).
-  assert (sum (fun g => there (part_of u D g)) G = Z.of_nat (length (filter p G))) as E.
+Proof. intros u D G N. set (p := fun g => negb (part_of u D g =? 0)). assert (sum (fun g => there (part_of u D g)) G = Z.of_nat (length (filter p G))) as E.
   { clear N. induction G as [| g G IH]; [reflexivity |]. cbn [sum fold_right filter].
     fold (sum (fun g => there (part_of u D g)) G). rewrite IH. unfold p at 2, there. destruct (part_of u D g =? 0); cbn [negb length]; lia. }
   rewrite E. apply inj_le. apply (bounded_groups _ _ _ _ _ F (mine c (nm u) (q D)) (filter p G)).
@@ -157,10 +150,8 @@ Qed.
 Lemma part_of_only : forall u v D g, part_of u (only v D) g = if value_dec u v then part_of u D g else 0.
 Proof. intros u v D g. destruct (value_dec u v) as [E | E].
   - subst v. symmetry. unfold part_of. apply (bounded_stable _ _ _ _ _ F); [apply L |]. apply (owned_depends _ _ _ _ Q). apply agree_only.
-  - apply part_nothing. intros t. unfold Rows.part, Rows.only, Rows.part.
-    destruct (mine (owner_column t) u (mine (owner_column t) v (D t))) as [| r rest] eqn:X; [reflexivity |].
-    assert (In r (r :: rest)) as R by (left; reflexivity). rewrite <- X in R.
-    apply mine_in in R. destruct R as [R [E1 _]]. apply mine_in in R. destruct R as [_ [E2 _]]. congruence.
+  - apply part_nothing. intros t. unfold Rows.part, Rows.only, Rows.part. destruct (mine (owner_column t) u (mine (owner_column t) v (D t))) as [| r rest] eqn:X; [reflexivity |].
+    assert (In r (r :: rest)) as R by (left; reflexivity). rewrite <- X in R. apply mine_in in R. destruct R as [R [E1 _]]. apply mine_in in R. destruct R as [_ [E2 _]]. congruence.
 Qed.
 
 (** A total is the sum of what its persons add. [U] are persons, among them all who have rows. *)
@@ -172,10 +163,8 @@ Proof. intros D U g N A. set (V := filter (fun u => negb (is (nm u) Null)) U). a
     - assert (nm u <> Null) by (intros X; apply is_true in X; congruence). intuition. } assert (NoDup (map nm V)) as NV.
   { assert (forall W, incl W V -> NoDup W -> NoDup (map nm W)) as B.
     { intros W I NW. induction NW as [| u W X NW IH]; [constructor |]. simpl. constructor.
-      - intros Y. apply in_map_iff in Y. destruct Y as [v [E Y]]. apply X.
-        replace u with v; [exact Y |]. apply (owned_injective _ _ _ _ Q); [exact E |]. apply IV, I. right. exact Y.
-      - apply IH. intros v Y. apply I. right. exact Y. } apply B; [apply incl_refl | apply NoDup_filter, N]. }
-  transitivity (sum (fun x => f (mine c x (q D)) g) (map nm V)).
+      - intros Y. apply in_map_iff in Y. destruct Y as [v [E Y]]. apply X. replace u with v; [exact Y |]. apply (owned_injective _ _ _ _ Q); [exact E |]. apply IV, I. right. exact Y.
+      - apply IH. intros v Y. apply I. right. exact Y. } apply B; [apply incl_refl | apply NoDup_filter, N]. } transitivity (sum (fun x => f (mine c x (q D)) g) (map nm V)).
   - set (W := filter (fun x => negb (is x Null)) (names c (q D))). assert (forall x, In x W <-> In x (names c (q D)) /\ x <> Null) as IW.
     { intros x. unfold W. rewrite filter_In. destruct (is x Null) eqn:E; simpl.
       - apply is_true in E. intuition congruence.
@@ -187,12 +176,9 @@ Proof. intros D U g N A. set (V := filter (fun u => negb (is (nm u) Null)) U). a
       * intros x X Y. destruct (value_dec x Null) as [Z | Z]; [subst; apply (bounded_nothing _ _ _ _ _ F) |]. exfalso. apply Y, IW. split; assumption.
     + symmetry. apply (sum_support _ value_dec); try assumption.
       * apply NoDup_filter, NoDup_nodup.
-      * intros x X. apply IW in X. destruct X as [X Z]. apply nodup_In, in_map_iff in X.
-        destruct X as [r [E R]]. destruct (owned_named _ _ _ _ Q D r R) as [u E']; [congruence |].
-        apply in_map_iff. exists u. split; [congruence |]. apply IV. split; [| congruence].
-        destruct (in_dec value_dec u U) as [I | I]; [exact I |]. exfalso.
-        assert (In r (mine c (nm u) (q D))) as M by (apply mine_in; repeat split; congruence || assumption).
-        rewrite (owned_absent _ _ _ _ Q u D (A u I)) in M. exact M.
+      * intros x X. apply IW in X. destruct X as [X Z]. apply nodup_In, in_map_iff in X. destruct X as [r [E R]]. destruct (owned_named _ _ _ _ Q D r R) as [u E']; [congruence |].
+        apply in_map_iff. exists u. split; [congruence |]. apply IV. split; [| congruence]. destruct (in_dec value_dec u U) as [I | I]; [exact I |]. exfalso.
+        assert (In r (mine c (nm u) (q D))) as M by (apply mine_in; repeat split; congruence || assumption). rewrite (owned_absent _ _ _ _ Q u D (A u I)) in M. exact M.
       * intros x X Y. rewrite mine_nobodys; [apply (bounded_nothing _ _ _ _ _ F) |].
         intros H. apply Y, IW. split; [exact H |]. apply in_map_iff in X. destruct X as [u [E X]]. apply IV in X. intuition congruence.
   - rewrite sum_map. symmetry. apply (sum_support _ value_dec).
@@ -210,8 +196,7 @@ Theorem additive : forall D U g, NoDup U -> (forall u, ~ In u U -> absent u D) -
 Proof. intros D U g N A. rewrite (total_of_persons D U g N A). apply sum_same. intros u _. rewrite (total_of_persons (only u D) [u] g).
   - simpl. rewrite part_of_only. destruct (value_dec u u); [lia | congruence].
   - repeat constructor. intros [].
-  - intros v V t. unfold Rows.part, Rows.only, Rows.part.
-    destruct (mine (owner_column t) v (mine (owner_column t) u (D t))) as [| r rest] eqn:X; [reflexivity |].
+  - intros v V t. unfold Rows.part, Rows.only, Rows.part. destruct (mine (owner_column t) v (mine (owner_column t) u (D t))) as [| r rest] eqn:X; [reflexivity |].
     assert (In r (r :: rest)) as R by (left; reflexivity). rewrite <- X in R.
     apply mine_in in R. destruct R as [R [E1 _]]. apply mine_in in R. destruct R as [_ [E2 _]]. exfalso. apply V. left. congruence.
 Qed.
@@ -228,8 +213,7 @@ Lemma within_weights : forall d w N each A M squares, (forall G, NoDup G -> sum 
   M * Z.of_nat N <= 2 * squares -> within N each (A * Z.of_nat N) squares d.
 Proof. intros d w N each A M squares W HA HM H S G NG. specialize (W G NG). repeat split.
   - apply H.
-  - intros NZ. apply Nat2Z.inj_le. etransitivity; [| exact W].
-    assert (forall l : list row, (forall g, In g l -> d g <> 0) -> Z.of_nat (length l) <= sum w l) as X.
+  - intros NZ. apply Nat2Z.inj_le. etransitivity; [| exact W]. assert (forall l : list row, (forall g, In g l -> d g <> 0) -> Z.of_nat (length l) <= sum w l) as X.
     { induction l as [| g l IH]; intros I; [simpl; lia |]. cbn [length sum fold_right]. fold (sum w l).
       destruct (H g) as [_ [_ [_ T]]]. specialize (T (I g (or_introl eq_refl))). specialize (IH (fun g X => I g (or_intror X))). lia. } apply X, NZ.
   - transitivity (sum (fun g => A * w g) G); [apply sum_le; intros g _; apply H |]. rewrite sum_scale. nia.
@@ -247,8 +231,7 @@ Proof. intros u D D' [C A]. pose proof (bounded_ends _ _ _ _ _ F) as E.
   - apply part_groups.
   - unfold farthest. lia.
   - nia.
-  - intros g. unfold move. rewrite (moved u) by exact C. fold (part_of u D g). fold (part_of u D' g).
-    rewrite (part_nothing u D' g A), Z.sub_0_r. pose proof (part_range u D g) as R.
+  - intros g. unfold move. rewrite (moved u) by exact C. fold (part_of u D g). fold (part_of u D' g). rewrite (part_nothing u D' g A), Z.sub_0_r. pose proof (part_range u D g) as R.
     set (a := part_of u D g) in *. assert (- farthest low high <= a <= farthest low high) by (unfold farthest; lia).
     assert (a * a <= farthest low high * farthest low high) by nia. unfold there. destruct (Z.eqb_spec a 0) as [Za | Za]; rewrite ?Za in *; lia.
   - lia.
@@ -258,8 +241,7 @@ Qed.
 Theorem changed_moves : forall u D D', changed u D D' ->
   within (2 * K) (high - low) (farthest low high * Z.of_nat (2 * K))
     (Z.max ((high - low) * (high - low)) (2 * (farthest low high * farthest low high)) * Z.of_nat K) (move D D').
-Proof. intros u D D' C. pose proof (bounded_ends _ _ _ _ _ F) as E.
-  set (M := Z.max ((high - low) * (high - low)) (2 * (farthest low high * farthest low high))).
+Proof. intros u D D' C. pose proof (bounded_ends _ _ _ _ _ F) as E. set (M := Z.max ((high - low) * (high - low)) (2 * (farthest low high * farthest low high))).
   apply within_weights with (w := fun g => there (part_of u D g) + there (part_of u D' g)) (M := M).
   - intros G N. rewrite <- sum_plus. pose proof (part_groups u D G N). pose proof (part_groups u D' G N). lia.
   - unfold farthest. lia.

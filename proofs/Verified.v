@@ -1,7 +1,7 @@
 (** What the verifier derives holds: the rules as one relation, its soundness, and what follows for totals. *)
 
 From Coq Require Import List Permutation ZArith Lia Bool.
-Require Import Rows Rules Limits Totals Bounding.
+Require Import Rows Rules Limits Totals Bounding Lengths.
 Import ListNotations.
 
 (** What is said of a plan. *)
@@ -70,6 +70,9 @@ Inductive judged : plan -> judgement -> Prop :=
   | j_at_most_meet : forall n k k' c c' w q p, (forall D r, length (w r (run p D)) <= 1) ->
       (forall r held s, In s (w r held) -> column c' s = column c r /\ k' s = k r) -> judged q (AtMost n k c) ->
       judged (Meet w q p) (AtMost n k' c')
+  | j_at_most_paired : forall n k k' c c' o w a b, carries_left c o w ->
+      (forall l l' y, length (group k' y (w l l')) <= length (group k y l)) -> judged a (AtMost n k c) ->
+      judged (Paired c c' w a b) (AtMost n k' o)
   | j_at_most_finer : forall n k k' c q, (forall r s, k' r = k' s -> k r = k s) ->
       judged q (AtMost n k c) -> judged q (AtMost n k' c)
   | j_at_most_grouped : forall k k' w c q, keeps k k' w -> (forall l, length (w l) <= 1) ->
@@ -132,14 +135,14 @@ Proof. intros owner_column q j H. induction H; simpl in *.
   - intros D r R. apply in_app_or in R. destruct R as [R | R]; [apply (IHjudged1 D) | apply (IHjudged2 D)]; exact R.
   - intros D r R. apply (IHjudged D), (Permutation_in r (H _)), R.
   - intros D s S. apply in_flat_map in S. destruct S as [r [R S]]. apply (H r _ s S), (IHjudged D), R.
-  - intros D s S. apply partitioned_in in S. destruct S as [y [_ S]]. destruct (H _ _ S) as [r [R E]].
-    apply group_in in R. apply E, (IHjudged D), R.
+  - intros D s S. apply partitioned_in in S. destruct S as [y [_ S]]. destruct (H _ _ S) as [r [R E]]. apply group_in in R. apply E, (IHjudged D), R.
   - intros D s S. unfold paired in S. apply in_flat_map in S. destruct S as [x [_ S]].
     destruct (is x Null); [contradiction |]. destruct (H _ _ _ S) as [r [R E]]. apply mine_in in R. rewrite E. intuition congruence.
   - apply at_most_filter; assumption.
   - eapply (at_most_project _ k); eassumption.
   - apply at_most_move; assumption.
   - eapply (at_most_meet n k); eassumption.
+  - eapply (at_most_paired n k); eassumption.
   - eapply at_most_finer; eassumption.
   - eapply at_most_grouped; eassumption.
   - eapply at_most_numbered; eassumption.
@@ -174,16 +177,10 @@ Theorem native : forall k sort K read low high, orders sort ->
   /\ (forall u D D', changed owner_column u D D' ->
     within (2 * K) W (A * Z.of_nat (2 * K)) (Z.max (W * W) (2 * (A * A)) * Z.of_nat K) (move f c (run q) D D')).
 Proof. intros k sort K read low high S R E f A W. pose proof (bounding_bounded k sort K read low high S R E) as F. pose proof (sound _ _ _ Q) as O.
-  assert (forall D x, any (mine c x (run q D))) as L by (intros; exact I). repeat split; intros.
-  - exact (additive _ _ _ _ _ _ F _ _ _ O L D U g H H0).
-  - exact (proj1 (removed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0) g).
-  - exact (proj1 (proj2 (removed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0)) H1).
-  - exact (proj1 (proj2 (proj2 (removed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0)))).
-  - exact (proj2 (proj2 (proj2 (removed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0)))).
-  - exact (proj1 (changed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0) g).
-  - exact (proj1 (proj2 (changed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0)) H1).
-  - exact (proj1 (proj2 (proj2 (changed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0)))).
-  - exact (proj2 (proj2 (proj2 (changed_moves _ _ _ _ _ _ F _ _ _ O L u D D' H G H0)))).
+  assert (forall D x, any (mine c x (run q D))) as L by (intros; exact I). split; [| split].
+  - intros D U g. exact (additive _ _ _ _ _ _ F _ _ _ O L D U g).
+  - exact (removed_moves _ _ _ _ _ _ F _ _ _ O L).
+  - exact (changed_moves _ _ _ _ _ _ F _ _ _ O L).
 Qed.
 
 (** GROUP BY k with a SUM, over rows of which each owner has at most [m] in each of at most [K] groups. *)
@@ -223,12 +220,9 @@ Proof. intros A W. pose proof (summed_bounded K m k number low high Ends) as F. 
     - intros I. apply H2. intros g J. rewrite <- E. apply I, J.
     - rewrite (sum_same _ _ _ G (fun g _ => f_equal Z.abs (E g))). exact H3.
     - rewrite (sum_same _ _ (fun g => e g * e g) G); [exact H4 |]. intros g _. rewrite E. reflexivity. } split; [| split].
-  - intros D U g N H. rewrite result_is_total. rewrite (sum_same _ _ _ U (fun u _ => result_is_total (only owner_column u D) g)).
-    exact (additive _ _ _ _ _ _ F _ _ _ O L D U g N H).
-  - intros u D D' R. eapply X; [| exact (removed_moves _ _ _ _ _ _ F _ _ _ O L u D D' R)].
-    intros g. unfold move. rewrite !result_is_total. reflexivity.
-  - intros u D D' C. eapply X; [| exact (changed_moves _ _ _ _ _ _ F _ _ _ O L u D D' C)].
-    intros g. unfold move. rewrite !result_is_total. reflexivity.
+  - intros D U g N H. rewrite result_is_total. rewrite (sum_same _ _ _ U (fun u _ => result_is_total (only owner_column u D) g)). exact (additive _ _ _ _ _ _ F _ _ _ O L D U g N H).
+  - intros u D D' R. eapply X; [| exact (removed_moves _ _ _ _ _ _ F _ _ _ O L u D D' R)]. intros g. unfold move. rewrite !result_is_total. reflexivity.
+  - intros u D D' C. eapply X; [| exact (changed_moves _ _ _ _ _ _ F _ _ _ O L u D D' C)]. intros g. unfold move. rewrite !result_is_total. reflexivity.
 Qed.
 
 End Sums.
@@ -247,5 +241,7 @@ Qed.
 End Accepted.
 
 Print Assumptions native.
+Print Assumptions lengths_one.
+Print Assumptions lengths_two.
 Print Assumptions sums.
 Print Assumptions distincts.

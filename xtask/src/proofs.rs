@@ -12,7 +12,7 @@ const MOST_LINES: usize = 1500;
 /// Words by which a proof is left open, or taken for granted.
 const OPEN: [&str; 6] = ["Admitted", "admit", "Axiom", "Parameter", "Conjecture", "Abort"];
 /// What the proofs say of totals: theorems that stand beside the relation of rules.
-const THEOREMS: [&str; 3] = ["native", "sums", "distincts"];
+const THEOREMS: [&str; 5] = ["native", "sums", "distincts", "lengths_one", "lengths_two"];
 const RELATION: &str = "proofs/Verified.v";
 const TABLE: &str = "crates/verify/src/rule.rs";
 
@@ -95,18 +95,17 @@ fn proved(relation: &str) -> BTreeSet<String> {
         let rest = line.trim_start().strip_prefix("| j_")?;
         Some(rest.split([' ', ':']).next()?.to_owned())
     };
-    let theorem = |name: &&&str| relation.contains(&format!("Theorem {name} :"));
+    let theorem = |name: &&&str| relation.contains(&format!("Print Assumptions {name}."));
     let theorems = THEOREMS.iter().filter(theorem).map(|name| (*name).to_owned());
     relation.lines().filter_map(constructor).chain(theorems).collect()
 }
 
-/// The names of proofs that the verifier's rules have.
+/// The names of proofs that the verifier's rules have: lines of a rule and its proof.
 fn used(table: &str) -> BTreeSet<String> {
     let name = |line: &str| {
-        let (rule, proof) = line.trim().strip_prefix("Self::")?.split_once("=>")?;
-        let named = rule.trim().chars().all(char::is_alphanumeric);
-        let proof = proof.trim().strip_prefix('"')?.strip_suffix("\",")?;
-        named.then(|| proof.to_owned())
+        let (rule, proof) = line.trim().split_once(' ')?;
+        let proof = proof.strip_prefix('"')?.strip_suffix('"')?;
+        rule.chars().all(char::is_alphanumeric).then(|| proof.to_owned())
     };
     table.lines().filter_map(name).collect()
 }
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn rules_are_found_on_both_sides() {
-        let relation = "Inductive judged :=\n  | j_owned_filter : forall p q, x\n\nTheorem sums :\n";
+        let relation = "Inductive judged :=\n  | j_owned_filter : forall p q, x\n\nPrint Assumptions sums.\n";
         let table =
             "            Self::OwnedFilter => \"owned_filter\",\n            Self::Sums => \"sums\",\n";
         assert_eq!(proved(relation), used(table));

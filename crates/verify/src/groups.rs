@@ -6,17 +6,21 @@ use super::judgement::{
     Bound, Call, Contributions, Judgement, Known, Owned, Owner, Place, Placed, Places, Rows,
 };
 use super::judgement::{States, Total, Totals};
+use super::rows::projected;
 use super::rule::Rule;
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::logical_expr::Volatility;
-use datafusion::physical_expr::PhysicalSortExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::window::{PlainAggregateWindowExpr, StandardWindowExpr, WindowExpr};
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{
     AggregateExec, AggregateInputMode, AggregateMode, AggregateOutputMode,
 };
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowUDFExpr};
+use std::sync::Arc;
+
+type Expr = Arc<dyn PhysicalExpr>;
 
 /// What is computed of a group, and does not depend on the order of its rows, bit for bit: least and largest of canonical values, and our exact sums and counts of distinct values.
 const OTHERS: [&str; 6] = [
@@ -73,15 +77,31 @@ pub(crate) fn grouped(plan: &AggregateExec, input: Judgement) -> Result<Judgemen
     if plan.group_expr().has_grouping_set() || plan.filter_expr().iter().any(Option::is_some) {
         return wrong(Kind::Aggregate, "grouping sets, or an aggregate of some rows");
     }
-    let columns: Option<Vec<usize>> = plan
+    // Groups that are computed are columns behind the others.
+    let schema = plan.input_schema();
+    let by: Vec<Expr> = plan
         .group_expr()
         .expr()
         .iter()
-        .map(|(expr, _)| place(expr))
+        .map(|(expr, _)| Arc::clone(expr))
         .collect();
-    let Some(groups) = columns else {
-        return wrong(Kind::Aggregate, "a GROUP BY an expression");
+    let input = match by.iter().all(|expr| place(expr).is_some()) {
+        true => input,
+        false => {
+            let column =
+                |(place, field): (usize, &FieldRef)| Arc::new(Column::new(field.name(), place)) as Expr;
+            let all = schema
+                .fields()
+                .iter()
+                .enumerate()
+                .map(column)
+                .chain(by.iter().cloned());
+            projected(input, &all.collect::<Vec<_>>(), &schema)?
+        }
     };
+    let width = schema.fields().len();
+    let group = |(at, expr): (usize, &Expr)| place(expr).unwrap_or(width + at);
+    let groups: Vec<usize> = by.iter().enumerate().map(group).collect();
     let of: Places = groups.iter().copied().collect();
     let mode = *plan.mode();
     let raw = mode.input_mode() == AggregateInputMode::Raw;
@@ -93,7 +113,6 @@ pub(crate) fn grouped(plan: &AggregateExec, input: Judgement) -> Result<Judgemen
         return wrong(Kind::Place, "a GROUP BY over rows of one group in several places");
     }
     let Judgement { rows, placed, .. } = input;
-    let schema = plan.input_schema();
     let (input, groups, calls) = if raw {
         let calls: Vec<Call> = (plan.aggr_expr().iter())
             .map(|aggregate| call(aggregate, &schema))
@@ -219,6 +238,7 @@ fn of_owned(rows: &Owned, groups: &[usize], calls: &[Call]) -> Result<(Rows, Rul
             groups,
             low: i128::from(low.min(0)) * i128::from(rows),
             high: i128::from(high.max(0)) * i128::from(rows),
+            length: None,
         });
         let of_bins = bins.clone().filter(|_| matches!(call, Call::Rows));
         if of_groups.is_none() && of_bins.is_none() {

@@ -1,6 +1,7 @@
 //! What is said of the rows that an operator gives.
 
 use super::rule::Rule;
+use bound::Norm;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::physical_expr::PhysicalExpr;
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ pub(crate) struct Owned {
     pub(crate) columns: Vec<Known>,
     /// What is NULL in no row.
     pub(crate) present: Vec<Arc<dyn PhysicalExpr>>,
+    /// Columns that are computed of others, which are there too.
+    pub(crate) computed: Vec<(usize, Arc<dyn PhysicalExpr>)>,
     /// Whether these are rows of a scan as they are: here identifiers are read, each by its own function.
     pub(crate) read: bool,
 }
@@ -113,7 +116,13 @@ pub(crate) struct Contributions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     /// In at most so many groups, and in each it adds something between these ends.
-    Groups { groups: u64, low: i128, high: i128 },
+    /// Where the length of its numbers over all groups is bounded, in this norm, by so much.
+    Groups {
+        groups: u64,
+        low: i128,
+        high: i128,
+        length: Option<(Norm, u64)>,
+    },
     /// A number of all units, a part of which stands in any group's row: a unit adds between 0 and so much.
     All { most: u64 },
     /// A count of distinct values: in at most so many groups, in each by at most so much.
@@ -151,6 +160,14 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
+    /// All rows in one part, in any order.
+    pub(crate) fn single() -> Self {
+        Self {
+            single: true,
+            ..Self::default()
+        }
+    }
+
     /// Whether all rows that agree in these columns are in one part.
     pub(crate) fn holds_groups(&self, of: &Places) -> bool {
         self.single
@@ -179,6 +196,7 @@ impl Owned {
             kinds: Vec::new(),
             columns: vec![Known::default(); columns],
             present: Vec::new(),
+            computed: Vec::new(),
             read: false,
         }
     }

@@ -263,12 +263,8 @@ fn moved_to(plan: &Arc<dyn ExecutionPlan>, before: &Placed) -> Option<Placed> {
     if plan.is::<CooperativeExec>() {
         return Some(before.clone());
     }
-    let single = Placed {
-        single: true,
-        ..Placed::default()
-    };
     if plan.is::<CoalescePartitionsExec>() {
-        return Some(single);
+        return Some(Placed::single());
     }
     let sorted = |order: &datafusion::physical_expr_common::sort_expr::LexOrdering| {
         let one = |one: &datafusion::physical_expr::PhysicalSortExpr| (Arc::clone(&one.expr), one.options);
@@ -289,11 +285,14 @@ fn moved_to(plan: &Arc<dyn ExecutionPlan>, before: &Placed) -> Option<Placed> {
         let is_merged = pairs().count() == order.len()
             && pairs()
                 .all(|((one, as_one), (other, as_other))| as_one == as_other && expression::same(one, other));
-        return is_merged.then_some(Placed { order, ..single });
+        return is_merged.then_some(Placed {
+            order,
+            ..Placed::single()
+        });
     }
     let exchange = plan.downcast_ref::<RepartitionExec>()?;
     if exchange.partitioning().partition_count() == 1 {
-        return Some(single);
+        return Some(Placed::single());
     }
     Some(match exchange.partitioning() {
         Partitioning::Hash(by, _) => Placed {

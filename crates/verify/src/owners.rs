@@ -5,7 +5,7 @@ use super::expression::{check, place};
 use super::judgement::{Bound, Contributions, Judgement, Owned, Owner, Placed, Places, Rows};
 use super::rule::Rule;
 use bound::operators::{Operator, Way};
-use bound::{Beside, Meeting, Partial};
+use bound::{Beside, Length, Meeting, Norm, Partial};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
@@ -78,15 +78,18 @@ pub(crate) fn paired(
                 .map(|column| column + widths.0),
         );
     }
+    // Each row of the left side is there once at most, where it is only asked whether it meets one.
+    let at_most = match meeting {
+        Meeting::Whether(_) => mine.at_most.clone(),
+        Meeting::Pairs | Meeting::PairsAndRest => Vec::new(),
+    };
     let rows = Owned {
+        at_most,
         // Rows of nobody meet nobody, and do not stay.
         named: true,
         ..Owned::by(Owner::Columns(owners), plan.schema().fields().len())
     };
-    let placed = Placed {
-        single: true,
-        ..Placed::default()
-    };
+    let placed = Placed::single();
     Ok(Judgement {
         rows: Rows::Owned(rows),
         placed,
@@ -121,10 +124,7 @@ pub(crate) fn windowed(plan: &Plan, owner: usize, input: Judgement) -> Result<Ju
         named: rows.named,
         ..Owned::by(rows.owner.clone(), plan.schema().fields().len())
     };
-    let placed = Placed {
-        single: true,
-        ..Placed::default()
-    };
+    let placed = Placed::single();
     Ok(Judgement {
         rows: Rows::Owned(owned),
         placed,
@@ -166,11 +166,6 @@ pub(crate) fn bounded(operator: &Operator<'_>, input: Judgement) -> Result<Judge
             "a bounding step over rows that nobody owns",
         ));
     };
-    // A number whose length is bounded is in finer steps: no rule says yet how far it moves.
-    let vectors = |beside: &Beside| !beside.lengths.is_empty() || beside.vector.is_some();
-    if !lengths.is_empty() || beside.is_some_and(vectors) {
-        return Err(Defect::new(Kind::Unbounded, "a bound on the length of a vector"));
-    }
     let grouped = *keys > 0;
     let unlimited = || {
         Defect::new(
@@ -197,17 +192,11 @@ pub(crate) fn bounded(operator: &Operator<'_>, input: Judgement) -> Result<Judge
     if *way == Way::AllRows && !rows.is_owner(0) {
         return Err(Defect::new(Kind::Owner, "a bounding step by another column"));
     }
-    let mut numbers: Vec<Bound> = partials
-        .iter()
-        .map(|partial| of_groups(counted, ends(partial)))
-        .collect();
+    let mut numbers = of_groups(counted, partials.iter().map(ends).collect(), lengths);
     if let Some(beside) = beside {
         numbers.extend(beside_it(beside, limit(beside.groups)?, grouped));
     }
-    let placed = Placed {
-        single: true,
-        ..Placed::default()
-    };
+    let placed = Placed::single();
     let rows = Rows::Contributions(Contributions { keys: *keys, numbers });
     Ok(Judgement {
         rows,
@@ -216,8 +205,31 @@ pub(crate) fn bounded(operator: &Operator<'_>, input: Judgement) -> Result<Judge
     })
 }
 
-fn of_groups(groups: u64, (low, high): (i128, i128)) -> Bound {
-    Bound::Groups { groups, low, high }
+/// Numbers of so many groups, between these ends. Those whose length is bounded, and those that are scaled with them, have a length; the first of them are in finer steps.
+fn of_groups(groups: u64, ends: Vec<(i128, i128)>, lengths: &[Length]) -> Vec<Bound> {
+    let one = |(place, (low, high)): (usize, (i128, i128))| {
+        let bound = |finer: u32, norm: Norm, most: u64| Bound::Groups {
+            groups,
+            low: (low << finer).max(-i128::from(most)),
+            high: (high << finer).min(i128::from(most)),
+            length: Some((norm, most)),
+        };
+        let of = lengths.iter().find(|length| length.of == place);
+        let with = lengths
+            .iter()
+            .flat_map(|length| length.with.iter().map(move |one| (length, one)));
+        match (of, with.into_iter().find(|(_, follower)| follower.place == place)) {
+            (Some(length), _) => bound(length.finer, length.norm, length.most),
+            (None, Some((length, follower))) => bound(0, length.norm, length.follows(follower)),
+            (None, None) => Bound::Groups {
+                groups,
+                low,
+                high,
+                length: None,
+            },
+        }
+    };
+    ends.into_iter().enumerate().map(one).collect()
 }
 
 /// In steps that are coarser by so many bits: the nearest, upwards in the middle.
@@ -227,14 +239,28 @@ fn coarse(number: i128, bits: u32) -> i128 {
 
 /// The numbers under wider limits, and the four of all units.
 fn beside_it(beside: &Beside, groups: u64, grouped: bool) -> Vec<Bound> {
-    let wider = beside.partials.iter().map(|one| {
-        let (low, high) = ends(&one.partial);
-        of_groups(groups, (coarse(low, one.bits), coarse(high, one.bits)))
-    });
+    let partials = beside.partials.iter();
+    let mut numbers = of_groups(
+        groups,
+        partials.map(|one| ends(&one.partial)).collect(),
+        &beside.lengths,
+    );
+    for (number, one) in numbers.iter_mut().zip(&beside.partials) {
+        if let Bound::Groups {
+            low, high, length, ..
+        } = number
+        {
+            // At the farther side, whichever way a number of a vector is rounded, and no farther than the nearest step of the ends of any other.
+            (*low, *high) = (coarse(*low, one.bits), coarse(*high, one.bits));
+            *length = length.map(|(norm, most)| (norm, most.div_ceil(1 << one.bits)));
+        }
+    }
     let (low, high) = ends(&beside.amount.1);
-    let each = coarse(high.max(-low), beside.bits);
-    let most = u64::try_from(each * i128::from(if grouped { groups } else { 1 })).unwrap_or(u64::MAX);
-    wider
-        .chain([1, 1, most, most].map(|most| Bound::All { most }))
-        .collect()
+    let most = match &beside.vector {
+        Some(vector) => coarse(i128::from(vector.most), beside.bits),
+        None => coarse(high.max(-low), beside.bits) * i128::from(if grouped { groups } else { 1 }),
+    };
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    numbers.extend([1, 1, most, most].map(|most| Bound::All { most }));
+    numbers
 }

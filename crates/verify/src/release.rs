@@ -3,6 +3,7 @@
 use super::defect::{Defect, Kind};
 use super::judgement::{Bound, Rows, Total};
 use accounting::{Event, Neighbors};
+use bound::Norm;
 use exact::{Integer, Rational};
 use mechanism::{Charge, Sensitivity, Stated};
 
@@ -48,9 +49,13 @@ pub(crate) fn sensitivity(rows: &Rows, number: Number, neighbors: Neighbors) -> 
     };
     let computed = match number {
         Number::OfGroups(place) => match column(place)?.0 {
-            Some(Bound::Groups { groups, low, high }) => {
-                of_groups(*groups, (*low, *high), totals.grouped, neighbors)
-            }
+            Some(Bound::Groups {
+                groups,
+                low,
+                high,
+                length,
+            }) => of_groups(*groups, (*low, *high), totals.grouped, neighbors)
+                .and_then(|known| shorter(known, *length, neighbors)),
             Some(Bound::Values { groups, most }) => {
                 // A value that one unit alone has moves the count by one, whoever else has others: no more than so many.
                 of_groups(*groups, (0, i128::from(*most)), totals.grouped, neighbors)
@@ -71,6 +76,14 @@ pub(crate) fn sensitivity(rows: &Rows, number: Number, neighbors: Neighbors) -> 
         },
     };
     computed.map_err(|_| none("a number that moves without bound"))
+}
+
+/// How many vectors of a unit a change is made of.
+fn sides(neighbors: Neighbors) -> u64 {
+    match neighbors {
+        Neighbors::AddRemove => 1,
+        Neighbors::ChangeOne => 2,
+    }
 }
 
 /// What does not move at all gets one step, as every sensitivity does.
@@ -103,6 +116,24 @@ fn of_groups(
     }
 }
 
+/// The theorems `lengths_one` and `lengths_two`: no more than the length of one vector for a unit that is added or removed, and of two for one that is changed.
+fn shorter(
+    known: Sensitivity,
+    length: Option<(Norm, u64)>,
+    neighbors: Neighbors,
+) -> Result<Sensitivity, mechanism::Error> {
+    let Some((norm, most)) = length else {
+        return Ok(known);
+    };
+    let most = Rational::from(sides(neighbors)) * whole(i128::from(most));
+    let squared = &most * &most;
+    let l1 = match norm {
+        Norm::One => most,
+        Norm::Two => known.l1().clone(),
+    };
+    known.with_norms(&l1, &squared)
+}
+
 /// Each row is in one bin of each level, so in one level of one group a unit's rows move bins by at most `most` in ℓ₁, and by at most `most`² in squares.
 fn of_bins(
     groups: u64,
@@ -110,13 +141,9 @@ fn of_bins(
     levels: u64,
     neighbors: Neighbors,
 ) -> Result<Sensitivity, mechanism::Error> {
-    let sides = match neighbors {
-        Neighbors::AddRemove => 1u64,
-        Neighbors::ChangeOne => 2,
-    };
     let most = Rational::from(most.max(1));
-    let times = Rational::from(groups) * Rational::from(levels) * Rational::from(sides);
-    let coordinates = u128::from(groups) * u128::from(levels) * u128::from(sides);
+    let times = Rational::from(groups) * Rational::from(levels) * Rational::from(sides(neighbors));
+    let coordinates = u128::from(groups) * u128::from(levels) * u128::from(sides(neighbors));
     let l1 = &times * &most;
     let all = u64::try_from(l1.numerator())
         .ok()

@@ -1,11 +1,11 @@
 //! Rules for what looks at one row at a time, and for what moves rows.
 
 use super::defect::{Defect, Kind};
-use super::expression::{between, check, integer, names_owner, place, same};
+use super::expression::{between, check, elsewhere, integer, names_owner, place, same};
 use super::judgement::{AtMost, Judgement, Known, Owned, Owner, Place, Placed, Places, Rows, Total, Totals};
 use super::rule::Rule;
 use super::{Leaf, Leaves};
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -31,10 +31,7 @@ pub(crate) fn scan(plan: &Plan, leaves: &Leaves<'_>) -> Result<Judgement, Defect
     if plan.is::<EmptyExec>() || plan.is::<PlaceholderRowExec>() {
         return Ok(Judgement {
             rows: Rows::Public { unique: Vec::new() },
-            placed: Placed {
-                single: true,
-                ..Placed::default()
-            },
+            placed: Placed::single(),
             rule: Rule::PublicGiven,
         });
     }
@@ -110,7 +107,7 @@ pub(crate) fn filtered(plan: &FilterExec, input: Judgement) -> Result<Judgement,
         Rows::Public { unique } => (Rows::Public { unique }, Rule::PublicFilter),
         Rows::Owned(mut owned) => {
             for condition in conjuncts(plan.predicate()) {
-                learn(&mut owned, condition);
+                learn(&mut owned, condition, &schema);
             }
             (Rows::Owned(owned), Rule::OwnedFilter)
         }
@@ -141,10 +138,17 @@ fn conjuncts(expr: &Expr) -> Vec<&Expr> {
 }
 
 /// What a condition says of all rows that fulfil it: that they have an owner, or that they are among the first.
-fn learn(rows: &mut Owned, condition: &Expr) {
+fn learn(rows: &mut Owned, condition: &Expr, schema: &Schema) {
     if let Some(present) = condition.downcast_ref::<IsNotNullExpr>() {
-        rows.named |= place(present.arg()).is_some_and(|column| rows.is_owner(column));
+        // What a conversion of the owner's name makes of NULL is NULL.
+        rows.named |= names_owner(present.arg(), rows, schema);
+        let computed = rows
+            .computed
+            .iter()
+            .filter(|(column, _)| place(present.arg()) == Some(*column));
+        let computed: Vec<Expr> = computed.map(|(_, expr)| Arc::clone(expr)).collect();
         rows.present.push(Arc::clone(present.arg()));
+        rows.present.extend(computed);
     }
     let Some(asked) = condition.downcast_ref::<BinaryExpr>() else {
         return;
@@ -257,10 +261,16 @@ fn owned_columns(
             rows.present.iter().any(|present| same(present, expr)) || (rows.named && place(expr).is_some())
         }),
     };
+    let to = |from: usize| moved.get(&from).copied();
     let present = rows.present.iter().filter_map(|present| {
-        let to = exprs.iter().position(|expr| same(expr, present))?;
-        Some(Arc::new(Column::new("", to)) as Expr)
+        let computed = exprs.iter().position(|expr| same(expr, present));
+        match computed {
+            Some(to) => Some(Arc::new(Column::new("", to)) as Expr),
+            None => elsewhere(present, to),
+        }
     });
+    let here = exprs.iter().enumerate().filter(|(_, expr)| place(expr).is_none());
+    let computed = here.filter_map(|(at, expr)| Some((at, elsewhere(expr, to)?)));
     let all = |of: &Places| -> Option<Places> { of.iter().map(|from| moved.get(from).copied()).collect() };
     let some = |of: &Places| -> Places { of.iter().filter_map(|from| moved.get(from).copied()).collect() };
     let known = |expr: &Expr| {
@@ -294,12 +304,21 @@ fn owned_columns(
     Ok(Owned {
         named,
         present: present.collect(),
+        computed: computed.collect(),
         at_most: at_most.collect(),
         kinds: kinds.filter(|fact| !fact.of.is_empty()).collect(),
         columns: exprs.iter().map(known).collect(),
+        read: rows.read && as_they_are(&owner, exprs),
         owner,
-        read: false,
     })
+}
+
+/// Whether the owner is in columns that were not converted.
+fn as_they_are(owner: &Owner, exprs: &[Expr]) -> bool {
+    match owner {
+        Owner::Hidden => false,
+        Owner::Columns(columns) => columns.iter().all(|to| place(&exprs[*to]).is_some()),
+    }
 }
 
 /// Of totals nothing may be computed but themselves, with zero where there is nothing: as a COALESCE, or what the engine makes of it.
@@ -470,31 +489,14 @@ pub(crate) fn met(plan: &Plan, left: Judgement, right: Judgement) -> Result<Judg
         (Rows::Owned(_), Rows::Owned(_)) => return wrong("rows of different owners"),
         _ => return wrong("a private side that is held, or numbers that were summed"),
     };
-    let schema = plan.schema();
-    match &join.projection {
-        None => Ok(joined),
-        Some(places) => {
-            let columns: Vec<Expr> = places
-                .iter()
-                .map(|place| Arc::new(Column::new("", *place)) as Expr)
-                .collect();
-            // Columns alone: the schema is not asked.
-            projected_columns(joined, &columns, &schema, join.widths)
-        }
-    }
-}
-
-fn projected_columns(
-    joined: Judgement,
-    columns: &[Expr],
-    result: &Schema,
-    (left, right): (usize, usize),
-) -> Result<Judgement, Defect> {
-    // As many columns as there may be before the projection.
-    let any =
-        datafusion::arrow::datatypes::Field::new("", datafusion::arrow::datatypes::DataType::Null, true);
-    let wide = Schema::new(vec![any; left + right + result.fields().len()]);
-    projected(joined, columns, &wide)
+    let Some(places) = &join.projection else {
+        return Ok(joined);
+    };
+    let column = |place: &usize| Arc::new(Column::new("", *place)) as Expr;
+    let columns: Vec<Expr> = places.iter().map(column).collect();
+    // As many columns as there may be before the projection; their types are not asked for.
+    let any = Field::new("", DataType::Null, true);
+    projected(joined, &columns, &Schema::new(vec![any; widths.0 + widths.1 + 1]))
 }
 
 fn met_rows(join: &Met<'_>, unique: &[Places], rows: &Owned, placed: Placed) -> Result<Judgement, Defect> {

@@ -1,93 +1,63 @@
 //! The table of rules, each with the name of its proof.
 
-/// A rule. Its proof is the constructor of the same name, with `j_` before it, of the relation `judged` in `proofs/Verified.v`; the last three are theorems there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Rule {
-    PublicGiven,
-    PublicFilter,
-    PublicProject,
-    PublicUnion,
-    PublicMove,
-    OwnedScan,
-    OwnedFilter,
-    OwnedProject,
-    OwnedUnion,
-    OwnedMove,
-    OwnedMeet,
-    OwnedPartitioned,
-    OwnedNumbered,
-    OwnedPaired,
-    HoldsAnything,
-    HoldsAsked,
-    HoldsFilter,
-    HoldsProject,
-    HoldsUnion,
-    HoldsMove,
-    HoldsMeet,
-    HoldsPartitioned,
-    HoldsPaired,
-    AtMostFilter,
-    AtMostProject,
-    AtMostMove,
-    AtMostMeet,
-    AtMostFiner,
-    AtMostGrouped,
-    AtMostNumbered,
-    KindsFilter,
-    KindsProject,
-    KindsMove,
-    KindsCoarser,
-    KindsOfRows,
-    KindsRanked,
-    Native,
-    Sums,
-    Distincts,
+macro_rules! rules {
+    ($($rule:ident $proof:literal)*) => {
+        /// A rule. Its proof is the constructor of the same name, with `j_` before it, of the relation `judged` in `proofs/Verified.v`; the last five are theorems, there and in
+        /// `proofs/Lengths.v`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(missing_docs)]
+        pub enum Rule { $($rule),* }
+
+        impl Rule {
+            /// The name of its proof.
+            pub fn proof(self) -> &'static str {
+                match self { $(Self::$rule => $proof),* }
+            }
+        }
+    };
 }
 
-impl Rule {
-    /// The name of its proof.
-    pub fn proof(self) -> &'static str {
-        match self {
-            Self::PublicGiven => "public_given",
-            Self::PublicFilter => "public_filter",
-            Self::PublicProject => "public_project",
-            Self::PublicUnion => "public_union",
-            Self::PublicMove => "public_move",
-            Self::OwnedScan => "owned_scan",
-            Self::OwnedFilter => "owned_filter",
-            Self::OwnedProject => "owned_project",
-            Self::OwnedUnion => "owned_union",
-            Self::OwnedMove => "owned_move",
-            Self::OwnedMeet => "owned_meet",
-            Self::OwnedPartitioned => "owned_partitioned",
-            Self::OwnedNumbered => "owned_numbered",
-            Self::OwnedPaired => "owned_paired",
-            Self::HoldsAnything => "holds_anything",
-            Self::HoldsAsked => "holds_asked",
-            Self::HoldsFilter => "holds_filter",
-            Self::HoldsProject => "holds_project",
-            Self::HoldsUnion => "holds_union",
-            Self::HoldsMove => "holds_move",
-            Self::HoldsMeet => "holds_meet",
-            Self::HoldsPartitioned => "holds_partitioned",
-            Self::HoldsPaired => "holds_paired",
-            Self::AtMostFilter => "at_most_filter",
-            Self::AtMostProject => "at_most_project",
-            Self::AtMostMove => "at_most_move",
-            Self::AtMostMeet => "at_most_meet",
-            Self::AtMostFiner => "at_most_finer",
-            Self::AtMostGrouped => "at_most_grouped",
-            Self::AtMostNumbered => "at_most_numbered",
-            Self::KindsFilter => "kinds_filter",
-            Self::KindsProject => "kinds_project",
-            Self::KindsMove => "kinds_move",
-            Self::KindsCoarser => "kinds_coarser",
-            Self::KindsOfRows => "kinds_of_rows",
-            Self::KindsRanked => "kinds_ranked",
-            Self::Native => "native",
-            Self::Sums => "sums",
-            Self::Distincts => "distincts",
-        }
-    }
+rules! {
+    PublicGiven "public_given"
+    PublicFilter "public_filter"
+    PublicProject "public_project"
+    PublicUnion "public_union"
+    PublicMove "public_move"
+    OwnedScan "owned_scan"
+    OwnedFilter "owned_filter"
+    OwnedProject "owned_project"
+    OwnedUnion "owned_union"
+    OwnedMove "owned_move"
+    OwnedMeet "owned_meet"
+    OwnedPartitioned "owned_partitioned"
+    OwnedNumbered "owned_numbered"
+    OwnedPaired "owned_paired"
+    HoldsAnything "holds_anything"
+    HoldsAsked "holds_asked"
+    HoldsFilter "holds_filter"
+    HoldsProject "holds_project"
+    HoldsUnion "holds_union"
+    HoldsMove "holds_move"
+    HoldsMeet "holds_meet"
+    HoldsPartitioned "holds_partitioned"
+    HoldsPaired "holds_paired"
+    AtMostFilter "at_most_filter"
+    AtMostProject "at_most_project"
+    AtMostMove "at_most_move"
+    AtMostMeet "at_most_meet"
+    AtMostPaired "at_most_paired"
+    AtMostFiner "at_most_finer"
+    AtMostGrouped "at_most_grouped"
+    AtMostNumbered "at_most_numbered"
+    KindsFilter "kinds_filter"
+    KindsProject "kinds_project"
+    KindsMove "kinds_move"
+    KindsCoarser "kinds_coarser"
+    KindsOfRows "kinds_of_rows"
+    KindsRanked "kinds_ranked"
+    Native "native"
+    Sums "sums"
+    Distincts "distincts"
+    LengthsOne "lengths_one"
+    LengthsTwo "lengths_two"
 }

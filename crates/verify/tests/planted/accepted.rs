@@ -4,7 +4,7 @@ use crate::common::{
     bounded, bounded_as, bounding, closed, leaves_with_one_visit, meant, moves, planned, row_bounding, tree,
 };
 use accounting::Neighbors::{AddRemove, ChangeOne};
-use bound::{Form, Frame, Meeting, OwnerJoin, OwnerWindow, Partial, WindowValue};
+use bound::{Follower, Form, Frame, Length, Meeting, Norm, OwnerJoin, OwnerWindow, Partial, WindowValue};
 use datafusion::common::Column;
 use verify::{Number, sensitivity};
 
@@ -140,4 +140,51 @@ fn windows_of_one_owner_keep_it() {
         moves(&planned(&context, &plan), Number::OfGroups(1), AddRemove),
         [2, 2, 2, 1]
     );
+}
+
+/// Of a vector whose length is bounded no more moves than its length, and than two of them where a unit is changed. Its steps are finer.
+#[test]
+fn a_vector_moves_by_its_length() {
+    let context = closed();
+    for (norm, added, changed) in [
+        (Norm::One, [2, 8, 64, 8], [4, 16, 256, 8]),
+        (Norm::Two, [2, 16, 64, 8], [4, 32, 256, 8]),
+    ] {
+        let mut asked = bounding(meant(&context, "SELECT * FROM visits"));
+        asked.lengths = vec![Length {
+            of: 1,
+            norm,
+            finer: 2,
+            most: 8,
+            with: vec![Follower { place: 2, each: 2 }],
+        }];
+        let plan = planned(&context, &asked.plan(Form::Partitioned).unwrap());
+        assert_eq!(moves(&plan, Number::OfGroups(2), AddRemove), added);
+        assert_eq!(moves(&plan, Number::OfGroups(2), ChangeOne), changed);
+        // Two for each row, of which there are two in whole steps: no more than four.
+        let with = moves(&plan, Number::OfGroups(3), AddRemove);
+        assert_eq!((with[0], with[2], with[3]), (2, 16, 4));
+    }
+}
+
+/// Whoever is asked whether they have a row elsewhere has no more rows afterwards.
+#[test]
+fn a_promise_survives_being_asked_for_a_partner() {
+    let context = closed();
+    let join = OwnerJoin {
+        left: meant(&context, "SELECT * FROM visits"),
+        right: meant(&context, "SELECT * FROM trips"),
+        left_key: Column::from_name("person"),
+        right_key: Column::from_name("traveller"),
+        filter: None,
+        meeting: Meeting::Whether("found".to_owned()),
+        most_left: u64::MAX,
+        most_right: 1,
+    };
+    let plan = planned(
+        &context,
+        &bounding(join.plan().unwrap()).plan(Form::Plain).unwrap(),
+    );
+    let found = sensitivity(&plan, &leaves_with_one_visit, Number::OfGroups(1), AddRemove);
+    assert_eq!(found.unwrap().coordinates(), 1);
 }
