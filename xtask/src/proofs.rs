@@ -150,8 +150,7 @@ mod tests {
     #[test]
     fn rules_are_found_on_both_sides() {
         let relation = "Inductive judged :=\n  | j_owned_filter : forall p q, x\n\nPrint Assumptions sums.\n";
-        let table =
-            "            Self::OwnedFilter => \"owned_filter\",\n            Self::Sums => \"sums\",\n";
+        let table = "rules! {\n    OwnedFilter \"owned_filter\"\n    Sums \"sums\"\n}\n";
         assert_eq!(proved(relation), used(table));
         assert_eq!(used(table).len(), 2);
     }
