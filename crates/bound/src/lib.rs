@@ -41,6 +41,7 @@ mod kind;
 mod length;
 mod md5;
 mod node;
+pub mod operators;
 mod owner_join;
 mod owner_window;
 mod partitioned;
