@@ -2,6 +2,7 @@
 
 mod answering;
 mod flights;
+mod query_plan;
 
 use self::answering::Origin;
 use self::flights::Flights;
