@@ -340,7 +340,8 @@ pub fn reference() -> String {
          DENIABLE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_reference_of_sql_is_the_document)' -->\n\n\
          `deniable sql` prints this page. The dialect is that of PostgreSQL, with GoogleSQL's words for differential privacy. Over private rows, what is not on these lists is refused before anything is charged, with a hint.\n\
          The examples are about the built-in sample, and a test asks each of them. After the noise, over released results, the engine's whole SQL is free.\n\n\
-         Intervals come along. Of one or two noisy numbers they follow by arithmetic. Of more, as in shares, growth, running totals and ranks, the noise is simulated: each released number moves as far as its interval reaches, 400 times and more, and the interval of the result holds the middle of what comes out.\n         That suits what changes smoothly with each number. It says nothing about the largest of many noisy numbers, about totals of the rows that noise put first, or about ABS of a difference; those have no interval, and the answer says so.\n\n\
+         Intervals come along. Of one or two noisy numbers they follow by arithmetic. Of more, as in shares, growth, running totals and ranks, the noise is simulated: each released number moves as far as its interval reaches, 400 times and more, and the interval of the result holds the middle of what comes out.\n\
+         That suits what changes smoothly with each number. It says nothing about the largest of many noisy numbers, about totals of the rows that noise put first, or about ABS of a difference; those have no interval, and the answer says so.\n\n\
          ## Clauses\n\n| clause | meaning | example |\n|---|---|---|\n",
     );
     let code = |example: &str| format!("`{example}`");

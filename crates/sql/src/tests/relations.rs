@@ -611,8 +611,8 @@ fn windows_over_one_persons_rows() {
         "partitioned by the person",
     );
     refused(
-        "SELECT COUNT(*) FROM (SELECT person, NTILE(4) OVER (PARTITION BY person ORDER BY n) AS k FROM visits) q WHERE k < 3",
-        "ntile",
+        "SELECT COUNT(*) FROM (SELECT person, NTH_VALUE(n, 2) OVER (PARTITION BY person ORDER BY n) AS k FROM visits) q WHERE k < 3",
+        "nth_value",
     );
     refused(
         "SELECT COUNT(*) FROM (SELECT person, SUM(n) OVER (PARTITION BY person ORDER BY year RANGE 1 PRECEDING) AS k FROM visits) q WHERE k < 3",
