@@ -10,6 +10,7 @@ mod features;
 mod finding;
 mod links;
 mod packages;
+mod proofs;
 mod source;
 mod stages;
 mod steps;
@@ -21,10 +22,11 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test     everything that must hold: fmt, clippy, arrows, features, claims, links, deny, packages, workflows, tests, doc tests
+  test     everything that must hold: fmt, clippy, arrows, features, claims, proofs, links, deny, packages, workflows, tests, doc tests
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist
+  proofs   the proofs of the verifier's rules hold, and its rules and these proofs are the same
   links    every relative link in the documents resolves, and the book's contents list its pages
   packages every public crate can be published, and accounting alone builds alone
   deny     licences, versions and sources of all dependencies are those that deny.toml allows";
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         "arrows" => print_outcome(arrows::run(&root)),
         "features" => print_outcome(features::run(&root)),
         "claims" => print_outcome(claims::run(&root)),
+        "proofs" => print_outcome(proofs::run(&root)),
         "links" => print_outcome(links::run(&root)),
         "packages" => print_outcome(packages::run(&root)),
         "deny" => print_outcome(deny::run(&root)),

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change goes in, in the order in which it fails fastest.
 
 use crate::finding::Outcome;
-use crate::{arrows, claims, deny, features, links, packages};
+use crate::{arrows, claims, deny, features, links, packages, proofs};
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -40,7 +40,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 12] {
+fn steps(have_nextest: bool) -> [Step; 13] {
     [
         Step::Cargo {
             name: "fmt",
@@ -71,6 +71,10 @@ fn steps(have_nextest: bool) -> [Step; 12] {
         Step::Check {
             name: "claims",
             check: claims::run,
+        },
+        Step::Check {
+            name: "proofs",
+            check: proofs::run,
         },
         Step::Check {
             name: "links",

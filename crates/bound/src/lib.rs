@@ -7,14 +7,15 @@
 //! # Privacy
 //! Claim: let D and D′ differ in all rows of one unit. Then the exact outputs differ in at most k groups, and in each of them every partial
 //! result differs by at most its bound ([`Partial::bound`]); a group of one output that the other lacks counts as zeros there. Under
-//! [`RowBounding`] a histogram differs by at most r counted rows in each of at most k groups, and a distinct count by at most r in each.
+//! [`RowBounding`] a histogram differs by at most r counted rows in each of at most k groups, and a distinct count by at most r in each; by no more than [`RowBounding::in_all`] in all
+//! groups together, where that is said.
 //!
 //! Proof: what a unit contributes is a function of its own rows (as a multiset) and of the query's key alone. The groups are ranked by a hash of
 //! key, unit and group, ties by the group's name: a total order on groups that neither other units, nor row order, nor the split into batches,
 //! files and threads enters; the first k that the unit has rows in are kept. Registers are sums modulo 2⁶⁴, which commute, so they too depend on
 //! the multiset alone. The output is the sum of contributions over units, modulo 2⁶⁴. So the outputs on D and D′ differ by one unit's
 //! contribution: it is nonzero in at most k groups, and each number in it lies within its clamp. A distinct count adds, per group, the values
-//! that this unit and no other kept: at most r.
+//! that this unit and no other kept: at most r. Where the length of a unit's numbers over all groups is bounded too ([`Length`]), `length` has the proof.
 //! Nothing above used that the hash is random: a bad hash or a known key costs accuracy (which groups are dropped), never privacy.
 //!
 //! Assumes: the unit column names the person, injectively: an added person is a new unit, with none of anybody else's rows, and all of their rows are that unit's (in `sql` a closed
@@ -37,8 +38,10 @@ mod grid;
 mod groups;
 mod integers;
 mod kind;
+mod length;
 mod md5;
 mod node;
+pub mod operators;
 mod owner_join;
 mod owner_window;
 mod partitioned;
@@ -59,7 +62,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use beside::{Beside, Coarse};
+pub use beside::{AmountOfVector, Beside, Coarse};
 pub use canonical::{
     CanonicalForm, MOST_TEXT, MOST_TEXT_BYTES, NEWER, canonical, canonical_float, canonical_form_of,
     canonical_identifier, canonical_integer, canonical_text, canonical_within, rows_of_texts, texts_in,
@@ -69,6 +72,7 @@ pub use distinct::{MOST_DISTINCT, count_distinct_within};
 pub use given::GivenRows;
 pub use grid::{ValueGrid, grid_of, grid_of_expression, on_grid, shiftable};
 pub use kind::Kind;
+pub use length::{Follower, Length, MOST_GROUPS_OF_A_VECTOR, Norm, VectorStep};
 pub use node::to_relational;
 pub use owner_join::{CUT_BY_OWNER, Meeting, OwnerJoin};
 pub use owner_window::{Frame, Ordered, OwnerWindow, WindowValue};
@@ -178,7 +182,7 @@ pub enum Form {
     /// Rows anywhere: rows are sent to threads by unit, and each unit's few groups are held in memory, or on disk when that is full.
     /// Where all groups count, or very many, this is [`Form::Relational`].
     Partitioned,
-    /// Rows anywhere, built-in operators and functions alone. Whoever executes it sees the key.
+    /// Rows anywhere, built-in operators and functions alone, and [`VectorStep`] where lengths are bounded. Whoever executes it sees the key.
     Relational,
 }
 
@@ -209,6 +213,7 @@ pub enum Form {
 ///     arguments: Vec::new(),
 ///     partials: vec![Partial::Units, Partial::Rows { most: 2 }],
 ///     groups: Some(1),
+///     lengths: Vec::new(),
 ///     beside: None,
 ///     // Drawn for each query; whatever it is, nobody moves a number by more than its bound.
 ///     secret: Secret::new("00112233445566778899aabbccddeeff")?,
@@ -239,6 +244,8 @@ pub struct Bounding {
     pub partials: Vec<Partial>,
     /// How many groups of a unit count. `None`: all of them.
     pub groups: Option<u64>,
+    /// Bounds on what a unit adds to all groups together. Where there are any, a unit has at most [`MOST_GROUPS_OF_A_VECTOR`] groups.
+    pub lengths: Vec<Length>,
     /// What else is read of the units in the same pass.
     pub beside: Option<Beside>,
     /// Chooses which: fresh for each query, so that it is not always the same groups of a unit that are dropped. The same key chooses the same
@@ -253,13 +260,14 @@ pub(crate) struct Rule {
     pub(crate) keys: Vec<DataType>,
     pub(crate) partials: Vec<Partial>,
     pub(crate) groups: Option<u64>,
+    pub(crate) lengths: Vec<Length>,
     pub(crate) beside: Option<Beside>,
     pub(crate) secret: Secret,
 }
 
 impl Rule {
     pub(crate) fn registers(&self) -> Registers {
-        Registers::new(&self.partials, self.beside.as_ref())
+        Registers::new(&self.partials, &self.lengths, self.beside.as_ref())
     }
 
     /// How many numbers each group has: the totals, and what is read beside them.
@@ -288,11 +296,17 @@ impl Rule {
             self.partials.iter().chain(beside).all(|partial| {
                 partial.makes_sense() && partial.argument().is_none_or(|place| place < arguments)
             });
+        let grouped = !self.keys.is_empty();
+        let few = self
+            .groups
+            .is_some_and(|groups| groups <= MOST_GROUPS_OF_A_VECTOR);
         partials
+            && Length::all_make_sense(&self.lengths, &self.partials)
+            && (self.lengths.is_empty() || (few && grouped))
             && self
                 .beside
                 .as_ref()
-                .is_none_or(|beside| beside.makes_sense(self.groups, !self.keys.is_empty()))
+                .is_none_or(|beside| beside.makes_sense(self.groups, &self.lengths, grouped))
     }
 }
 
@@ -304,7 +318,7 @@ impl Bounding {
         let prepared = self.prepared(&rule)?;
         let numbers = rule.numbers();
         let contributions = match form {
-            Form::Plain if rule.beside.is_some() => {
+            Form::Plain if rule.beside.is_some() || !rule.lengths.is_empty() => {
                 return plan_err!("where each unit has one row, no limit leaves anything out");
             }
             Form::Plain => ContributionBound::plan(prepared, rule, Native::Single)?,
@@ -335,6 +349,7 @@ impl Bounding {
             keys: keys?,
             partials: self.partials.clone(),
             groups: self.groups,
+            lengths: self.lengths.clone(),
             beside: self.beside.clone(),
             secret: self.secret.clone(),
         };

@@ -5,8 +5,9 @@
 //! These are the only numbers that data can make large. What one unit's rows add up to is a function of these rows, wrapped or not, and is clamped before it leaves the unit. A total of units is one of
 //! clamped numbers, and fits where the caller's bounds say so (in `sql` a unit adds at most 2³⁰ steps, so 2³² units fit). All other arithmetic of this crate counts rows, groups and places in memory.
 
-use super::beside::{Beside, BesideReadings};
-use super::{Partial, choice::null_integer};
+use super::beside::{Beside, BesideReadings, OfUnit};
+use super::length::LengthReadings;
+use super::{Length, Partial, choice::null_integer};
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch};
 use datafusion::arrow::buffer::{NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
@@ -58,14 +59,22 @@ pub(crate) enum Reading {
 pub(crate) struct Registers {
     list: Vec<Register>,
     readings: Vec<Reading>,
+    lengths: LengthReadings,
     beside: Option<BesideReadings>,
+}
+
+/// What the lengths of a unit's vectors are, over all groups that count for them.
+#[derive(Default)]
+pub(crate) struct Norms {
+    own: Vec<u128>,
+    wide: Vec<u128>,
 }
 
 /// Where a register is; it is kept from then on.
 pub(crate) type Place<'a> = dyn FnMut(Register) -> usize + 'a;
 
 impl Registers {
-    pub(crate) fn new(partials: &[Partial], beside: Option<&Beside>) -> Self {
+    pub(crate) fn new(partials: &[Partial], lengths: &[Length], beside: Option<&Beside>) -> Self {
         let mut list: Vec<Register> = Vec::new();
         let mut place = |register| match list.iter().position(|other| *other == register) {
             Some(place) => place,
@@ -81,6 +90,7 @@ impl Registers {
         let beside = beside.map(|beside| BesideReadings::new(beside, &mut place));
         Self {
             list,
+            lengths: LengthReadings::new(lengths, partials.len()),
             readings,
             beside,
         }
@@ -101,27 +111,81 @@ impl Registers {
         self.beside.as_ref()
     }
 
-    /// Adds what one unit's registers in a group say to the numbers of the group, and says whether the unit is over a limit there. `counts`: whether the group counts for the totals.
-    #[inline]
-    pub(crate) fn fold(&self, registers: &[i64], counts: bool, numbers: &mut [i64]) -> bool {
-        let (totals, numbers) = numbers.split_at_mut(self.readings.len());
-        if counts {
-            for (reading, total) in self.readings.iter().zip(totals) {
-                *total = total.wrapping_add(reading.of(registers));
+    /// Measures the vectors of one unit, given each of its groups and whether it counts for the totals. Says whether one of them is too long.
+    pub(crate) fn measure<'a>(
+        &self,
+        kept: impl Iterator<Item = (bool, &'a [i64])>,
+        norms: &mut Norms,
+    ) -> bool {
+        let wide = self.beside.as_ref().map(BesideReadings::vectors);
+        if self.lengths.is_empty() && wide.is_none_or(|(lengths, _)| lengths.is_empty()) {
+            return false;
+        }
+        self.lengths.start(&mut norms.own);
+        if let Some((lengths, _)) = wide {
+            lengths.start(&mut norms.wide);
+        }
+        for (counts, registers) in kept {
+            if counts {
+                self.lengths.measure(&self.readings, registers, &mut norms.own);
+            }
+            if let Some((lengths, readings)) = wide {
+                lengths.measure(readings, registers, &mut norms.wide);
             }
         }
-        match &self.beside {
-            Some(beside) => beside.fold(registers, counts, numbers),
-            None => false,
+        if let Some((lengths, _)) = wide {
+            lengths.finish(&mut norms.wide);
         }
+        self.lengths.finish(&mut norms.own)
+    }
+
+    /// Adds what one unit's registers in a group say to the numbers of the group, and to what is known of the unit. `counts`: whether the group counts for the totals.
+    #[inline]
+    pub(crate) fn fold(
+        &self,
+        registers: &[i64],
+        counts: bool,
+        norms: &Norms,
+        numbers: &mut [i64],
+        unit: &mut OfUnit,
+    ) {
+        let (totals, numbers) = numbers.split_at_mut(self.readings.len());
+        if counts {
+            if self.lengths.is_empty() {
+                for (reading, total) in self.readings.iter().zip(totals) {
+                    *total = total.wrapping_add(reading.of(registers));
+                }
+            } else {
+                for (place, total) in totals.iter_mut().enumerate() {
+                    *total = total.wrapping_add(self.counted(place, registers, norms));
+                }
+            }
+        }
+        if let Some(beside) = &self.beside {
+            let counted = |place: usize| match counts {
+                true => self.counted(place, registers, norms),
+                false => 0,
+            };
+            beside.fold(registers, counts, &norms.wide, counted, numbers, unit);
+        }
+    }
+
+    /// What counts of a unit in a group that counts.
+    fn counted(&self, place: usize, registers: &[i64], norms: &Norms) -> i64 {
+        self.lengths.scaled(place, &self.readings, registers, &norms.own)
     }
 
     /// Adds one unit to the numbers that describe all units.
     #[inline]
-    pub(crate) fn count(&self, over: bool, numbers: &mut [i64]) {
+    pub(crate) fn count(&self, unit: &OfUnit, numbers: &mut [i64]) {
         if let Some(beside) = &self.beside {
-            beside.count(over, &mut numbers[self.readings.len()..]);
+            beside.count(unit, &mut numbers[self.readings.len()..]);
         }
+    }
+
+    /// The bounds on lengths of the totals.
+    pub(crate) fn lengths(&self) -> (&LengthReadings, &[Reading]) {
+        (&self.lengths, &self.readings)
     }
 
     /// Adds what rows say to the totals of their groups, where each row is a unit. One partial result after the other, so that what it is

@@ -1,6 +1,9 @@
 //! Bounding with built-in operators and functions alone, so that a cluster or a database can do it.
 
+mod vectors;
+
 use super::beside::BesideReadings;
+use super::length::Scaling;
 use super::registers::{Reading, argument_name, clamped};
 use super::{Partial, Rule, key_columns, key_name};
 use datafusion::common::{Column, Result, ScalarValue};
@@ -26,57 +29,102 @@ pub(crate) fn contributions(prepared: LogicalPlan, rule: &Rule) -> Result<Logica
         .build()?;
     let chosen = match rule.limit() {
         None => states,
-        Some(limit) => chosen(states, rule, limit)?,
+        Some(limit) => vectors::measured(chosen(states, rule, limit)?, rule, limit)?,
     };
     let mut numbers = registers.contributions()?;
-    if let Some(beside) = registers.beside() {
-        if let Some(counted) = rule.counted() {
-            let counts = col("place").lt_eq(lit(counted));
-            for total in &mut numbers {
-                *total = when(counts.clone(), total.clone()).otherwise(lit(0i64))?;
-            }
+    vectors::shortened(&mut numbers, registers.lengths(), "own")?;
+    let Some(beside) = registers.beside() else {
+        return named(chosen, rule, numbers);
+    };
+    if let Some(counted) = rule.counted() {
+        let counts = col("place").lt_eq(lit(counted));
+        for total in &mut numbers {
+            *total = when(counts.clone(), total.clone()).otherwise(lit(0i64))?;
         }
-        numbers.extend(beside_totals(beside, rule)?);
     }
+    let chosen = match beside.vector() {
+        None => chosen,
+        Some(vector) => {
+            let everything = distance(&beside.amount().0.1)? * lit(1i64 << vector.finer);
+            vectors::of_unit(chosen, rule, everything, numbers[vector.of].clone())?
+        }
+    };
+    numbers.extend(beside_totals(beside, rule)?);
+    named(chosen, rule, numbers)
+}
+
+/// The keys and these numbers of each row.
+fn named(rows: LogicalPlan, rule: &Rule, numbers: Vec<Expr>) -> Result<LogicalPlan> {
     let mut columns = key_columns(rule);
     let numbers = numbers.into_iter().enumerate();
     columns.extend(numbers.map(|(place, number)| number.alias(partial_name(place))));
-    LogicalPlanBuilder::from(chosen).project(columns)?.build()
+    LogicalPlanBuilder::from(rows).project(columns)?.build()
 }
 
 /// What a unit adds in a group beside the totals, from the columns `register0…`, and `place` and `over` where not all groups count.
 fn beside_totals(beside: &BesideReadings, rule: &Rule) -> Result<Vec<Expr>> {
     let mut numbers = Vec::new();
-    for (reading, bits) in beside.partials() {
-        numbers.push(in_coarser_steps(reading.expression()?, *bits));
+    for (reading, _) in beside.partials() {
+        numbers.push(reading.expression()?);
     }
-    let flag = |condition: Expr| when(condition, lit(1i64)).otherwise(lit(0i64));
+    let (lengths, _) = beside.vectors();
+    vectors::shortened(&mut numbers, beside.vectors(), "wide")?;
+    for (place, (_, bits)) in beside.partials().enumerate() {
+        let number = numbers[place].clone();
+        numbers[place] = match lengths.scaling(place) {
+            Scaling::None => in_coarser_steps(number, bits),
+            _ => toward_zero(number, bits)?,
+        };
+    }
     let differs = flag(over_in_group(beside)?)?;
     let (first, over) = match rule.counted() {
         Some(counted) => {
             // The first group in which the unit is over a limit stands for the unit, and so does the first that does not count.
             let none_before = col("over").eq(differs.clone());
             let place = || col("place");
-            let first = place().eq(lit(1i64));
             let here = place().lt_eq(lit(counted)).and(differs.eq(lit(1i64)));
             let beyond = place().eq(lit(counted + 1));
-            (flag(first)?, flag(none_before.and(here.or(beyond)))?)
+            let over = flag(none_before.and(here.or(beyond)))?;
+            // A vector that is too long is one in all of its groups.
+            let first = || flag(place().eq(lit(1i64)));
+            let over = match vectors::too_long(&rule.lengths) {
+                Some(too_long) => when(too_long, first()?).otherwise(over)?,
+                None => over,
+            };
+            (first()?, over)
         }
         None => (lit(1i64), differs),
     };
+    numbers.extend([first, over]);
     let ((narrow, wide), bits) = beside.amount();
-    let distance = |reading: &Reading| -> Result<Expr> {
-        let number = there(reading)?;
-        when(number.clone().lt(lit(0i64)), lit(0i64) - number.clone()).otherwise(number)
-    };
+    if let Some(vector) = beside.vector() {
+        let most = lit(vector.most as i64);
+        let everything = when(col("everything").gt(most.clone()), most).otherwise(col("everything"))?;
+        let cut = || everything.clone() - col("kept");
+        let cut = when(cut().gt(lit(0i64)), cut()).otherwise(lit(0i64))?;
+        for number in [everything, cut] {
+            let number = in_coarser_steps(number, bits);
+            numbers.push(when(col("place").eq(lit(1i64)), number).otherwise(lit(0i64))?);
+        }
+        return Ok(numbers);
+    }
     let (everything, mut kept) = (distance(wide)?, distance(narrow)?);
     if let Some(counted) = rule.counted() {
         kept = when(col("place").lt_eq(lit(counted)), kept).otherwise(lit(0i64))?;
     }
     let cut = when(everything.clone().gt(kept.clone()), everything.clone() - kept).otherwise(lit(0i64))?;
-    numbers.extend([first, over]);
     numbers.extend([everything, cut].map(|number| in_coarser_steps(number, bits)));
     Ok(numbers)
+}
+
+fn flag(condition: Expr) -> Result<Expr> {
+    when(condition, lit(1i64)).otherwise(lit(0i64))
+}
+
+/// How far a number is from zero.
+fn distance(reading: &Reading) -> Result<Expr> {
+    let number = there(reading)?;
+    when(number.clone().lt(lit(0i64)), lit(0i64) - number.clone()).otherwise(number)
 }
 
 /// Whether what counts of a unit in a group differs from what is there.
@@ -89,7 +137,7 @@ fn over_in_group(beside: &BesideReadings) -> Result<Expr> {
 }
 
 /// What a reading gives, where nothing is zero.
-fn there(reading: &Reading) -> Result<Expr> {
+pub(super) fn there(reading: &Reading) -> Result<Expr> {
     let number = reading.expression()?;
     Ok(match reading {
         Reading::One | Reading::AtMost { .. } => number,
@@ -103,6 +151,19 @@ fn in_coarser_steps(number: Expr, bits: u32) -> Expr {
         0 => number,
         _ => (number + lit((1i64 << bits) >> 1)) >> lit(i64::from(bits)),
     }
+}
+
+/// The same, rounded toward zero.
+fn toward_zero(number: Expr, bits: u32) -> Result<Expr> {
+    let shift = || lit(i64::from(bits));
+    Ok(match bits {
+        0 => number,
+        _ => when(
+            number.clone().lt(lit(0i64)),
+            lit(0i64) - ((lit(0i64) - number.clone()) >> shift()),
+        )
+        .otherwise(number >> shift())?,
+    })
 }
 
 /// The rows that are somebody's.

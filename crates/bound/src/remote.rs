@@ -18,7 +18,7 @@ use super::canonical::{Canonical, CanonicalForm};
 use super::exec::BoundExec;
 use super::node::Native;
 use super::planner::bounding;
-use super::{Beside, Kind, Partial, Rule, Secret, ValueGrid, canonical_form_of, grid_of, rules};
+use super::{Beside, Kind, Length, Partial, Rule, Secret, ValueGrid, canonical_form_of, grid_of, rules};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
@@ -124,6 +124,7 @@ struct Operator {
     keys: usize,
     partials: Vec<Partial>,
     groups: Option<u64>,
+    lengths: Vec<Length>,
     beside: Option<Beside>,
     /// Chooses which groups count. Whoever executes the operator has to know it.
     secret: String,
@@ -143,6 +144,7 @@ pub fn operator_to_bytes(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Vec<u8>
         keys: rule.keys.len(),
         partials: rule.partials.clone(),
         groups: rule.groups,
+        lengths: rule.lengths.clone(),
         beside: rule.beside.clone(),
         secret: rule.secret.digits().to_owned(),
     };
@@ -171,12 +173,13 @@ pub fn operator_from_bytes(
         && operator.groups != Some(0)
         // Its input has other columns, and it is never sent.
         && operator.native != Native::JoinedParts
-        && (operator.native != Native::Single || operator.beside.is_none());
+        && (operator.native != Native::Single || (operator.beside.is_none() && operator.lengths.is_empty()));
     let rule = Rule {
         unit,
         keys,
         partials: operator.partials,
         groups: operator.groups,
+        lengths: operator.lengths,
         beside: operator.beside,
         secret: Secret::new(operator.secret)?,
     };

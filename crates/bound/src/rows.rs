@@ -28,6 +28,8 @@ pub struct RowBounding {
     pub rows: u64,
     /// How many groups of a unit count. `None`: all of them.
     pub groups: Option<u64>,
+    /// How many rows (or distinct values of groups) of a unit count in all groups together: of those that count in their groups, those of smallest hash. `None`: all of them.
+    pub in_all: Option<u64>,
     /// Chooses which.
     pub secret: Secret,
 }
@@ -35,7 +37,7 @@ pub struct RowBounding {
 impl RowBounding {
     /// How many counted rows have each value: the key columns, `value`, and `rows`. The value is a 64-bit integer, such as a bin.
     ///
-    /// A unit changes `rows` by at most [`RowBounding::rows`] in total in each of the groups that count for it.
+    /// A unit changes `rows` by at most [`RowBounding::rows`] in total in each of the groups that count for it, and by at most [`RowBounding::in_all`] in all of them.
     pub fn histogram(self, one_row_per_unit: bool) -> Result<LogicalPlan> {
         if self.input.schema().field_from_column(&self.value)?.data_type() != &DataType::Int64 {
             return plan_err!("a histogram counts 64-bit integers\nhint: put the value in bins first");
@@ -58,7 +60,7 @@ impl RowBounding {
 
     /// How many distinct values the counted rows have: the key columns, and `distinct`; one row if there are no keys.
     ///
-    /// A unit changes `distinct` by at most [`RowBounding::rows`] in each of the groups that count for it.
+    /// A unit changes `distinct` by at most [`RowBounding::rows`] in each of the groups that count for it, and by at most [`RowBounding::in_all`] in all of them.
     pub fn distinct(self, one_row_per_unit: bool) -> Result<LogicalPlan> {
         let rule = self.rule()?;
         let mut rows = self.prepared(&rule)?;
@@ -85,7 +87,7 @@ impl RowBounding {
 
     fn rule(&self) -> Result<Rule> {
         let schema = self.input.schema();
-        if self.groups == Some(0) || self.rows == 0 {
+        if self.groups == Some(0) || self.rows == 0 || self.in_all == Some(0) {
             return plan_err!("no row of a unit would count\nhint: let at least one group and one row count");
         }
         let keys: Result<Vec<DataType>> = self.keys.iter().map(|key| known_type(schema, key)).collect();
@@ -94,6 +96,7 @@ impl RowBounding {
             keys: keys?,
             partials: Vec::new(),
             groups: self.groups,
+            lengths: Vec::new(),
             beside: None,
             secret: self.secret.clone(),
         })
@@ -150,11 +153,29 @@ impl RowBounding {
             ])
             .build()?
             .alias("row_place");
-        LogicalPlanBuilder::from(rows)
+        let in_groups = LogicalPlanBuilder::from(rows)
             .project(columns)?
             .project(hashed)?
             .window(vec![place])?
-            .filter(col("row_place").lt_eq(lit(self.rows)))?
+            .filter(col("row_place").lt_eq(lit(self.rows)))?;
+        let Some(in_all) = self.in_all else {
+            return in_groups.build();
+        };
+        // Equal values of several groups have one hash; the groups' names tell them apart.
+        let mut order = vec![
+            col("value").is_null().sort(true, false),
+            col("value_hash").sort(true, false),
+        ];
+        order.extend(key_columns(rule).into_iter().map(|key| key.sort(true, false)));
+        order.push(col("value").sort(true, false));
+        let place = row_number()
+            .partition_by(vec![col("unit")])
+            .order_by(order)
+            .build()?
+            .alias("place_in_all");
+        in_groups
+            .window(vec![place])?
+            .filter(col("place_in_all").lt_eq(lit(in_all)))?
             .build()
     }
 }

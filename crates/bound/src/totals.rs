@@ -1,10 +1,11 @@
 //! The totals of groups, and the shape of what an operator reads, keeps and emits.
 
 use super::Rule;
+use super::beside::OfUnit;
 use super::choice::{Digest, Secret};
 use super::groups::Groups;
 use super::key_name;
-use super::registers::{Addend, Registers, register_name};
+use super::registers::{Addend, Norms, Registers, register_name};
 use super::relational::partial_name;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -99,6 +100,8 @@ pub(crate) struct Totals {
     numbers: usize,
     values: Vec<i64>,
     counts: Vec<bool>,
+    /// Of the unit that is added.
+    norms: Norms,
 }
 
 /// The groups that a unit keeps, each with its hash, in order to find those that count.
@@ -139,6 +142,7 @@ impl Totals {
             numbers: registers.numbers(),
             values: Vec::new(),
             counts: Vec::new(),
+            norms: Norms::default(),
         }
     }
 
@@ -154,21 +158,21 @@ impl Totals {
     pub(crate) fn fold<'a>(
         &mut self,
         registers: &Registers,
-        kept: impl Iterator<Item = (u32, bool, &'a [i64])>,
+        kept: impl Iterator<Item = (u32, bool, &'a [i64])> + Clone,
     ) {
-        let (mut over, mut first) = (false, None);
+        let vectors = kept.clone().map(|(_, counts, values)| (counts, values));
+        let mut unit = OfUnit::new(registers.measure(vectors, &mut self.norms));
+        let mut first = None;
         for (group, counts, values) in kept {
             let group = group as usize;
             self.counts[group] = true;
             let numbers = &mut self.values[group * self.numbers..(group + 1) * self.numbers];
-            over |= registers.fold(values, counts, numbers);
+            registers.fold(values, counts, &self.norms, numbers, &mut unit);
             first.get_or_insert(group);
         }
         if let Some(group) = first {
-            registers.count(
-                over,
-                &mut self.values[group * self.numbers..(group + 1) * self.numbers],
-            );
+            let numbers = &mut self.values[group * self.numbers..(group + 1) * self.numbers];
+            registers.count(&unit, numbers);
         }
     }
 

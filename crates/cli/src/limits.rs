@@ -1,6 +1,6 @@
 //! `deniable limits`: how much of one unit should count, found privately and written into the catalog.
 
-use crate::dataset::{AnalystArguments, CatalogArguments, readable, unanswered};
+use crate::dataset::{AnalystArguments, CatalogArguments, unanswered};
 use crate::terminal::{self, CliError, Progress, explained, fail, write_file_atomically};
 use accounting::Epsilon;
 use clap::Args;
@@ -112,7 +112,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         "cost:"
     };
     if let Some(cost) = &found.answer.cost {
-        eprintln!("{charged} {} (charge {})", readable(&cost.guarantee), cost.charge);
+        eprintln!(
+            "{charged} {} (charge {})",
+            sql::readable(&cost.guarantee),
+            cost.charge
+        );
     }
     eprintln!(
         "wrote [tables.{}.limits] into {}; for questions of ε = {}",

@@ -235,6 +235,7 @@ fn bounding(input: LogicalPlan, form: Form, keys: bool, groups: Option<u64>) -> 
             },
         ],
         groups,
+        lengths: Vec::new(),
         beside: None,
         secret: Secret::new("00112233445566778899aabbccddeeff").unwrap(),
     }
@@ -250,6 +251,7 @@ fn rows(input: LogicalPlan, distinct: bool) -> LogicalPlan {
         value: "visits.cost".into(),
         rows: 2,
         groups: Some(3),
+        in_all: None,
         secret: Secret::new("00112233445566778899aabbccddeeff").unwrap(),
     };
     match distinct {

@@ -123,6 +123,52 @@ fn nothing_is_spent_unless_an_epsilon_is_stated() {
 }
 
 #[test]
+fn psql_explains_for_nothing() {
+    let running = Running::start();
+    let ann = running.account("ann", Role::Analyst);
+    let conninfo = running.conninfo("ann", EPSILON);
+    let sql = "EXPLAIN SELECT region, COUNT(*) FROM people GROUP BY region";
+    let output = running.psql(&conninfo, &ann, &["--command", sql]);
+    let plan = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        plan.contains("QUERY PLAN") && plan.contains("95 % within ±") && plan.contains(" cost: ε = "),
+        "{plan}"
+    );
+    let json = running.psql(
+        &conninfo,
+        &ann,
+        &[
+            "-At",
+            "--command",
+            "EXPLAIN (FORMAT JSON) SELECT COUNT(*) FROM people",
+        ],
+    );
+    let plan: serde_json::Value = serde_json::from_str(&text(&json.stdout)).unwrap();
+    assert!(plan["explanation"]["parts"].is_array(), "{plan}");
+    let refused = running.psql(
+        &conninfo,
+        &ann,
+        &["--command", "EXPLAIN ANALYZE SELECT COUNT(*) FROM people"],
+    );
+    assert!(
+        text(&refused.stderr).contains("HINT:"),
+        "{}",
+        text(&refused.stderr)
+    );
+    // Prepared as well, which asks for the columns first.
+    let script = running.path().join("describe.sql");
+    std::fs::write(&script, "EXPLAIN SELECT COUNT(*) FROM people \\gdesc\n").unwrap();
+    let described = running.psql(&conninfo, &ann, &["--file", &script.display().to_string()]);
+    assert!(
+        text(&described.stdout).contains("QUERY PLAN"),
+        "{}",
+        text(&described.stderr)
+    );
+    assert_eq!(running.charges(), 0);
+}
+
+#[test]
 fn what_is_not_on_the_list_is_refused() {
     let running = Running::start();
     let ann = running.account("ann", Role::Analyst);

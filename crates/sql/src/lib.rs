@@ -38,8 +38,8 @@ pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, Stage, public_file_examples};
 pub use dataset::{
     AnsweredFor, Coding, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast, LeftOut,
-    MOST_QUESTIONS, OutputLine, Part, Preview, State, StatisticLine, Texts, WantedError, cost_of, encoding,
-    largest_fitting, left_out,
+    MOST_QUESTIONS, OutputLine, Part, Preview, State, StatisticLine, Texts, WantedError, bounds_in_words,
+    cost_of, encoding, is_explain, largest_fitting, left_out, readable,
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};

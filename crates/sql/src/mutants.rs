@@ -17,6 +17,10 @@ pub(crate) enum Mutant {
     SumsInOrder,
     /// What was cut of a unit is not clamped.
     UnclampedCut,
+    /// The question itself counts in as many groups of a unit as the estimate of what is cut.
+    GroupsOfTheEstimate,
+    /// What one unit adds to all groups together is priced as if it were bounded, and is not.
+    UnscaledVector,
     /// A statement for a database counts the groups of a unit, and keeps all of them.
     LostWindowFilter,
     /// A statement for a database leaves values as the database has them.

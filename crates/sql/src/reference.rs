@@ -26,7 +26,7 @@ pub fn called_names() -> Vec<String> {
 }
 
 /// Clauses of a query, what they mean over private rows, and a query of the sample that has them.
-const CLAUSES: [(&str, &str, &str); 38] = [
+const CLAUSES: [(&str, &str, &str); 40] = [
     (
         "SELECT … FROM … WHERE",
         "rows that the condition keeps; each row is looked at alone",
@@ -79,7 +79,7 @@ const CLAUSES: [(&str, &str, &str); 38] = [
     ),
     (
         "arithmetic over aggregates",
-        "free, and intervals are carried along where they can be",
+        "free, and intervals come along: by arithmetic where one or two noisy numbers meet, and by simulating their noise where more do",
         "SELECT department, SUM(cost) / COUNT(*) AS average FROM visits GROUP BY department",
     ),
     (
@@ -89,12 +89,12 @@ const CLAUSES: [(&str, &str, &str); 38] = [
     ),
     (
         "f(…) OVER (…), over released results",
-        "every window function of the engine, and QUALIFY, for nothing",
+        "every window function of the engine, and QUALIFY, for nothing. SUM, AVG, LAG, LEAD and ranks have intervals, which are simulated",
         "SELECT sex, COUNT(*) AS n, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS percent, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people GROUP BY sex",
     ),
     (
         "f(…) OVER (PARTITION BY person_id …), over private rows",
-        "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN and MAX of one person's rows: the column that names the unit has to be among the partition's. Frames are counted in ROWS; at most 10,000 rows of one person are put in order",
+        "ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN and MAX of one person's rows: the column that names the unit has to be among the partition's. Frames are counted in ROWS; at most 10,000 rows of one person are put in order",
         "SELECT department, COUNT(*) FROM (SELECT person_id, department, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day) AS visit FROM visits) AS numbered WHERE visit = 1 GROUP BY department",
     ),
     (
@@ -178,13 +178,23 @@ const CLAUSES: [(&str, &str, &str); 38] = [
         "SELECT regions.country, COUNT(*) FROM people JOIN regions ON people.region = regions.region GROUP BY regions.country",
     ),
     (
+        "public LEFT JOIN private … GROUP BY",
+        "by columns of the public table: each of its rows has a group, one without a partner too. Count a column of the private table, not COUNT(*)",
+        "SELECT regions.region, COUNT(people.person_id) FROM regions LEFT JOIN people ON people.region = regions.region AND people.smoker GROUP BY regions.region",
+    ),
+    (
+        "EXPLAIN SELECT …",
+        "what the query would do and cost, how far off it would be, and what is left; free. Also EXPLAIN (FORMAT JSON) and EXPLAIN VERBOSE",
+        "EXPLAIN SELECT region, AVG(income) FROM people GROUP BY region",
+    ),
+    (
         "generate_series(a, b, step), in FROM",
         "a public table of whole numbers, or of timestamps with an INTERVAL between them; at most 10,000 rows",
         "SELECT m, COALESCE(n, 0) AS n FROM generate_series(0, 240, 10) AS g (m) LEFT JOIN (SELECT minutes / 10 * 10 AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS v USING (m) ORDER BY m",
     ),
     (
         "CURRENT_DATE, now(), EXTRACT(YEAR FROM age(a, b))",
-        "today is the day of the data, where the catalog declares one: `version` under [data] is a day or a month. Of age, which counts to today where b is left out, whole years are understood",
+        "today is the day of the data, where the catalog declares one: `version` under [data] is a day or a month. Of age, which counts to today where b is left out, whole years are understood, and the months beyond them (MONTH)",
         "SELECT AVG(EXTRACT(YEAR FROM age(DATE '2025-12-31', born)), contribution_bounds_per_row => (0, 110)) FROM people",
     ),
     (
@@ -330,6 +340,7 @@ pub fn reference() -> String {
          DENIABLE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_reference_of_sql_is_the_document)' -->\n\n\
          `deniable sql` prints this page. The dialect is that of PostgreSQL, with GoogleSQL's words for differential privacy. Over private rows, what is not on these lists is refused before anything is charged, with a hint.\n\
          The examples are about the built-in sample, and a test asks each of them. After the noise, over released results, the engine's whole SQL is free.\n\n\
+         Intervals come along. Of one or two noisy numbers they follow by arithmetic. Of more, as in shares, growth, running totals and ranks, the noise is simulated: each released number moves as far as its interval reaches, 400 times and more, and the interval of the result holds the middle of what comes out.\n         That suits what changes smoothly with each number. It says nothing about the largest of many noisy numbers, about totals of the rows that noise put first, or about ABS of a difference; those have no interval, and the answer says so.\n\n\
          ## Clauses\n\n| clause | meaning | example |\n|---|---|---|\n",
     );
     let code = |example: &str| format!("`{example}`");
@@ -401,7 +412,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let mut refused = Vec::new();
         for sql in examples() {
-            let ask = QueryRequest::new(&sql, "reader");
+            let ask = crate::dataset::without_explain(&QueryRequest::new(&sql, "reader")).unwrap();
             if let Err(error) = runtime.block_on(Question::new(&ask, &catalog, &planner)) {
                 refused.push(format!("{sql}: {error}"));
             }

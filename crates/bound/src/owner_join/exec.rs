@@ -65,6 +65,10 @@ impl OwnerJoinExec {
             properties: Arc::new(properties),
         }
     }
+
+    pub(crate) fn rule(&self) -> &Rule {
+        &self.rule
+    }
 }
 
 /// Sorted by the key; and by everything else where not all rows of a key may be taken, so that which are taken depends on values alone.

@@ -89,6 +89,10 @@ impl OwnerWindowExec {
             properties: Arc::new(properties),
         }
     }
+
+    pub(crate) fn rule(&self) -> &WindowRule {
+        &self.rule
+    }
 }
 
 impl DisplayAs for OwnerWindowExec {

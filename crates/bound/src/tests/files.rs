@@ -76,6 +76,7 @@ async fn ask_files(directory: &Path, threads: usize, cut: bool, form: Form) -> (
             },
         ],
         groups: Some(2),
+        lengths: Vec::new(),
         beside: None,
         secret: Secret::new("5ec2e7").unwrap(),
     };

@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn one_row_per_unit_needs_no_bounding(table in table(), question in question(), runs in [run(), run()]) {
-        let question = question.alone();
+        let question = question.alone().without_lengths();
         let mut table = table;
         let mut seen = Vec::new();
         table.rows.retain(|row| {
@@ -100,6 +100,7 @@ proptest! {
         let question = Question {
             partials: vec![Partial::Units],
             groups: Some(groups),
+            lengths: Vec::new(),
             beside: None,
             secret: Secret::new("5ec2e7").unwrap(),
         };
@@ -136,8 +137,8 @@ proptest! {
             let zeros = vec![0; question.numbers()];
             // In how many groups the totals move, and the numbers beside them.
             let mut moved = [0; 2];
-            let coarse = question.beside.iter().flat_map(|beside| &beside.partials);
-            let bounds: Vec<u64> = question.partials.iter().map(Partial::bound).chain(coarse.map(Coarse::bound)).collect();
+            let question = question.over(&table);
+            let bounds = question.bounds();
             let names: std::collections::BTreeSet<&String> = with.keys().chain(without.keys()).collect();
             for name in names {
                 let one = with.get(name).unwrap_or(&zeros);
@@ -208,6 +209,7 @@ fn count_of_units() -> Question {
     Question {
         partials: vec![Partial::Units],
         groups: Some(2),
+        lengths: Vec::new(),
         beside: None,
         secret: Secret::new("00").unwrap(),
     }

@@ -68,6 +68,7 @@ async fn plan_within(limit: Option<usize>, form: Form) -> Result<(Arc<dyn Execut
             },
         ],
         groups: Some(3),
+        lengths: Vec::new(),
         beside: None,
         secret: Secret::new("5ec2e7").unwrap(),
     };

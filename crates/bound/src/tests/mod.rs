@@ -8,9 +8,12 @@ mod grid;
 mod joins;
 mod memory;
 mod rows;
+mod vectors;
 mod windows;
 
-use super::{Beside, Bounding, Coarse, Form, Partial, Secret, session};
+use super::{
+    AmountOfVector, Beside, Bounding, Coarse, Follower, Form, Length, Norm, Partial, Secret, session,
+};
 use crate::Kind;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringViewArray,
@@ -277,6 +280,7 @@ impl Table {
                 .collect(),
             partials: partials.to_vec(),
             groups,
+            lengths: Vec::new(),
             beside: None,
             secret,
         }
@@ -368,6 +372,7 @@ async fn ask(table: &Table, run: &Run, question: &Question, form: Form) -> Resul
 struct Question {
     partials: Vec<Partial>,
     groups: Option<u64>,
+    lengths: Vec<Length>,
     beside: Option<Beside>,
     secret: Secret,
 }
@@ -377,10 +382,27 @@ const ALL: &str = "all units";
 
 impl Question {
     fn bounding(&self, table: &Table, input: LogicalPlan) -> Bounding {
+        let question = self.over(table);
         Bounding {
-            beside: self.beside.clone(),
+            lengths: question.lengths,
+            beside: question.beside,
             ..table.bounding(input, &self.partials, self.groups, self.secret.clone())
         }
+    }
+
+    /// The same as it can be asked of a table: where there is one group, no vector is bounded.
+    fn over(&self, table: &Table) -> Self {
+        let mut question = self.clone();
+        if table.keys.is_empty() {
+            question.lengths = Vec::new();
+        }
+        if let Some(beside) = &mut question.beside {
+            if table.keys.is_empty() {
+                beside.lengths = Vec::new();
+            }
+            beside.vector = beside.vector.take().filter(|_| !question.lengths.is_empty());
+        }
+        question
     }
 
     /// The same without what is read beside the totals.
@@ -389,6 +411,38 @@ impl Question {
             beside: None,
             ..self.clone()
         }
+    }
+
+    /// The same where no vector is bounded.
+    fn without_lengths(&self) -> Self {
+        let mut question = self.clone();
+        question.lengths = Vec::new();
+        if let Some(beside) = &mut question.beside {
+            beside.lengths = Vec::new();
+            beside.vector = None;
+        }
+        question
+    }
+
+    /// How far a unit moves a number in a group.
+    fn bounds(&self) -> Vec<u64> {
+        let bound = |(place, partial): (usize, &Partial)| {
+            let length = self.lengths.iter().find(|length| length.of == place);
+            let with = self
+                .lengths
+                .iter()
+                .flat_map(|length| length.with.iter().map(move |with| (length, with)));
+            let follows = with.clone().find(|(_, with)| with.place == place);
+            match (length, follows) {
+                (Some(length), _) => (partial.bound() << length.finer).min(length.most),
+                (_, Some((length, with))) => length.follows(with),
+                _ => partial.bound(),
+            }
+        };
+        let own = self.partials.iter().enumerate().map(bound);
+        let beside = self.beside.iter();
+        let beside = beside.flat_map(|beside| (0..beside.partials.len()).map(|place| beside.farthest(place)));
+        own.chain(beside).collect()
     }
 
     fn numbers(&self) -> usize {
@@ -453,8 +507,72 @@ fn beside(groups: u64) -> impl Strategy<Value = Beside> {
             partials,
             limits,
             amount: (modest(&amount.0), modest(&amount.1)),
+            lengths: Vec::new(),
+            vector: None,
             bits,
         })
+}
+
+/// Bounds on the lengths of some of so many numbers.
+fn lengths(numbers: usize) -> impl Strategy<Value = Vec<Length>> {
+    let norm = prop_oneof![Just(Norm::One), Just(Norm::Two)];
+    let length = (
+        norm,
+        0u32..11,
+        1u64..3000,
+        prop::collection::vec((0u64..7, 0u32..5), 0..3),
+    );
+    let order = Just((0..numbers).collect::<Vec<usize>>()).prop_shuffle();
+    (prop::collection::vec(length, 0..3), order).prop_map(|(lengths, mut order)| {
+        let mut bounded = Vec::new();
+        for (norm, finer, most, each) in lengths {
+            let Some(of) = order.pop() else { break };
+            let with = each
+                .into_iter()
+                .map_while(|(each, finer)| order.pop().map(|place| Follower { place, each, finer }));
+            let with = with.collect();
+            bounded.push(Length {
+                of,
+                norm,
+                finer,
+                most,
+                with,
+            });
+        }
+        bounded
+    })
+}
+
+/// A question and bounds on its vectors.
+fn with_vectors(question: Question) -> impl Strategy<Value = Question> {
+    let own = lengths(question.partials.len());
+    let wide = lengths(question.beside.as_ref().map_or(0, |beside| beside.partials.len()));
+    (Just(question), own, wide, prop::option::of(1u64..5000)).prop_map(|(mut question, own, wide, most)| {
+        if question.groups.is_none() {
+            return question;
+        }
+        if !own.is_empty() {
+            question
+                .partials
+                .iter_mut()
+                .for_each(|partial| *partial = modest(partial));
+        }
+        if let Some(beside) = &mut question.beside {
+            if !wide.is_empty() {
+                let partials = beside.partials.iter_mut();
+                partials.for_each(|coarse| coarse.partial = modest(&coarse.partial));
+            }
+            beside.lengths = wide;
+            let vector = |(length, most): (&Length, u64)| AmountOfVector {
+                of: length.of,
+                finer: length.finer,
+                most,
+            };
+            beside.vector = own.first().zip(most).map(vector);
+        }
+        question.lengths = own;
+        question
+    })
 }
 
 fn question() -> impl Strategy<Value = Question> {
@@ -466,19 +584,22 @@ fn question() -> impl Strategy<Value = Question> {
         };
         (Just(groups), beside)
     });
-    (partials(), limits, "[0-9a-f]{32}", modulus).prop_map(|(partials, limits, digits, modulus)| {
+    let question = (partials(), limits, "[0-9a-f]{32}", modulus);
+    let question = question.prop_map(|(partials, limits, digits, modulus)| {
         let secret = Secret::new(digits).unwrap();
         let (groups, beside) = limits;
         Question {
             partials,
             groups,
+            lengths: Vec::new(),
             beside,
             secret: match modulus {
                 Some(modulus) => secret.with_ties(modulus),
                 None => secret,
             },
         }
-    })
+    });
+    question.prop_flat_map(|question| prop_oneof![Just(question.clone()), with_vectors(question)])
 }
 
 /// An operator of a plan, by its name.

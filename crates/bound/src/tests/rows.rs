@@ -12,6 +12,7 @@ async fn ask_rows(table: &Table, run: &Run, question: &RowQuestion) -> Answer {
         value: Column::new(Some("t"), "x0"),
         rows: question.rows,
         groups: question.groups,
+        in_all: question.in_all,
         secret: question.secret.clone(),
     };
     let plan = match question.distinct {
@@ -27,15 +28,18 @@ struct RowQuestion {
     one_row_per_unit: bool,
     rows: u64,
     groups: Option<u64>,
+    in_all: Option<u64>,
     secret: Secret,
 }
 
 fn row_question() -> impl Strategy<Value = RowQuestion> {
-    (any::<bool>(), 1u64..4, question()).prop_map(|(distinct, rows, question)| RowQuestion {
+    let in_all = prop::option::of(1u64..6);
+    (any::<bool>(), 1u64..4, in_all, question()).prop_map(|(distinct, rows, in_all, question)| RowQuestion {
         distinct,
         one_row_per_unit: false,
         rows,
         groups: question.groups,
+        in_all,
         secret: question.secret,
     })
 }
@@ -67,6 +71,7 @@ proptest! {
             moved.retain(|_, by| *by > 0);
             prop_assert!(moved.values().all(|by| *by <= question.rows));
             prop_assert!(moved.len() as u64 <= question.groups.unwrap_or(u64::MAX));
+            prop_assert!(moved.values().sum::<u64>() <= question.in_all.unwrap_or(u64::MAX));
             Ok(())
         })?;
     }
@@ -77,8 +82,10 @@ proptest! {
     ) {
         let mut alone = table.clone();
         alone.rows.retain(|row| same_value(table.unit, row.unit, unit));
+        let question = RowQuestion { in_all: None, ..question };
         wait(async {
             let chosen = Question {
+                lengths: Vec::new(),
                 beside: None,
                 partials: vec![Partial::Units, Partial::Present { argument: 0, most: i64::MAX }],
                 groups: question.groups,
@@ -110,6 +117,7 @@ proptest! {
             one_row_per_unit: false,
             rows: u64::MAX,
             groups: None,
+            in_all: None,
             secret: Secret::new("00").unwrap(),
         };
         let plain = RowQuestion {
@@ -165,6 +173,7 @@ proptest! {
                     value: Column::new(Some("t"), "k0"),
                     rows: u64::from(VALUES),
                     groups: Some(1),
+                    in_all: None,
                     secret: Secret::new("00").unwrap(),
                 };
                 let plan = bounding.distinct(one_row_per_unit).unwrap();

@@ -2,8 +2,6 @@
 
 mod report;
 
-pub(crate) use report::{forecast, text};
-
 use crate::dataset::{AnalystArguments, AskArguments, CatalogArguments, unanswered};
 use crate::terminal::{self, CliError, exit_code};
 use accounting::Epsilon;
@@ -89,12 +87,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
         return ended(terminal::print(&format!("{reported}\n")));
     }
-    let mut text = report::text(&explanation, &before, arguments.verbose);
+    let mut text = explanation.to_text(&before, arguments.verbose);
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
     }
     match &left {
-        Ok(forecast) => text += &report::forecast(forecast),
+        Ok(forecast) => text += &forecast.to_text(),
         Err(error) if error.code == exit_code::REFUSED => {}
         Err(error) => eprintln!("what is left cannot be reported: {}", error.message),
     }

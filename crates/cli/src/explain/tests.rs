@@ -65,7 +65,7 @@ fn explanation() -> Explanation {
 
 #[test]
 fn an_explanation_is_readable() {
-    insta::assert_snapshot!(report::text(&explanation(), &[], true), @r"
+    insta::assert_snapshot!(explanation().to_text(&[], true), @r"
     protects each person, added or removed
 
     rows:
@@ -98,7 +98,7 @@ fn an_explanation_is_readable() {
 
     cost: ε = 0.5 for each person, added or removed
     ");
-    assert!(!report::text(&explanation(), &[], false).contains("TableScan"));
+    assert!(!explanation().to_text(&[], false).contains("TableScan"));
 }
 
 #[test]

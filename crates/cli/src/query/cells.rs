@@ -11,6 +11,10 @@ const DIGITS: i32 = 2;
 const NEARLY: f64 = 0.05;
 /// Floats from here on are shown with an exponent.
 const PLAIN: f64 = 1e15;
+/// Digits of a noisy number whose interval is not known.
+const UNSURE: usize = 6;
+/// The time of a moment that stands for its day.
+const MIDNIGHT: &str = "T00:00:00";
 
 /// The answer, each noisy column followed by how far off it may be.
 pub(super) fn table(answer: &Answer) -> DynamicTable {
@@ -27,11 +31,17 @@ pub(super) fn table(answer: &Answer) -> DynamicTable {
         }
     }
     let mut table = DynamicTable::new(headings);
+    let days: Vec<bool> = (0..answer.columns.len())
+        .map(|place| are_days(answer, place))
+        .collect();
     for row in &answer.rows {
         let mut cells = Vec::new();
-        for (column, cell) in answer.columns.iter().zip(row) {
-            let (value, off) = shown(cell, column.kind);
-            cells.push(value);
+        for ((column, cell), day) in answer.columns.iter().zip(row).zip(&days) {
+            let (value, off) = shown(cell, column.kind, column.is_label());
+            cells.push(match column.kind {
+                CellKind::Timestamp => moment(&value, *day),
+                _ => value,
+            });
             if column.has_intervals() {
                 cells.push(off);
             }
@@ -41,8 +51,22 @@ pub(super) fn table(answer: &Answer) -> DynamicTable {
     table
 }
 
-/// A value, and how far off it may be.
-fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
+/// Whether all moments of a column are the beginnings of days.
+fn are_days(answer: &Answer, place: usize) -> bool {
+    let mut texts = answer.rows.iter().filter_map(|row| row[place].value.as_str());
+    answer.columns[place].kind == CellKind::Timestamp && texts.all(|text| text.ends_with(MIDNIGHT))
+}
+
+/// A moment as SQL writes it, or the day that it begins.
+fn moment(value: &str, day: bool) -> String {
+    match value.strip_suffix(MIDNIGHT).filter(|_| day) {
+        Some(day) => day.to_owned(),
+        None => value.replacen('T', " ", 1),
+    }
+}
+
+/// A value, and how far off it may be. A label is shown as it is.
+fn shown(cell: &Cell, kind: CellKind, label: bool) -> (String, String) {
     let (low, high) = cell.interval(kind);
     let cell = &Cell {
         low,
@@ -57,7 +81,11 @@ fn shown(cell: &Cell, kind: CellKind) -> (String, String) {
     };
     let near = value.as_f64().unwrap_or(f64::NAN);
     let (Some(low), Some(high)) = (cell.low, cell.high) else {
-        return (plain(value, near), ends(cell, 0).unwrap_or_default());
+        let written = match value {
+            CellValue::Float(_) if !label => without_zeros(significant(near, UNSURE)),
+            value => plain(value, near),
+        };
+        return (written, ends(cell, 0).unwrap_or_default());
     };
     let half = (high - low) / 2.0;
     let decimals = decimals(half, kind);
@@ -120,6 +148,14 @@ fn fixed(value: f64, decimals: i32) -> String {
     }
 }
 
+/// `12.5` for `12.5000`.
+fn without_zeros(text: String) -> String {
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// A number of which no interval says how many digits mean something: as it is.
 fn plain(value: &CellValue, near: f64) -> String {
     if matches!(value, CellValue::Float(_)) && near.abs() < PLAIN && (near == 0.0 || near.abs() >= 1e-4) {
@@ -147,6 +183,7 @@ fn ends(cell: &Cell, decimals: i32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sql::AnswerColumn;
 
     /// Keys as they are printed.
     fn keys(values: &[CellValue], kind: CellKind) -> Vec<String> {
@@ -155,7 +192,69 @@ mod tests {
             low: None,
             high: None,
         };
-        values.iter().map(|value| shown(&key(value), kind).0).collect()
+        values
+            .iter()
+            .map(|value| shown(&key(value), kind, true).0)
+            .collect()
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_mean_something() {
+        let cell = |value: f64, ends: Option<(f64, f64)>| Cell {
+            value: value.into(),
+            low: ends.map(|ends| ends.0),
+            high: ends.map(|ends| ends.1),
+        };
+        let noisy = |value, ends| shown(&cell(value, ends), CellKind::Float, false);
+        let pair = |value: &str, off: &str| (value.to_owned(), off.to_owned());
+        assert_eq!(
+            noisy(20_123.456_789, Some((19_823.4, 20_423.5))),
+            pair("20123", "301")
+        );
+        assert_eq!(
+            noisy(0.123_456_789, Some((0.113_456, 0.133_456))),
+            pair("0.123", "0.011")
+        );
+        assert_eq!(noisy(12.345_678_901_234, None), pair("12.3457", ""));
+        assert_eq!(noisy(12.5, None), pair("12.5", ""));
+        // A name of a group is what it is.
+        let label = shown(&cell(12.345_678_901_234, None), CellKind::Float, true);
+        assert_eq!(label, pair("12.345678901234", ""));
+    }
+
+    #[test]
+    fn moments_that_begin_days_are_days() {
+        let column = AnswerColumn {
+            name: "month".to_owned(),
+            kind: CellKind::Timestamp,
+            noisy: false,
+            chosen: false,
+            no_interval: None,
+        };
+        let table_of = |moments: &[&str]| {
+            let cell = |moment: &&str| Cell {
+                value: (*moment).into(),
+                low: None,
+                high: None,
+            };
+            let answer = Answer {
+                columns: vec![column.clone()],
+                rows: moments.iter().map(|moment| vec![cell(moment)]).collect(),
+                confidence: 0.95,
+                bounds: Vec::new(),
+                cut: Vec::new(),
+                notes: Vec::new(),
+                cost: None,
+            };
+            table(&answer).to_string()
+        };
+        let days = table_of(&["2024-01-01T00:00:00", "2024-02-01T00:00:00"]);
+        assert!(days.contains("\n2024-02-01\n"), "{days}");
+        let moments = table_of(&["2024-01-01T00:00:00", "2024-02-01T12:30:00"]);
+        assert!(
+            moments.contains("\n2024-01-01 00:00:00\n") && moments.contains("2024-02-01 12:30:00"),
+            "{moments}"
+        );
     }
 
     #[test]

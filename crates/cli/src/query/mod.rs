@@ -26,6 +26,8 @@ Examples:
     deniable query --file visits.sql --format csv --output visits.csv
     echo \"SELECT COUNT(*) FROM people\" | deniable query - --json
     deniable query --file visits.sql --format parquet --output visits.parquet
+  What a query would do and cost, for nothing
+    deniable query \"EXPLAIN SELECT AVG(age) FROM people\"
   What there is to ask about: the catalog is public, so this is free
     deniable query \"SHOW TABLES\"
     deniable query \"DESCRIBE people\"
@@ -113,6 +115,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(answer) = dataset.describe(&ask.sql).map_err(explained)? {
         return finish(&written(&answer, None, format)?, arguments);
     }
+    if let Some(plan) = dataset.query_plan(&ask).map_err(unanswered)? {
+        let written = match format {
+            Format::Table => plan_lines(&plan).into_bytes(),
+            _ => written(&plan, None, format)?,
+        };
+        return finish(&written, arguments);
+    }
     let watched = listen(format == Format::Json);
     let answered = answered(&dataset, &ask, &watched, arguments.quiet)?;
     let written = written(&answered.answer, Some(&answered), format)?;
@@ -153,6 +162,12 @@ pub(crate) fn answered(
 /// An answer as people read it.
 pub(crate) fn table(answer: &Answer) -> String {
     cells::table(answer).to_string()
+}
+
+/// A plan that EXPLAIN asked for, line by line.
+pub(crate) fn plan_lines(plan: &Answer) -> String {
+    let lines = plan.rows.iter().flatten().map(|cell| format!("{}\n", cell.value));
+    lines.collect()
 }
 
 /// Shows or writes what was answered.

@@ -1,7 +1,6 @@
 //! What an answer cost, what is left, and what its intervals leave out, in words.
 
-use crate::dataset::readable;
-use sql::{Answer, AnswerColumn, Answered, CellValue, ColumnBounds, IntervalOf};
+use sql::{Answer, AnswerColumn, Answered, CellValue, ColumnBounds, IntervalOf, bounds_in_words, readable};
 
 /// Lines for standard error.
 pub(crate) fn text(answered: &Answered, analyst: &str) -> String {
@@ -36,7 +35,7 @@ pub(crate) fn text(answered: &Answered, analyst: &str) -> String {
         _ => format!("left: ε = {} (if spent in one more query)\n", left.epsilon),
     };
     text += &interval(answer);
-    text += &bounds(&answer.bounds);
+    text += &bounds_in_words(&answer.bounds);
     for cut in &answer.cut {
         text += &format!("cut: {}\n", cut.words);
     }
@@ -146,19 +145,4 @@ fn untold(answer: &Answer) -> Vec<&str> {
             })
     });
     untold.map(|(_, column)| column.name.as_str()).collect()
-}
-
-/// What bounds the columns, each sentence once.
-pub(crate) fn bounds(all: &[ColumnBounds]) -> String {
-    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
-    for reported in all {
-        match sentences.iter_mut().find(|(words, _)| *words == reported.words) {
-            Some((_, columns)) => columns.push(&reported.column),
-            None => sentences.push((&reported.words, vec![&reported.column])),
-        }
-    }
-    sentences
-        .iter()
-        .map(|(words, columns)| format!("bounds of {}: {words}\n", columns.join(", ")))
-        .collect()
 }

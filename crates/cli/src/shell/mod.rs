@@ -14,7 +14,6 @@ mod price;
 
 use crate::budget;
 use crate::dataset::{AnalystArguments, CatalogArguments, unanswered};
-use crate::explain;
 use crate::query::{self, Watched};
 use crate::terminal::{self, CliError, exit_code, explained};
 use accounting::Epsilon;
@@ -24,7 +23,7 @@ use history::History;
 use input::{Input, Next};
 use line::{COMMANDS, Line};
 use sql::blocking::Dataset;
-use sql::{Explanation, Forecast, QueryRequest};
+use sql::{Explanation, Forecast, QueryRequest, is_explain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -201,12 +200,22 @@ impl Shell {
         }
     }
 
-    fn priced(&self, sql: String) -> Result<Priced, CliError> {
-        let ask = QueryRequest {
+    /// Shows what EXPLAIN asks for.
+    fn planned(&self, sql: String) -> Result<(), CliError> {
+        let plan = self.dataset.query_plan(&self.request(sql)).map_err(unanswered)?;
+        plan.map_or(Ok(()), |plan| terminal::print(&query::plan_lines(&plan)))
+    }
+
+    fn request(&self, sql: String) -> QueryRequest {
+        QueryRequest {
             epsilon: self.epsilon.clone(),
             cut_estimate: self.cut_estimate,
             ..QueryRequest::new(sql, self.analyst.clone())
-        };
+        }
+    }
+
+    fn priced(&self, sql: String) -> Result<Priced, CliError> {
+        let ask = self.request(sql);
         let explanation = self.dataset.explain(&ask, self.group_size).map_err(unanswered)?;
         let forecast = match self.dataset.forecast(&ask).map_err(unanswered) {
             Ok(forecast) => Some(forecast),
@@ -227,9 +236,9 @@ impl Shell {
         self.last = Some(sql.clone());
         let priced = self.priced(sql)?;
         let before = self.dataset.cut_before(&priced.ask).unwrap_or_default();
-        let mut text = explain::text(&priced.explanation, &before, false);
+        let mut text = priced.explanation.to_text(&before, false);
         if let Some(forecast) = &priced.forecast {
-            text += &explain::forecast(forecast);
+            text += &forecast.to_text();
         }
         terminal::print(&text)
     }
@@ -238,6 +247,9 @@ impl Shell {
     fn question(&mut self, sql: String, input: &mut Input, go: bool) -> Result<(), CliError> {
         if self.described(&sql)? {
             return Ok(());
+        }
+        if is_explain(&sql) {
+            return self.planned(sql);
         }
         self.last = Some(sql.clone());
         let priced = self.priced(sql)?;

@@ -1,9 +1,7 @@
 //! What a question costs and how far off its answer will be, in a few lines, before it is asked.
 
-use crate::dataset::readable;
-use crate::explain;
 use report::significant;
-use sql::{Explanation, Forecast, OutputLine};
+use sql::{Explanation, Forecast, OutputLine, readable};
 
 /// Significant digits of an error: it is an expectation, not a measurement.
 const DIGITS: usize = 2;
@@ -21,7 +19,7 @@ pub(super) fn text(explanation: &Explanation, forecast: Option<&Forecast>) -> St
         );
     }
     if let Some(forecast) = forecast {
-        text += &explain::forecast(forecast);
+        text += &forecast.to_text();
     }
     text
 }

@@ -153,7 +153,7 @@ fn finished_text(finished: &Finished) -> String {
         finished.end,
         finished.steps,
     );
-    let guarantee = crate::dataset::readable(&finished.receipt.plan.guarantee());
+    let guarantee = sql::readable(&finished.receipt.plan.guarantee());
     let _ = writeln!(
         text,
         "charged   {guarantee} (charge {})",
@@ -247,7 +247,7 @@ pub(super) fn guarantee(receipt: Option<&ModelReceipt>) -> String {
     match receipt {
         None => "trained WITHOUT privacy: it may have memorized its data".to_owned(),
         Some(receipt) => {
-            let guarantee = crate::dataset::readable(&receipt.plan.guarantee());
+            let guarantee = sql::readable(&receipt.plan.guarantee());
             format!(
                 "{guarantee}; trained on {}, planned for {} steps, charge {}",
                 receipt.data,

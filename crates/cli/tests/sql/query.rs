@@ -22,6 +22,36 @@ fn a_query_may_begin_with_a_comment() {
 }
 
 #[test]
+fn explain_in_sql_says_what_explain_says_and_spends_nothing() {
+    let folder = Folder::new();
+    let plan = folder.stdout(&["query", &format!("EXPLAIN {BY_CITY}")]);
+    assert_eq!(plan, folder.stdout(&["explain", BY_CITY]));
+    assert_eq!(plan, folder.stdout(&["explain", &format!("EXPLAIN {BY_CITY}")]));
+    assert!(
+        plan.contains("95 % within ±") && plan.contains("\ncost: ε = 0.5"),
+        "{plan}"
+    );
+    let object = folder.object(&["query", "--json", &format!("explain (format json) {BY_CITY}")]);
+    let written = object["rows"][0]["QUERY PLAN"]["value"].as_str().expect("text");
+    let plan: serde_json::Value = serde_json::from_str(written).expect("JSON");
+    assert_eq!(plan["explanation"]["group_size"], 1000);
+    assert_eq!(object["cost"], serde_json::Value::Null);
+    let refused = folder.run(&["query", "EXPLAIN ANALYZE SELECT COUNT(*) FROM people"]);
+    assert!(
+        stderr(&refused).contains("hint: write EXPLAIN SELECT"),
+        "{}",
+        stderr(&refused)
+    );
+    // A mistake behind it keeps its place, and nothing was charged.
+    let wrong = folder.run(&["query", "EXPLAIN\nSELECT COUNT(*) FRM people"]);
+    assert!(stderr(&wrong).contains("line 2"), "{}", stderr(&wrong));
+    assert!(
+        folder.stdout(&["explain", BY_CITY]).contains("left: ε = 2 "),
+        "nothing was charged"
+    );
+}
+
+#[test]
 fn a_table_for_people() {
     let folder = Folder::new();
     let output = folder.run(&["query", BY_CITY]);

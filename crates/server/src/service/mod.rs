@@ -294,7 +294,11 @@ impl Service {
             let words = serde_json::to_string(question).expect("a question is plain data");
             request.once = Some(Once::new(who.name(), key, &words));
         }
-        if let Some(answer) = self.dataset.describe(&question.sql)? {
+        let described = match sql::is_explain(&question.sql) {
+            true => self.query_plan(who, &request).await?,
+            false => self.dataset.describe(&question.sql)?,
+        };
+        if let Some(answer) = described {
             let left = self.left(who).await?;
             return Ok(Known::Answer(Arc::new(Answered {
                 answer,

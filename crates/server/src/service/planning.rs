@@ -4,7 +4,7 @@
 use super::queue::{Limits, Queue};
 use super::{Explained, Identity, Precision, Question, Service, unserved};
 use crate::failure::{Code, Failure};
-use sql::{AnswerColumn, Dataset};
+use sql::{Answer, AnswerColumn, Dataset, QueryRequest};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
@@ -77,6 +77,17 @@ impl Service {
             })
         })
         .await
+    }
+
+    /// What EXPLAIN answers: free.
+    pub(super) async fn query_plan(
+        &self,
+        who: &Identity,
+        request: &QueryRequest,
+    ) -> Result<Option<Answer>, Failure> {
+        let (dataset, request) = (self.planner(), request.clone());
+        self.plan_in_turn(who, async move { dataset.query_plan(&request).await })
+            .await
     }
 
     /// The columns that the answer will have, and nothing else: free.

@@ -92,6 +92,8 @@ pub(super) fn understand(sql: &str) -> Result<Statement, Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["SELECT" | "WITH" | "VALUES" | "TABLE", ..] => Ok(Statement::Select(sql.to_owned())),
+        // A plan is asked for as an answer is.
+        ["EXPLAIN", ..] => Ok(Statement::Select(sql.to_owned())),
         ["SHOW", "TABLES"] | ["SHOW", "COLUMNS", ..] | ["DESCRIBE" | "DESC", ..] => {
             Ok(Statement::Select(sql.to_owned()))
         }
@@ -125,7 +127,7 @@ pub(super) fn understand(sql: &str) -> Result<Statement, Failure> {
         _ => Err(Failure::new(
             Code::Refused,
             "this statement is not among those that Deniable answers",
-            "send one SELECT, COPY (SELECT …) TO STDOUT, or SET deniable.epsilon = 0.1; POST /v1/explain of the HTTP interface says what a query would cost",
+            "send one SELECT, EXPLAIN SELECT …, COPY (SELECT …) TO STDOUT, or SET deniable.epsilon = 0.1",
         )),
     }
 }
@@ -291,8 +293,6 @@ mod tests {
             "COPY (SELECT 1) TO PROGRAM 'sh'",
             "COPY (DELETE FROM people) TO STDOUT",
             "COPY (SELECT 1) TO STDOUT (DELIMITER '|')",
-            "EXPLAIN ANALYZE SELECT 1",
-            "EXPLAIN SELECT 1",
             "CALL f()",
             "DO $$ BEGIN END $$",
             "PREPARE x AS SELECT 1",

@@ -196,8 +196,8 @@ pub(super) const KEYS: &[Key] = &[
 
     key("limits", "groups", "whole number of at least 1", "no limit: a query that groups must say", "The maximum number of groups of a query to which one unit contributes.", "groups = 4"),
     key("limits", "rows_per_group", "whole number of at least 1", "no limit: a query must say where it matters", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 4"),
-    key("limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
-    key("limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
+    key("limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes to all groups together, and to a query without GROUP BY. With GROUP BY a unit with more is scaled down as a whole, so that noise covers these rows, and not as many as all of its groups could hold.", "rows = 20"),
+    key("limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped in a query without GROUP BY. With GROUP BY a unit with more in all groups together is scaled down as a whole.", "sums = { cost = [0, 5000] }"),
     key("limits", "by", "section", "none", "The limits of queries that group by one column, by its name, or by one expression of columns, as text.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
     key("limits.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column is clamped; it includes 0.", "cost = [0, 5000]"),
@@ -206,6 +206,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "The maximum number of groups of a query to which one unit contributes.", "groups = 2"),
     key("limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 5"),
+    key("limits.by.*", "rows", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to all groups of such a query together. A unit with more is scaled down as a whole.", "rows = 30"),
     key("limits.by.*", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped in one group.", "sums = { cost = [0, 900] }"),
 
     key("limits.by.*.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column in one group is clamped; it includes 0.", "cost = [0, 900]"),
@@ -240,8 +241,8 @@ pub(super) const KEYS: &[Key] = &[
 
     key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "The maximum number of groups of a query to which one unit contributes.", "groups = 1"),
     key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 2"),
-    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes where all of them are in one group, as in a query without GROUP BY.", "rows = 20"),
-    key("tables.*.limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped where all of its rows are in one group.", "sums = { cost = [0, 5000] }"),
+    key("tables.*.limits", "rows", "whole number of at least 1", "as many as in one group", "The maximum number of rows that one unit contributes to all groups together, and to a query without GROUP BY. With GROUP BY a unit with more is scaled down as a whole, so that noise covers these rows, and not as many as all of its groups could hold.", "rows = 20"),
+    key("tables.*.limits", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped in a query without GROUP BY. With GROUP BY a unit with more in all groups together is scaled down as a whole.", "sums = { cost = [0, 5000] }"),
     key("tables.*.limits", "by", "section", "none", "The limits of queries that group by one column, by its name, or by one expression of columns, as text.", "by = { ward = { groups = 2, rows_per_group = 5 } }"),
 
     key("tables.*.limits.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column is clamped; it includes 0.", "cost = [0, 5000]"),
@@ -250,6 +251,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("tables.*.limits.by.*", "groups", "whole number of at least 1", "that of the section around it", "The maximum number of groups of a query to which one unit contributes.", "groups = 2"),
     key("tables.*.limits.by.*", "rows_per_group", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 5"),
+    key("tables.*.limits.by.*", "rows", "whole number of at least 1", "that of the section around it", "The maximum number of rows that one unit contributes to all groups of such a query together. A unit with more is scaled down as a whole.", "rows = 30"),
     key("tables.*.limits.by.*", "sums", "section", "none", "The ranges to which one unit's sums of columns are clamped in one group.", "sums = { cost = [0, 900] }"),
 
     key("tables.*.limits.by.*.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column in one group is clamped; it includes 0.", "cost = [0, 900]"),

@@ -101,9 +101,9 @@ pub struct Limits {
     pub groups: Option<u64>,
     /// Rows of one unit that count in one group.
     pub rows_per_group: Option<u64>,
-    /// Rows of one unit that count where all of them are in one group, as in a query that does not group; else as many as in one group.
+    /// Rows of one unit that count in all groups together, and in a query that does not group; else as many as its groups let count.
     pub rows: Option<u64>,
-    /// What one unit's sum of a column is clamped to where all of its rows are in one group; else as many rows count as there may be.
+    /// What one unit's sum of a column is clamped to in a query that does not group, and scaled down to in all groups together; else as many rows count as there may be.
     pub sums: BTreeMap<String, Range>,
     /// Limits of queries that group by this one column. In these `sums` are for one group.
     pub by: BTreeMap<String, Limits>,

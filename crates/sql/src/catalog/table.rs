@@ -59,7 +59,6 @@ pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<
 /// Limits on what one unit contributes.
 pub(super) fn limits(mut section: Section<'_>) -> Result<Limits, Error> {
     let mut limits = within_groups(&mut section)?;
-    limits.rows = section.take("rows").map(|node| node.count()).transpose()?;
     for (column, node) in section.section("by")?.named() {
         let mut section = node.section()?;
         limits.by.insert(column.to_owned(), within_groups(&mut section)?);
@@ -73,6 +72,7 @@ pub(super) fn limits(mut section: Section<'_>) -> Result<Limits, Error> {
 fn within_groups(section: &mut Section<'_>) -> Result<Limits, Error> {
     let mut count = |key| section.take(key).map(|node| node.count()).transpose();
     let (groups, rows_per_group) = (count("groups")?, count("rows_per_group")?);
+    let rows = count("rows")?;
     let mut sums = BTreeMap::new();
     for (column, node) in section.section("sums")?.named() {
         sums.insert(column.to_owned(), range(&node)?);
@@ -80,6 +80,7 @@ fn within_groups(section: &mut Section<'_>) -> Result<Limits, Error> {
     Ok(Limits {
         groups,
         rows_per_group,
+        rows,
         sums,
         ..Limits::default()
     })

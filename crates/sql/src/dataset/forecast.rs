@@ -1,6 +1,7 @@
 //! What a question costs against what is left, in people's words: derived from parameters and earlier charges, never from data.
 
 use crate::dataset::blocking::Dataset;
+use crate::dataset::explain_statement::without_explain;
 use crate::error::{Error, OverBudget};
 use crate::price::question::{QueryRequest, Question};
 use accounting::{Epsilon, Promise};
@@ -54,7 +55,8 @@ impl Dataset {
     /// # Errors
     /// When the question is refused, or the ledger cannot be used.
     pub fn forecast(&self, ask: &QueryRequest) -> Result<Forecast, Error> {
-        self.forecast_of(ask, &self.understand(ask)?)
+        let ask = without_explain(ask)?;
+        self.forecast_of(&ask, &self.understand(&ask)?)
     }
 
     /// The same of a question that is understood already.

@@ -4,6 +4,8 @@ pub mod blocking;
 mod description;
 mod examples;
 mod explain;
+mod explain_statement;
+mod explain_text;
 mod fingerprint;
 mod forecast;
 mod kept;
@@ -17,6 +19,10 @@ use crate::finish::answer::{Answer, AnswerColumn};
 use crate::finish::cut::CutEstimate;
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};
+pub use explain_statement::is_explain;
+#[cfg(test)]
+pub(crate) use explain_statement::without_explain;
+pub use explain_text::{bounds_in_words, readable};
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use preview::Preview;
@@ -172,6 +178,15 @@ impl Dataset {
     pub async fn cut_before(&self, ask: &QueryRequest) -> Result<Vec<CutEstimate>, Error> {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.cut_before(&ask)).await
+    }
+
+    /// Answers EXPLAIN: a row for each line of what [`Dataset::explain`] says, and what is left. `None` for any other question. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the query behind it is refused, or the ledger cannot be used.
+    pub async fn query_plan(&self, ask: &QueryRequest) -> Result<Option<Answer>, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.query_plan(&ask)).await
     }
 
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.

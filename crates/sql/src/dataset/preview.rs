@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::dataset::blocking::Dataset;
 use crate::dataset::explain::Explanation;
+use crate::dataset::explain_statement::{is_explain, plan_columns, without_explain};
 use crate::dataset::forecast::Forecast;
 use crate::finish::answer::AnswerColumn;
 use crate::price::question::QueryRequest;
@@ -24,11 +25,15 @@ impl Dataset {
     /// # Errors
     /// When the query is refused, or the ledger cannot be used.
     pub fn preview(&self, ask: &QueryRequest, group_size: u64) -> Result<Preview, Error> {
+        let (ask, plan) = (&without_explain(ask)?, is_explain(&ask.sql));
         let question = self.understand(ask)?;
         Ok(Preview {
             explanation: self.explanation_of(&question, group_size)?,
             forecast: self.forecast_of(ask, &question)?,
-            columns: self.columns_of(&question)?,
+            columns: match plan {
+                true => plan_columns(),
+                false => self.columns_of(&question)?,
+            },
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::dataset::blocking::Dataset;
 use crate::dataset::explain::{Explanation, explain};
+use crate::dataset::explain_statement::without_explain;
 use crate::price::question::QueryRequest;
 use crate::{Error, dataset};
 use accounting::Epsilon;
@@ -65,7 +66,7 @@ impl Dataset {
     ) -> Result<Epsilon, Error> {
         let mut ask = QueryRequest {
             epsilon: Some(number(STEPS * DECADES - 1)),
-            ..ask.clone()
+            ..without_explain(ask)?
         };
         // Understood once: only prices differ.
         let mut question = self.understand(&ask)?;

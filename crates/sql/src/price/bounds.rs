@@ -1,7 +1,7 @@
 //! What bounds one unit's part in each column of an answer, in words and as data. It follows from the query and the catalog alone.
 
 use crate::price::question::Question;
-use crate::understand::aggregation::{Aggregation, Measure, Output, Statistic};
+use crate::understand::aggregation::{Aggregation, Measure, Output, Statistic, in_all};
 use crate::understand::frontier::{RELEASED, column_name};
 use crate::values::facts::Kind;
 use crate::values::scalar::calendar::{day_as_text, moment_as_text};
@@ -26,6 +26,12 @@ pub struct ColumnBounds {
     /// Groups in which one unit counts; absent where all of a unit's rows are in one group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups_per_unit: Option<u64>,
+    /// Rows of one unit that count in all groups together; a unit with more is scaled down. Absent where its groups alone limit them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_in_all_groups: Option<u64>,
+    /// What one unit's sum in all groups together is scaled down to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sums_in_all_groups: Vec<Clamp>,
     /// Different values of one unit that count in a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_per_unit: Option<u64>,
@@ -87,6 +93,8 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
                 unit: whose.to_owned(),
                 rows_per_unit: None,
                 groups_per_unit: None,
+                rows_in_all_groups: None,
+                sums_in_all_groups: Vec::new(),
                 distinct_per_unit: None,
                 clamps: Vec::new(),
                 unit_sums: Vec::new(),
@@ -114,6 +122,8 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
             }
             let no_limits = reported.rows_per_unit.is_none()
                 && reported.groups_per_unit.is_none()
+                && reported.rows_in_all_groups.is_none()
+                && reported.sums_in_all_groups.is_empty()
                 && reported.distinct_per_unit.is_none()
                 && reported.unit_sums.is_empty();
             reported.interval_of = match reported.clamps.is_empty() {
@@ -157,7 +167,19 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
     };
     for place in output.uses() {
         let statistic = &aggregation.statistics[*place];
-        let size = statistic.steps.size();
+        if let Some((finer, most)) = in_all::of_itself(statistic) {
+            let most = (most >> finer) as f64 * statistic.steps.size() * 2f64.powi(finer as i32);
+            once(
+                &mut reported.sums_in_all_groups,
+                Clamp {
+                    of: subject(statistic).to_owned(),
+                    low: if statistic.low < 0 { -most } else { 0.0 },
+                    high: if statistic.high > 0 { most } else { 0.0 },
+                },
+            );
+        } else if let (Some(rows), Some(_)) = (aggregation.in_all, statistic.in_all) {
+            reported.rows_in_all_groups = least(reported.rows_in_all_groups, rows.most);
+        }
         let clamp = |low: i64, high: i64, size: f64| Clamp {
             of: subject(statistic).to_owned(),
             low: low as f64 * size,
@@ -170,6 +192,7 @@ fn add(aggregation: &Aggregation, output: usize, reported: &mut ColumnBounds) {
                 reported.rows_per_unit = least(reported.rows_per_unit, *most);
             }
             Measure::Sum { argument, low, high } => {
+                let size = argument.steps.size();
                 if argument.low > -UNLIMITED || argument.high < UNLIMITED {
                     once(
                         &mut reported.clamps,
@@ -256,6 +279,12 @@ fn words(reported: &ColumnBounds) -> String {
     if let Some(groups) = reported.groups_per_unit {
         counts.push(format!("in at most {groups} group{}", plural(groups)));
     }
+    if let Some(rows) = reported.rows_in_all_groups {
+        counts.push(format!(
+            "with at most {rows} row{} in all groups together, scaled down if there are more",
+            plural(rows)
+        ));
+    }
     let mut parts = Vec::new();
     if !counts.is_empty() {
         parts.push(format!("each {unit} counts {}", counts.join(" and ")));
@@ -269,6 +298,12 @@ fn words(reported: &ColumnBounds) -> String {
     for clamp in &reported.unit_sums {
         parts.push(format!(
             "a {unit}'s sum of {} to {}..{}",
+            clamp.of, clamp.low, clamp.high
+        ));
+    }
+    for clamp in &reported.sums_in_all_groups {
+        parts.push(format!(
+            "a {unit}'s sum of {} in all groups together is scaled down to {}..{}",
             clamp.of, clamp.low, clamp.high
         ));
     }

@@ -7,16 +7,16 @@
 //!
 //! # Privacy
 //! Claim: each of these statistics moves by at most its sensitivity, as any other.
-//! Proof: [`bound::Beside`] proves how far one unit moves its numbers. Of the wide ones, [`Coarse::bound`] is at most what the statistic's ends say, in as many groups as the aggregation names, so
+//! Proof: [`bound::Beside`] proves how far one unit moves its numbers. Of the wide ones, [`Beside::farthest`] is at most what the statistic's ends say, in as many groups as the aggregation names, so
 //! `Statistic::sensitivity` holds. Of the overview, each number is one, without keys, whose ends are 0 and [`Beside::most`], or 0 and 1. That the ends say no less than the bounding step enforces is checked when
 //! the plan is made ([`Cut::beside`]), before the charge. Both are priced and charged with the question, before any
 //! row is read. For groups whose names are private, the wide one is asked for the groups that the question has released already.
-//! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter, which look at every statistic of a question, these too; `an_overview_without_its_clamp_is_noticed`.
+//! Audited by: `one_unit_more_moves_no_further_than_priced` and the hunter, which look at every statistic of a question, these too; `an_overview_without_its_clamp_is_noticed`, `a_question_in_the_groups_of_its_estimate_is_noticed`.
 
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::understand::aggregation::{
-    Aggregation, Argument, Groups, Measure, Output, Selection, Shape, Statistic, halved,
+    Aggregation, Argument, Groups, Measure, Output, Selection, Shape, Statistic, ends_of_mean, halved, in_all,
 };
 use crate::understand::dialect::SelectOptions;
 use crate::understand::frontier::Split;
@@ -24,7 +24,7 @@ use crate::understand::mistakes::unplannable;
 use crate::understand::relation::Rows;
 use crate::understand::same::Marks;
 use crate::values::steps::Steps;
-use bound::{Beside, Coarse, Partial};
+use bound::{AmountOfVector, Beside, Coarse, Length, Partial};
 use datafusion::arrow::datatypes::DataType;
 use exact::{Rational, parse_decimal, ratio};
 
@@ -187,11 +187,12 @@ impl Limited {
             .filter(|(_, statistic)| many && matches!(statistic.measure, Measure::Sum { .. }))
             .map(|(place, _)| place)
             .collect();
-        if most.is_none() && sums.is_empty() && !aggregation.groups.sampled {
+        let in_all = aggregation.in_all.is_some();
+        if most.is_none() && sums.is_empty() && !aggregation.groups.sampled && !in_all {
             return None;
         }
         let amount = match (most, sums.first()) {
-            (None, Some(place)) => Amount::Sum {
+            (None, Some(place)) if !in_all => Amount::Sum {
                 place: *place,
                 name: aggregation.statistics[*place].name.clone(),
             },
@@ -209,13 +210,14 @@ impl Limited {
 const ROWS_TOLD_APART: u64 = WIDE;
 
 impl Cut {
-    /// What the bounding step reads beside the question. `place`: which of its arguments is this one.
+    /// What the bounding step reads beside the question. `own`: how it bounds what counts in all groups together; `numbers`: where the number of each statistic is; `place`: which of its arguments is this one.
     ///
     /// # Errors
     /// If a statistic is priced for less than it may move.
     pub(crate) fn beside(
         &self,
         aggregations: &[Aggregation],
+        (own, numbers): (&[Length], &[(usize, usize)]),
         place: &mut dyn FnMut(&Argument) -> Result<usize, Error>,
     ) -> Result<Beside, Error> {
         let [question, overview, wide] =
@@ -224,11 +226,7 @@ impl Cut {
         for (wide, from) in wide.statistics.iter().zip(&self.from) {
             let fine = &question.statistics[*from];
             let at = fine.argument().map_or(Ok(0), &mut *place)?;
-            let coarse = coarse(fine, wide, self.factor, at)?;
-            if coarse.bound() > wide.farthest() {
-                return Err(unpriced());
-            }
-            partials.push(coarse);
+            partials.push(coarse(fine, wide, self.factor, at)?);
         }
         let mut limits = Vec::new();
         if let Some(most) = self.limited.rows {
@@ -263,13 +261,29 @@ impl Cut {
                 high,
             },
         };
+        let lengths = wide_lengths(wide, &mut partials)?;
+        let of = match &self.limited.amount {
+            Amount::Rows => own.first().map(|length| length.of),
+            Amount::Sum { place, .. } => {
+                let number = numbers.iter().find(|(statistic, _)| statistic == place);
+                number.map(|(_, number)| *number)
+            }
+        };
+        let vector = of.zip(self.vector(question, wide));
+        let vector = vector.map(|(of, (finer, most))| AmountOfVector { of, finer, most });
         let beside = Beside {
             groups: (!question.keys.is_empty()).then_some(wide.groups.per_unit),
             partials,
+            lengths,
             limits,
             amount: (partial(narrow), partial(widest)),
+            vector,
             bits,
         };
+        let mut numbers = wide.statistics.iter().enumerate();
+        if numbers.any(|(place, wide)| beside.farthest(place) > wide.farthest()) {
+            return Err(unpriced());
+        }
         let priced = overview.statistics[EVERYTHING..].iter();
         if priced
             .clone()
@@ -290,6 +304,9 @@ impl Cut {
     /// as many steps as any other number.
     fn amount(&self, question: &Aggregation, wide: &Aggregation) -> ((i64, i64), (i64, i64), u32) {
         let (narrow, widest) = match &self.limited.amount {
+            Amount::Rows if let Some((narrow, wide)) = question.in_all.zip(wide.in_all) => {
+                ((0, narrow.in_group as i64), (0, wide.in_group as i64))
+            }
             Amount::Rows => {
                 let widest = self
                     .limited
@@ -303,6 +320,9 @@ impl Cut {
                 (ends, wider(ends, self.factor))
             }
         };
+        if let Some((_, all)) = self.vector(question, wide) {
+            return (narrow, widest, Steps::bits_over(i128::from(all)));
+        }
         let groups = if question.keys.is_empty() {
             1
         } else {
@@ -310,6 +330,23 @@ impl Cut {
         };
         let farthest = i128::from(widest.0.unsigned_abs().max(widest.1.unsigned_abs()));
         (narrow, widest, Steps::bits_over(farthest * i128::from(groups)))
+    }
+
+    /// Where what counts of the amount in all groups together is bounded: by how many bits its steps are finer than those of its argument, and how much of a unit is looked at, in these.
+    fn vector(&self, question: &Aggregation, wide: &Aggregation) -> Option<(u32, u64)> {
+        match &self.limited.amount {
+            Amount::Rows => {
+                let (own, wide) = question.in_all.zip(wide.in_all)?;
+                let mut statistics = question.statistics.iter();
+                let counted = statistics.find(|statistic| statistic.partial(0) == Some(own.partial()));
+                Some(in_all::of_rows(wide, counted))
+            }
+            Amount::Sum { place, .. } => {
+                in_all::of_itself(&question.statistics[*place])?;
+                let at = self.from.iter().position(|from| from == place)?;
+                in_all::of_itself(&wide.statistics[at])
+            }
+        }
     }
 
     /// How many units there are, how many of them are over a limit, what they have, and what of it is cut.
@@ -324,11 +361,18 @@ impl Cut {
             wide.groups.per_unit
         };
         let farthest = halved(i128::from(low.unsigned_abs().max(high.unsigned_abs())), bits);
-        let most = (farthest.unsigned_abs().saturating_mul(groups)).min(i64::MAX as u64) as i64;
-        let exponent = match &self.limited.amount {
+        let mut most = (farthest.unsigned_abs().saturating_mul(groups)).min(i64::MAX as u64) as i64;
+        let mut exponent = match &self.limited.amount {
             Amount::Rows => 0,
             Amount::Sum { place, .. } => question.statistics[*place].steps.exponent(),
         };
+        if let Some((finer, all)) = self.vector(question, wide) {
+            exponent = match &self.limited.amount {
+                Amount::Rows => -(finer as i32),
+                Amount::Sum { .. } => exponent,
+            };
+            most = halved(i128::from(all), bits);
+        }
         let steps = Steps::of(exponent + bits as i32);
         let name = self.limited.amount.name();
         // Who is over a limit is what must be seen best.
@@ -356,6 +400,7 @@ impl Cut {
                 per_unit: 1,
                 sampled: false,
             },
+            in_all: None,
             outputs: (0..statistics.len())
                 .map(|statistic| Output::Plain { statistic })
                 .collect(),
@@ -383,6 +428,26 @@ fn unpriced() -> Error {
     )
 }
 
+/// How what counts in all groups together is bounded under wide limits. The rows of a unit are counted for that, if they are none of the numbers.
+fn wide_lengths(wide: &Aggregation, partials: &mut Vec<Coarse>) -> Result<Vec<Length>, Error> {
+    let statistics = partials.len();
+    let rows = wide.in_all.map(|in_all| {
+        let known = partials
+            .iter()
+            .position(|coarse| coarse.partial == in_all.partial());
+        (in_all, known.unwrap_or(statistics))
+    });
+    if let Some((in_all, _)) = rows.filter(|(_, place)| *place == statistics) {
+        partials.push(Coarse {
+            partial: in_all.partial(),
+            bits: 0,
+        });
+    }
+    let numbers = wide.statistics.iter().zip(partials.iter()).enumerate();
+    let numbers = numbers.map(|(place, (statistic, coarse))| (place, coarse.bits, statistic));
+    in_all::lengths(numbers, rows, unpriced)
+}
+
 /// How the bounding step computes a statistic under wide limits, from the argument of the question's own.
 fn coarse(fine: &Statistic, wide: &Statistic, factor: u64, at: usize) -> Result<Coarse, Error> {
     let bits = wide.steps.exponent() - fine.steps.exponent();
@@ -396,12 +461,12 @@ fn coarse(fine: &Statistic, wide: &Statistic, factor: u64, at: usize) -> Result<
             }
         }
         (Measure::Mean { argument, .. }, Measure::Mean { most, .. }) => {
-            let times = |end: i64| (end - argument.centre).saturating_mul(*most as i64);
+            let (low, high) = ends_of_mean(argument, *most);
             Partial::Mean {
                 argument: at,
                 most: *most as i64,
-                low: times(argument.low).min(0),
-                high: times(argument.high).max(0),
+                low,
+                high,
             }
         }
         _ => wide.partial(at).ok_or_else(unpriced)?,
@@ -503,6 +568,15 @@ impl Widened {
             outputs.push(Some(kept.len()));
             kept.push((place, moved));
         }
+        let most = |most: u64| more(most, factor).min(promised.max(most));
+        wide.in_all = aggregation
+            .in_all
+            .map(|in_all| in_all.times(factor, most(in_all.in_group)));
+        for (statistic, from) in statistics.iter_mut().zip(&from) {
+            let of = &aggregation.statistics[*from];
+            let ends = ends_under_wide_limits(of, factor, most);
+            in_all::bound_wide(statistic, of, ends, (factor, wide.in_all));
+        }
         let keys = aggregation.keys.len();
         let mut shape = aggregation.shape[..keys].to_vec();
         shape.extend(
@@ -518,6 +592,16 @@ impl Widened {
             factor,
             from,
         }
+    }
+}
+
+/// Between which ends a unit's part of a statistic lies under wide limits, in steps of its argument.
+fn ends_under_wide_limits(statistic: &Statistic, factor: u64, more: impl Fn(u64) -> u64) -> (i64, i64) {
+    match &statistic.measure {
+        Measure::Rows { most } | Measure::Present { most, .. } => (0, more(*most) as i64),
+        Measure::Mean { argument, most } => ends_of_mean(argument, more(*most)),
+        Measure::Sum { low, high, .. } => wider((*low, *high), factor),
+        _ => (statistic.low, statistic.high),
     }
 }
 

@@ -1,14 +1,16 @@
 //! What is asked of an engine: bounded plans of exact statistics. What comes back is private; it goes into `Sensitive` values and nowhere else.
 
 use crate::Error;
+#[cfg(test)]
+use crate::mutants::{Mutant, planted};
 use crate::price::cut::Cut;
-use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES};
+use crate::understand::aggregation::{Aggregation, Argument, Measure, TREE_LEAVES, in_all};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::Rows;
 use crate::values::facts::{Kind, Range, Value};
 use crate::values::group_name::encode;
 use crate::values::steps::Steps;
-use bound::{Bounding, Form, Partial, RowBounding, Secret, on_grid};
+use bound::{Bounding, Form, Length, Partial, RowBounding, Secret, on_grid};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::common::Column;
@@ -163,8 +165,12 @@ fn bounded_plan(
             partials.push(partial);
         }
     }
+    let lengths = lengths(aggregation, &mut partials, &totals)?;
     let beside = cut
-        .map(|cut| cut.beside(aggregations, &mut |argument| arguments.place(argument, native)))
+        .map(|cut| {
+            let place = &mut |argument: &Argument| arguments.place(argument, native);
+            cut.beside(aggregations, (&lengths, &totals), place)
+        })
         .transpose()?;
     // Units tell which groups there are; under wider limits there are more.
     let mut units = None;
@@ -192,7 +198,7 @@ fn bounded_plan(
         });
         read.push(Reading {
             aggregation: cut.wide,
-            numbers: numbered(from, to),
+            numbers: numbered(from, from + aggregations[cut.wide].statistics.len()),
             units: None,
             of_all: false,
         });
@@ -204,6 +210,11 @@ fn bounded_plan(
             .enumerate()
             .map(|(place, expr)| expr.clone().alias(format!("argument{place}"))),
     );
+    #[cfg(test)]
+    let groups = match &beside {
+        Some(beside) if planted(Mutant::GroupsOfTheEstimate) => beside.groups,
+        _ => groups,
+    };
     let bounding = Bounding {
         input: project(columns)?,
         unit: Column::from_name("owner"),
@@ -213,6 +224,7 @@ fn bounded_plan(
             .collect(),
         partials,
         groups,
+        lengths,
         beside,
         secret: secret.clone(),
     };
@@ -243,6 +255,7 @@ fn bounded_plan(
             value: Column::from_name("single"),
             rows: most,
             groups,
+            in_all: statistic.in_all.and(aggregation.in_all).map(|in_all| in_all.most),
             secret: secret.clone(),
         };
         let one = self::form(rows) == Form::Plain;
@@ -260,6 +273,38 @@ fn bounded_plan(
         keys,
         secret: secret.clone(),
     })
+}
+
+/// What bounds a unit's numbers in all groups together. The number of its rows is counted for that, if it is none of the statistics.
+fn lengths(
+    aggregation: &Aggregation,
+    partials: &mut Vec<Partial>,
+    totals: &[(usize, usize)],
+) -> Result<Vec<Length>, Error> {
+    let rows = aggregation.in_all.map(|in_all| {
+        let mut known = totals.iter().map(|(_, place)| *place);
+        let known = known.find(|place| partials[*place] == in_all.partial());
+        (in_all, known.unwrap_or(partials.len()))
+    });
+    if let Some((in_all, _)) = rows.filter(|(_, place)| *place == partials.len()) {
+        partials.push(in_all.partial());
+    }
+    let numbers = totals.iter();
+    let numbers = numbers.map(|(statistic, place)| (*place, 0, &aggregation.statistics[*statistic]));
+    #[cfg_attr(not(test), expect(unused_mut, reason = "a planted defect changes them"))]
+    let mut lengths = in_all::lengths(numbers, rows, unpriced)?;
+    #[cfg(test)]
+    if planted(Mutant::UnscaledVector) {
+        lengths.iter_mut().for_each(|length| length.most = 1 << 50);
+    }
+    Ok(lengths)
+}
+
+fn unpriced() -> Error {
+    Error::refused(
+        "what one unit adds to all groups together may be more than its noise covers; nothing was charged",
+        "this is a defect of Deniable; please report the query. OPTIONS(max_rows_contributed = …) does without that bound",
+    )
 }
 
 /// The leaf of the tree in which a value lies, from 0. The first one is at most 2⁵² leaves from zero ([`leaf_steps`]), so the last one can be counted too.

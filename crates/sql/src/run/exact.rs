@@ -107,6 +107,15 @@ impl Prepared {
         sizes.collect::<Vec<Vec<usize>>>().concat()
     }
 
+    /// How many operators of this program's engine read a source.
+    pub(crate) fn scans(&self) -> usize {
+        let sources = self.parts.iter().map(|part| match &part.engine {
+            ExactEngine::Local(steps) => steps.iter().map(Step::scans).sum(),
+            ExactEngine::Inside | ExactEngine::Workers(_) => 0,
+        });
+        sources.sum()
+    }
+
     /// The texts of the statements that databases run.
     pub(crate) fn statements(&self) -> Vec<String> {
         let texts = self.databases.iter().flat_map(Pushed::texts);

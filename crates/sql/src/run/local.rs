@@ -125,6 +125,18 @@ impl Step {
         self.context.session_config().batch_size()
     }
 
+    /// How many of its operators read a source.
+    #[cfg(test)]
+    pub(crate) fn scans(&self) -> usize {
+        fn leaves(plan: &Arc<dyn ExecutionPlan>) -> usize {
+            match plan.children().as_slice() {
+                [] => 1,
+                children => children.iter().map(|child| leaves(child)).sum(),
+            }
+        }
+        leaves(&self.planned)
+    }
+
     /// Runs it to its end.
     pub(crate) async fn run(mut self, engines: &Engines) -> Result<Vec<RecordBatch>, Error> {
         let mut attempt = 0;

@@ -5,6 +5,7 @@ mod examples;
 mod hunter;
 mod movement;
 mod neighbours;
+mod passes;
 mod regressions;
 mod relations;
 mod same;

@@ -233,6 +233,18 @@ pub(super) fn catalog(directory: &Path, neighbors: &str) -> Catalog {
     Catalog::parse(&CATALOG.replace("NEIGHBORS", neighbors), directory).unwrap()
 }
 
+/// The same where a unit counts in this many groups, and with this many rows in all of them together.
+fn limited(mut catalog: Catalog, limits: Option<(u64, u64)>) -> Catalog {
+    if let Some((groups, rows)) = limits {
+        catalog.limits.groups = Some(groups);
+        catalog.limits.rows = Some(rows);
+        let table = catalog.tables.get_mut("t").unwrap();
+        let all = crate::Range::new(-5.0, rows as f64 * 20.0).unwrap();
+        table.limits.sums.insert("y".to_owned(), all);
+    }
+    catalog
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
@@ -243,6 +255,7 @@ proptest! {
         query in prop::sample::select(QUERIES),
         (shuffle, other) in (0usize..1000, 0usize..1000),
         (files, threads, batch) in (1usize..4, 1usize..5, 1usize..9),
+        limits in prop::option::of((1u64..5, 1u64..9)),
     ) {
         let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let numbered: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
@@ -250,7 +263,8 @@ proptest! {
         let mut larger = numbered.clone();
         larger.push((units.len(), &more));
         write(there.path(), &larger, other, 4 - files);
-        let catalogs = [&catalog(here.path(), "add_remove"), &catalog(there.path(), "add_remove")];
+        let catalogs = [here.path(), there.path()].map(|place| limited(catalog(place, "add_remove"), limits));
+        let catalogs = [&catalogs[0], &catalogs[1]];
         let databases = [
             &Database { directory: here.path(), threads, batch },
             &Database { directory: there.path(), threads: 5 - threads, batch: 9 - batch },
@@ -265,6 +279,7 @@ proptest! {
         query in prop::sample::select(QUERIES),
         (shuffle, other) in (0usize..1000, 0usize..1000),
         (files, threads, batch) in (1usize..4, 1usize..5, 1usize..9),
+        limits in prop::option::of((1u64..5, 1u64..9)),
     ) {
         let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let numbered: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
@@ -272,7 +287,8 @@ proptest! {
         let mut replaced = numbered.clone();
         replaced[0].1 = &changed;
         write(there.path(), &replaced, other, 4 - files);
-        let catalogs = [&catalog(here.path(), "change_one"), &catalog(there.path(), "change_one")];
+        let catalogs = [here.path(), there.path()].map(|place| limited(catalog(place, "change_one"), limits));
+        let catalogs = [&catalogs[0], &catalogs[1]];
         let databases = [
             &Database { directory: here.path(), threads, batch },
             &Database { directory: there.path(), threads: 5 - threads, batch: 9 - batch },
@@ -327,6 +343,86 @@ fn an_overview_without_its_clamp_is_noticed() {
             planted.is_err_and(|why| why.contains("further than its sensitivity")),
             "{query}"
         );
+    }
+}
+
+/// The question and its estimate share the states of units, and not how many of them count.
+#[test]
+fn a_question_in_the_groups_of_its_estimate_is_noticed() {
+    let row = |group| Row {
+        group,
+        other: 1,
+        x: "5",
+        y: "5",
+        day: "",
+    };
+    let few = Unit {
+        rows: vec![row("a")],
+        own: None,
+    };
+    let many = Unit {
+        rows: GROUPS.iter().copied().map(row).collect(),
+        own: None,
+    };
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(here.path(), &[(0, &few)], 0, 1);
+    write(there.path(), &[(0, &few), (1, &many)], 0, 1);
+    let catalogs = [
+        &catalog(here.path(), "add_remove"),
+        &catalog(there.path(), "add_remove"),
+    ];
+    let database = |directory| Database {
+        directory,
+        threads: 2,
+        batch: 8,
+    };
+    let databases = [&database(here.path()), &database(there.path())];
+    let query = "SELECT g, COUNT(*) FROM t GROUP BY g";
+    assert_eq!(check(query, catalogs, databases), Ok(()));
+    let planted = with(Mutant::GroupsOfTheEstimate, || check(query, catalogs, databases));
+    assert!(planted.is_err_and(|why| why.contains("moves in")));
+}
+
+/// What is priced for all groups together has to be bounded there.
+#[test]
+fn a_vector_that_is_not_scaled_is_noticed() {
+    let row = |group| Row {
+        group,
+        other: 1,
+        x: "5",
+        y: "100",
+        day: "",
+    };
+    let few = Unit {
+        rows: vec![row("a")],
+        own: None,
+    };
+    let many = Unit {
+        rows: GROUPS.iter().copied().map(row).collect(),
+        own: None,
+    };
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(here.path(), &[(0, &few)], 0, 1);
+    write(there.path(), &[(0, &few), (1, &many)], 0, 1);
+    let catalogs =
+        [here.path(), there.path()].map(|place| limited(catalog(place, "add_remove"), Some((8, 3))));
+    let catalogs = [&catalogs[0], &catalogs[1]];
+    let database = |directory| Database {
+        directory,
+        threads: 2,
+        batch: 8,
+    };
+    let databases = [&database(here.path()), &database(there.path())];
+    for query in [
+        "SELECT g, COUNT(*) FROM t GROUP BY g",
+        "SELECT g, AVG(x), SUM(y) FROM t GROUP BY g",
+        "SELECT g, SUM(y) FROM t GROUP BY g",
+        "SELECT g, SUM(x), COUNT(*) FROM t GROUP BY g",
+        "SELECT g, COUNT(y) FROM t GROUP BY g",
+    ] {
+        assert_eq!(check(query, catalogs, databases), Ok(()), "{query}");
+        let planted = with(Mutant::UnscaledVector, || check(query, catalogs, databases));
+        assert!(planted.is_err(), "{query}");
     }
 }
 

@@ -32,6 +32,15 @@ impl Noise {
             .map_or(f64::INFINITY, |one| one * numbers.sqrt() * step);
         laplace.min(gaussian)
     }
+
+    /// Where a unit moves numbers by at most `all` together, and each by at most `step`.
+    pub(super) fn of_all(&self, all: f64, step: f64) -> f64 {
+        let laplace = self.laplace * all;
+        let gaussian = self
+            .gaussian
+            .map_or(f64::INFINITY, |one| one * (all * step.min(all)).sqrt());
+        laplace.min(gaussian)
+    }
 }
 
 /// A bucket is seen when it, or it and the ones before it together, are this many deviations above nothing. Of some thousand looks, one is deceived in eight histograms

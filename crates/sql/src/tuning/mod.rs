@@ -611,10 +611,12 @@ fn chosen(
                 };
                 // Where it is not public how many groups there are, there are at least as many as one unit has.
                 let groups = numbers_of_groups.get(column).copied().unwrap_or(found.largest);
-                let (per_unit, per_group) = spread::best_pair(found, in_group, rows, groups, noise);
+                let found_limits = spread::best_limits(found, in_group, rows, groups, noise);
+                let (per_unit, per_group) = (found_limits.groups, found_limits.in_group);
                 let by = Limits {
                     groups: Some(per_unit as u64),
                     rows_per_group: Some(per_group as u64),
+                    rows: found_limits.in_all.map(|rows| rows as u64),
                     ..Limits::default()
                 };
                 limits.groups = limits.groups.max(by.groups);
@@ -646,7 +648,7 @@ fn chosen(
         }
     }
     // A group's sum follows from its rows. Where at most this many count, half a row more is between this number and the next.
-    for column in limits.sums.keys() {
+    for (column, all) in &limits.sums {
         let Some(a_row) = a_row.get(column) else {
             continue;
         };
@@ -654,7 +656,7 @@ fn chosen(
         let whole = table.column(column).is_some_and(|facts| facts.kind == Kind::Int);
         for by in limits.by.values_mut() {
             let rows = by.rows_per_group.unwrap_or(1) as f64;
-            let limit = ((rows + 0.5) * a_row).min(rows * high);
+            let limit = ((rows + 0.5) * a_row).min(rows * high).min(all.high);
             by.sums
                 .extend(Range::new(0.0, rounded(limit, whole)).map(|range| (column.clone(), range)));
         }

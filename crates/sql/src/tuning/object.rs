@@ -20,7 +20,7 @@ impl FoundLimits {
             .iter()
             .map(|(column, by)| {
                 let reported =
-                    json!({ "groups": by.groups, "rows_per_group": by.rows_per_group, "sums": sums(by) });
+                    json!({ "groups": by.groups, "rows_per_group": by.rows_per_group, "rows": by.rows, "sums": sums(by) });
                 (column.clone(), reported)
             })
             .collect();

@@ -29,6 +29,9 @@ const OCTAVES: f64 = 0.5;
 /// Sums of n rows lie around n times what a row has, on both sides: a number of rows is taken to reach half a row below it and above.
 const HALF: f64 = 0.5;
 
+/// Where rows in all groups together are limited, fewer groups and rows in each are taken that err hardly more.
+const TOLERATED: f64 = 1.05;
+
 /// Units of which all have about as many rows and groups.
 struct Alike {
     units: f64,
@@ -45,15 +48,26 @@ enum Model {
     OfUnits { first: f64, apart: f64 },
 }
 
-/// In how many groups a unit counts, and with how many rows in each, so that the error of one group's count is least. What is cut is taken to be spread over the
+/// Limits of a unit for one grouping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct GroupLimits {
+    /// In how many groups it counts.
+    pub(super) groups: f64,
+    /// With how many rows in each.
+    pub(super) in_group: f64,
+    /// With how many rows in all groups together, where that is what noise covers.
+    pub(super) in_all: Option<f64>,
+}
+
+/// In how many groups a unit counts, with how many rows in each and in all of them, so that the error of one group's count is least. What is cut is taken to be spread over the
 /// groups evenly.
-pub(super) fn best_pair(
+pub(super) fn best_limits(
     groups: &Tail,
     in_group: &Tail,
     rows: &Tail,
     all_groups: f64,
     noise: &Noise,
-) -> (f64, f64) {
+) -> GroupLimits {
     let all_groups = all_groups.max(1.0);
     let in_groups = numbers_of_groups(groups, all_groups);
     let curves = rows.few_curves(CURVES);
@@ -84,12 +98,19 @@ pub(super) fn best_pair(
         .chain([all_groups])
         .collect();
     let most_rows = rows.candidates(true);
-    // The error of each pair, in the mean over models and curves.
-    let mut errors = vec![0.0; most_groups.len() * most_rows.len()];
+    let in_all = best_in_all(&curves, rows, all_groups, noise);
+    let all = |groups: f64, in_group: f64| in_all.min(groups * in_group);
+    // The error of each pair, in the mean over models and curves: where its groups and rows alone are limited, and where rows in all groups together are too.
+    let mut errors = [
+        vec![0.0; most_groups.len() * most_rows.len()],
+        vec![0.0; most_groups.len() * most_rows.len()],
+    ];
     for (weight, model) in &likely {
         for (part, curve) in &curves {
             let units = alike(rows, curve, &in_groups, all_groups, model);
             let everything: f64 = units.iter().map(|one| one.units * one.rows).sum();
+            let over = units.iter().map(|one| one.units * (one.rows - in_all).max(0.0));
+            let over = over.sum::<f64>() / all_groups;
             // What is kept in all groups for each limit of rows, by the number of groups.
             let mut kept: Vec<(f64, Vec<f64>)> = Vec::new();
             for one in &units {
@@ -112,19 +133,76 @@ pub(super) fn best_pair(
                         .map(|(groups, all)| all[m_place] * (k / groups).min(1.0))
                         .sum();
                     let bias = (everything - kept).max(0.0) / all_groups;
-                    errors[m_place * most_groups.len() + k_place] +=
-                        weight * part * bias.hypot(noise.of(*k, most_rows[m_place]));
+                    let m = most_rows[m_place];
+                    let place = m_place * most_groups.len() + k_place;
+                    errors[0][place] += weight * part * bias.hypot(noise.of(*k, m));
+                    // What both cut is counted twice.
+                    errors[1][place] += weight * part * (bias + over).hypot(noise.of_all(all(*k, m), m));
                 }
             }
         }
     }
-    let best = least((0..errors.len()).collect(), |place| errors[*place]);
-    best.map_or((1.0, 1.0), |place| {
-        (
-            most_groups[place % most_groups.len()],
-            most_rows[place / most_groups.len()],
-        )
-    })
+    let pair = |place: usize| {
+        let (groups, rows) = (place % most_groups.len(), place / most_groups.len());
+        (most_groups[groups], most_rows[rows])
+    };
+    let found = |errors: &Vec<f64>, tolerated: f64, in_all: Option<f64>| {
+        let best = errors.iter().copied().fold(f64::INFINITY, f64::min);
+        let good = (0..errors.len()).filter(|place| errors[*place] <= best * tolerated);
+        let place = least(good.collect(), |place: &usize| pair(*place).0 * pair(*place).1)?;
+        let (groups, in_group) = pair(place);
+        let limits = GroupLimits {
+            groups,
+            in_group,
+            in_all,
+        };
+        Some((errors[place], limits))
+    };
+    let [by_group, together] = &errors;
+    let by_group = found(by_group, 1.0, None);
+    // Medians and distinct counts pay for the groups and the rows in each.
+    let together = found(together, TOLERATED, Some(in_all));
+    let together = together.filter(|(_, limits)| in_all < limits.groups * limits.in_group);
+    let best = match (by_group, together) {
+        (Some(one), Some(other)) if other.0 < one.0 => Some(other),
+        (one, other) => one.or(other),
+    };
+    best.map_or(
+        GroupLimits {
+            groups: 1.0,
+            in_group: 1.0,
+            in_all: None,
+        },
+        |(_, limits)| limits,
+    )
+}
+
+/// How many rows of a unit count in all groups together, so that the error of one group's count is least where nothing else limits them.
+fn best_in_all(curves: &[(f64, Vec<f64>)], rows: &Tail, all_groups: f64, noise: &Noise) -> f64 {
+    let edges = rows.edges();
+    // Units over each number of rows, summed up from there, are the rows beyond it.
+    let beyond = |over: &[f64], limit: f64| -> f64 {
+        let mut sum = 0.0;
+        for place in 0..edges.len() {
+            let low = place
+                .checked_sub(1)
+                .map_or(0.0, |before| edges[before])
+                .max(limit);
+            let high = edges[place];
+            let before = place.checked_sub(1).map_or(rows.units, |before| over[before]);
+            if high > low {
+                sum += (high - low) * f64::midpoint(before, over[place]);
+            }
+        }
+        sum
+    };
+    let error = |limit: &f64| -> f64 {
+        let of_curve = |(part, over): &(f64, Vec<f64>)| {
+            part * (beyond(over, *limit) / all_groups).hypot(noise.of_all(*limit, *limit))
+        };
+        curves.iter().map(of_curve).sum()
+    };
+    least(rows.candidates(true), error).unwrap_or(1.0)
 }
 
 /// Which part of the units is in how many groups, in ascending order.

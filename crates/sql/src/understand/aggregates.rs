@@ -150,14 +150,14 @@ pub(crate) const AGGREGATES: [Aggregate; 26] = [
         &["median"],
         Called::Rank(0.5),
         "MEDIAN(x)",
-        "the value in the middle",
+        "the value in the middle; also of dates",
         "SELECT MEDIAN(income) FROM people",
     ),
     aggregate(
         &[dialect::QUANTILE],
         Called::Fraction,
         "PERCENTILE_CONT(f) WITHIN GROUP (ORDER BY x)",
-        "the value below which a part f lies; also PERCENTILE_CONT(x, f), PERCENTILE_DISC, QUANTILE, and APPROX_QUANTILES(x, n) for n + 1 of them; an ARRAY of parts gives a column for each. PERCENTILE_DISC of dates is a date",
+        "the value below which a part f lies; also PERCENTILE_CONT(x, f), PERCENTILE_DISC, QUANTILE, and APPROX_QUANTILES(x, n) for n + 1 of them; an ARRAY of parts gives a column for each. of dates it is a date",
         "SELECT PERCENTILE_CONT(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY income), APPROX_QUANTILES(age, 4)[OFFSET(1)] FROM people",
     ),
     aggregate(

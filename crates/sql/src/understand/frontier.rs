@@ -6,6 +6,7 @@ use crate::understand::aggregation::{Aggregation, Selection, Shape, literal};
 use crate::understand::dialect::SelectOptions;
 use crate::understand::grouping_sets::{GroupingSets, part_of};
 use crate::understand::mistakes::unplannable;
+use crate::understand::outer_public;
 use crate::understand::planner::Said;
 use crate::understand::relation::{attached, contains_subquery, is_private, operator, rows};
 use crate::understand::same::Marks;
@@ -92,6 +93,11 @@ impl Split {
         }
         match plan {
             LogicalPlan::Aggregate(aggregate) if rows_below(&aggregate.input, catalog) => {
+                if let Some(outer) = outer_public::read(aggregate, catalog)? {
+                    let inner = LogicalPlan::Aggregate(outer.inner.clone());
+                    let released = self.public(&inner, said, catalog)?;
+                    return outer.joined(released, &aggregate.schema);
+                }
                 if let Some(sets) = GroupingSets::of(aggregate)? {
                     return self.grouping_sets(&sets, said, catalog);
                 }

@@ -9,6 +9,7 @@ pub(crate) mod frontier;
 pub(crate) mod grouping_sets;
 pub(crate) mod groupings;
 pub(crate) mod mistakes;
+mod outer_public;
 pub(crate) mod planner;
 pub(crate) mod relation;
 pub(crate) mod same;

@@ -1,7 +1,7 @@
 //! CURRENT_DATE, now() and age().
 //!
 //! Today changes between two questions that are the same, so it is the day of the data: what the catalog declares as its version, where that is a date. And `age(a, b)` is an interval, which is no kind of
-//! private values; of it the whole years are understood, as a number computed of the parts of both dates.
+//! private values; of it the whole years are understood, and the months beyond them, as numbers computed of the parts of both dates.
 
 use crate::Error;
 use crate::catalog::Catalog;
@@ -46,9 +46,20 @@ impl VisitorMut for Today {
 impl Today {
     fn replacement(&mut self, expression: &Expr) -> Result<Option<Expr>, Error> {
         match expression {
+            // A decade is ten years from one whose number ends with 0.
+            Expr::Extract {
+                field: DateTimeField::Decade,
+                expr,
+                ..
+            } => decade(expr).map(Some),
             Expr::Extract { field, expr, .. } => match call(expr) {
                 Some((name, age)) if name == "age" => {
-                    self.years(*field == DateTimeField::Year, &age).map(Some)
+                    let part = match field {
+                        DateTimeField::Year => Some(Part::Years),
+                        DateTimeField::Month => Some(Part::Months),
+                        _ => None,
+                    };
+                    self.part_of_age(part, &age).map(Some)
                 }
                 _ => Ok(None),
             },
@@ -64,8 +75,7 @@ impl Today {
                     }
                     ("date_part", [part, moment]) => match call(moment) {
                         Some((name, age)) if name == "age" => {
-                            let year = matches!(part, Expr::Value(value) if matches!(&value.value, Value::SingleQuotedString(part) if part.eq_ignore_ascii_case("year")));
-                            self.years(year, &age).map(Some)
+                            self.part_of_age(Part::named(part), &age).map(Some)
                         }
                         _ => Ok(None),
                     },
@@ -86,11 +96,12 @@ impl Today {
     }
 
     /// The whole years between two dates, cut towards zero, as PostgreSQL counts them: a year is over on the day with the same name. With each date written as a number of eight digits, they are the
-    /// difference without its last four.
-    fn years(&mut self, of_years: bool, age: &[Expr]) -> Result<Expr, Error> {
+    /// difference without its last four. Months are counted alike, with twelve of them in a year; those of whole years are taken off.
+    fn part_of_age(&mut self, part: Option<Part>, age: &[Expr]) -> Result<Expr, Error> {
+        let part = part.ok_or_else(no_interval)?;
         let (later, earlier) = match age {
-            [later, earlier] if of_years => (later.clone(), earlier.clone()),
-            [earlier] if of_years => {
+            [later, earlier] => (later.clone(), earlier.clone()),
+            [earlier] => {
                 let today = self.day("DATE")?.ok_or_else(|| {
                     Error::refused(
                         "age(x) counts up to today, and the catalog does not say which day the data are of",
@@ -108,24 +119,67 @@ impl Today {
                 "compute an age in a subquery",
             ));
         }
-        let difference = nested(both(digits(&later)?, BinaryOperator::Minus, digits(&earlier)?));
-        let years = both(difference, BinaryOperator::Divide, parsed("10000.0")?);
+        let (year, last) = match part {
+            Part::Years => ("10000", "10000.0"),
+            Part::Months => ("1200", "100.0"),
+        };
+        let (later, earlier) = (digits(&later, year)?, digits(&earlier, year)?);
+        let difference = nested(both(later, BinaryOperator::Minus, earlier));
+        let whole = both(difference, BinaryOperator::Divide, parsed(last)?);
         let mut cut = parsed("CAST(trunc(x) AS BIGINT)")?;
         if let Expr::Cast { expr, .. } = &mut cut {
-            **expr = with_arguments(parsed("trunc(x)")?, vec![years]);
+            **expr = with_arguments(parsed("trunc(x)")?, vec![whole]);
         }
-        Ok(cut)
+        Ok(match part {
+            Part::Years => cut,
+            Part::Months => nested(both(cut, BinaryOperator::Modulo, parsed("12")?)),
+        })
     }
 }
 
-/// 20261116 for the sixteenth of November 2026.
-fn digits(date: &Expr) -> Result<Expr, Error> {
+/// The tenth of a year, rounded down.
+fn decade(date: &Expr) -> Result<Expr, Error> {
+    let year = with_arguments(parsed("date_part(x)")?, vec![parsed("'year'")?, date.clone()]);
+    let tenth = both(year, BinaryOperator::Divide, parsed("10.0")?);
+    let mut whole = parsed("CAST(floor(x) AS BIGINT)")?;
+    if let Expr::Cast { expr, .. } = &mut whole
+        && let Expr::Floor { expr, .. } = &mut **expr
+    {
+        **expr = tenth;
+    }
+    Ok(whole)
+}
+
+/// The parts of an age that are understood.
+#[derive(Clone, Copy)]
+enum Part {
+    Years,
+    Months,
+}
+
+impl Part {
+    /// As date_part names it.
+    fn named(name: &Expr) -> Option<Self> {
+        let Expr::Value(value) = name else { return None };
+        let Value::SingleQuotedString(name) = &value.value else {
+            return None;
+        };
+        match name.to_lowercase().as_str() {
+            "year" | "years" => Some(Self::Years),
+            "month" | "months" => Some(Self::Months),
+            _ => None,
+        }
+    }
+}
+
+/// 20261116 for the sixteenth of November 2026, if a year counts 10000; 24323 and a last 16 if it counts 1200.
+fn digits(date: &Expr, year: &str) -> Result<Expr, Error> {
     let part = |name: &str, times: &str| -> Result<Expr, Error> {
         let call = with_arguments(parsed("date_part(x)")?, vec![parsed(name)?, date.clone()]);
         Ok(both(call, BinaryOperator::Multiply, parsed(times)?))
     };
     let months = both(
-        part("'year'", "10000")?,
+        part("'year'", year)?,
         BinaryOperator::Plus,
         part("'month'", "100")?,
     );
@@ -202,7 +256,7 @@ fn called(function: &Function) -> Option<(String, Vec<Expr>)> {
 fn no_interval() -> Error {
     Error::refused(
         "age gives an interval, which is no kind of value here",
-        "write EXTRACT(YEAR FROM age(a, b)) for whole years; a - b of two dates are days",
+        "write EXTRACT(YEAR FROM age(a, b)) for whole years, and EXTRACT(MONTH FROM age(a, b)) for the months beyond them; a - b of two dates are days",
     )
 }
 
@@ -240,12 +294,19 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_whole_years_or_refused() {
+    fn ages_are_whole_years_and_months_or_refused() {
         let day = "version = \"2026-11-16\"";
         let one = "SELECT COUNT(*) FROM people WHERE EXTRACT(YEAR FROM age(born)) >= 18";
         let two = "SELECT COUNT(*) FROM people WHERE date_part('year', (age(CURRENT_DATE, born))) >= 18";
         assert_eq!(planned(day, one), planned(day, two));
         assert!(planned(day, one).is_ok(), "{:?}", planned(day, one));
+        let months = "SELECT COUNT(*) FROM people WHERE EXTRACT(MONTH FROM age(born)) >= 6";
+        let named = months.replace(
+            "EXTRACT(MONTH FROM age(born))",
+            "date_part('month', age(CURRENT_DATE, born))",
+        );
+        assert_eq!(planned(day, months), planned(day, &named));
+        assert!(planned(day, months).is_ok(), "{:?}", planned(day, months));
         let said = planned("version = \"third\"", one).unwrap_err();
         assert!(
             said.contains("which day the data are of") && said.contains("hint: "),
@@ -253,7 +314,7 @@ mod tests {
         );
         for sql in [
             "SELECT AVG(age(born)) FROM people",
-            "SELECT AVG(EXTRACT(MONTH FROM age(born))) FROM people",
+            "SELECT AVG(EXTRACT(DAY FROM age(born))) FROM people",
             "SELECT COUNT(*) FROM people WHERE age(born) > INTERVAL '18 years'",
         ] {
             let said = planned(day, sql).unwrap_err();

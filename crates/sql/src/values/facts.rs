@@ -60,6 +60,8 @@ pub struct Facts {
     /// Numbers are clamped to this before they count. `None`: unknown, so it cannot be summed. Of dates and timestamps these are the first and the last for which
     /// groups are listed, as days or microseconds since 1970.
     pub range: Option<Range>,
+    /// Where no range is known: the least that this number can be, as 0 of a count.
+    pub at_least: Option<f64>,
     /// All values it can take (without NULL), if they are public. A row with another value is in no group; elsewhere the value is what it is.
     pub values: Option<Arc<[Value]>>,
     /// Whether it may be NULL.
@@ -78,6 +80,7 @@ impl Facts {
         Self {
             kind,
             range: None,
+            at_least: None,
             values: None,
             nullable: true,
             of_unit: false,

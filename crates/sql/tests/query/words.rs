@@ -190,8 +190,8 @@ fn values_of_the_wrong_type_are_reported_with_their_column_and_what_to_do() {
         ),
         (
             "SELECT MEDIAN(day) FROM visits",
-            "MEDIAN needs a number, and `day` is a date",
-            "EXTRACT(YEAR FROM day)",
+            "MEDIAN of a date without bounds is unbounded",
+            "declare `bounds` of the column",
         ),
         (
             "SELECT MIN(day) FROM visits",

@@ -153,6 +153,22 @@ impl Dataset {
         })
     }
 
+    /// A plan as an answer that cost nothing.
+    pub(super) fn explained(
+        &self,
+        ask: &QueryRequest,
+        plan: Answer,
+        store: &mut Store,
+    ) -> Result<Answered, Error> {
+        Ok(Answered {
+            answer: plan,
+            repeated: true,
+            resumed: false,
+            left: store.left(&ask.analyst)?,
+            receipt: None,
+        })
+    }
+
     /// The digest of what was saved.
     fn save(
         &self,
@@ -346,6 +362,12 @@ impl Dataset {
             );
             post::unfinished(&question.split.aggregations[0], &tables[0])
         });
+        if !finished.simulated.is_empty() {
+            notes.push(format!(
+                "the interval of {} is found by simulating the noise of the numbers that it is computed from",
+                finished.simulated.join(", ")
+            ));
+        }
         let bounds = bounds(question, &self.shared.catalog.unit.whose, &included);
         let mut answer = answer(finished, bounds, notes, Some(cost), CONFIDENCE)?;
         answer.cut = cuts;

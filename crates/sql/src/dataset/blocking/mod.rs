@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, EngineKind, LedgerPlace};
 use crate::dataset::description::{describe, tables_as_json};
 use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain, name_engines};
+use crate::dataset::explain_statement::{is_explain, plan_columns, without_explain};
 use crate::finish::answer::{Answer, AnswerColumn, columns};
 use crate::finish::cut::CutEstimate;
 use crate::finish::formats::AsJson;
@@ -336,7 +337,7 @@ impl Dataset {
 
     /// What a query would do and cost. Spends nothing, reads no data.
     pub fn explain(&self, ask: &QueryRequest, group_size: u64) -> Result<Explanation, Error> {
-        self.explanation_of(&self.understand(ask)?, group_size)
+        self.explanation_of(&self.understand(&without_explain(ask)?)?, group_size)
     }
 
     pub(crate) fn explanation_of(&self, question: &Question, group_size: u64) -> Result<Explanation, Error> {
@@ -360,6 +361,9 @@ impl Dataset {
     /// # Errors
     /// When the query is refused.
     pub fn columns(&self, ask: &QueryRequest) -> Result<Vec<AnswerColumn>, Error> {
+        if is_explain(&ask.sql) {
+            return Ok(plan_columns());
+        }
         self.columns_of(&self.read_question(ask)?)
     }
 
@@ -376,7 +380,7 @@ impl Dataset {
 
     /// What earlier answers said of what the limits of this query cut, the newest first. Reads the ledger, if there is one; spends nothing, since answers are public.
     pub fn cut_before(&self, ask: &QueryRequest) -> Result<Vec<CutEstimate>, Error> {
-        let question = self.understand(ask)?;
+        let question = self.understand(&without_explain(ask)?)?;
         let about: Vec<String> = (0..question.visible).map(|place| question.about(place)).collect();
         let Some(mut store) = Store::open_existing(&self.place())? else {
             return Ok(Vec::new());
@@ -407,6 +411,9 @@ impl Dataset {
 
     /// The same, telling how far it has come. A stored answer goes through no stage but the first two, and [`Stage::Computing`] where there is something to compute.
     pub fn query_watched(&self, ask: &QueryRequest, watch: &mut dyn FnMut(Stage)) -> Result<Answered, Error> {
+        if let Some(plan) = self.query_plan(ask)? {
+            return self.explained(ask, plan, &mut self.ledger_or_untouched()?);
+        }
         // What is refused leaves no trace, not even an empty ledger.
         let question = self.understand(ask)?;
         watch(Stage::Understood);
@@ -424,6 +431,11 @@ impl Dataset {
     /// # Errors
     /// When the query is refused, or the ledger cannot be read.
     pub fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
+        if let Some(plan) = self.query_plan(ask)? {
+            return self
+                .explained(ask, plan, &mut self.ledger_or_untouched()?)
+                .map(Some);
+        }
         let question = self.understand(ask)?;
         if question.is_public() {
             let mut store = self.ledger_or_untouched()?;
@@ -462,6 +474,9 @@ impl Dataset {
 
     /// The same with a ledger that is open already.
     pub fn query_with(&self, ask: &QueryRequest, store: &mut Store) -> Result<Answered, Error> {
+        if let Some(plan) = self.query_plan(ask)? {
+            return self.explained(ask, plan, store);
+        }
         let question = self.understand(ask)?;
         if question.is_public() {
             return self.public_answer(ask, &question, store);

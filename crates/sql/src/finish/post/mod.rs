@@ -3,13 +3,16 @@
 //! - `certainty`: a walk that finds what is known of each column of a plan over released tables: exact, within an interval, or noisy and why no interval is reported.
 //! - `known`: what it carries along.
 //! - `spans`: intervals through expressions.
+//! - `simulated`: intervals of what depends on many noisy numbers.
 
 mod certainty;
 mod known;
+mod simulated;
 mod spans;
 
 use self::certainty::{WHICH_ROWS, extend};
 use self::known::{Known, Names};
+use self::simulated::Simulation;
 use crate::catalog::Catalog;
 use crate::finish::estimate::Estimate;
 use crate::run::scans::over_data;
@@ -188,6 +191,7 @@ pub(crate) fn unfinished(aggregation: &Aggregation, table: &RecordBatch) -> Fini
     Finished {
         batches: vec![table.clone()],
         columns: columns.collect(),
+        simulated: Vec::new(),
     }
 }
 
@@ -212,6 +216,8 @@ pub(crate) struct Finished {
     pub(crate) batches: Vec<RecordBatch>,
     /// The query's own columns.
     pub(crate) columns: Vec<Shown>,
+    /// The names of those whose intervals were found by simulation.
+    pub(crate) simulated: Vec<String>,
 }
 
 /// A column of the result.
@@ -252,7 +258,8 @@ pub(crate) async fn finish(
     session: &SessionContext,
     catalog: &Catalog,
 ) -> Result<Finished, Error> {
-    let (plan, columns) = extended(post, tables, catalog)?;
+    let (plan, columns) = extended(post, &tables, catalog)?;
+    let simulation = Simulation::of(post, &tables, &columns, catalog)?;
     let plan = over_data(&plan, session, catalog).await?;
     let frame = session
         .execute_logical_plan(plan)
@@ -262,7 +269,15 @@ pub(crate) async fn finish(
     let most_text = (!only_arranges(post)).then_some(MOST_TEXT);
     let batches = tokio::time::timeout(LONGEST, collected(frame, most_text)).await;
     let batches = batches.unwrap_or_else(|_| Err(too_much()))?;
-    Ok(Finished { batches, columns })
+    let mut finished = Finished {
+        batches,
+        columns,
+        simulated: Vec::new(),
+    };
+    if let Some(simulation) = simulation {
+        simulation.add(&mut finished, session, catalog).await?;
+    }
+    Ok(finished)
 }
 
 /// The columns that the rest of the query will have, of one that only arranges: nothing has to run for them.
@@ -271,20 +286,21 @@ pub(crate) fn arranged(
     tables: Vec<RecordBatch>,
     catalog: &Catalog,
 ) -> Result<Finished, Error> {
-    let (_, columns) = extended(post, tables, catalog)?;
+    let (_, columns) = extended(post, &tables, catalog)?;
     Ok(Finished {
         batches: Vec::new(),
         columns,
+        simulated: Vec::new(),
     })
 }
 
 /// The rest of the query over released tables, with the ends of intervals, and what is known of its columns.
 fn extended(
     post: &LogicalPlan,
-    tables: Vec<RecordBatch>,
+    tables: &[RecordBatch],
     catalog: &Catalog,
 ) -> Result<(LogicalPlan, Vec<Shown>), Error> {
-    let over_releases = over_releases(post, tables)?;
+    let over_releases = bind_releases(post, tables)?;
     let extended = extend(&over_releases, &mut Names::default())?;
     let schema = extended.plan.schema().clone();
     let place = |column: &Column| schema.maybe_index_of_column(column);
@@ -388,7 +404,8 @@ fn after_release(error: &datafusion::error::DataFusionError) -> Error {
     sources::incident("the released results", error)
 }
 
-fn over_releases(post: &LogicalPlan, tables: Vec<RecordBatch>) -> Result<LogicalPlan, Error> {
+/// The plan with each scan of a released table bound to its rows.
+fn bind_releases(post: &LogicalPlan, tables: &[RecordBatch]) -> Result<LogicalPlan, Error> {
     let changed = post.clone().transform_down_with_subqueries(|node| {
         let LogicalPlan::TableScan(scan) = &node else {
             return Ok(Transformed::no(node));

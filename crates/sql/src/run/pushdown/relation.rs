@@ -1,8 +1,8 @@
 //! Plans in PostgreSQL's SQL: a closed list of operators.
 //!
 //! Claim: the rows of each operator are, as a multiset, those that the local engine has at the same place, in the columns that its plan needs.
-//! Proof: by the cases. Filters, projections, UNION ALL and GROUP BY mean the same in both. A ROW_NUMBER has an order in which two rows that are equal are equal in all columns that the
-//! plan needs, so that either may come first; what other plans have added to the step is none of theirs. Sums of integers are `numeric` in PostgreSQL and exact; cut to 64 bits they are the
+//! Proof: by the cases. Filters, projections, UNION ALL and GROUP BY mean the same in both. A ROW_NUMBER, or a count of the rows so far, has an order in which two rows that are equal are equal in
+//! all columns that the plan needs, what is counted among them, so that either may come first; what other plans have added to the step is none of theirs. Sums of integers are `numeric` in PostgreSQL and exact; cut to 64 bits they are the
 //! sums modulo 2⁶⁴ that the local engine has. Where a filter follows a window it is a step of its own, so that it sees the window's column or the statement is no SQL: it cannot get lost.
 //! A filter is left out only where its condition is that a column is there of which an earlier filter of the same plan said so, or a count. A GROUP BY is left out only where the keys of an
 //! earlier one, after which nothing but filters and windows came, are among its own: then each of its groups is one row, of which a sum, a least and a largest value are the value itself.

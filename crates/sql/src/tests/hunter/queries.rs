@@ -50,6 +50,12 @@ pub(super) const KNOWN: &[&str] = &[
     "SELECT COUNT(*), SUM(x) FROM (SELECT u, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY d) AS k FROM t) AS q WHERE k = 1",
     "SELECT COUNT(*), SUM(r, contribution_bounds_per_row => (-10, 50)) FROM (SELECT u, SUM(x) OVER (PARTITION BY u ORDER BY s ROWS 2 PRECEDING) AS r FROM t) AS q",
     "SELECT COUNT(*), COUNT(DISTINCT z) FROM (SELECT u, x, LAG(s) OVER (PARTITION BY u, y ORDER BY d DESC) AS z, RANK() OVER (PARTITION BY u ORDER BY x) AS k FROM t) AS q WHERE k > 1 AND x <> 0",
+    "SELECT h, COUNT(*), SUM(p) FROM (SELECT u, NTILE(3) OVER (PARTITION BY u ORDER BY x) AS h, PERCENT_RANK() OVER (PARTITION BY u, s ORDER BY d) AS p, CUME_DIST() OVER (PARTITION BY u ORDER BY y DESC) AS c FROM t) AS q WHERE c > 0.2 GROUP BY h",
+    // Counts that the query cuts itself; public rows that are kept, and some that the query writes.
+    "SELECT COUNT(*), SUM(LEAST(n, 3)), SUM(m) FROM (SELECT u, COUNT(*) AS n, COUNT(DISTINCT s) AS m FROM t GROUP BY u) AS q WHERE m <= 2",
+    "SELECT k.x, COUNT(t.u), SUM(t.x) FROM k LEFT JOIN t ON t.s = k.s AND t.y > 0 WHERE k.x < 40 GROUP BY k.x",
+    "SELECT w.n, COUNT(*), COUNT(DISTINCT t.x) FROM t JOIN (VALUES ('a', 'é'), ('b', 'e'), ('b', 'é')) AS w (s, n) ON t.s = w.s GROUP BY w.n",
+    "SELECT MEDIAN(LEAST(GREATEST(d, DATE '2000-01-01'), DATE '2030-12-31')), COUNT(*) FROM t WHERE EXTRACT(MONTH FROM age(d, DATE '2024-02-29')) > 3 OR EXTRACT(DECADE FROM d) = 202",
     // The first row of each person and value, and whether a condition holds in some rows of theirs, or in all.
     "SELECT s, COUNT(*), SUM(x) FROM (SELECT DISTINCT ON (u, s) u, s, x FROM t ORDER BY u, s, d DESC) AS q GROUP BY s",
     "SELECT COUNT(*) FROM (SELECT u, BOOL_OR(x > 1) AS a, BOOL_AND(y > 0) FILTER (WHERE s <> 'a') AS b FROM t GROUP BY u) AS q WHERE a AND b IS NOT FALSE",
@@ -303,7 +309,7 @@ impl Grammar<'_> {
         let function = match (column, self.seeded.below(4)) {
             (_, 0) => return format!("{table}.{column} AS {column}"),
             ("y", 1) => format!("ROW_NUMBER() {without}"),
-            ("y", 2) => format!("DENSE_RANK() {without}"),
+            ("y", 2) => format!("{} {without}", self.seeded.pick(&["DENSE_RANK()", "NTILE(3)"])),
             ("y", _) => format!("COUNT({table}.s) {with_frame}"),
             (_, 1) => format!(
                 "{}({table}.{column}) {without}",
@@ -312,6 +318,10 @@ impl Grammar<'_> {
             (_, 2) => format!(
                 "{}({table}.{column}) {with_frame}",
                 self.seeded.pick(&["MIN", "MAX"])
+            ),
+            ("x", _) if self.seeded.once_in(4) => format!(
+                "{} {without}",
+                self.seeded.pick(&["PERCENT_RANK()", "CUME_DIST()"])
             ),
             ("x", _) => format!(
                 "{}({table}.{column}) {with_frame}",

@@ -128,7 +128,8 @@ impl Town {
         let asked = question(sql, whole).ok()?;
         let runtime = runtime();
         let here = measured(&asked, whole, reading, &runtime);
-        let (mut spread, all) = (0, asked.split.aggregations.len());
+        // What the limits cut is read in the pass of what it is about.
+        let (mut spread, all) = (0, asked.split.aggregations.len() - 2 * asked.cuts.len());
         let there = measured_by(
             &asked,
             &self.by_workers(whole),

@@ -1,5 +1,6 @@
 //! The aggregates that a query may call, and the statistics that each is made of. The list is closed.
 
+use super::Groups;
 use super::pairs::Moments;
 use super::statistic::{Argument, FAR, Measure, Statistic};
 use crate::Error;
@@ -15,6 +16,7 @@ use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Expr, Operator, cast, lit, when};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How an aggregate's answer is made of statistics, by their places.
@@ -82,6 +84,8 @@ pub(crate) struct Request<'a> {
     pub(crate) rows_in_group: Option<u64>,
     pub(crate) limits: Limits,
     pub(crate) grouped: bool,
+    /// Where there are groups: how large one unit's sums of columns are in all of them together, and which groups there are.
+    pub(crate) in_all_groups: Option<(&'a BTreeMap<String, Range>, &'a Groups)>,
     pub(crate) catalog: &'a Catalog,
     pub(crate) statistics: &'a mut Vec<Statistic>,
 }
@@ -318,8 +322,12 @@ impl Request<'_> {
                 (argument.low, argument.high) =
                     (low.max(argument.low).min(high), high.min(argument.high).max(low));
             }
+            let mut sum = Statistic::sum(argument, low, high, &of);
+            if stated.per_group.is_none() {
+                self.bound_in_all(&mut sum, &of);
+            }
             return Ok(Output::Plain {
-                statistic: self.place(Statistic::sum(argument, low, high, &of)),
+                statistic: self.place(sum),
             });
         }
         let range = self.range(&typed, stated, "SUM")?;
@@ -332,9 +340,23 @@ impl Request<'_> {
         } else {
             (argument.low.min(0) * times, argument.high.max(0) * times)
         };
+        let mut sum = Statistic::sum(argument, low, high, &of);
+        if stated.per_row.is_none() {
+            self.bound_in_all(&mut sum, &of);
+        }
         Ok(Output::Plain {
-            statistic: self.place(Statistic::sum(argument, low, high, &of)),
+            statistic: self.place(sum),
         })
+    }
+
+    /// Bounds a sum in all groups together, where the catalog says how large one unit's sum of this column is.
+    fn bound_in_all(&self, sum: &mut Statistic, of: &str) {
+        let Some((sums, groups)) = self.in_all_groups else {
+            return;
+        };
+        if let Some(all) = sums.get(of) {
+            super::in_all::bound_sum(sum, groups, *all);
+        }
     }
 
     fn average(&mut self, args: &[Expr], kept: Option<Expr>) -> Result<Output, Error> {

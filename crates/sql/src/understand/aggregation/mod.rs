@@ -2,13 +2,15 @@
 
 mod call;
 mod groups;
+pub(crate) mod in_all;
 mod pairs;
 mod statistic;
 
 pub(crate) use call::{Output, Request, literal};
 pub(crate) use groups::{Groups, Selection};
+pub(crate) use in_all::RowsInAll;
 pub(crate) use pairs::{Moment, Moments};
-pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, halved};
+pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, ends_of_mean, halved};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits};
@@ -32,6 +34,8 @@ pub(crate) struct Aggregation {
     pub(crate) rows_in_group: Option<u64>,
     /// Which groups there will be, and in how many of them a unit counts.
     pub(crate) groups: Groups,
+    /// How many rows of a unit count in all groups together, where that is less than its groups allow.
+    pub(crate) in_all: Option<RowsInAll>,
     /// The numbers that are released for each group.
     pub(crate) statistics: Vec<Statistic>,
     /// How the query's aggregates are made of them.
@@ -76,6 +80,11 @@ impl Aggregation {
             .collect::<Result<Vec<Typed>, Error>>()?;
         let limits = limits_of(&keys, group_exprs, &rows, &options, (catalog, said));
         let groups = Groups::of(&keys, &rows, &limits, &options, catalog)?;
+        let rows_in_all = limits.rows;
+        let together = !keys.iter().all(|key| key.facts.of_unit)
+            && options.max_rows_contributed.is_none()
+            && rows.rows_per_unit != Some(1);
+        let in_all_groups = together.then_some((&rows.limits.sums, &groups));
         let mut statistics = Vec::new();
         let mut outputs = Vec::new();
         let rows_in_group = rows.rows_in_group(group_exprs);
@@ -84,6 +93,7 @@ impl Aggregation {
             rows_in_group,
             limits,
             grouped: !keys.is_empty(),
+            in_all_groups,
             catalog,
             statistics: &mut statistics,
         };
@@ -106,6 +116,8 @@ impl Aggregation {
                 }
             }
         }
+        let rows_in_all = rows_in_all.filter(|_| together);
+        let in_all = in_all::bound(&mut statistics, &groups, rows_in_all);
         let shape = schema
             .iter()
             .enumerate()
@@ -124,6 +136,7 @@ impl Aggregation {
             keys,
             rows_in_group,
             groups,
+            in_all,
             statistics,
             outputs,
             shape,
@@ -177,6 +190,11 @@ fn limits_of(
             None if one_group => declared.sums.clone(),
             by => by.map(|by| by.sums.clone()).unwrap_or_default(),
         },
+        // In all groups together no more count than without groups. A query that says how many rows count means those of each group.
+        rows: by
+            .and_then(|by| by.rows)
+            .or(declared.rows)
+            .or(catalog.limits.rows),
         ..Limits::default()
     }
 }

@@ -1,5 +1,6 @@
 //! The numbers that are released: what one unit adds to each, at most.
 
+use super::in_all::InAll;
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::Kind;
 use crate::values::steps::Steps;
@@ -124,6 +125,12 @@ pub(crate) enum Measure {
     OfAllUnits,
 }
 
+/// Between which ends so many rows of an argument lie together, around its centre.
+pub(crate) fn ends_of_mean(argument: &Argument, most: u64) -> (i64, i64) {
+    let times = |end: i64| (end - argument.centre).saturating_mul(most as i64);
+    (times(argument.low).min(0), times(argument.high).max(0))
+}
+
 /// A number for each group, in grid steps, and how much one unit can add to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Statistic {
@@ -134,6 +141,8 @@ pub(crate) struct Statistic {
     pub(crate) low: i64,
     /// One unit adds at most this to a group; at least 0.
     pub(crate) high: i64,
+    /// What one unit adds to all groups together is at most this far from zero, where that is bounded: see [`super::in_all`].
+    pub(crate) in_all: Option<InAll>,
     /// How many outputs wait for it: it gets the more of the budget.
     pub(crate) weight: u32,
     /// For people.
@@ -148,6 +157,7 @@ impl Statistic {
             steps,
             low: 0,
             high: most,
+            in_all: None,
             weight,
             name,
         }
@@ -172,6 +182,7 @@ impl Statistic {
             steps: Steps::ones(),
             low: 0,
             high: most as i64,
+            in_all: None,
             weight: 1,
             name,
         }
@@ -212,6 +223,14 @@ impl Statistic {
         Self::counting(measure, most, format!("rows by {of}"))
     }
 
+    /// Whether it is counted from single rows, or values of them.
+    pub(crate) fn counts_single_rows(&self) -> bool {
+        matches!(
+            self.measure,
+            Measure::Tree { .. } | Measure::Histogram { .. } | Measure::Distinct { .. }
+        )
+    }
+
     /// Levels of nodes in which each row is once, for what counts rows by a place of theirs.
     fn levels(&self) -> Option<(u64, u64)> {
         match &self.measure {
@@ -227,18 +246,20 @@ impl Statistic {
             measure: Measure::Sum { argument, low, high },
             low: low.min(0),
             high: high.max(0),
+            in_all: None,
             weight: 1,
             name: format!("sum of {of}"),
         }
     }
 
     pub(crate) fn mean(argument: Argument, most: u64, of: &str) -> Self {
-        let times = most as i64;
+        let (low, high) = ends_of_mean(&argument, most);
         Self {
             steps: argument.steps,
-            low: ((argument.low - argument.centre) * times).min(0),
-            high: ((argument.high - argument.centre) * times).max(0),
+            low,
+            high,
             measure: Measure::Mean { argument, most },
+            in_all: None,
             weight: 1,
             name: format!("deviations of {of}"),
         }
@@ -258,12 +279,15 @@ impl Statistic {
                 low: *low,
                 high: *high,
             },
-            Measure::Mean { most, .. } => Partial::Mean {
-                argument: place,
-                most: *most as i64,
-                low: self.low,
-                high: self.high,
-            },
+            Measure::Mean { argument, most } => {
+                let (low, high) = ends_of_mean(argument, *most);
+                Partial::Mean {
+                    argument: place,
+                    most: *most as i64,
+                    low,
+                    high,
+                }
+            }
             Measure::Tree { .. }
             | Measure::Histogram { .. }
             | Measure::Distinct { .. }
@@ -291,6 +315,8 @@ impl Statistic {
     /// second: ℓ₁ ≤ cW + 2(k−c)A ≤ 2kA, ℓ₂² ≤ cW² + 2(k−c)A² ≤ k·max(W², 2A²), ℓ∞ ≤ W. Without keys there is one group and no other to move to: one
     /// coordinate, by at most A or W. A tree has each of a unit's rows once in each level: in one level of one group it moves ℓ₁ by at most
     /// `most` and no coordinate by more, so ℓ₂² by at most `most`²; levels and groups add up. A histogram is a tree of one level.
+    /// Where what a unit adds to all groups together is at most L from zero ([`InAll`]), it moves ℓ₁ by at most L, or by 2L where it leaves its groups for others; and ℓ₂² is at most ℓ₁·ℓ∞ of any vector. Both hold beside what is said above.
+    /// A level of a tree has then at most L rows of a unit, at most `most` of them in a node.
     /// Assumes: the bounding step, which looks at one unit's rows only (`bound`); and that an added person is a new unit, whose rows were nobody else's (`sources::identifier`). Were they
     /// somebody who is there, adding them would be a change of that unit, which moves by W and not by A.
     pub(crate) fn sensitivity(
@@ -310,21 +336,36 @@ impl Statistic {
         };
         if let Some((levels, most)) = self.levels() {
             let most = u128::from(most);
-            let levels = u128::from(levels) * groups_wide * sides;
-            let coordinates = u64::try_from(levels * most).unwrap_or(u64::MAX);
-            let l1 = whole(levels * most);
-            let l2_squared = whole(levels * most * most);
+            let in_groups = groups_wide * most;
+            let in_all = self
+                .in_all
+                .map_or(in_groups, |in_all| in_groups.min(u128::from(in_all.most)));
+            let levels = u128::from(levels) * sides;
+            let coordinates = u64::try_from(levels * in_all).unwrap_or(u64::MAX);
+            let l1 = whole(levels * in_all);
+            let l2_squared = whole(levels * in_all * most);
             return Ok(Sensitivity::vector(coordinates, whole(most))?.with_norms(&l1, &l2_squared)?);
         }
+        let in_all = self.in_all.map(|in_all| u128::from(in_all.most) * sides);
         if neighbors == Neighbors::AddRemove {
-            return Ok(Sensitivity::vector(groups, whole(most))?);
+            let all = Sensitivity::vector(groups, whole(most))?;
+            let Some(in_all) = in_all.filter(|in_all| *in_all < groups_wide * most) else {
+                return Ok(all);
+            };
+            let l2_squared = (groups_wide * most * most).min(in_all * most);
+            return Ok(all.with_norms(&whole(in_all), &whole(l2_squared))?);
         }
         if !grouped {
             return Ok(Sensitivity::scalar(whole(width))?);
         }
         let coordinates = groups.checked_mul(2).ok_or(mechanism::Error::BadSensitivity)?;
-        let l1 = whole(2 * groups_wide * most);
-        let l2_squared = whole(groups_wide * (width * width).max(2 * most * most));
+        let mut l1 = 2 * groups_wide * most;
+        let mut l2_squared = groups_wide * (width * width).max(2 * most * most);
+        if let Some(in_all) = in_all {
+            l1 = l1.min(in_all);
+            l2_squared = l2_squared.min(in_all * width.max(most));
+        }
+        let (l1, l2_squared) = (whole(l1), whole(l2_squared));
         Ok(Sensitivity::vector(coordinates, whole(width.max(most)))?.with_norms(&l1, &l2_squared)?)
     }
 }

@@ -1,14 +1,17 @@
 //! The functions that markers call, so that the engine's planner can resolve them.
 
-use datafusion::arrow::datatypes::DataType;
+use crate::values::facts::Kind;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, internal_err, plan_err};
-use datafusion::logical_expr::function::AccumulatorArgs;
+use datafusion::functions_aggregate::median::median_udaf;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, GroupsAccumulator, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 use datafusion::logical_expr::{cast, lit, when};
+use std::sync::Arc;
 
 /// Ties a `SELECT` to its options.
 pub(crate) const SELECT: &str = "__deniable_select";
@@ -55,7 +58,19 @@ pub(crate) fn marker_functions() -> (Vec<ScalarUDF>, Vec<AggregateUDF>) {
     let mode = Mode {
         signature: Signature::any(1, Volatility::Immutable),
     };
+    let median = Median {
+        inner: median_udaf(),
+        signature: Signature::one_of(
+            vec![
+                TypeSignature::Numeric(1),
+                TypeSignature::Exact(vec![Kind::Date.data_type()]),
+                TypeSignature::Exact(vec![Kind::Timestamp.data_type()]),
+            ],
+            Volatility::Immutable,
+        ),
+    };
     let aggregates = vec![
+        AggregateUDF::new_from_impl(median),
         AggregateUDF::new_from_impl(quantile),
         AggregateUDF::new_from_impl(mode),
     ];
@@ -116,6 +131,46 @@ impl AggregateUDFImpl for Quantile {
 
     fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         internal_err!("the marker {QUANTILE} was left in a plan")
+    }
+}
+
+/// The engine's median, which can also be asked of private dates. Of released numbers it is computed; of released dates it is not.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Median {
+    inner: Arc<AggregateUDF>,
+    signature: Signature,
+}
+
+impl AggregateUDFImpl for Median {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments.first() {
+            Some(date @ (DataType::Date32 | DataType::Timestamp(..))) => Ok(date.clone()),
+            _ => self.inner.return_type(arguments),
+        }
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.inner.accumulator(arguments)
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.inner.state_fields(arguments)
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs) -> bool {
+        self.inner.groups_accumulator_supported(arguments)
+    }
+
+    fn create_groups_accumulator(&self, arguments: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        self.inner.create_groups_accumulator(arguments)
     }
 }
 

@@ -86,6 +86,8 @@ impl Draft {
         let mut bounds = Bounds::of(facts.range);
         if let (None, Some(values)) = (facts.range, &facts.values) {
             bounds = values::bounds(values);
+        } else if let (None, Some(least)) = (facts.range, facts.at_least) {
+            bounds = Bounds::new(least, f64::INFINITY);
         }
         Self {
             bounds: if facts.kind.is_number() || dates::is_temporal(facts.kind) {
@@ -287,12 +289,13 @@ impl Draft {
         if self.kind == Kind::Bool && values.is_none() {
             values = Some([Value::Bool(false), Value::Bool(true)].into());
         }
+        let range = self.bounds.range();
+        let range = range.filter(|_| self.kind.is_number() || dates::is_temporal(self.kind));
+        let least = Some(self.bounds.low).filter(|low| low.is_finite() && self.kind.is_number());
         Facts {
             kind: self.kind,
-            range: self
-                .bounds
-                .range()
-                .filter(|_| self.kind.is_number() || dates::is_temporal(self.kind)),
+            range,
+            at_least: least.filter(|_| range.is_none()),
             values,
             nullable: self.nullable,
             of_unit: self.of_unit,

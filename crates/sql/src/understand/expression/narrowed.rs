@@ -84,6 +84,15 @@ fn compared(condition: &Expr, facts: &Facts) -> Option<Facts> {
             // Where no declared value passes, others may, which are clamped to what was declared.
             Range::new(low, high).unwrap_or(declared)
         });
+        if range.is_none() && facts.kind.is_number() {
+            // Nothing is declared: what the condition says is what is known.
+            let least = low.into_iter().chain(facts.at_least).reduce(f64::max);
+            let range = least.zip(high).and_then(|(low, high)| Range::new(low, high));
+            return Facts {
+                at_least: least.filter(|_| range.is_none()),
+                ..with(range, facts.values.clone())
+            };
+        }
         with(range, facts.values.clone())
     };
     if let Some(constants) = alternatives(condition) {

@@ -9,11 +9,12 @@ use crate::mutants::{Mutant, planted};
 use crate::understand::expression::{Scope, accept};
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind};
-use bound::{Meeting, OwnerJoin, rows_joined, texts_in};
+use bound::{Meeting, OwnerJoin, canonical, rows_joined, texts_in};
+use datafusion::arrow::datatypes::Field;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
-use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator};
+use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator, cast};
 
 pub(super) type Columns = Vec<(Option<TableReference>, String, Facts)>;
 
@@ -64,6 +65,7 @@ fn with_public(
         ));
     }
     let mine = rows(private, catalog)?;
+    let public = &of_known_types(public)?;
     let theirs = public_columns(public, catalog);
     let optional = join.join_type == outer;
     let mut columns: Columns = mine.columns.clone();
@@ -88,6 +90,7 @@ fn with_public(
         by_unit &=
             typed.facts.of_unit || equality(&condition).is_some_and(|(a, b)| unit_side(&mine, &theirs, a, b));
         if let Some((a, b)) = equality(&condition) {
+            name_as_matched(&mut columns, &mine, &theirs, (a, b));
             matched.extend(determined(&mine, &theirs, a, b));
             matched.extend(determined(&mine, &theirs, b, a));
         }
@@ -186,6 +189,59 @@ fn in_order_of(join: &Join, mut rows: Rows) -> Result<Rows, Error> {
         .map_err(unplannable)?;
     rows.plan = plan;
     Ok(rows)
+}
+
+/// A public column that is equal to a private one has its values, where the catalog declares these and not its own: then groups by it are public.
+fn name_as_matched(columns: &mut Columns, mine: &Rows, theirs: &Columns, (a, b): (&Expr, &Expr)) {
+    for (private, public) in [(a, b), (b, a)] {
+        let (Expr::Column(private), Expr::Column(public)) = (private, public) else {
+            continue;
+        };
+        let declared = resolve(&mine.columns, private).and_then(|name| facts_of(&mine.columns, &name));
+        let (Some(declared), Some(name)) = (declared, resolve(theirs, public)) else {
+            continue;
+        };
+        let known = declared.values.clone().map(|values| (declared.kind, values));
+        let found = columns.iter_mut().skip(mine.columns.len());
+        let found = found.map(|(qualifier, column, facts)| ((qualifier.clone(), column.clone()), facts));
+        let column = found.into_iter().find(|(other, _)| *other == name);
+        if let (Some((kind, values)), Some((_, facts))) = (known, column)
+            && facts.kind == kind
+            && facts.values.is_none()
+            && facts.range.is_none()
+        {
+            facts.values = Some(values);
+        }
+    }
+}
+
+fn facts_of<'a>(columns: &'a Columns, name: &Name) -> Option<&'a Facts> {
+    let found = columns
+        .iter()
+        .find(|(qualifier, column, _)| (qualifier, column) == (&name.0, &name.1));
+    found.map(|(_, _, facts)| facts)
+}
+
+/// The public side with its columns in the types that declared columns have. What VALUES holds is text of another type, which could name no group.
+fn of_known_types(public: &LogicalPlan) -> Result<LogicalPlan, Error> {
+    let schema = public.schema();
+    let known =
+        |field: &Field| Kind::of(field.data_type()).filter(|kind| kind.data_type() != *field.data_type());
+    if schema.fields().iter().all(|field| known(field).is_none()) {
+        return Ok(public.clone());
+    }
+    let columns = schema.iter().map(|(qualifier, field)| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        match known(field) {
+            Some(kind) => canonical(cast(column, kind.data_type()), kind)
+                .alias_qualified(qualifier.cloned(), field.name()),
+            None => column,
+        }
+    });
+    LogicalPlanBuilder::from(public.clone())
+        .project(columns.collect::<Vec<_>>())
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(unplannable)
 }
 
 /// What is known of a public plan's columns: the catalog's facts where it is a table, possibly renamed; else the kind alone.

@@ -178,11 +178,11 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
                 false => input.rows_per_unit,
             };
             let range = most.and_then(|most| Range::new(0.0, most as f64));
-            Ok((
-                vec![measure.alias(named(""))],
-                super::bare(&named("")),
-                known(Kind::Int, range, false),
-            ))
+            let facts = Facts {
+                at_least: Some(0.0).filter(|_| range.is_none()),
+                ..known(Kind::Int, range, false)
+            };
+            Ok((vec![measure.alias(named(""))], super::bare(&named("")), facts))
         }
         "min" | "max" if unordered => {
             let value = argument(0)?;
@@ -260,11 +260,17 @@ fn inner(expr: &Expr, input: &Rows, place: usize) -> Result<(Vec<Expr>, Expr, Fa
                 };
                 return Ok((measures, result, facts));
             }
+            let least = range.map(|range| range.low).or(value.facts.at_least);
             let range = range.zip(input.rows_per_unit).and_then(|(range, most)| {
                 let most = most as f64;
                 Range::new(range.low.min(range.low * most), range.high.max(range.high * most))
             });
-            Ok((measures, result, known(kind, range, true)))
+            let facts = Facts {
+                // Of numbers that are not negative the sum is not either.
+                at_least: least.filter(|least| range.is_none() && *least >= 0.0),
+                ..known(kind, range, true)
+            };
+            Ok((measures, result, facts))
         }
         name => Err(Error::refused(
             format!("{name} inside a subquery that groups by the unit is refused"),

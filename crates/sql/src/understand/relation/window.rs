@@ -10,7 +10,7 @@ use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Facts, Kind, Range};
 use bound::{Frame, Ordered, OwnerWindow, WindowValue, canonical, rows_of_texts, texts_in};
 use datafusion::common::{Column, ScalarValue};
-use datafusion::logical_expr::expr::WindowFunction;
+use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
     Expr, LogicalPlanBuilder, Window, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
@@ -276,6 +276,7 @@ impl Computed {
             "row_number" => Ok(numbered(WindowValue::RowNumber)),
             "rank" => Ok(numbered(WindowValue::Rank)),
             "dense_rank" => Ok(numbered(WindowValue::DenseRank)),
+            "percent_rank" | "cume_dist" | "ntile" => part_of_partition(&called, params, column(), most),
             "lag" | "lead" => {
                 let by = match params.args.get(1) {
                     None => 1,
@@ -388,10 +389,97 @@ impl Computed {
             }
             other => Err(Error::refused(
                 format!("{other} over a window of private rows is refused"),
-                "use ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN or MAX",
+                "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, SUM, AVG, MIN or MAX",
             )),
         }
     }
+}
+
+/// Where a row stands among all rows of its partition. Each is computed of its place and of how many rows there are.
+fn part_of_partition(
+    called: &str,
+    params: &WindowFunctionParams,
+    rows: Column,
+    most: u64,
+) -> Result<Computed, Error> {
+    let all = WindowValue::Count(rows.clone(), Frame::Rows(None, None));
+    let float = |expr: Expr| cast(expr, Kind::Float.data_type());
+    let (values, result, kind, range): (_, Made, _, _) = match called {
+        "percent_rank" => (
+            vec![WindowValue::Rank, all],
+            Box::new(move |computed| {
+                let before = float(computed[0].clone() - lit(1i64));
+                let others = float(computed[1].clone() - lit(1i64));
+                // Of a single row it is 0.
+                let others = when(others.clone().gt(lit(0.0f64)), others).otherwise(lit(1.0f64));
+                canonical(before / others.unwrap_or_else(|_| lit(1.0f64)), Kind::Float)
+            }),
+            Kind::Float,
+            Range::new(0.0, 1.0),
+        ),
+        "cume_dist" => {
+            // Without an order all rows are equals.
+            let frame = match params.order_by.is_empty() {
+                true => Frame::Rows(None, None),
+                false => Frame::UpToPeers,
+            };
+            (
+                vec![WindowValue::Count(rows, frame), all],
+                Box::new(move |computed| {
+                    canonical(
+                        float(computed[0].clone()) / float(computed[1].clone()),
+                        Kind::Float,
+                    )
+                }),
+                Kind::Float,
+                Range::new(0.0, 1.0),
+            )
+        }
+        _ => {
+            let tiles = match params.args.first() {
+                Some(Expr::Literal(ScalarValue::Int64(Some(tiles)), _))
+                    if (1..=MOST_STEPS).contains(tiles) =>
+                {
+                    *tiles
+                }
+                _ => {
+                    return Err(Error::refused(
+                        "NTILE needs a constant number of parts",
+                        "write NTILE(4), with a number from 1 to a million",
+                    ));
+                }
+            };
+            (
+                vec![WindowValue::RowNumber, all],
+                Box::new(move |computed| tile(&computed[0], &computed[1], tiles)),
+                Kind::Int,
+                Range::new(1.0, (tiles as f64).min(most as f64)),
+            )
+        }
+    };
+    Ok(Computed {
+        values,
+        argument: Some(lit(1i64)),
+        result,
+        facts: Facts {
+            range,
+            nullable: false,
+            ..Facts::unknown(kind)
+        },
+        whole: false,
+    })
+}
+
+/// The part that a row falls in, as PostgreSQL divides rows: parts differ by one row at most, and the larger ones come first. Nothing is divided by zero, so it cannot fail.
+fn tile(place: &Expr, rows: &Expr, tiles: i64) -> Expr {
+    let tiles = || lit(tiles);
+    let (least, larger) = (rows.clone() / tiles(), rows.clone() % tiles());
+    let before = place.clone() - lit(1i64);
+    let in_larger = larger.clone() * (least.clone() + lit(1i64));
+    let divisor = when(least.clone().gt(lit(0i64)), least.clone()).otherwise(lit(1i64));
+    let smaller = (before.clone() - in_larger.clone()) / divisor.unwrap_or_else(|_| lit(1i64)) + larger;
+    let part = when(before.clone().lt(in_larger), before / (least + lit(1i64))).otherwise(smaller);
+    part.unwrap_or_else(|_| lit(0i64)) + lit(1i64)
 }
 
 /// The rows that a function looks at, and whether they are the whole partition.

@@ -68,8 +68,8 @@ impl Marks {
             .mark(self.rows)
             .marks(self.keys.iter().copied().collect::<BTreeSet<_>>())
             .marks(self.statistics.iter().copied().collect::<BTreeSet<_>>())
-            .debug((about.groups.per_unit, about.groups.sampled))
-            .end();
+            .debug((about.groups.per_unit, about.groups.sampled));
+        let whole = with_rows_in_all(whole, about).end();
         let statistic = |(place, one): (usize, &Statistic)| {
             Parts::of("of an overview")
                 .mark(whole)
@@ -117,12 +117,21 @@ impl Marks {
             .text(&epsilon.to_string())
             .text(&delta.to_string())
             .debug(noise);
+        let parts = with_rows_in_all(parts, aggregation);
         // Earlier versions clamped what they summed inside a unit: what they released is not this.
         let parts = match aggregation.rows.sums_inside {
             true => parts.text("exact sums inside"),
             false => parts,
         };
         parts.end()
+    }
+}
+
+/// Says how many rows of a unit count in all groups together, where that is bounded.
+fn with_rows_in_all(parts: Parts, aggregation: &Aggregation) -> Parts {
+    match aggregation.in_all {
+        Some(rows) => parts.text("rows in all groups").debug((rows.most, rows.in_group)),
+        None => parts,
     }
 }
 

@@ -1,0 +1,323 @@
+//! Every plan over private rows can be checked before it runs, by rules that know nothing of how it was made.
+//!
+//! What an answer promises rests on whose rows a plan reads, on the bound of what one unit adds, and on noise that is made for that bound. SQL is translated, priced and optimised by much code. Here
+//! is little code that looks at the result alone: the engine's physical plan, what the catalog says of its scans, and what is about to be charged and drawn. From the leaves up it derives what holds of
+//! the rows of each operator, by a closed table of rules. What has no rule is refused.
+//!
+//! # Privacy
+//! Claim: if [`verify`] accepts, each released number is a sum over units (or a count of distinct values), one unit moves the vector of all its groups by at most the sensitivity that its noise was made
+//! for, and the events of all noises are in the charge.
+//! Proof: each [`Rule`] names its lemma in `proofs/`, where the rows of a plan are lists with owners; the theorems `native`, `sums` and `distincts` there are what a total is worth. The functions that a
+//! rule asks something of (a filter, a projection, an aggregate) are looked up in closed lists: [`expression`](self) and `groups.rs`.
+//! Assumes: what [`Leaves`] says of the scans; that the engine's operators compute what they are modelled as; that values are canonical, so that whoever compares two of them agrees on whether they are
+//! equal; that totals stay below 2⁶³; that what is done with released numbers later reads them alone.
+//! Audited by: `tests/planted.rs`.
+//!
+//! It is not called yet before a query runs: see ARCHITECTURE.md.
+
+mod defect;
+mod expression;
+mod groups;
+mod judgement;
+mod owners;
+mod release;
+mod rows;
+mod rule;
+
+pub use defect::{Defect, Kind};
+pub use release::{Number, Release};
+pub use rule::Rule;
+
+use accounting::Neighbors;
+use bound::operators::{Operator, operator};
+use datafusion::physical_expr::Partitioning;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
+use datafusion::physical_plan::windows::BoundedWindowAggExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use judgement::{Judgement, Placed, Places, Rows};
+use mechanism::{Charge, Sensitivity};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What is said of a scan, by whoever knows the catalog. Columns are numbered as the table gives them, before any projection of the scan.
+#[derive(Clone, Debug)]
+pub enum Leaf {
+    /// Public rows, read before the charge and held in memory.
+    Public {
+        /// Columns in which no two rows agree.
+        unique: Vec<BTreeSet<usize>>,
+    },
+    /// Private rows.
+    Private {
+        /// The column that names the owner; `None` where each row is one unit.
+        owner: Option<usize>,
+        /// The catalog promises that a unit has at most so many rows.
+        rows: Option<u64>,
+        /// How many columns there are.
+        columns: usize,
+    },
+}
+
+/// Whose rows a scan reads; `None` if nobody knows.
+pub type Leaves<'a> = dyn Fn(&Arc<dyn ExecutionPlan>) -> Option<Leaf> + 'a;
+
+/// A plan that is about to run, and what is released of it.
+pub struct Part<'a> {
+    /// The plan.
+    pub plan: &'a Arc<dyn ExecutionPlan>,
+    /// Its scans.
+    pub leaves: &'a Leaves<'a>,
+    /// Its releases.
+    pub releases: Vec<Release<'a>>,
+}
+
+/// What was derived of an operator, for people.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The operator.
+    pub operator: String,
+    /// Whose rows it gives.
+    pub says: String,
+    /// By which rule.
+    pub rule: Rule,
+    /// Its inputs.
+    pub inputs: Vec<Node>,
+}
+
+impl Node {
+    /// The tree as text, two spaces a level.
+    pub fn to_text(&self) -> String {
+        fn write(node: &Node, depth: usize, into: &mut String) {
+            let _ = writeln!(
+                into,
+                "{:depth$}{}: {} ({})",
+                "",
+                node.operator,
+                node.says,
+                node.rule.proof()
+            );
+            node.inputs.iter().for_each(|input| write(input, depth + 2, into));
+        }
+        let mut text = String::new();
+        write(self, 0, &mut text);
+        text
+    }
+}
+
+/// Plans that were verified, with what is released of them. Only this crate makes one.
+#[derive(Debug)]
+pub struct Verified {
+    trees: Vec<Node>,
+    sensitivities: Vec<Vec<Sensitivity>>,
+}
+
+impl Verified {
+    /// For each part, what was derived of its operators.
+    pub fn trees(&self) -> &[Node] {
+        &self.trees
+    }
+
+    /// For each part and each of its releases, how far one unit moves it, as the plan enforces it.
+    pub fn sensitivities(&self) -> &[Vec<Sensitivity>] {
+        &self.sensitivities
+    }
+}
+
+/// Checks the plans of a question against what is charged for them.
+///
+/// # Errors
+/// With the first reason why a plan has no rule, a number moves further than is claimed, noise is made for less, or a release is not charged.
+pub fn verify(parts: &[Part<'_>], charge: &Charge) -> Result<Verified, Defect> {
+    let neighbors = charge.guarantee.unit().neighbors;
+    let mut verified = Verified {
+        trees: Vec::new(),
+        sensitivities: Vec::new(),
+    };
+    for part in parts {
+        let (judgement, tree) = judge(part.plan, part.leaves)?;
+        let computed = |release: &Release<'_>| release::check(&judgement.rows, release, neighbors);
+        verified
+            .sensitivities
+            .push(part.releases.iter().map(computed).collect::<Result<_, _>>()?);
+        verified.trees.push(tree);
+    }
+    let releases: Vec<Release<'_>> = parts
+        .iter()
+        .flat_map(|part| part.releases.iter().copied())
+        .collect();
+    release::check_charge(&releases, charge)?;
+    Ok(verified)
+}
+
+/// What is derived of a plan alone, without a release.
+///
+/// # Errors
+/// As [`verify`].
+pub fn derive(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<Node, Defect> {
+    judge(plan, leaves).map(|(_, tree)| tree)
+}
+
+/// The sensitivity of one number of a plan.
+///
+/// # Errors
+/// As [`verify`].
+pub fn sensitivity(
+    plan: &Arc<dyn ExecutionPlan>,
+    leaves: &Leaves<'_>,
+    number: Number,
+    neighbors: Neighbors,
+) -> Result<Sensitivity, Defect> {
+    let (judgement, _) = judge(plan, leaves)?;
+    release::sensitivity(&judgement.rows, number, neighbors)
+}
+
+fn judge(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<(Judgement, Node), Defect> {
+    if plan.fetch().is_some() || !plan.dynamic_expressions_produced().is_empty() {
+        return Err(Defect::new(Kind::Limit, plan.name()));
+    }
+    let mut inputs = Vec::new();
+    let mut trees = Vec::new();
+    for child in plan.children() {
+        let (judgement, tree) = judge(child, leaves)?;
+        inputs.push(judgement);
+        trees.push(tree);
+    }
+    let judgement = by_rule(plan, inputs, leaves)?;
+    let tree = Node {
+        operator: plan.name().to_owned(),
+        says: says(&judgement.rows),
+        rule: judgement.rule,
+        inputs: trees,
+    };
+    Ok((judgement, tree))
+}
+
+/// The table: which rule an operator has.
+fn by_rule(
+    plan: &Arc<dyn ExecutionPlan>,
+    inputs: Vec<Judgement>,
+    leaves: &Leaves<'_>,
+) -> Result<Judgement, Defect> {
+    let none = || Defect::new(Kind::Operator, plan.name());
+    if plan.is::<UnionExec>() || plan.is::<InterleaveExec>() {
+        return rows::united(inputs);
+    }
+    let mut inputs = inputs.into_iter();
+    let (input, second) = match (inputs.next(), inputs.next(), inputs.next()) {
+        (None, ..) => return rows::scan(plan, leaves),
+        (Some(left), Some(right), None) => (left, Some(right)),
+        (Some(input), None, _) => (input, None),
+        _ => return Err(none()),
+    };
+    if let Some(right) = second {
+        return match operator(plan.as_ref()) {
+            Some(Operator::OwnerJoin {
+                keys,
+                filter,
+                meeting,
+                most,
+            }) => owners::paired(plan, (keys, meeting, most), filter, (input, right)),
+            Some(_) => Err(none()),
+            None => rows::met(plan, input, right),
+        };
+    }
+    if let Some(operator) = operator(plan.as_ref()) {
+        return match operator {
+            Operator::AnyOrder => {
+                let placed = input.placed.clone().unordered();
+                Ok(rows::moved(input, placed))
+            }
+            Operator::OwnerWindow { owner, .. } => owners::windowed(plan, owner, input),
+            Operator::Bounding { .. } => owners::bounded(&operator, input),
+            Operator::OwnerJoin { .. } => Err(none()),
+        };
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        return rows::filtered(filter, input);
+    }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        return rows::projection(projection, input);
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        return groups::grouped(aggregate, input);
+    }
+    if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
+        return groups::windowed(window, input);
+    }
+    let placed = moved_to(plan, &input.placed).ok_or_else(none)?;
+    Ok(rows::moved(input, placed))
+}
+
+/// Where rows lie after an operator that moves them and changes none; `None` for any other operator.
+fn moved_to(plan: &Arc<dyn ExecutionPlan>, before: &Placed) -> Option<Placed> {
+    let parts = |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
+    if plan.is::<CooperativeExec>() {
+        return Some(before.clone());
+    }
+    if plan.is::<CoalescePartitionsExec>() {
+        return Some(Placed::single());
+    }
+    let sorted = |order: &datafusion::physical_expr_common::sort_expr::LexOrdering| {
+        let one = |one: &datafusion::physical_expr::PhysicalSortExpr| (Arc::clone(&one.expr), one.options);
+        order.iter().map(one).collect()
+    };
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        let one_part = !sort.preserve_partitioning() || parts(sort.input()) == 1;
+        return Some(Placed {
+            single: one_part || before.single,
+            together: before.together.clone(),
+            order: sorted(sort.expr()),
+        });
+    }
+    if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
+        // Of parts that are sorted like this.
+        let order: Vec<_> = sorted(merge.expr());
+        let pairs = || before.order.iter().zip(&order);
+        let is_merged = pairs().count() == order.len()
+            && pairs()
+                .all(|((one, as_one), (other, as_other))| as_one == as_other && expression::same(one, other));
+        return is_merged.then_some(Placed {
+            order,
+            ..Placed::single()
+        });
+    }
+    let exchange = plan.downcast_ref::<RepartitionExec>()?;
+    if exchange.partitioning().partition_count() == 1 {
+        return Some(Placed::single());
+    }
+    Some(match exchange.partitioning() {
+        Partitioning::Hash(by, _) => Placed {
+            single: false,
+            together: by.iter().map(expression::place).collect::<Option<Places>>(),
+            order: Vec::new(),
+        },
+        _ => Placed::default(),
+    })
+}
+
+/// For people.
+fn says(rows: &Rows) -> String {
+    match rows {
+        Rows::Public { .. } => "public".to_owned(),
+        Rows::Owned(rows) => match rows.owners() {
+            Some(columns) => {
+                let columns: Vec<String> = columns.iter().map(|column| format!("#{column}")).collect();
+                format!("owned by {}", columns.join(" and "))
+            }
+            None => "each row is a unit".to_owned(),
+        },
+        Rows::States(_) => "states of groups".to_owned(),
+        Rows::Contributions(rows) => format!("bounded, {} numbers of {} keys", rows.numbers.len(), rows.keys),
+        Rows::Values(_) => "values of groups".to_owned(),
+        Rows::Totals(totals) => format!("totals, {} columns", totals.columns.len()),
+    }
+}
