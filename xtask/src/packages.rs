@@ -246,7 +246,7 @@ mod tests {
     /// What is found in a workspace of this one package.
     fn found(package: Value) -> String {
         let outcome = check(&serde_json::json!({ "packages": [package] }));
-        outcome.map_or_else(|findings| findings.to_string(), |summary| summary)
+        outcome.unwrap_or_else(|findings| findings.to_string())
     }
 
     #[test]

@@ -36,6 +36,8 @@ fn word(word: &str) -> String {
     }
     let symbols: Vec<char> = word.chars().collect();
     let digit = |at: usize| symbols.get(at).is_some_and(char::is_ascii_digit);
+    let inside =
+        |before: Option<char>| before.is_some_and(|before| before.is_alphanumeric() || before == '#');
     let mut masked = String::new();
     let mut at = 0;
     while at < symbols.len() {
@@ -48,9 +50,9 @@ fn word(word: &str) -> String {
                 at += 1;
             }
             masked.push('#');
-        } else if !(symbol == '─' && before == Some('─'))
-            && !(sign && !before.is_some_and(|before| before.is_alphanumeric() || before == '#'))
-        {
+        } else if (symbol, before) == ('─', Some('─')) || (sign && !inside(before)) {
+            // One of a line is enough, and a sign is the number's.
+        } else {
             masked.push(symbol);
         }
         at += 1;
