@@ -1,26 +1,22 @@
 //! EXPLAIN: what a query would do and cost, as the rows of an answer. Nothing is spent, and no private data is read.
 
 use crate::Error;
-use crate::dataset::blocking::Dataset;
 use crate::finish::answer::{Answer, AnswerColumn, Cell, CellKind};
 use crate::finish::estimate::CONFIDENCE;
 use crate::price::question::QueryRequest;
-use serde_json::json;
 
 /// The column of the answer, as PostgreSQL calls it.
 const COLUMN: &str = "QUERY PLAN";
-/// The number of rows in a group for which errors are reported.
-const GROUP_SIZE: u64 = 1000;
 
 /// An EXPLAIN that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Explain {
+pub(crate) struct Explain {
     /// The query behind it. Blanks stand where EXPLAIN stood, so a mistake keeps its place.
-    query: String,
+    pub(crate) query: String,
     /// One row with an object for programs, in place of a row a line.
-    json: bool,
+    pub(crate) json: bool,
     /// With the engine's plan.
-    verbose: bool,
+    pub(crate) verbose: bool,
 }
 
 /// Whether it asks what a query would do, and not for its answer.
@@ -38,7 +34,7 @@ pub(crate) fn without_explain(ask: &QueryRequest) -> Result<QueryRequest, Error>
 }
 
 /// Reads an EXPLAIN; `None` for anything else.
-fn read(sql: &str) -> Result<Option<Explain>, Error> {
+pub(crate) fn read(sql: &str) -> Result<Option<Explain>, Error> {
     if !is_explain(sql) {
         return Ok(None);
     }
@@ -175,44 +171,21 @@ pub(crate) fn plan_columns() -> Vec<AnswerColumn> {
     }]
 }
 
-impl Dataset {
-    /// Answers EXPLAIN: a row for each line of what [`Dataset::explain`] says, and what is left. `None` for any other question. Spends nothing, reads no private data.
-    ///
-    /// # Errors
-    /// When the query behind it is refused, or the ledger cannot be used.
-    pub fn query_plan(&self, ask: &QueryRequest) -> Result<Option<Answer>, Error> {
-        let Some(Explain { query, json, verbose }) = read(&ask.sql)? else {
-            return Ok(None);
-        };
-        let ask = QueryRequest {
-            sql: query,
-            ..ask.clone()
-        };
-        let question = self.understand(&ask)?;
-        let explanation = self.explanation_of(&question, GROUP_SIZE)?;
-        let forecast = self.forecast_of(&ask, &question)?;
-        let before = self.cut_before(&ask).unwrap_or_default();
-        let lines: Vec<String> = if json {
-            let plan = json!({ "explanation": explanation, "forecast": forecast, "cut_before": before });
-            vec![serde_json::to_string_pretty(&plan).expect("an explanation is plain data")]
-        } else {
-            let text = explanation.to_text(&before, verbose) + &forecast.to_text();
-            text.lines().map(str::to_owned).collect()
-        };
-        let cell = |line: String| Cell {
-            value: line.into(),
-            low: None,
-            high: None,
-        };
-        Ok(Some(Answer {
-            columns: plan_columns(),
-            rows: lines.into_iter().map(|line| vec![cell(line)]).collect(),
-            confidence: CONFIDENCE,
-            bounds: Vec::new(),
-            cut: Vec::new(),
-            notes: Vec::new(),
-            cost: None,
-        }))
+/// A plan as the rows of an answer.
+pub(crate) fn plan_answer(lines: Vec<String>) -> Answer {
+    let cell = |line: String| Cell {
+        value: line.into(),
+        low: None,
+        high: None,
+    };
+    Answer {
+        columns: plan_columns(),
+        rows: lines.into_iter().map(|line| vec![cell(line)]).collect(),
+        confidence: CONFIDENCE,
+        bounds: Vec::new(),
+        cut: Vec::new(),
+        notes: Vec::new(),
+        cost: None,
     }
 }
 

@@ -10,7 +10,9 @@ use crate::catalog::{Catalog, EngineKind, LedgerPlace};
 use crate::dataset::description::{describe, tables_as_json};
 use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain, name_engines};
-use crate::dataset::explain_statement::{is_explain, plan_columns, without_explain};
+use crate::dataset::explain_statement::{
+    self, Explain, is_explain, plan_answer, plan_columns, without_explain,
+};
 use crate::finish::answer::{Answer, AnswerColumn, columns};
 use crate::finish::cut::CutEstimate;
 use crate::finish::formats::AsJson;
@@ -28,6 +30,8 @@ use serde::{Serialize, Serializer};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 
+/// The number of rows in a group for which EXPLAIN reports errors.
+const GROUP_SIZE: u64 = 1000;
 /// How many ledgers are kept open for the next questions.
 const MOST_IDLE_LEDGERS: usize = 32;
 
@@ -402,6 +406,33 @@ impl Dataset {
             }
         }
         Ok(found)
+    }
+
+    /// Answers EXPLAIN: a row for each line of what [`Dataset::explain`] says, and what is left. `None` for any other question. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the query behind it is refused, or the ledger cannot be used.
+    pub fn query_plan(&self, ask: &QueryRequest) -> Result<Option<Answer>, Error> {
+        let Some(Explain { query, json, verbose }) = explain_statement::read(&ask.sql)? else {
+            return Ok(None);
+        };
+        let ask = QueryRequest {
+            sql: query,
+            ..ask.clone()
+        };
+        let question = self.understand(&ask)?;
+        let explanation = self.explanation_of(&question, GROUP_SIZE)?;
+        let forecast = self.forecast_of(&ask, &question)?;
+        let before = self.cut_before(&ask).unwrap_or_default();
+        let lines: Vec<String> = if json {
+            let plan =
+                serde_json::json!({ "explanation": explanation, "forecast": forecast, "cut_before": before });
+            vec![serde_json::to_string_pretty(&plan).expect("an explanation is plain data")]
+        } else {
+            let text = explanation.to_text(&before, verbose) + &forecast.to_text();
+            text.lines().map(str::to_owned).collect()
+        };
+        Ok(Some(plan_answer(lines)))
     }
 
     /// Answers a query: the stored answer if it was asked before, else a new one, charged before the engine starts.
