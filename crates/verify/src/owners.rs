@@ -1,5 +1,6 @@
 //! Rules for our own operators: joins by owner, windows over one owner's rows, and the bounding step.
 
+use super::Plan;
 use super::defect::{Defect, Kind};
 use super::expression::{check, place};
 use super::judgement::{Bound, Contributions, Judgement, Owned, Owner, Placed, Places, Rows};
@@ -8,10 +9,7 @@ use bound::operators::{Operator, Way};
 use bound::{Beside, Length, Meeting, Norm, Partial};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
-
-type Plan = Arc<dyn ExecutionPlan>;
 
 /// Whether all rows are in one part, sorted by this column first.
 fn is_by(placed: &Placed, column: usize) -> bool {

@@ -188,3 +188,13 @@ fn a_promise_survives_being_asked_for_a_partner() {
     let found = sensitivity(&plan, &leaves_with_one_visit, Number::OfGroups(1), AddRemove);
     assert_eq!(found.unwrap().coordinates(), 1);
 }
+
+/// The engine leaves out of a sort what is the same in all rows, and what is NULL nowhere.
+#[test]
+fn rankings_over_constants_are_sorted() {
+    let context = closed();
+    let sql = "SELECT person, arrow_cast('x', 'Utf8View') AS ward, 7 AS cost FROM visits";
+    let values = row_bounding(&context, sql).distinct(false).unwrap();
+    let plan = planned(&context, &values);
+    assert_eq!(moves(&plan, Number::OfGroups(1), AddRemove), [2, 8, 32, 4]);
+}
