@@ -218,7 +218,7 @@ fn of_groups(groups: u64, ends: Vec<(i128, i128)>, lengths: &[Length]) -> Vec<Bo
             .flat_map(|length| length.with.iter().map(move |one| (length, one)));
         match (of, with.into_iter().find(|(_, follower)| follower.place == place)) {
             (Some(length), _) => bound(length.finer, length.norm, length.most),
-            (None, Some((length, follower))) => bound(0, length.norm, length.follows(follower)),
+            (None, Some((length, follower))) => bound(follower.finer, length.norm, length.follows(follower)),
             (None, None) => Bound::Groups {
                 groups,
                 low,

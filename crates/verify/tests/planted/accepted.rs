@@ -156,14 +156,18 @@ fn a_vector_moves_by_its_length() {
             norm,
             finer: 2,
             most: 8,
-            with: vec![Follower { place: 2, each: 2 }],
+            with: vec![Follower {
+                place: 2,
+                each: 2,
+                finer: 1,
+            }],
         }];
         let plan = planned(&context, &asked.plan(Form::Partitioned).unwrap());
         assert_eq!(moves(&plan, Number::OfGroups(2), AddRemove), added);
         assert_eq!(moves(&plan, Number::OfGroups(2), ChangeOne), changed);
-        // Two for each row, of which there are two in whole steps: no more than four.
+        // Two for each row, of which there are two in whole steps: no more than four, which are eight in its own steps.
         let with = moves(&plan, Number::OfGroups(3), AddRemove);
-        assert_eq!((with[0], with[2], with[3]), (2, 16, 4));
+        assert_eq!((with[0], with[2], with[3]), (2, 64, 8));
     }
 }
 
