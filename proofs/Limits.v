@@ -24,16 +24,12 @@ Definition kinds (n : nat) (k : row -> row) (c : nat) (q : query) : Prop :=
 
 Lemma group_filter : forall k y p l, group k y (filter p l) = filter p (group k y l).
 Proof. intros. apply filter_filter_swap. Qed.
-
 Lemma few_filter : forall n k p l, few n k l -> few n k (filter p l).
 Proof. intros n k p l H y. rewrite group_filter. eapply Nat.le_trans; [apply filter_length_le | apply H]. Qed.
-
 Lemma few_mine : forall n k c x l, few n k l -> few n k (mine c x l).
 Proof. intros. destruct x; simpl; [intros y; simpl; lia | |]; apply few_filter; assumption. Qed.
-
 Lemma few_permutation : forall n k l l', Permutation l l' -> few n k l -> few n k l'.
 Proof. intros n k l l' P H y. unfold group. rewrite <- (Permutation_length (filter_permutation _ (fun r => same (k r) y) _ _ P)). apply H. Qed.
-
 Lemma varied_incl : forall n k k' l l', (forall r, In r l' -> exists s, In s l /\ k s = k' r) ->
   varied n k l -> varied n k' l'.
 Proof. intros n k k' l l' I H. unfold varied in *. eapply Nat.le_trans; [| apply H]. apply NoDup_incl_length; [apply NoDup_nodup |]. intros y Y. rewrite nodup_In in *.
@@ -179,6 +175,49 @@ Lemma at_most_numbered : forall n put place order k k' c q, (forall l, Permutati
 Proof. intros n put place order k k' c q O P K. apply at_most_partitioned.
   - intros l s S. apply in_map_iff in S. destruct S as [[r i] [E S]]. apply in_combine_l in S. exists r. split; [eapply Permutation_in; [apply O | exact S] |]. subst s. apply K.
   - intros l. apply numbered_first. exact P.
+Qed.
+
+(** A window gives each row of a partition once, with more columns. *)
+Definition widens (k k' : row -> row) (w : list row -> list row) : Prop := forall l, Permutation (map k' (w l)) (map k l).
+
+Lemma partitions_cover : forall k V l, NoDup V -> (forall r, In r l -> In (k r) V) -> Permutation (flat_map (fun y => group k y l) V) l.
+Proof.
+  intros k V l N. induction l as [| r l IH]; intros I.
+  - induction V as [| y V IHV]; [constructor |]. simpl. apply IHV; [inversion N; assumption | intros r []].
+  - destruct (in_split (k r) V) as [A [B E]]; [apply I; left; reflexivity |].
+    assert (forall W, ~ In (k r) W -> flat_map (fun y => group k y (r :: l)) W = flat_map (fun y => group k y l) W) as O.
+    { intros W H. apply flat_map_same. intros y Y. unfold group. simpl. destruct (same (k r) y) eqn:S; [| reflexivity].
+      apply same_true in S. subst y. contradiction. }
+    subst V. pose proof (NoDup_remove_2 _ _ _ N) as X. rewrite in_app_iff in X. rewrite flat_map_app in *. cbn [flat_map] in *. rewrite !O by tauto.
+    replace (group k (k r) (r :: l)) with (r :: group k (k r) l).
+    + apply Permutation_sym. cbn [app]. apply Permutation_cons_app, Permutation_sym, IH. intros s S. apply I. right. exact S.
+    + unfold group. simpl. replace (same (k r) (k r)) with true; [reflexivity |]. symmetry. apply same_true. reflexivity.
+Qed.
+
+Lemma mine_widened : forall k k' p w c c' i x l, (forall r, column i (p r) = column c r) -> carries c c' w -> widens k k' w ->
+  Permutation (map k' (mine c' x (partitioned p w l))) (map k (mine c x l)).
+Proof.
+  intros k k' p w c c' i x l O C W. eapply Permutation_trans; [apply Permutation_map, (partitioned_mine c c' i); assumption |].
+  eapply Permutation_trans; [| apply Permutation_map, (partitions_cover p (nodup row_dec (map p (mine c x l)))); [apply NoDup_nodup |]].
+  - unfold partitioned. rewrite !flat_map_concat_map, !concat_map, !map_map, <- !flat_map_concat_map. apply flat_map_pointwise. intros y _. apply W.
+  - intros r R. apply nodup_In, in_map, R.
+Qed.
+
+Lemma at_most_widened : forall n k k' p w c c' i q, (forall r, column i (p r) = column c r) -> carries c c' w -> widens k k' w ->
+  at_most n k c q -> at_most n k' c' (fun D => partitioned p w (q D)).
+Proof.
+  intros n k k' p w c c' i q O C W H D x y. pose proof (mine_widened k k' p w c c' i x (q D) O C W) as P.
+  assert (forall k l, length (group k y l) = length (filter (fun z => same z y) (map k l))) as E
+    by (intros; unfold group; rewrite filter_map_swap, map_length; reflexivity).
+  rewrite E, (Permutation_length (filter_permutation _ _ _ _ P)), <- E. apply H.
+Qed.
+
+Lemma kinds_widened : forall n k k' p w c c' i q, (forall r, column i (p r) = column c r) -> carries c c' w -> widens k k' w ->
+  kinds n k c q -> kinds n k' c' (fun D => partitioned p w (q D)).
+Proof.
+  intros n k k' p w c c' i q O C W H D x. pose proof (mine_widened k k' p w c c' i x (q D) O C W) as P.
+  eapply varied_incl; [| apply (H D x)]. intros s S. apply (in_map k') in S. eapply Permutation_in in S; [| exact P].
+  apply in_map_iff in S. destruct S as [r [E R]]. eauto.
 Qed.
 
 (** DENSE_RANK: one more than how many different [o] come before. *)

@@ -47,67 +47,51 @@ Proof. intros A p l l' H. induction H; simpl.
   - destruct (p x), (p y); try apply Permutation_refl. apply perm_swap.
   - eapply Permutation_trans; eassumption.
 Qed.
-
 Lemma filter_filter_swap : forall (A : Type) (p q : A -> bool) l,
   filter p (filter q l) = filter q (filter p l).
 Proof. intros. induction l as [| a l IH]; [reflexivity |]. simpl. destruct (q a) eqn:Q, (p a) eqn:P; simpl; rewrite ?Q, ?P, IH; reflexivity. Qed.
-
 Lemma filter_all : forall (A : Type) (p : A -> bool) l, (forall a, In a l -> p a = true) -> filter p l = l.
 Proof. intros A p l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). f_equal. apply IH. intros. apply H. right. assumption. Qed.
-
 Lemma filter_none : forall (A : Type) (p : A -> bool) l, (forall a, In a l -> p a = false) -> filter p l = [].
 Proof. intros A p l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). apply IH. intros. apply H. right. assumption. Qed.
-
 Lemma filter_same : forall (A : Type) (p q : A -> bool) l,
   (forall a, In a l -> p a = q a) -> filter p l = filter q l.
 Proof. intros A p q l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). destruct (q a); [f_equal |]; apply IH; intros; apply H; right; assumption.
 Qed.
-
 Lemma filter_length_le : forall (A : Type) (p : A -> bool) l, length (filter p l) <= length l.
 Proof. intros. induction l; simpl; [lia |]. destruct (p a); simpl; lia. Qed.
-
 Lemma filter_map_swap : forall (A B : Type) (f : A -> B) (p : B -> bool) l,
   filter p (map f l) = map f (filter (fun a => p (f a)) l).
 Proof. intros. induction l as [| a l IH]; [reflexivity |]. simpl. destruct (p (f a)); simpl; rewrite IH; reflexivity. Qed.
-
 Lemma filter_flat_map : forall (A B : Type) (f : A -> list B) (p : B -> bool) l,
   filter p (flat_map f l) = flat_map (fun a => filter p (f a)) l.
 Proof. intros. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite filter_app, IH. reflexivity. Qed.
-
 Lemma flat_map_same : forall (A B : Type) (f g : A -> list B) l,
   (forall a, In a l -> f a = g a) -> flat_map f l = flat_map g l.
 Proof. intros A B f g l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite H by (left; reflexivity). f_equal. apply IH. intros. apply H. right. assumption. Qed.
-
 Lemma flat_map_filter : forall (A B : Type) (f : A -> list B) (p : A -> bool) l,
   (forall a, In a l -> p a = false -> f a = []) -> flat_map f (filter p l) = flat_map f l.
 Proof. intros A B f p l H. induction l as [| a l IH]; [reflexivity |]. simpl. assert (flat_map f (filter p l) = flat_map f l) as E by (apply IH; intros; apply H; [right |]; assumption).
   destruct (p a) eqn:P; simpl; rewrite E; [reflexivity |]. rewrite H; [reflexivity | left; reflexivity | assumption].
 Qed.
-
 Lemma flat_map_pointwise : forall (A B : Type) (f g : A -> list B) l,
   (forall a, In a l -> Permutation (f a) (g a)) -> Permutation (flat_map f l) (flat_map g l).
 Proof. intros A B f g l H. induction l as [| a l IH]; [constructor |]. simpl. apply Permutation_app.
   - apply H. left. reflexivity.
   - apply IH. intros. apply H. right. assumption.
 Qed.
-
 Lemma flat_map_permutation : forall (A B : Type) (f : A -> list B) l l',
   Permutation l l' -> Permutation (flat_map f l) (flat_map f l').
 Proof. intros. apply Permutation_flat_map. assumption. Qed.
-
 Lemma nodup_permutation : forall (A : Type) (dec : forall a b : A, {a = b} + {a <> b}) l l',
   (forall a, In a l <-> In a l') -> Permutation (nodup dec l) (nodup dec l').
 Proof. intros. apply NoDup_Permutation; try apply NoDup_nodup. intros. rewrite !nodup_In. apply H. Qed.
-
 Lemma mine_permutation : forall c x l l', Permutation l l' -> Permutation (mine c x l) (mine c x l').
 Proof. intros. destruct x; simpl; try apply filter_permutation; auto. Qed.
-
 Lemma mine_app : forall c x l l', mine c x (l ++ l') = mine c x l ++ mine c x l'.
 Proof. intros. destruct x; simpl; [reflexivity | |]; apply filter_app. Qed.
-
 Lemma mine_filter : forall c x p l, mine c x (filter p l) = filter p (mine c x l).
 Proof. intros. destruct x; simpl; [reflexivity | |]; apply filter_filter_swap. Qed.
-
 Lemma mine_mine : forall c x l, mine c x (mine c x l) = mine c x l.
 Proof. intros. destruct x; [reflexivity | |]; apply filter_all; intros a H; apply filter_In in H; apply H. Qed.
 

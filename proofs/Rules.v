@@ -68,16 +68,12 @@ Notation owned := (owned owner_column).
 
 Lemma public_given : forall rows, public (fun _ => rows).
 Proof. intros rows D D'. apply Permutation_refl. Qed.
-
 Lemma public_filter : forall p q, public q -> public (fun D => filter p (q D)).
 Proof. intros p q H D D'. apply filter_permutation, H. Qed.
-
 Lemma public_project : forall f q, public q -> public (fun D => map f (q D)).
 Proof. intros f q H D D'. apply Permutation_map, H. Qed.
-
 Lemma public_union : forall a b, public a -> public b -> public (fun D => a D ++ b D).
 Proof. intros a b H H' D D'. apply Permutation_app; auto. Qed.
-
 Lemma public_move : forall m q, moves m -> public q -> public (fun D => m (q D)).
 Proof. intros m q M H D D'. eapply Permutation_trans; [apply M |]. eapply Permutation_trans; [apply (H D D') |]. apply Permutation_sym, M. Qed.
 

@@ -11,34 +11,25 @@ Definition sum {A : Type} (f : A -> Z) (l : list A) : Z := fold_right (fun a s =
 
 Lemma sum_permutation : forall (A : Type) (f : A -> Z) l l', Permutation l l' -> sum f l = sum f l'.
 Proof. intros A f l l' P. induction P; simpl; lia. Qed.
-
 Lemma sum_same : forall (A : Type) (f g : A -> Z) l, (forall a, In a l -> f a = g a) -> sum f l = sum g l.
 Proof. intros A f g l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite (H a) by (left; reflexivity). rewrite IH; [reflexivity |]. intros. apply H. right. assumption. Qed.
-
 Lemma sum_zero : forall (A : Type) (f : A -> Z) l, (forall a, In a l -> f a = 0) -> sum f l = 0.
 Proof. intros A f l H. induction l as [| a l IH]; [reflexivity |]. simpl. rewrite (H a) by (left; reflexivity). rewrite IH; [reflexivity |]. intros. apply H. right. assumption. Qed.
-
 Lemma sum_le : forall (A : Type) (f g : A -> Z) l, (forall a, In a l -> f a <= g a) -> sum f l <= sum g l.
 Proof. intros A f g l H. induction l as [| a l IH]; [simpl; lia |]. simpl. specialize (H a (or_introl eq_refl)) as H'.
   assert (sum f l <= sum g l) by (apply IH; intros; apply H; right; assumption). lia.
 Qed.
-
 Lemma sum_minus : forall (A : Type) (f g : A -> Z) l, sum f l - sum g l = sum (fun a => f a - g a) l.
 Proof. intros. induction l; simpl; lia. Qed.
-
 Lemma sum_plus : forall (A : Type) (f g : A -> Z) l, sum f l + sum g l = sum (fun a => f a + g a) l.
 Proof. intros. induction l; simpl; lia. Qed.
-
 Lemma sum_scale : forall (A : Type) z (f : A -> Z) l, sum (fun a => z * f a) l = z * sum f l.
 Proof. intros. induction l; simpl; lia. Qed.
-
 Lemma sum_split : forall (A : Type) (p : A -> bool) (f : A -> Z) l,
   sum f l = sum f (filter p l) + sum f (filter (fun a => negb (p a)) l).
 Proof. intros. induction l as [| a l IH]; [reflexivity |]. simpl. destruct (p a); simpl; lia. Qed.
-
 Lemma sum_map : forall (A B : Type) (g : A -> B) (f : B -> Z) l, sum f (map g l) = sum (fun a => f (g a)) l.
 Proof. intros. induction l; simpl; lia. Qed.
-
 Lemma sum_support : forall (A : Type) (dec : forall a b : A, {a = b} + {a <> b}) (f : A -> Z) V W,
   NoDup V -> NoDup W -> incl V W -> (forall a, In a W -> ~ In a V -> f a = 0) -> sum f W = sum f V.
 Proof. intros A dec f V W NV NW I Z. set (p := fun a => if in_dec dec a V then true else false). assert (forall a, p a = true <-> In a V) as P

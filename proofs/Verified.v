@@ -77,6 +77,10 @@ Inductive judged : plan -> judgement -> Prop :=
       judged q (AtMost n k c) -> judged q (AtMost n k' c)
   | j_at_most_grouped : forall k k' w c q, keeps k k' w -> (forall l, length (w l) <= 1) ->
       judged (Partitioned k w q) (AtMost 1 k' c)
+  | j_at_most_widened : forall n k k' p w c c' i q, (forall r, column i (p r) = column c r) -> carries c c' w -> widens k k' w ->
+      judged q (AtMost n k c) -> judged (Partitioned p w q) (AtMost n k' c')
+  | j_kinds_widened : forall n k k' p w c c' i q, (forall r, column i (p r) = column c r) -> carries c c' w -> widens k k' w ->
+      judged q (Kinds n k c) -> judged (Partitioned p w q) (Kinds n k' c')
   | j_at_most_numbered : forall n put place order k k' c q, (forall l, Permutation (order l) l) ->
       (forall r i, place (put r i) = i) -> (forall r i, k' (put r i) = k r) ->
       judged (Filter (fun s => place s <=? n) (Partitioned k (numbered put order) q)) (AtMost n k' c)
@@ -145,6 +149,8 @@ Proof. intros owner_column q j H. induction H; simpl in *.
   - eapply (at_most_paired n k); eassumption.
   - eapply at_most_finer; eassumption.
   - eapply at_most_grouped; eassumption.
+  - eapply (at_most_widened n k); eassumption.
+  - eapply (kinds_widened n k); eassumption.
   - eapply at_most_numbered; eassumption.
   - apply kinds_filter; assumption.
   - eapply (kinds_project _ k); eassumption.

@@ -28,7 +28,7 @@ const FUNCTIONS: &str = "
     strpos substr translate upper
     date_bin date_part date_trunc to_char width_bucket
     integer_sum integer_difference integer_product integer_quotient integer_remainder
-    nearest_integer nearest_integer_away";
+    nearest_integer nearest_integer_away nearest_multiple multiple_towards_zero rounded rounded_away";
 
 fn refused(what: impl Into<String>) -> Defect {
     Defect::new(Kind::Expression, what)
@@ -109,10 +109,7 @@ fn is_total(binary: &BinaryExpr, input: &Schema) -> bool {
         Operator::Divide | Operator::Modulo => {
             let by = binary.right();
             let float = by.data_type(input).is_ok_and(|of| of.is_floating());
-            let constant = by.downcast_ref::<Literal>().map(|literal| match literal.value() {
-                ScalarValue::Int64(Some(value)) => *value != 0 && *value != -1,
-                _ => false,
-            });
+            let constant = integer(by).map(|value| value != 0 && value != -1);
             float || constant.unwrap_or_else(|| calls(by, "nullif"))
         }
         _ => false,
@@ -204,7 +201,7 @@ pub(crate) fn same(one: &Arc<dyn PhysicalExpr>, other: &Arc<dyn PhysicalExpr>) -
 }
 
 pub(crate) fn integer(expr: &Arc<dyn PhysicalExpr>) -> Option<i128> {
-    match expr.downcast_ref::<Literal>()?.value() {
+    match literal(expr)? {
         ScalarValue::Int64(Some(value)) => Some(i128::from(*value)),
         ScalarValue::Int32(Some(value)) => Some(i128::from(*value)),
         ScalarValue::UInt64(Some(value)) => Some(i128::from(*value)),
@@ -212,9 +209,16 @@ pub(crate) fn integer(expr: &Arc<dyn PhysicalExpr>) -> Option<i128> {
     }
 }
 
+fn literal(expr: &Arc<dyn PhysicalExpr>) -> Option<&ScalarValue> {
+    expr.downcast_ref::<Literal>().map(Literal::value)
+}
+
 fn is_null_literal(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    expr.downcast_ref::<Literal>()
-        .is_some_and(|literal| literal.value().is_null())
+    literal(expr).is_some_and(ScalarValue::is_null)
+}
+
+pub(crate) fn is_false(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    literal(expr) == Some(&ScalarValue::Boolean(Some(false)))
 }
 
 /// Whether an expression names the owner as a column does: it is that column; or an owner's name on its way from a scan, converted by a function that never makes two names one and gives NULL
@@ -270,6 +274,17 @@ fn is_injective(from: &DataType, to: &DataType) -> bool {
             DataType::Timestamp(TimeUnit::Microsecond, None),
         ) => true,
         _ => from == to,
+    }
+}
+
+/// Whether an expression is the same in all rows: it is computed of constants alone.
+pub(crate) fn is_constant(expr: &Arc<dyn PhysicalExpr>, columns: &[Known]) -> bool {
+    match place(expr) {
+        Some(column) => columns.get(column).is_some_and(|known| known.constant),
+        None => expr
+            .children()
+            .into_iter()
+            .all(|child| is_constant(child, columns)),
     }
 }
 

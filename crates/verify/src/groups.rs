@@ -1,7 +1,7 @@
 //! Rules for GROUP BY and rankings: inside of one owner's rows, and the sum over owners.
 
 use super::defect::{Defect, Kind};
-use super::expression::{check, place, same};
+use super::expression::{check, is_constant, place, same};
 use super::judgement::{
     Bound, Call, Contributions, Judgement, Known, Owned, Owner, Place, Placed, Places, Rows,
 };
@@ -11,7 +11,7 @@ use super::rule::Rule;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::logical_expr::Volatility;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::expressions::{Column, IsNullExpr, Literal};
 use datafusion::physical_expr::window::{PlainAggregateWindowExpr, StandardWindowExpr, WindowExpr};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{
@@ -183,6 +183,9 @@ fn of_owned(rows: &Owned, groups: &[usize], calls: &[Call]) -> Result<(Rows, Rul
             ..Owned::by(Owner::Columns(owners), groups.len() + calls.len())
         };
         grouped.add_rows(1, &rest);
+        for (known, from) in grouped.columns.iter_mut().zip(groups) {
+            known.constant = rows.columns.get(*from).is_some_and(|known| known.constant);
+        }
         for (known, call) in grouped.columns.iter_mut().skip(groups.len()).zip(calls) {
             known.between = matches!(call, Call::Rows | Call::Present(_)).then_some((0, i64::MAX));
         }
@@ -193,27 +196,12 @@ fn of_owned(rows: &Owned, groups: &[usize], calls: &[Call]) -> Result<(Rows, Rul
     }
     if calls.is_empty() {
         // The distinct values of groups; what is known of rows is known of the columns that stay.
-        let to = |of: &Places| -> Option<Places> {
-            of.iter()
-                .map(|from| groups.iter().position(|group| group == from))
-                .collect()
+        let (at_most, kinds) = rows.limits(&|from| groups.iter().position(|group| *group == from));
+        let values = Owned {
+            at_most,
+            kinds,
+            ..Owned::by(Owner::Hidden, groups.len())
         };
-        let mut values = Owned::by(Owner::Hidden, groups.len());
-        for fact in &rows.at_most {
-            if let Some(of) = to(&fact.of) {
-                values.add_rows(fact.most, &of);
-            }
-        }
-        for fact in &rows.kinds {
-            let some: Places = fact
-                .of
-                .iter()
-                .filter_map(|from| groups.iter().position(|group| group == from))
-                .collect();
-            if !some.is_empty() {
-                values.add_kinds(fact.most, &some);
-            }
-        }
         return Ok((Rows::Values(values), Rule::Distincts));
     }
     let unbounded = |what: &str| Err(Defect::new(Kind::Unbounded, what));
@@ -342,7 +330,7 @@ pub(crate) fn windowed(plan: &BoundedWindowAggExec, input: Judgement) -> Result<
             .order_by()
             .iter()
             .try_for_each(|order| check(&order.expr, &schema))?;
-        if !is_sorted(&placed, &within, window.order_by()) {
+        if !is_sorted(&placed, &within, window.order_by(), &rows, &schema) {
             return wrong(Kind::Place, "a window over rows that are not sorted for it");
         }
         // Whether rows that come next to each other in any order could differ.
@@ -362,14 +350,14 @@ pub(crate) fn windowed(plan: &BoundedWindowAggExec, input: Judgement) -> Result<
             Some("row_number") if no_ties => {
                 rule = Rule::OwnedNumbered;
                 Known {
-                    between: None,
                     place: Some(Place::Row(rest)),
+                    ..Known::default()
                 }
             }
             // All rows of a group have one rank, whatever their order. The ranking is by columns alone.
             Some("dense_rank") if ordered.len() == window.order_by().len() => Known {
-                between: None,
                 place: rest.is_empty().then_some(Place::Group(ordered)),
+                ..Known::default()
             },
             Some("count") if no_ties => Known::default(),
             _ => {
@@ -401,18 +389,30 @@ fn name_of(window: &dyn WindowExpr) -> Option<&str> {
     Some(aggregate.get_aggregate_expr().fun().name()).filter(|name| *name == "count")
 }
 
-/// Whether rows come partition by partition, and in each in this order.
-fn is_sorted(placed: &Placed, within: &Places, order: &[PhysicalSortExpr]) -> bool {
-    let mut sorted = placed.order.iter();
-    let mut seen = Places::new();
+/// Whether rows come partition by partition, and in each in this order. What is the same in all rows is in any order.
+fn is_sorted(
+    placed: &Placed,
+    within: &Places,
+    order: &[PhysicalSortExpr],
+    rows: &Owned,
+    input: &Schema,
+) -> bool {
+    let fixed = |expr: &Expr| {
+        let asked = expr.downcast_ref::<IsNullExpr>();
+        is_constant(expr, &rows.columns)
+            || asked.is_some_and(|asked| asked.arg().nullable(input).is_ok_and(|nullable| !nullable))
+    };
+    let mut sorted = placed.order.iter().peekable();
+    let constant = |column: &usize| rows.columns.get(*column).is_some_and(|known| known.constant);
+    let mut seen: Places = within.iter().copied().filter(constant).collect();
     while seen != *within {
         match sorted.next().and_then(|(expr, _)| place(expr)) {
             Some(column) if within.contains(&column) => seen.insert(column),
             _ => return false,
         };
     }
-    order.iter().all(|wanted| match sorted.next() {
-        Some((expr, options)) => same(expr, &wanted.expr) && *options == wanted.options,
-        None => false,
+    order.iter().all(|wanted| {
+        let next = sorted.next_if(|(expr, options)| same(expr, &wanted.expr) && *options == wanted.options);
+        next.is_some() || fixed(&wanted.expr)
     })
 }

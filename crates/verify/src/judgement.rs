@@ -72,6 +72,8 @@ pub(crate) struct AtMost {
 pub(crate) struct Known {
     /// Every value that is not NULL lies between these integers.
     pub(crate) between: Option<(i64, i64)>,
+    /// It is the same in all rows.
+    pub(crate) constant: bool,
     /// It is the place of a row, from 1.
     pub(crate) place: Option<Place>,
 }
@@ -170,19 +172,8 @@ impl Placed {
 
     /// Whether all rows that agree in these columns are in one part.
     pub(crate) fn holds_groups(&self, of: &Places) -> bool {
-        self.single
-            || self
-                .together
-                .as_ref()
-                .is_some_and(|together| together.is_subset(of))
-    }
-
-    /// The same without order.
-    pub(crate) fn unordered(self) -> Self {
-        Self {
-            order: Vec::new(),
-            ..self
-        }
+        let within = self.together.as_ref().map(|together| together.is_subset(of));
+        self.single || within.unwrap_or(false)
     }
 }
 
@@ -235,6 +226,21 @@ impl Owned {
             .map(|fact| fact.most)
             .chain(self.rows_in(&Places::new()))
             .min()
+    }
+
+    /// What the limits say of columns that are elsewhere now: there are no more rows that agree in as many, and no more values of fewer.
+    pub(crate) fn limits(&self, to: &dyn Fn(usize) -> Option<usize>) -> (Vec<AtMost>, Vec<AtMost>) {
+        let all = |fact: &AtMost| {
+            let of = fact.of.iter().filter(|from| !self.is_owner(**from));
+            let of = of.map(|from| to(*from)).collect::<Option<Places>>()?;
+            Some(AtMost { of, ..fact.clone() })
+        };
+        let some = |fact: &AtMost| AtMost {
+            of: fact.of.iter().filter_map(|from| to(*from)).collect(),
+            ..fact.clone()
+        };
+        let kinds = self.kinds.iter().map(some).filter(|fact| !fact.of.is_empty());
+        (self.at_most.iter().filter_map(all).collect(), kinds.collect())
     }
 
     /// Takes note that one owner has at most so many rows that agree in these columns. All of them agree in the owner.

@@ -8,11 +8,10 @@
 //! Claim: if [`verify`] accepts, each released number is a sum over units (or a count of distinct values), one unit moves the vector of all its groups by at most the sensitivity that its noise was made
 //! for, and the events of all noises are in the charge.
 //! Proof: each [`Rule`] names its lemma in `proofs/`, where the rows of a plan are lists with owners; the theorems `native`, `sums` and `distincts` there are what a total is worth. The functions that a
-//! rule asks something of (a filter, a projection, an aggregate) are looked up in closed lists: [`expression`](self) and `groups.rs`.
+//! rule asks something of (a filter, a projection, an aggregate) are looked up in closed lists, in `expression.rs` and `groups.rs`.
 //! Assumes: what [`Leaves`] says of the scans; that the engine's operators compute what they are modelled as; that values are canonical, so that whoever compares two of them agrees on whether they are
 //! equal; that totals stay below 2⁶³; that what is done with released numbers later reads them alone.
 //! Audited by: `tests/planted.rs`.
-//!
 //! It is not called yet before a query runs: see ARCHITECTURE.md.
 
 mod defect;
@@ -30,7 +29,7 @@ pub use rule::Rule;
 
 use accounting::Neighbors;
 use bound::operators::{Operator, operator};
-use datafusion::physical_expr::Partitioning;
+use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -42,7 +41,7 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use judgement::{Judgement, Placed, Places, Rows};
+use judgement::{Judgement, Placed, Rows};
 use mechanism::{Charge, Sensitivity};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -67,13 +66,15 @@ pub enum Leaf {
     },
 }
 
+type Plan = Arc<dyn ExecutionPlan>;
+
 /// Whose rows a scan reads; `None` if nobody knows.
-pub type Leaves<'a> = dyn Fn(&Arc<dyn ExecutionPlan>) -> Option<Leaf> + 'a;
+pub type Leaves<'a> = dyn Fn(&Plan) -> Option<Leaf> + 'a;
 
 /// A plan that is about to run, and what is released of it.
 pub struct Part<'a> {
     /// The plan.
-    pub plan: &'a Arc<dyn ExecutionPlan>,
+    pub plan: &'a Plan,
     /// Its scans.
     pub leaves: &'a Leaves<'a>,
     /// Its releases.
@@ -162,7 +163,7 @@ pub fn verify(parts: &[Part<'_>], charge: &Charge) -> Result<Verified, Defect> {
 ///
 /// # Errors
 /// As [`verify`].
-pub fn derive(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<Node, Defect> {
+pub fn derive(plan: &Plan, leaves: &Leaves<'_>) -> Result<Node, Defect> {
     judge(plan, leaves).map(|(_, tree)| tree)
 }
 
@@ -171,7 +172,7 @@ pub fn derive(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<Node
 /// # Errors
 /// As [`verify`].
 pub fn sensitivity(
-    plan: &Arc<dyn ExecutionPlan>,
+    plan: &Plan,
     leaves: &Leaves<'_>,
     number: Number,
     neighbors: Neighbors,
@@ -180,7 +181,7 @@ pub fn sensitivity(
     release::sensitivity(&judgement.rows, number, neighbors)
 }
 
-fn judge(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<(Judgement, Node), Defect> {
+fn judge(plan: &Plan, leaves: &Leaves<'_>) -> Result<(Judgement, Node), Defect> {
     if plan.fetch().is_some() || !plan.dynamic_expressions_produced().is_empty() {
         return Err(Defect::new(Kind::Limit, plan.name()));
     }
@@ -191,7 +192,8 @@ fn judge(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<(Judgemen
         inputs.push(judgement);
         trees.push(tree);
     }
-    let judgement = by_rule(plan, inputs, leaves)?;
+    let mut judgement = by_rule(plan, inputs, leaves)?;
+    judgement.placed.single |= plan.output_partitioning().partition_count() == 1;
     let tree = Node {
         operator: plan.name().to_owned(),
         says: says(&judgement.rows),
@@ -202,11 +204,7 @@ fn judge(plan: &Arc<dyn ExecutionPlan>, leaves: &Leaves<'_>) -> Result<(Judgemen
 }
 
 /// The table: which rule an operator has.
-fn by_rule(
-    plan: &Arc<dyn ExecutionPlan>,
-    inputs: Vec<Judgement>,
-    leaves: &Leaves<'_>,
-) -> Result<Judgement, Defect> {
+fn by_rule(plan: &Plan, inputs: Vec<Judgement>, leaves: &Leaves<'_>) -> Result<Judgement, Defect> {
     let none = || Defect::new(Kind::Operator, plan.name());
     if plan.is::<UnionExec>() || plan.is::<InterleaveExec>() {
         return rows::united(inputs);
@@ -233,7 +231,11 @@ fn by_rule(
     if let Some(operator) = operator(plan.as_ref()) {
         return match operator {
             Operator::AnyOrder => {
-                let placed = input.placed.clone().unordered();
+                let order = Vec::new();
+                let placed = Placed {
+                    order,
+                    ..input.placed.clone()
+                };
                 Ok(rows::moved(input, placed))
             }
             Operator::OwnerWindow { owner, .. } => owners::windowed(plan, owner, input),
@@ -253,54 +255,61 @@ fn by_rule(
     if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
         return groups::windowed(window, input);
     }
-    let placed = moved_to(plan, &input.placed).ok_or_else(none)?;
+    let placed = moved_to(plan, &input.placed)?;
     Ok(rows::moved(input, placed))
 }
 
-/// Where rows lie after an operator that moves them and changes none; `None` for any other operator.
-fn moved_to(plan: &Arc<dyn ExecutionPlan>, before: &Placed) -> Option<Placed> {
-    let parts = |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
-    if plan.is::<CooperativeExec>() {
-        return Some(before.clone());
-    }
-    if plan.is::<CoalescePartitionsExec>() {
-        return Some(Placed::single());
-    }
-    let sorted = |order: &datafusion::physical_expr_common::sort_expr::LexOrdering| {
-        let one = |one: &datafusion::physical_expr::PhysicalSortExpr| (Arc::clone(&one.expr), one.options);
+/// Where rows lie after an operator that moves them and changes none.
+fn moved_to(plan: &Plan, before: &Placed) -> Result<Placed, Defect> {
+    let sorted = |order: &LexOrdering| -> Result<Vec<_>, Defect> {
+        let one = |one: &PhysicalSortExpr| {
+            expression::check(&one.expr, &plan.schema())?;
+            Ok((Arc::clone(&one.expr), one.options))
+        };
         order.iter().map(one).collect()
     };
+    if plan.is::<CooperativeExec>() {
+        return Ok(before.clone());
+    }
+    if plan.is::<CoalescePartitionsExec>() {
+        return Ok(Placed::single());
+    }
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
-        let one_part = !sort.preserve_partitioning() || parts(sort.input()) == 1;
-        return Some(Placed {
-            single: one_part || before.single,
+        return Ok(Placed {
+            single: !sort.preserve_partitioning() || before.single,
             together: before.together.clone(),
-            order: sorted(sort.expr()),
+            order: sorted(sort.expr())?,
         });
     }
     if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
         // Of parts that are sorted like this.
-        let order: Vec<_> = sorted(merge.expr());
-        let pairs = || before.order.iter().zip(&order);
-        let is_merged = pairs().count() == order.len()
-            && pairs()
+        let order = sorted(merge.expr())?;
+        let mut pairs = before.order.iter().zip(&order);
+        let is_merged = pairs.len() == order.len()
+            && pairs
                 .all(|((one, as_one), (other, as_other))| as_one == as_other && expression::same(one, other));
-        return is_merged.then_some(Placed {
-            order,
-            ..Placed::single()
-        });
+        return match is_merged {
+            true => Ok(Placed {
+                order,
+                ..Placed::single()
+            }),
+            false => Err(Defect::new(
+                Kind::Place,
+                "a merge of parts that are not sorted for it",
+            )),
+        };
     }
-    let exchange = plan.downcast_ref::<RepartitionExec>()?;
-    if exchange.partitioning().partition_count() == 1 {
-        return Some(Placed::single());
-    }
-    Some(match exchange.partitioning() {
-        Partitioning::Hash(by, _) => Placed {
-            single: false,
-            together: by.iter().map(expression::place).collect::<Option<Places>>(),
-            order: Vec::new(),
-        },
-        _ => Placed::default(),
+    let Some(exchange) = plan.downcast_ref::<RepartitionExec>() else {
+        return Err(Defect::new(Kind::Operator, plan.name()));
+    };
+    let Partitioning::Hash(by, _) = exchange.partitioning() else {
+        return Ok(Placed::default());
+    };
+    by.iter()
+        .try_for_each(|expr| expression::check(expr, &plan.schema()))?;
+    Ok(Placed {
+        together: by.iter().map(expression::place).collect(),
+        ..Placed::default()
     })
 }
 
@@ -309,11 +318,8 @@ fn says(rows: &Rows) -> String {
     match rows {
         Rows::Public { .. } => "public".to_owned(),
         Rows::Owned(rows) => match rows.owners() {
-            Some(columns) => {
-                let columns: Vec<String> = columns.iter().map(|column| format!("#{column}")).collect();
-                format!("owned by {}", columns.join(" and "))
-            }
-            None => "each row is a unit".to_owned(),
+            Some(columns) => format!("owned by columns {columns:?}"),
+            None => "each row is a unit's, and no column says whose".to_owned(),
         },
         Rows::States(_) => "states of groups".to_owned(),
         Rows::Contributions(rows) => format!("bounded, {} numbers of {} keys", rows.numbers.len(), rows.keys),

@@ -1,5 +1,6 @@
 //! Rules for our own operators: joins by owner, windows over one owner's rows, and the bounding step.
 
+use super::Plan;
 use super::defect::{Defect, Kind};
 use super::expression::{check, place};
 use super::judgement::{Bound, Contributions, Judgement, Owned, Owner, Placed, Places, Rows};
@@ -8,10 +9,7 @@ use bound::operators::{Operator, Way};
 use bound::{Beside, Length, Meeting, Norm, Partial};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
-
-type Plan = Arc<dyn ExecutionPlan>;
 
 /// Whether all rows are in one part, sorted by this column first.
 fn is_by(placed: &Placed, column: usize) -> bool {
@@ -220,7 +218,7 @@ fn of_groups(groups: u64, ends: Vec<(i128, i128)>, lengths: &[Length]) -> Vec<Bo
             .flat_map(|length| length.with.iter().map(move |one| (length, one)));
         match (of, with.into_iter().find(|(_, follower)| follower.place == place)) {
             (Some(length), _) => bound(length.finer, length.norm, length.most),
-            (None, Some((length, follower))) => bound(0, length.norm, length.follows(follower)),
+            (None, Some((length, follower))) => bound(follower.finer, length.norm, length.follows(follower)),
             (None, None) => Bound::Groups {
                 groups,
                 low,

@@ -1,10 +1,12 @@
 //! Rules for what looks at one row at a time, and for what moves rows.
 
 use super::defect::{Defect, Kind};
-use super::expression::{between, check, elsewhere, integer, names_owner, place, same};
+use super::expression::{
+    between, check, elsewhere, integer, is_constant, is_false, names_owner, place, same,
+};
 use super::judgement::{AtMost, Judgement, Known, Owned, Owner, Place, Placed, Places, Rows, Total, Totals};
 use super::rule::Rule;
-use super::{Leaf, Leaves};
+use super::{Leaf, Leaves, Plan};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
 use datafusion::common::{JoinSide, JoinType};
@@ -12,7 +14,6 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, IsNotNullExpr};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
@@ -23,7 +24,6 @@ use datafusion::physical_plan::streaming::StreamingTableExec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type Plan = Arc<dyn ExecutionPlan>;
 type Expr = Arc<dyn PhysicalExpr>;
 
 /// A leaf: a scan, of which somebody says whose rows it reads, or nothing at all.
@@ -56,10 +56,6 @@ pub(crate) fn scan(plan: &Plan, leaves: &Leaves<'_>) -> Result<Judgement, Defect
         }
     };
     let read = Judgement { rows, placed, rule };
-    let columns = |places: &[usize]| -> Vec<Expr> {
-        let column = |place: &usize| Arc::new(Column::new("", *place)) as Expr;
-        places.iter().map(column).collect()
-    };
     if let Some(scan) = plan.downcast_ref::<StreamingTableExec>() {
         return match scan.projection() {
             Some(places) => projected(read, &columns(places), scan.partition_schema()),
@@ -106,9 +102,8 @@ pub(crate) fn filtered(plan: &FilterExec, input: Judgement) -> Result<Judgement,
     let (rows, rule) = match rows {
         Rows::Public { unique } => (Rows::Public { unique }, Rule::PublicFilter),
         Rows::Owned(mut owned) => {
-            for condition in conjuncts(plan.predicate()) {
-                learn(&mut owned, condition, &schema);
-            }
+            let conditions = conjuncts(plan.predicate()).into_iter();
+            conditions.for_each(|condition| learn(&mut owned, condition, &schema));
             (Rows::Owned(owned), Rule::OwnedFilter)
         }
         _ => return Err(Defect::new(Kind::Totals, "a filter after the sum over units")),
@@ -116,13 +111,14 @@ pub(crate) fn filtered(plan: &FilterExec, input: Judgement) -> Result<Judgement,
     let kept = Judgement { rows, placed, rule };
     match plan.projection() {
         None => Ok(kept),
-        Some(places) => {
-            let columns: Vec<Expr> = (places.iter())
-                .map(|place| Arc::new(Column::new(schema.field(*place).name(), *place)) as Expr)
-                .collect();
-            projected(kept, &columns, &schema)
-        }
+        Some(places) => projected(kept, &columns(places), &schema),
     }
+}
+
+/// Columns, by their places.
+fn columns(places: &[usize]) -> Vec<Expr> {
+    let column = |place: &usize| Arc::new(Column::new("", *place)) as Expr;
+    places.iter().map(column).collect()
 }
 
 /// The conditions that all have to hold.
@@ -139,16 +135,15 @@ fn conjuncts(expr: &Expr) -> Vec<&Expr> {
 
 /// What a condition says of all rows that fulfil it: that they have an owner, or that they are among the first.
 fn learn(rows: &mut Owned, condition: &Expr, schema: &Schema) {
+    // Of no rows each is somebody's.
+    rows.named |= is_false(condition);
     if let Some(present) = condition.downcast_ref::<IsNotNullExpr>() {
         // What a conversion of the owner's name makes of NULL is NULL.
         rows.named |= names_owner(present.arg(), rows, schema);
-        let computed = rows
-            .computed
-            .iter()
-            .filter(|(column, _)| place(present.arg()) == Some(*column));
-        let computed: Vec<Expr> = computed.map(|(_, expr)| Arc::clone(expr)).collect();
+        let column = place(present.arg());
+        let computed = rows.computed.iter().filter(|(at, _)| Some(*at) == column);
         rows.present.push(Arc::clone(present.arg()));
-        rows.present.extend(computed);
+        rows.present.extend(computed.map(|(_, expr)| Arc::clone(expr)));
     }
     let Some(asked) = condition.downcast_ref::<BinaryExpr>() else {
         return;
@@ -282,31 +277,17 @@ fn owned_columns(
         });
         Known {
             between: between(expr, &rows.columns),
+            constant: is_constant(expr, &rows.columns),
             place,
         }
     };
-    let at_most = rows.at_most.iter().filter_map(|fact| {
-        let of = fact
-            .of
-            .iter()
-            .copied()
-            .filter(|column| !rows.is_owner(*column))
-            .collect();
-        Some(AtMost {
-            most: fact.most,
-            of: all(&of)?,
-        })
-    });
-    let kinds = rows.kinds.iter().map(|fact| AtMost {
-        most: fact.most,
-        of: some(&fact.of),
-    });
+    let (at_most, kinds) = rows.limits(&to);
     Ok(Owned {
         named,
         present: present.collect(),
         computed: computed.collect(),
-        at_most: at_most.collect(),
-        kinds: kinds.filter(|fact| !fact.of.is_empty()).collect(),
+        at_most,
+        kinds,
         columns: exprs.iter().map(known).collect(),
         read: rows.read && as_they_are(&owner, exprs),
         owner,
@@ -315,10 +296,7 @@ fn owned_columns(
 
 /// Whether the owner is in columns that were not converted.
 fn as_they_are(owner: &Owner, exprs: &[Expr]) -> bool {
-    match owner {
-        Owner::Hidden => false,
-        Owner::Columns(columns) => columns.iter().all(|to| place(&exprs[*to]).is_some()),
-    }
+    matches!(owner, Owner::Columns(columns) if columns.iter().all(|to| place(&exprs[*to]).is_some()))
 }
 
 /// Of totals nothing may be computed but themselves, with zero where there is nothing: as a COALESCE, or what the engine makes of it.
@@ -407,8 +385,7 @@ pub(crate) fn moved(input: Judgement, placed: Placed) -> Judgement {
     let rule = match &input.rows {
         Rows::Public { .. } => Rule::PublicMove,
         Rows::Owned(_) | Rows::Values(_) | Rows::States(_) => Rule::OwnedMove,
-        Rows::Contributions(_) => Rule::Native,
-        Rows::Totals(_) => Rule::Sums,
+        _ => input.rule,
     };
     Judgement {
         rows: input.rows,
@@ -492,11 +469,13 @@ pub(crate) fn met(plan: &Plan, left: Judgement, right: Judgement) -> Result<Judg
     let Some(places) = &join.projection else {
         return Ok(joined);
     };
-    let column = |place: &usize| Arc::new(Column::new("", *place)) as Expr;
-    let columns: Vec<Expr> = places.iter().map(column).collect();
     // As many columns as there may be before the projection; their types are not asked for.
     let any = Field::new("", DataType::Null, true);
-    projected(joined, &columns, &Schema::new(vec![any; widths.0 + widths.1 + 1]))
+    projected(
+        joined,
+        &columns(places),
+        &Schema::new(vec![any; widths.0 + widths.1 + 1]),
+    )
 }
 
 fn met_rows(join: &Met<'_>, unique: &[Places], rows: &Owned, placed: Placed) -> Result<Judgement, Defect> {

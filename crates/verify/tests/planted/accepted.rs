@@ -156,14 +156,18 @@ fn a_vector_moves_by_its_length() {
             norm,
             finer: 2,
             most: 8,
-            with: vec![Follower { place: 2, each: 2 }],
+            with: vec![Follower {
+                place: 2,
+                each: 2,
+                finer: 1,
+            }],
         }];
         let plan = planned(&context, &asked.plan(Form::Partitioned).unwrap());
         assert_eq!(moves(&plan, Number::OfGroups(2), AddRemove), added);
         assert_eq!(moves(&plan, Number::OfGroups(2), ChangeOne), changed);
-        // Two for each row, of which there are two in whole steps: no more than four.
+        // Two for each row, of which there are two in whole steps: no more than four, which are eight in its own steps.
         let with = moves(&plan, Number::OfGroups(3), AddRemove);
-        assert_eq!((with[0], with[2], with[3]), (2, 16, 4));
+        assert_eq!((with[0], with[2], with[3]), (2, 64, 8));
     }
 }
 
@@ -187,4 +191,14 @@ fn a_promise_survives_being_asked_for_a_partner() {
     );
     let found = sensitivity(&plan, &leaves_with_one_visit, Number::OfGroups(1), AddRemove);
     assert_eq!(found.unwrap().coordinates(), 1);
+}
+
+/// The engine leaves out of a sort what is the same in all rows, and what is NULL nowhere.
+#[test]
+fn rankings_over_constants_are_sorted() {
+    let context = closed();
+    let sql = "SELECT person, arrow_cast('x', 'Utf8View') AS ward, 7 AS cost FROM visits";
+    let values = row_bounding(&context, sql).distinct(false).unwrap();
+    let plan = planned(&context, &values);
+    assert_eq!(moves(&plan, Number::OfGroups(1), AddRemove), [2, 8, 32, 4]);
 }

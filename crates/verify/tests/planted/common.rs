@@ -161,6 +161,7 @@ pub(crate) fn row_bounding(context: &SessionContext, sql: &str) -> RowBounding {
         keys: vec![Column::from_name("ward")],
         value: Column::from_name("cost"),
         rows: 4,
+        in_all: None,
         groups: Some(2),
         secret: secret(),
     }
