@@ -210,14 +210,11 @@ async fn local(directory: &Path, partitions: usize) -> SessionContext {
 }
 
 fn bounding(input: LogicalPlan, form: Form, keys: bool, groups: Option<u64>) -> LogicalPlan {
+    let ward = keys.then(|| "visits.ward".into());
     Bounding {
         input,
         unit: "visits.person".into(),
-        keys: if keys {
-            vec!["visits.ward".into()]
-        } else {
-            Vec::new()
-        },
+        keys: ward.into_iter().collect(),
         arguments: vec!["visits.cost".into()],
         partials: vec![
             Partial::Units,

@@ -86,6 +86,8 @@ fn bounds(column: &str, interval_of: IntervalOf, words: &str) -> ColumnBounds {
         unit: "person".to_owned(),
         rows_per_unit: None,
         groups_per_unit: None,
+        rows_in_all_groups: None,
+        sums_in_all_groups: Vec::new(),
         distinct_per_unit: None,
         clamps: Vec::new(),
         unit_sums: Vec::new(),

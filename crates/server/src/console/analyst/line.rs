@@ -363,6 +363,8 @@ mod tests {
             unit: "person".to_owned(),
             rows_per_unit: Some(2),
             groups_per_unit: Some(2),
+            rows_in_all_groups: None,
+            sums_in_all_groups: Vec::new(),
             distinct_per_unit: None,
             clamps: Vec::new(),
             unit_sums: Vec::new(),
