@@ -477,14 +477,11 @@ fn of_expr(expr: &Expr, input: &Replicas) -> Sim {
         Expr::Cast(cast) if cast.field.data_type().is_numeric() => of_expr(&cast.expr, input),
         Expr::TryCast(cast) if cast.field.data_type().is_numeric() => of_expr(&cast.expr, input),
         Expr::Negative(inner) => of_expr(inner, input),
-        Expr::BinaryExpr(BinaryExpr { left, op, right })
-            if matches!(
-                op,
-                Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
-            ) =>
-        {
-            all(&[left, right])
-        }
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide,
+            right,
+        }) => all(&[left, right]),
         Expr::ScalarFunction(call) => of_function(call, input),
         Expr::Case(case) => of_case(case, input),
         _ => Sim::Other,
