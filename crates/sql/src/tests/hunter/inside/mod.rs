@@ -198,7 +198,7 @@ fn defects_of_statements_are_found() {
         (Mutant::NotCanonical, "SELECT COUNT(*) FROM t WHERE x > 5"),
         (
             Mutant::SharedCondition,
-            "SELECT s, COUNT(*), MEDIAN(x) FROM t GROUP BY s",
+            "SELECT COUNT(*) FROM t WHERE x > 5 UNION ALL SELECT COUNT(*) FROM t WHERE x > 0",
         ),
         (Mutant::GroupsOfOne, "SELECT s, COUNT(*) FROM t GROUP BY s"),
     ] {
