@@ -83,6 +83,7 @@ impl Aggregation {
         let rows_in_all = limits.rows;
         let together = !keys.iter().all(|key| key.facts.of_unit)
             && options.max_rows_contributed.is_none()
+            && rows.has_unit
             && rows.rows_per_unit != Some(1);
         let in_all_groups = together.then_some((&rows.limits.sums, &groups));
         let mut statistics = Vec::new();
