@@ -1,5 +1,6 @@
-//! Links the release build with identical functions folded into one: generic code of the engine is compiled many times to the same instructions.
-//! Only where the compiler brings the linker that can: on other systems the binary is larger, and the same.
+//! Links the release build with identical functions folded into one: generic code of the engine is compiled
+//! many times to the same instructions. Only where the compiler brings the linker that can: on other systems
+//! the binary is larger, and the same.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,5 @@
-//! Datasets: private SQL over files, databases and tables in memory. Objects come and go as JSON, the same that the command line and the server write.
+//! Datasets: private SQL over files, databases and tables in memory. Objects come and go as JSON, the same
+//! that the command line and the server write.
 
 use crate::errors::{Class, of_parameter, of_sql};
 use crate::table::ArrowTable;

@@ -88,7 +88,8 @@ pub(crate) fn of_parameter(error: impl Display) -> PyErr {
     Class::Parameter.raise(error)
 }
 
-/// An ε that is left, as a float that is no more than it however it is printed and read back: a cost that fits.
+/// An ε that is left, as a float that is no more than it however it is printed and read back: a cost that
+/// fits.
 pub(crate) fn epsilon_that_fits(epsilon: &Epsilon) -> f64 {
     if *epsilon == Epsilon::ZERO {
         return 0.0;

@@ -1,7 +1,9 @@
-//! The extension module of the Python package `deniable`: what needs the crates of this workspace. The package around it, in `source/deniable`, is what people call: names, defaults,
-//! documentation, tables of whatever library they use.
+//! The extension module of the Python package `deniable`: what needs the crates of this workspace. The
+//! package around it, in `source/deniable`, is what people call: names, defaults, documentation, tables of
+//! whatever library they use.
 //!
-//! A file or a folder for each part. None of them decides about privacy: each translates to one call of a crate below, and its errors to exceptions.
+//! A file or a folder for each part. None of them decides about privacy: each translates to one call of a
+//! crate below, and its errors to exceptions.
 
 mod accounting;
 mod attack;

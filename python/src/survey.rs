@@ -1,6 +1,7 @@
 //! `deniable.survey`: answers that are randomized where they are given, and estimates from the reports.
 //!
-//! A release of answers opens an account that can pay for exactly that, as the crate does it: whoever randomizes again spends again.
+//! A release of answers opens an account that can pay for exactly that, as the crate does it: whoever
+//! randomizes again spends again.
 
 use crate::errors::of_parameter;
 use crate::work::waiting;
@@ -110,7 +111,8 @@ impl SurveyQuestion {
                 .get(question.catch_all().as_bytes())
                 .copied()
                 .unwrap_or_default();
-            // What is none of the answers counts as the last of them, so that no error tells what somebody answered.
+            // What is none of the answers counts as the last of them, so that no error tells what somebody
+            // answered.
             let number = |answer: &PyBackedStr| {
                 let answer = answer.as_bytes().trim_ascii();
                 numbers.get(answer).copied().unwrap_or(last)

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Runs `work` on a thread of its own and waits for it. When Python has a signal to handle and its handler raises, as for Ctrl-C, that is returned at once and the work goes on
-/// by itself: a question that was charged is finished and saved, and asking it again finds it.
+/// Runs `work` on a thread of its own and waits for it. When Python has a signal to handle and its handler
+/// raises, as for Ctrl-C, that is returned at once and the work goes on by itself: a question that was
+/// charged is finished and saved, and asking it again finds it.
 pub(crate) fn waiting<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,7 +1,7 @@
 //! How long linear reconstruction takes: one JSON object a line, for bench/attack-run.
 //!
-//!   attack_bench           n = 4,096 by least squares, n = 1,024 by either linear program
-//!   attack_bench clarabel  the second program at n = 256 and 512, beside a general solver for sparse problems
+//!   attack_bench n = 4,096 by least squares, n = 1,024 by either linear program attack_bench clarabel the
+//!   second program at n = 256 and 512, beside a general solver for sparse problems
 
 use accounting::{Delta, Epsilon};
 use attack::Seeded;
@@ -12,7 +12,8 @@ use std::time::Instant;
 
 type Fault = Box<dyn std::error::Error>;
 
-/// Processor time of this process so far, from Linux in hundredths of a second: unlike the clock on the wall it does not see who else is busy.
+/// Processor time of this process so far, from Linux in hundredths of a second: unlike the clock on the wall
+/// it does not see who else is busy.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name in parentheses may hold spaces; user and system time are the 12th and 13th words after it.
@@ -69,7 +70,8 @@ impl Case {
         Ok(())
     }
 
-    /// The program of least absolute distances as a sparse one: ±(A·x + u − answers) in one row each, u split in two.
+    /// The program of least absolute distances as a sparse one: ±(A·x + u − answers) in one row each, u split
+    /// in two.
     fn measured_by_clarabel(&self) {
         let (people, count) = (self.queries.people(), self.queries.count());
         let variables = people + 2 * count;

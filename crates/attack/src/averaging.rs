@@ -1,8 +1,9 @@
 //! Asking one question many times, by many accounts, in many forms; and asking two that differ in one person.
 //!
-//! Noise that is drawn anew for every question averages out: after k answers the error is 1/√k of that of one, whoever asks. Nothing about
-//! noise alone prevents that. A ledger does: the same question gets the same answer, which teaches nothing new, and a question in another
-//! form is another question, charged to the one budget that all accounts share.
+//! Noise that is drawn anew for every question averages out: after k answers the error is 1/√k of that of
+//! one, whoever asks. Nothing about noise alone prevents that. A ledger does: the same question gets the same
+//! answer, which teaches nothing new, and a question in another form is another question, charged to the one
+//! budget that all accounts share.
 //!
 //! ```text
 //! Question ──► equal, or rewritten forms ──► Counter (without a ledger, or Deniable) ──► Course: the average after each answer
@@ -93,8 +94,8 @@ pub fn campaign<C: Counter>(
     Ok(course)
 }
 
-/// How far the average is from the truth after each question, on average over several courses of equal length. Before the first answer it
-/// is no number.
+/// How far the average is from the truth after each question, on average over several courses of equal
+/// length. Before the first answer it is no number.
 pub fn mean_errors(courses: &[Course], truth: f64) -> Vec<f64> {
     let length = courses
         .iter()
@@ -165,7 +166,8 @@ impl Question {
         self.with(&self.conditions.join(" AND "))
     }
 
-    /// The same question in another form, each `number` a different one: the rewritings in turn, and longer in each round.
+    /// The same question in another form, each `number` a different one: the rewritings in turn, and longer
+    /// in each round.
     pub fn rewritten(&self, number: usize) -> String {
         let kinds = Rewriting::ALL.len();
         let (kind, round) = (Rewriting::ALL[number % kinds], number / kinds);
@@ -228,7 +230,8 @@ impl Counter for Forgetful {
     }
 }
 
-/// What two counts say about the one person in whom they differ: whether she has what is counted. Nothing if one of them is refused.
+/// What two counts say about the one person in whom they differ: whether she has what is counted. Nothing if
+/// one of them is refused.
 ///
 /// # Errors
 /// Those of the counter.
@@ -299,8 +302,9 @@ mod tests {
             })
             .collect();
         let errors = mean_errors(&courses, 1000.0);
-        // One answer: 1/sinh ε = 1.919. Of k, nearly normal: √(2/π)·√(2k)·… = √(2/π)·σ/√k with σ² = 2e^−ε/(1 − e^−ε)². Means of 200 with
-        // fixed seeds; a standard error is 0.07 of the value for one answer and 0.054 for many.
+        // One answer: 1/sinh ε = 1.919. Of k, nearly normal: √(2/π)·√(2k)·… = √(2/π)·σ/√k with σ² = 2e^−ε/(1
+        // − e^−ε)². Means of 200 with fixed seeds; a standard error is 0.07 of the value for one answer and
+        // 0.054 for many.
         assert!(
             (errors[0] / crate::bound::count_error(0.5) - 1.0).abs() < 0.22,
             "{}",

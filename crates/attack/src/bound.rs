@@ -1,13 +1,15 @@
-//! The most that differential privacy lets anybody learn, whatever the attack: what measured success is held against.
+//! The most that differential privacy lets anybody learn, whatever the attack: what measured success is held
+//! against.
 
-/// How often a guess of one secret bit can be right, at most, when both values are equally likely beforehand and the data was released with
-/// (ε, δ)-differential privacy towards changing that bit.
+/// How often a guess of one secret bit can be right, at most, when both values are equally likely beforehand
+/// and the data was released with (ε, δ)-differential privacy towards changing that bit.
 ///
-/// A guess says 1 with probability t where the bit is 1, and f where it is 0. Privacy gives t ≤ e^ε·f + δ, and for the opposite guess
-/// 1 − f ≤ e^ε·(1 − t) + δ. Added up, with p = (t + 1 − f)/2 the chance to be right: 2p ≤ e^ε·(2 − 2p) + 2δ, so p ≤ (e^ε + δ)/(1 + e^ε).
+/// A guess says 1 with probability t where the bit is 1, and f where it is 0. Privacy gives t ≤ e^ε·f + δ,
+/// and for the opposite guess 1 − f ≤ e^ε·(1 − t) + δ. Added up, with p = (t + 1 − f)/2 the chance to be
+/// right: 2p ≤ e^ε·(2 − 2p) + 2δ, so p ≤ (e^ε + δ)/(1 + e^ε).
 ///
-/// With δ = 0 the number of right guesses among many independent bits is no larger, in distribution, than a binomial one with this p (Steinke,
-/// Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
+/// With δ = 0 the number of right guesses among many independent bits is no larger, in distribution, than a
+/// binomial one with this p (Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
 ///
 /// ```
 /// use attack::bound::right_guesses;
@@ -21,13 +23,15 @@ pub fn right_guesses(epsilon: f64, delta: f64) -> f64 {
     (1.0 - (1.0 - delta) / (1.0 + epsilon.exp())).min(1.0)
 }
 
-/// The smallest mean error that an estimate of a count can have, for the count where it is worst, when everything it is computed from was
-/// released with ε-differential privacy towards adding or removing a person: 1/sinh ε.
+/// The smallest mean error that an estimate of a count can have, for the count where it is worst, when
+/// everything it is computed from was released with ε-differential privacy towards adding or removing a
+/// person: 1/sinh ε.
 ///
-/// For an output o let f(c) be its probability when the count is c. Privacy gives f(c ± 1) ≥ e^−ε·f(c), so the counts around o that o may stand
-/// for cannot be closer to it than with the weights e^(−ε|c−o|), whose mean distance is 2e^−ε/(1 − e^−2ε) = 1/sinh ε for whole o, and more
-/// between whole numbers. Summed over all outputs, no estimate has a smaller error on average over a long range of counts. Discrete Laplace
-/// noise attains it (Gupte and Sundararajan 2010, "Universally optimal privacy mechanisms for minimax agents").
+/// For an output o let f(c) be its probability when the count is c. Privacy gives f(c ± 1) ≥ e^−ε·f(c), so
+/// the counts around o that o may stand for cannot be closer to it than with the weights e^(−ε|c−o|), whose
+/// mean distance is 2e^−ε/(1 − e^−2ε) = 1/sinh ε for whole o, and more between whole numbers. Summed over all
+/// outputs, no estimate has a smaller error on average over a long range of counts. Discrete Laplace noise
+/// attains it (Gupte and Sundararajan 2010, "Universally optimal privacy mechanisms for minimax agents").
 pub fn count_error(epsilon: f64) -> f64 {
     1.0 / epsilon.sinh()
 }

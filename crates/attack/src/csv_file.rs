@@ -118,7 +118,8 @@ impl CsvFile {
         let exactly = self.names.iter().any(|other| other == name);
         let same = |other: &str| other == name || (!exactly && other.to_lowercase() == lower);
         let mut places = (0..self.names.len()).filter(|place| same(&self.names[*place]));
-        // The names that are there are not listed: in a file without a first line of names they would be somebody's data.
+        // The names that are there are not listed: in a file without a first line of names they would be
+        // somebody's data.
         match (places.next(), places.next()) {
             (Some(place), None) => Ok(place),
             (None, _) => Err(Mistake::new(

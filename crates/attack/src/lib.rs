@@ -1,7 +1,8 @@
 //! What an adversary makes of a release.
 //!
-//! People believe in differential privacy when they see what happens without it. Every attack here reads what was published and nothing else,
-//! gives what it recovered beside the most that (ε, δ) would allow, and runs on synthetic data with a known truth or on a user's own.
+//! People believe in differential privacy when they see what happens without it. Every attack here reads what
+//! was published and nothing else, gives what it recovered beside the most that (ε, δ) would allow, and runs
+//! on synthetic data with a known truth or on a user's own.
 
 pub mod averaging;
 pub mod bits;

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Is reported how many pieces of work were just finished, and says whether to go on. What was found by then is kept.
+/// Is reported how many pieces of work were just finished, and says whether to go on. What was found by then
+/// is kept.
 pub type Watch<'watcher> = dyn Fn(u64) -> bool + Sync + 'watcher;
 
-/// Runs `work` on pieces 0, 1, … `pieces` − 1, on all cores. Each core has a state of its own; all states are returned.
+/// Runs `work` on pieces 0, 1, … `pieces` − 1, on all cores. Each core has a state of its own; all states are
+/// returned.
 ///
 /// Which core takes which piece is chance, so what is read from the states must not depend on it.
 pub(crate) fn share<S: Send>(

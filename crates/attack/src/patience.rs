@@ -2,7 +2,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a search may go on: until a time, or until somebody raises a flag. What was found by then is kept.
+/// How long a search may go on: until a time, or until somebody raises a flag. What was found by then is
+/// kept.
 #[derive(Clone, Debug, Default)]
 pub struct Patience {
     deadline: Option<Instant>,

@@ -1,16 +1,17 @@
 //! Binomial tails and the exact confidence limits made from them.
 //!
-//! Every statistical verdict of this crate is a statement about a count, so it needs no approximation: the tail of the
-//! binomial distribution is summed, and limits are found by bisection (Clopper and Pearson 1934). Tails are computed in floats,
-//! with an error analysis instead of a hope:
+//! Every statistical verdict of this crate is a statement about a count, so it needs no approximation: the
+//! tail of the binomial distribution is summed, and limits are found by bisection (Clopper and Pearson 1934).
+//! Tails are computed in floats, with an error analysis instead of a hope:
 //!
 //! - One probability comes from Loader's saddle-point form ("Fast and accurate computation of binomial
-//!   probabilities", 2000): exp(−deviance) times a ratio of Stirling corrections, without cancellation between large
-//!   logarithms.
-//! - A tail is that probability times a sum of positive, falling ratios: no cancellation either; what is left out is
-//!   bounded by a geometric series and added.
-//! - For up to 2³² trials, rounding n·p and 1−p moves the deviance by at most 2³²·2⁻⁵³ ≈ 5e-7, and ten million
-//!   additions and products the sum by at most 4e-9. Every limit allows for [`ROUND_OFF`], which is larger.
+//!   probabilities", 2000): exp(−deviance) times a ratio of Stirling corrections, without cancellation
+//!   between large logarithms.
+//! - A tail is that probability times a sum of positive, falling ratios: no cancellation either; what is left
+//!   out is bounded by a geometric series and added.
+//! - For up to 2³² trials, rounding n·p and 1−p moves the deviance by at most 2³²·2⁻⁵³ ≈ 5e-7, and ten
+//!   million additions and products the sum by at most 4e-9. Every limit allows for [`ROUND_OFF`], which is
+//!   larger.
 
 /// The relative error that tails are allowed; limits are moved outward by it.
 pub const ROUND_OFF: f64 = 1e-6;
@@ -46,8 +47,8 @@ fn stirling_error(n: f64) -> f64 {
         / n
 }
 
-/// x ln(x/m) + m − x ≥ 0, without cancellation when x is near m: with v = (x−m)/(x+m), ln(x/m) = 2·artanh v, and the
-/// sum is (x−m)·v + 2x·(v³/3 + v⁵/5 + …).
+/// x ln(x/m) + m − x ≥ 0, without cancellation when x is near m: with v = (x−m)/(x+m), ln(x/m) = 2·artanh v,
+/// and the sum is (x−m)·v + 2x·(v³/3 + v⁵/5 + …).
 fn deviance(x: f64, mean: f64) -> f64 {
     let v = (x - mean) / (x + mean);
     if v.abs() >= 0.1 {
@@ -67,8 +68,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
     sum
 }
 
-/// P(X = k) for X ~ Binomial(n, p) with 0 < p < 1 and q = 1 − p. Both are given, because 1 − p of a tiny p, taken twice, is
-/// no longer p.
+/// P(X = k) for X ~ Binomial(n, p) with 0 < p < 1 and q = 1 − p. Both are given, because 1 − p of a tiny p,
+/// taken twice, is no longer p.
 pub(crate) fn point(k: u64, n: u64, p: f64, q: f64) -> f64 {
     let (count, trials) = (k as f64, n as f64);
     // ln x, from whichever of x and 1 − x has more digits.
@@ -88,8 +89,8 @@ pub(crate) fn point(k: u64, n: u64, p: f64, q: f64) -> f64 {
     exponent.exp() * (trials / (std::f64::consts::TAU * count * rest)).sqrt()
 }
 
-/// P(X ≥ k) for X ~ Binomial(n, p), to a relative error of [`ROUND_OFF`] when k is above the mean, and to an absolute
-/// error of the same size otherwise.
+/// P(X ≥ k) for X ~ Binomial(n, p), to a relative error of [`ROUND_OFF`] when k is above the mean, and to an
+/// absolute error of the same size otherwise.
 ///
 /// # Panics
 /// If p is outside [0, 1] or n is 2³² or more.
@@ -139,8 +140,8 @@ fn falling_sum(k: u64, n: u64, p: f64, q: f64) -> f64 {
     (point(k, n, p, q) * sum).min(1.0)
 }
 
-/// A limit that the true probability is below with probability at most `failure`: the largest p with P_p(X ≥ successes)
-/// ≤ failure, rounded down.
+/// A limit that the true probability is below with probability at most `failure`: the largest p with P_p(X ≥
+/// successes) ≤ failure, rounded down.
 ///
 /// # Panics
 /// If there are more successes than trials, or 2³² trials or more.
@@ -154,8 +155,8 @@ pub fn lower_limit(successes: u64, trials: u64, failure: f64) -> f64 {
     boundary(0.0, successes as f64 / trials as f64, refuted)
 }
 
-/// A limit that the true probability is above with probability at most `failure`: the smallest p with P_p(X ≤ successes)
-/// ≤ failure, rounded up.
+/// A limit that the true probability is above with probability at most `failure`: the smallest p with P_p(X ≤
+/// successes) ≤ failure, rounded up.
 ///
 /// # Panics
 /// If there are more successes than trials, or 2³² trials or more.
@@ -168,7 +169,8 @@ pub fn upper_limit(successes: u64, trials: u64, failure: f64) -> f64 {
     boundary(1.0, successes as f64 / trials as f64, refuted)
 }
 
-/// Where `refuted` changes between an end where it is true and one where it is false; returns a point where it is true.
+/// Where `refuted` changes between an end where it is true and one where it is false; returns a point where
+/// it is true.
 fn boundary(mut inside: f64, mut outside: f64, refuted: impl Fn(f64) -> bool) -> f64 {
     if refuted(outside) {
         return outside;

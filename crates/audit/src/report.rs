@@ -7,8 +7,9 @@
 //! fit        outputs against an exact distribution ──► refuted if what was proved is not what is drawn, or consistent
 //! ```
 //!
-//! A [`Judgement`] is what one method says of one claim, with the [`Evidence`] it rests on: for a refutation that is a witness, two inputs and what gives them away. A
-//! [`Report`] is all judgements on one subject, and their verdict: refuted if any refutes, proved if one proves and none refutes, consistent otherwise.
+//! A [`Judgement`] is what one method says of one claim, with the [`Evidence`] it rests on: for a refutation
+//! that is a witness, two inputs and what gives them away. A [`Report`] is all judgements on one subject, and
+//! their verdict: refuted if any refutes, proved if one proves and none refutes, consistent otherwise.
 
 use crate::black_box::{self, Counts};
 use crate::exact_audit::{Answer, Distribution, satisfies, smallest_epsilon};
@@ -180,15 +181,18 @@ impl Distributions {
     }
 }
 
-/// Where equality with the claim cannot be decided, because a distribution is known through enclosures only, what is proved is this much weaker: one part in 10¹².
+/// Where equality with the claim cannot be decided, because a distribution is known through enclosures only,
+/// what is proved is this much weaker: one part in 10¹².
 fn relaxed(value: &Rational) -> Rational {
     value * (Rational::ONE + ratio(1, 1_000_000_000_000))
 }
 
 impl Judgement {
-    /// Proves or refutes a claim from the distributions on one or more pairs. The smallest ε of the worst pair is reported.
+    /// Proves or refutes a claim from the distributions on one or more pairs. The smallest ε of the worst
+    /// pair is reported.
     ///
-    /// A distribution that is known through enclosures may meet the claim so closely that no precision tells; then the claim is proved with ε and δ larger by one part in 10¹².
+    /// A distribution that is known through enclosures may meet the claim so closely that no precision tells;
+    /// then the claim is proved with ε and δ larger by one part in 10¹².
     ///
     /// # Errors
     /// When there is no pair, or distributions that cannot be compared.
@@ -354,7 +358,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Refuted if any refutes, proved if one proves and none refutes, consistent otherwise; nothing when nothing was judged.
+    /// Refuted if any refutes, proved if one proves and none refutes, consistent otherwise; nothing when
+    /// nothing was judged.
     pub fn verdict(&self) -> Option<ClaimVerdict> {
         let any = |verdict| {
             self.judgements
@@ -416,7 +421,8 @@ mod tests {
 
     #[test]
     fn equality_that_no_precision_decides_is_proved_a_hair_weaker() {
-        // Heads with probability e^−1 and e^−2: the loss is exactly 1, and an enclosure of it never lies below.
+        // Heads with probability e^−1 and e^−2: the loss is exactly 1, and an enclosure of it never lies
+        // below.
         let coin = |x: Rational| {
             Finite::from_recipe(2, move |bits| {
                 let head = Interval::exp_of(&-x.clone(), bits);

@@ -140,9 +140,9 @@ fn one_sided_mechanisms_are_caught_in_either_direction() {
     }
 }
 
-/// Equal sides, many features to choose from, a modest confidence: the false-alarm rate must be what it says although
-/// the best of thousands of events is picked. 300 audits at 5 % would give more than 40 false alarms with probability
-/// below 1e-8.
+/// Equal sides, many features to choose from, a modest confidence: the false-alarm rate must be what it says
+/// although the best of thousands of events is picked. 300 audits at 5 % would give more than 40 false alarms
+/// with probability below 1e-8.
 #[test]
 fn false_alarms_are_as_rare_as_stated() {
     let mut generator = SplitMix64::new(18);

@@ -103,7 +103,8 @@ fn randomized_response() {
     assert_eq!(epsilon, expected);
 }
 
-/// D5: a group of k under Laplace noise costs exactly kε, and under Gaussian noise no more than the group bound.
+/// D5: a group of k under Laplace noise costs exactly kε, and under Gaussian noise no more than the group
+/// bound.
 #[test]
 fn groups() {
     let epsilon = decimal("0.3");
@@ -176,7 +177,8 @@ fn distributions_of_unlike_shape() {
     );
 }
 
-/// Normal distributions of unlike variance: total variation of N(0,1) and N(0,4), computed with mpmath from the two crossings.
+/// Normal distributions of unlike variance: total variation of N(0,1) and N(0,4), computed with mpmath from
+/// the two crossings.
 #[test]
 fn unequal_variances() {
     let distribution =
@@ -187,12 +189,14 @@ fn unequal_variances() {
         &infimum(&distribution(1), &distribution(4), &Rational::ZERO),
         Rational::ZERO,
     );
-    // At ε = 1/2, δ of both directions from mpmath; the larger is from the wide distribution to the narrow one.
+    // At ε = 1/2, δ of both directions from mpmath; the larger is from the wide distribution to the narrow
+    // one.
     let delta = smallest_delta(&distribution(1), &distribution(4), &ratio(1, 2)).unwrap();
     assert!((delta.to_f64_nearest() - 0.2496890647883897).abs() < 1e-14);
 }
 
-/// A discrete Gaussian with σ = 1000 is close to the continuous one; its sum is taken term by term over a wide window.
+/// A discrete Gaussian with σ = 1000 is close to the continuous one; its sum is taken term by term over a
+/// wide window.
 #[test]
 fn wide_discrete_gaussian() {
     let noise = Lattice::discrete_gaussian(&decimal("1e6")).unwrap();

@@ -1,5 +1,5 @@
-//! A program that spends what it says passes, and each way of spending more is caught, with the call that shows it. Seeds are fixed; at δ = 0
-//! a refutation is certain and has no false alarm.
+//! A program that spends what it says passes, and each way of spending more is caught, with the call that
+//! shows it. Seeds are fixed; at δ = 0 a refutation is certain and has no false alarm.
 
 mod common;
 
@@ -41,7 +41,8 @@ fn clipped_sum(people: &[Person]) -> i64 {
     people.iter().map(|person| person.0.clamp(0, 100)).sum()
 }
 
-/// ε = 1: half for a count, half for a sum, and only if the noisy count is large enough to make the sum worth asking for.
+/// ε = 1: half for a count, half for a sum, and only if the noisy count is large enough to make the sum worth
+/// asking for.
 fn careful(noise: &Noise) -> impl Fn(&[Person], &mut Recorder) -> Option<i64> {
     |people, recorder| {
         let count = noise.laplace(recorder, people.len() as i64, 1, ratio(1, 2));
@@ -267,7 +268,8 @@ fn with_listed_answers_every_transcript_is_tried() {
     assert_eq!(changed.verdict(), ClaimVerdict::Refuted);
 }
 
-/// A test that lets through with probability `leak` what it should not, and then a value without noise to speak of.
+/// A test that lets through with probability `leak` what it should not, and then a value without noise to
+/// speak of.
 fn leaking(noise: &Noise, leak: f64, values: &[i64], recorder: &mut Recorder) -> Option<i64> {
     let call = Call::new("test", ratio(1, 2)).moving(Limits::l1(Rational::ZERO));
     let passes = recorder.choose(call, 0, &[false, true], || noise.0.borrow_mut().uniform() < leak);

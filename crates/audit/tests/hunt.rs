@@ -1,4 +1,5 @@
-//! The deep search catches what it should, says no more than is true, and may be stopped at any moment. Seeds are fixed.
+//! The deep search catches what it should, says no more than is true, and may be stopped at any moment. Seeds
+//! are fixed.
 
 mod common;
 
@@ -136,8 +137,10 @@ fn the_pair_that_gives_most_away_is_found() {
     );
 }
 
-/// Laplace noise of scale 4 on 0, 1 and 2, of which neighbours differ by one: exactly ε = 1/4 for a step. The ends show twice that, and it is reported for one step. The mutant, which
-/// forgets that there are two, claims more than is true. And at a level of 5 % the exact ε is refuted as rarely as stated: among 200 audits more than 30 times with probability below 1e-7.
+/// Laplace noise of scale 4 on 0, 1 and 2, of which neighbours differ by one: exactly ε = 1/4 for a step. The
+/// ends show twice that, and it is reported for one step. The mutant, which forgets that there are two,
+/// claims more than is true. And at a level of 5 % the exact ε is refuted as rarely as stated: among 200
+/// audits more than 30 times with probability below 1e-7.
 #[test]
 fn inputs_two_steps_apart_prove_what_one_step_loses() {
     let draw = |generator: &mut SplitMix64, input: usize| {
@@ -278,8 +281,9 @@ fn the_same_plan_gives_the_same_witness() {
     assert_ne!(audit(1).hits, audit(2).hits);
 }
 
-/// Equal sides, everything to look at, a modest confidence: 200 audits at 5 % would give more than 30 false alarms with probability
-/// below 1e-7. The mutant is the bound that the draws which chose the event promise: it is above zero most of the time.
+/// Equal sides, everything to look at, a modest confidence: 200 audits at 5 % would give more than 30 false
+/// alarms with probability below 1e-7. The mutant is the bound that the draws which chose the event promise:
+/// it is above zero most of the time.
 #[test]
 fn false_alarms_are_as_rare_as_stated() {
     let draw = |generator: &mut SplitMix64, _| vec![generator.laplace(1.0), generator.laplace(2.0)];
@@ -296,7 +300,8 @@ fn false_alarms_are_as_rare_as_stated() {
     assert!(alarms <= 30, "{alarms} false alarms");
 }
 
-/// The goal of the gallery: at most the stated rate over 1,000 audits of each correct exhibit. Minutes; `bench/audit-run --false-alarms 1000` prints it.
+/// The goal of the gallery: at most the stated rate over 1,000 audits of each correct exhibit. Minutes;
+/// `bench/audit-run --false-alarms 1000` prints it.
 #[test]
 #[ignore = "minutes"]
 fn a_thousand_audits_of_each_correct_exhibit() {
@@ -357,7 +362,8 @@ fn questions_without_sense_are_refused() {
     assert_eq!(witness.verdict(0.0, 0.0), FindingVerdict::Consistent);
 }
 
-/// Stopped early or not, a true claim is refuted as rarely as stated. 200 audits at 5 % would give more than 30 false alarms with probability below 1e-7.
+/// Stopped early or not, a true claim is refuted as rarely as stated. 200 audits at 5 % would give more than
+/// 30 false alarms with probability below 1e-7.
 #[test]
 fn a_test_that_is_stopped_says_what_holds_at_any_moment() {
     let draw = |generator: &mut SplitMix64, _| vec![f64::from(u8::from(generator.uniform() < 0.5))];
@@ -418,8 +424,9 @@ fn an_allowance_is_kept_and_its_plan_can_be_replayed() {
     );
 }
 
-/// What made the search for the pair and the event a race: the worst event of the third sparse vector has a probability of a two-hundredth on two of eight
-/// pairs, and gives away three times as much as anything common does.
+/// What made the search for the pair and the event a race: the worst event of the third sparse vector has a
+/// probability of a two-hundredth on two of eight pairs, and gives away three times as much as anything
+/// common does.
 #[test]
 #[ignore = "a minute"]
 fn a_rare_event_of_few_pairs_is_found() {
@@ -444,8 +451,9 @@ fn a_rare_event_of_few_pairs_is_found() {
     assert!(found.iter().all(|found| *found > 0.12), "{found:?}");
 }
 
-/// The same in small: the third sparse vector with a third of its noise, on five pairs of which two have the event. What is common shows an ε of 0.3 at most,
-/// so more is found only by who finds the event of probability 1/200, and that must not depend on the seed.
+/// The same in small: the third sparse vector with a third of its noise, on five pairs of which two have the
+/// event. What is common shows an ε of 0.3 at most, so more is found only by who finds the event of
+/// probability 1/200, and that must not depend on the seed.
 #[test]
 fn a_rare_event_is_found_with_every_seed() {
     const QUERIES: [[f64; 3]; 10] = [

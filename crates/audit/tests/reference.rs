@@ -50,8 +50,8 @@ fn rows(family: &str) -> Vec<Row> {
     rows
 }
 
-/// The interval contains the reference value, up to that value's own last digit, is narrow, and would have noticed a
-/// planted error of a millionth.
+/// The interval contains the reference value, up to that value's own last digit, is narrow, and would have
+/// noticed a planted error of a millionth.
 fn agrees(row: &Row, interval: &Interval) {
     let slack = &row.value * parse_decimal("1e-49").unwrap();
     let contains =
@@ -197,8 +197,8 @@ fn randomized_responses() {
     }
 }
 
-/// k-fold composition: the product of finite distributions for small k; for larger k only the number of truthful answers is kept
-/// after each step, which is all that the likelihood ratio depends on.
+/// k-fold composition: the product of finite distributions for small k; for larger k only the number of
+/// truthful answers is kept after each step, which is all that the likelihood ratio depends on.
 #[test]
 fn composition() {
     for row in rows("optimal_comp_pure_delta") {

@@ -1,4 +1,5 @@
-//! What the catalog declares: what bounds one unit's part, which groups there are, and which of it is enforced.
+//! What the catalog declares: what bounds one unit's part, which groups there are, and which of it is
+//! enforced.
 
 use chrono::{DateTime, TimeDelta};
 use ledger::Rules;
@@ -192,7 +193,8 @@ fn column(name: &str, facts: &Facts) -> ColumnLine {
 /// Whole numbers and days are listed up to this many, as questions list them.
 const LISTED: f64 = 10_000.0;
 
-/// How many groups there are by a column that are public: declared values, truth values, and few whole numbers or days between bounds.
+/// How many groups there are by a column that are public: declared values, truth values, and few whole
+/// numbers or days between bounds.
 fn groups(facts: &Facts) -> Option<usize> {
     match (&facts.values, facts.kind, facts.range) {
         (Some(values), _, _) => Some(values.len()),

@@ -1,13 +1,18 @@
-//! The privacy card of a dataset: one document that says whose privacy is protected how, and how anybody can tell.
+//! The privacy card of a dataset: one document that says whose privacy is protected how, and how anybody can
+//! tell.
 //!
 //! Three sources are kept apart in it, because they are believed for different reasons:
 //!
-//! - *Numbers* are computed from the ledger's events and the catalog. [`differences`] computes them again, as of the entry that the card names, and says which are not so.
-//! - *Words* are what only people can say ([`Words`], a file `card.toml`): how ε was chosen, what was published without noise. They are marked as asserted.
-//! - *What the catalog declares* is split into what is enforced (bounds clamp, limits cut) and what is a curator's word that nobody checked (that a column names people).
+//! - *Numbers* are computed from the ledger's events and the catalog. [`differences`] computes them again, as
+//!   of the entry that the card names, and says which are not so.
+//! - *Words* are what only people can say ([`Words`], a file `card.toml`): how ε was chosen, what was
+//!   published without noise. They are marked as asserted.
+//! - *What the catalog declares* is split into what is enforced (bounds clamp, limits cut) and what is a
+//!   curator's word that nobody checked (that a column names people).
 //!
-//! Nothing in a card is read from data, and nothing in it names a file, a row count, an analyst or a query. So a card says nothing about the data that the catalog and the ledger's
-//! charges do not say, and those are public: it is the same for neighbouring data under the same ledger.
+//! Nothing in a card is read from data, and nothing in it names a file, a row count, an analyst or a query.
+//! So a card says nothing about the data that the catalog and the ledger's charges do not say, and those are
+//! public: it is the same for neighbouring data under the same ledger.
 //!
 //! ```
 //! use card::{Card, Ledger, Words};
@@ -146,7 +151,8 @@ impl Card {
         Ok(card)
     }
 
-    /// The card as of the last entry of a ledger, for whoever has it open, with what the file beside the catalog says. It takes some tenths of a second, and changes only with the ledger's head.
+    /// The card as of the last entry of a ledger, for whoever has it open, with what the file beside the
+    /// catalog says. It takes some tenths of a second, and changes only with the ledger's head.
     ///
     /// # Errors
     /// When the chain is broken, or the file cannot be read.
@@ -168,7 +174,8 @@ impl Card {
         html::page(self)
     }
 
-    /// The same without the page around it, for a page that has a style of its own: elements with classes that begin with `card`, no styles and no scripts. Whatever is in it is escaped.
+    /// The same without the page around it, for a page that has a style of its own: elements with classes
+    /// that begin with `card`, no styles and no scripts. Whatever is in it is escaped.
     pub fn to_html_fragment(&self) -> String {
         html::fragment(self).into_string()
     }
@@ -178,7 +185,8 @@ impl Card {
         html::STYLE
     }
 
-    /// A record for the registry of deployments (opendp/deployments-registry-data), with the fields of all three tiers. Its status is that of a draft: who submits it is a person.
+    /// A record for the registry of deployments (opendp/deployments-registry-data), with the fields of all
+    /// three tiers. Its status is that of a draft: who submits it is a person.
     ///
     /// # Errors
     /// When words are missing that nobody can compute, or nothing was ever asked.

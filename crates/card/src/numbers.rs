@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 const DIGITS: u32 = 6;
 /// The orders of the Rényi curve.
 const ORDERS: [f64; 8] = [1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-/// The δ of the certified curve. Few: where the plan is a few Laplace noises, each takes the accountant a tenth of a second.
+/// The δ of the certified curve. Few: where the plan is a few Laplace noises, each takes the accountant a
+/// tenth of a second.
 const DELTAS: [&str; 3] = ["1e-4", "1e-6", "1e-9"];
 
 /// Up to which entry of which ledger.
@@ -241,10 +242,12 @@ impl SpentPart {
     }
 }
 
-/// Everything but what may fail with a probability and is otherwise the same on neighbours, and the sum of those probabilities.
+/// Everything but what may fail with a probability and is otherwise the same on neighbours, and the sum of
+/// those probabilities.
 ///
-/// Outside of an event of probability δ such a release has the same distribution on both databases, so that everything together is δ-approximate zCDP (Bun and Steinke 2016, section 8) with the ρ of the rest, and likewise
-/// for each Rényi divergence; the δ add up.
+/// Outside of an event of probability δ such a release has the same distribution on both databases, so that
+/// everything together is δ-approximate zCDP (Bun and Steinke 2016, section 8) with the ρ of the rest, and
+/// likewise for each Rényi divergence; the δ add up.
 fn without_deltas(events: &[&Event]) -> (Event, Rational) {
     let mut stack: Vec<(&Event, u64)> = events.iter().rev().map(|event| (*event, 1)).collect();
     let (mut smooth, mut beside) = (Vec::new(), Rational::ZERO);
@@ -330,7 +333,8 @@ pub(crate) fn mechanisms(ledger: Ledger<'_>) -> Vec<Mechanism> {
     summed(charges.iter().map(|charge| &charge.event))
 }
 
-/// Every charge, the oldest first. Who asked and in which words is not told: words may quote what is not public.
+/// Every charge, the oldest first. Who asked and in which words is not told: words may quote what is not
+/// public.
 pub(crate) fn releases(ledger: Ledger<'_>) -> Vec<Release> {
     let charges = ledger.past().map_or(&[][..], |past| &past.charges);
     let release = |charge: &ledger::Entry| Release {
@@ -378,7 +382,8 @@ fn summed<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Mechanism> {
     found.into_iter().map(line).collect()
 }
 
-/// The name of a simple event, of its parameter, and the parameter. How large a sampled part of how many is not told: it may be the number of people.
+/// The name of a simple event, of its parameter, and the parameter. How large a sampled part of how many is
+/// not told: it may be the number of people.
 fn kind(event: &Event) -> (&'static str, &'static str, Rational) {
     match event {
         Event::Laplace { ratio, .. } => (

@@ -1,6 +1,8 @@
-//! The card as a record of the registry of deployments (github.com/opendp/deployments-registry-data, schema of 2026-07): one YAML file with the fields of all three tiers.
+//! The card as a record of the registry of deployments (github.com/opendp/deployments-registry-data, schema
+//! of 2026-07): one YAML file with the fields of all three tiers.
 //!
-//! The registry shows every text as Markdown with LaTeX. Words of people are theirs, markup and all; names from the catalog are written so that nothing in them is markup.
+//! The registry shows every text as Markdown with LaTeX. Words of people are theirs, markup and all; names
+//! from the catalog are written so that nothing in them is markup.
 
 use crate::yaml::{Node, write};
 use crate::{Card, Error};
@@ -70,7 +72,8 @@ pub(crate) fn record(card: &Card) -> Result<String, Error> {
     ]))
 }
 
-/// The registry takes two backslashes for one that was escaped twice, except before a bracket of LaTeX, and refuses them: they are written as numbers, which look the same when shown.
+/// The registry takes two backslashes for one that was escaped twice, except before a bracket of LaTeX, and
+/// refuses them: they are written as numbers, which look the same when shown.
 fn tamed(text: &str) -> String {
     let mut tamed = String::new();
     let mut rest = text;
@@ -335,7 +338,8 @@ fn sentence(said: Option<String>) -> String {
     }
 }
 
-/// A name with every character that Markdown or LaTeX might read as markup written as its number, which neither does.
+/// A name with every character that Markdown or LaTeX might read as markup written as its number, which
+/// neither does.
 fn plain(name: &str) -> String {
     let mut text = String::new();
     for character in name.chars() {
@@ -381,7 +385,8 @@ fn number(decimal: &str) -> String {
     format!("{digits}{point}e{sign}{exponent}")
 }
 
-/// As the registry makes it: name, curators and year in small letters, whatever is no letter or digit as one dash.
+/// As the registry makes it: name, curators and year in small letters, whatever is no letter or digit as one
+/// dash.
 fn slug(name: &str, curators: &[String], date: &str) -> String {
     let clean = |text: &str| {
         let (mut clean, mut within) = (String::new(), true);

@@ -1,7 +1,8 @@
 //! What only people can say, asked once.
 //!
-//! The answers have a file of their own, `card.toml` beside the catalog, and are no part of it: who answers them is often somebody else than who declares bounds, and a word changed in a
-//! description is no other catalog, which two curators would have to approve and a server would have to be started with.
+//! The answers have a file of their own, `card.toml` beside the catalog, and are no part of it: who answers
+//! them is often somebody else than who declares bounds, and a word changed in a description is no other
+//! catalog, which two curators would have to approve and a server would have to be started with.
 
 use crate::Error;
 use files::document::{Advice, Document, text_of};
@@ -195,7 +196,8 @@ impl Words {
     /// Reads a file such as [`Words::draft`] writes.
     ///
     /// # Errors
-    /// When it cannot be read, or has a key that is not asked for. Errors hold nothing of what is written in it.
+    /// When it cannot be read, or has a key that is not asked for. Errors hold nothing of what is written in
+    /// it.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let advice = Advice {
             unreadable: "`deniable card draft` writes one with every question in it",

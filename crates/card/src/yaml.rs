@@ -1,4 +1,5 @@
-//! As much of YAML as a record needs: maps, lists of texts, numbers, and texts in double quotes, which every reader of YAML takes for the same text.
+//! As much of YAML as a record needs: maps, lists of texts, numbers, and texts in double quotes, which every
+//! reader of YAML takes for the same text.
 
 use std::fmt::Write as _;
 
@@ -39,7 +40,8 @@ fn write_map(map: &[(&'static str, Node)], depth: usize, text: &mut String) {
     }
 }
 
-/// In double quotes, on one line. What YAML does not print, or reads as the end of a line, is escaped; so are marks that turn the direction of writing, so that a line looks like what it says.
+/// In double quotes, on one line. What YAML does not print, or reads as the end of a line, is escaped; so are
+/// marks that turn the direction of writing, so that a line looks like what it says.
 fn quoted(value: &str) -> String {
     let mut text = String::from("\"");
     for character in value.chars() {

@@ -1,6 +1,7 @@
 //! The command `deniable`: parse arguments, call, print. No privacy logic lives here.
 //!
-//! It is a library because there are two ways to install it: as a binary, and as a wheel of Python, whose extension module calls [`main`] too.
+//! It is a library because there are two ways to install it: as a binary, and as a wheel of Python, whose
+//! extension module calls [`main`] too.
 
 mod account;
 mod attack;

@@ -16,8 +16,9 @@ const BESIDE: [&str; 6] = ["-wal", "-shm", "-journal", ".head", ".key", ".finger
 /// What files of a directory that is a table end in.
 const ENDINGS: [&str; 3] = ["csv", "tsv", "parquet"];
 
-/// Refuses, before anything is charged, to write over the ledger, the catalog, a table of the catalog or another file that is read; however they are spelled and whatever links lead to them.
-/// The folders of what is written must be there.
+/// Refuses, before anything is charged, to write over the ledger, the catalog, a table of the catalog or
+/// another file that is read; however they are spelled and whatever links lead to them. The folders of what
+/// is written must be there.
 pub(crate) fn check(
     dataset: &Dataset,
     catalog: &Path,

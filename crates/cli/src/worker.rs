@@ -164,7 +164,8 @@ fn serve(arguments: &Arguments) -> Result<(), CliError> {
                 .with_hint("--data names a directory of files that may be read")
         })?);
     }
-    // Removed with everything in it when the worker ends; what one that was killed left behind goes when the next one starts.
+    // Removed with everything in it when the worker ends; what one that was killed left behind goes when the
+    // next one starts.
     let (scratch, _lock) = scratch(arguments.scratch.as_deref())?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let count = arguments.threads.map_or(cores, |threads| threads.get() as usize);

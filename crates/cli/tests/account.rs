@@ -1,4 +1,5 @@
-//! `deniable account` as a person or a program meets it: the built binary, its output, its files and its exit codes.
+//! `deniable account` as a person or a program meets it: the built binary, its output, its files and its exit
+//! codes.
 
 use serde_json::Value;
 use std::fs;

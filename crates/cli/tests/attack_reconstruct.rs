@@ -1,4 +1,5 @@
-//! `deniable attack reconstruct table` and `block` as a person or a program meets them: the built binary, its output and its exit codes.
+//! `deniable attack reconstruct table` and `block` as a person or a program meets them: the built binary, its
+//! output and its exit codes.
 
 use serde_json::Value;
 use std::fs;

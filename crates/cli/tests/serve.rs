@@ -1,4 +1,5 @@
-//! `deniable serve` as a process: many analysts at once, killed in the middle, started again. `scripts/hammer-server` does the same for longer.
+//! `deniable serve` as a process: many analysts at once, killed in the middle, started again.
+//! `scripts/hammer-server` does the same for longer.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -269,7 +270,8 @@ fn killed_servers_overspend_nothing_and_lose_no_answer() {
     );
 }
 
-/// On the machine itself the same rule holds as on the server: with two curators, a larger share waits for one of them.
+/// On the machine itself the same rule holds as on the server: with two curators, a larger share waits for
+/// one of them.
 #[test]
 fn shares_wait_for_a_curator_once_there_are_two() {
     let folder = tempfile::tempdir().unwrap();
@@ -309,8 +311,8 @@ fn shares_wait_for_a_curator_once_there_are_two() {
     assert_eq!(share_of("ann"), "0.125");
 }
 
-/// A number that no other question has.
-/// Whoever tries it out sees at once that something happens, and what: making sample data takes half a minute where nothing is optimised.
+/// A number that no other question has. Whoever tries it out sees at once that something happens, and what:
+/// making sample data takes half a minute where nothing is optimised.
 #[test]
 fn a_demonstration_says_what_it_does() {
     let folder = tempfile::tempdir().unwrap();

@@ -315,7 +315,8 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     moved("model.safetensors", "other");
     moved("aside", "model.safetensors");
 
-    // Ctrl-C keeps the run. How far it came depends on how fast it was, and so on the data: there is no model, no receipt, and the number is marked.
+    // Ctrl-C keeps the run. How far it came depends on how fast it was, and so on the data: there is no
+    // model, no receipt, and the number is marked.
     let resumed = command(here, "train resume model.safetensors.checkpoint --json")
         .stdout(Stdio::piped())
         .spawn()
@@ -340,7 +341,8 @@ fn a_killed_run_goes_on_without_a_second_charge() {
         .expect("for the curator");
     assert!(checkpoint.exists() && !here.join("model.safetensors").exists());
 
-    // A step that is named beforehand ends the run with a model. Its receipt is about the plan, whatever the step.
+    // A step that is named beforehand ends the run with a model. Its receipt is about the plan, whatever the
+    // step.
     let ended = |step: u64| {
         let words = format!("train resume model.safetensors.checkpoint --json --stop-at {step}");
         let reported = json(here, &words);
@@ -374,7 +376,8 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     );
 }
 
-/// A system that shuts down asks with SIGTERM: the run is kept, as after Ctrl-C. It goes on with any number of threads, and ends with the same model to the last bit.
+/// A system that shuts down asks with SIGTERM: the run is kept, as after Ctrl-C. It goes on with any number
+/// of threads, and ends with the same model to the last bit.
 #[test]
 fn a_run_that_is_asked_to_end_goes_on_with_other_threads() {
     let directory = tempfile::tempdir().unwrap();
@@ -609,7 +612,8 @@ fn bad_input_is_refused_and_nothing_is_charged() {
     assert_eq!(charges, 0);
 }
 
-/// Whether a run begins says nothing about the text: one byte of one line, no text at all, or a single row are trained on like any other.
+/// Whether a run begins says nothing about the text: one byte of one line, no text at all, or a single row
+/// are trained on like any other.
 #[test]
 fn any_private_text_is_trained_on() {
     let directory = tempfile::tempdir().unwrap();

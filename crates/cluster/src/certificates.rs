@@ -1,4 +1,5 @@
-//! Certificates for a cluster: an authority of its own, and what it signs for the coordinator and for workers.
+//! Certificates for a cluster: an authority of its own, and what it signs for the coordinator and for
+//! workers.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -19,7 +20,8 @@ impl std::fmt::Debug for Signed {
     }
 }
 
-/// What the machines of a cluster are given. The key of the authority is kept by nobody: for a new worker, everything is made anew.
+/// What the machines of a cluster are given. The key of the authority is kept by nobody: for a new worker,
+/// everything is made anew.
 #[derive(Debug)]
 pub struct Certificates {
     /// The certificate of the authority, for everybody.

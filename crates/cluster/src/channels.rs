@@ -13,7 +13,8 @@ use url::Url;
 
 /// A worker that does not accept a connection within this time is not there.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How often a worker is asked whether it is still there, while something is expected of it, and how long it may take to say so.
+/// How often a worker is asked whether it is still there, while something is expected of it, and how long it
+/// may take to say so.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
 const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 

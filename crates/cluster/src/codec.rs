@@ -1,8 +1,9 @@
 //! Our operators and functions on their way to workers.
 //!
-//! The exchange encodes a plan node by node. It asks us for the nodes that the engine does not know, but never for functions: those it sends by name alone, so that a function with
-//! parameters (the ends of a range, say) would arrive without them, or as another function of the same name. So every node that holds expressions travels as one of ours ([`Shipped`]), which encodes it, with its
-//! functions, by itself.
+//! The exchange encodes a plan node by node. It asks us for the nodes that the engine does not know, but
+//! never for functions: those it sends by name alone, so that a function with parameters (the ends of a
+//! range, say) would arrive without them, or as another function of the same name. So every node that holds
+//! expressions travels as one of ours ([`Shipped`]), which encodes it, with its functions, by itself.
 
 use crate::seal::SealExec;
 use crate::spread::over;
@@ -61,7 +62,8 @@ impl Codec {
         }
     }
 
-    /// Whether a node is read as it was written: what cannot be sent, or would arrive as something else, is found before anything is charged.
+    /// Whether a node is read as it was written: what cannot be sent, or would arrive as something else, is
+    /// found before anything is charged.
     pub(crate) fn check(&self, node: &Arc<dyn ExecutionPlan>) -> Result<()> {
         let bytes = self.node_to_bytes(node)?;
         let children: Vec<_> = node.children().into_iter().cloned().collect();
@@ -217,7 +219,8 @@ pub(crate) struct Shipped {
 }
 
 impl Shipped {
-    /// The node, encoded at once: what cannot be sent is found before anything is charged. What was encoded is decoded and encoded again, and has to be the same.
+    /// The node, encoded at once: what cannot be sent is found before anything is charged. What was encoded
+    /// is decoded and encoded again, and has to be the same.
     pub(crate) fn new(node: Arc<dyn ExecutionPlan>, codec: &Codec) -> Result<Self> {
         codec.check(&node)?;
         let bytes = codec.node_to_bytes(&node)?;

@@ -4,7 +4,8 @@ use datafusion::common::{Result, plan_datafusion_err};
 use std::fmt::{Debug, Formatter};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
 
-/// A certificate with its key, and the authority that the other end's certificate must be of; all three in PEM.
+/// A certificate with its key, and the authority that the other end's certificate must be of; all three in
+/// PEM.
 #[derive(Clone)]
 pub struct Credentials {
     authority: Vec<u8>,

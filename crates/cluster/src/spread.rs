@@ -1,23 +1,31 @@
 //! Where a plan is cut, and which of its parts run on every worker.
 //!
-//! A plan of one machine becomes one of several: each scan is dealt out to the workers, part of a file by part of a file; rows are exchanged where the plan exchanges them between
-//! threads, and by unit below an operator that bounds; what needs all rows in one place runs on the coordinator. An operator for which this is not known to be right is refused, and
-//! the question is then computed on one machine.
+//! A plan of one machine becomes one of several: each scan is dealt out to the workers, part of a file by
+//! part of a file; rows are exchanged where the plan exchanges them between threads, and by unit below an
+//! operator that bounds; what needs all rows in one place runs on the coordinator. An operator for which this
+//! is not known to be right is refused, and the question is then computed on one machine.
 //!
 //! # Privacy
-//! Claim: the plan gives the same integers.
-//! Proof, by induction over the plan. A part of it is either *whole* (it runs once, on the coordinator) or *shared* (each worker has some of its rows, all of them together exactly
-//! the rows of the plan on one machine, in any order).
-//! - A scan of files is shared: the parts of files that the workers read are those of the one scan, each once ([`is_covered`] compares them).
-//! - An operator that looks at one row at a time (a projection, a filter, a join to public rows that each worker has completely) leaves shared rows shared. Of joins, only those that
-//!   never give a row for a public row alone are taken: that one would be given by every worker.
-//! - An operator that needs equal keys in one place has them there: its input is partitioned by a hash of some of these keys, and such a partitioning comes from an exchange between
-//!   all workers alone, since every exchange by hash becomes one. One part is not taken for partitioned, as it is on one machine.
-//! - An operator that bounds has all rows of a unit in one part, or reads sorted parts whose ends are joined on the coordinator, and is whole then: [`bound::remote`].
-//! - A partial aggregation may see any rows: the final one reads all of its results for a key. Only those are taken whose result does not depend on an order, bit for bit.
-//! - What needs all rows in one place reads a gathering of all parts of all workers, and is whole; so is everything above it. Each part ends with the number of its rows ([`super::seal`]).
+//! Claim: the plan gives the same integers. Proof, by induction over the plan. A part of it is either *whole*
+//! (it runs once, on the coordinator) or *shared* (each worker has some of its rows, all of them together
+//! exactly the rows of the plan on one machine, in any order).
+//! - A scan of files is shared: the parts of files that the workers read are those of the one scan, each once
+//!   ([`is_covered`] compares them).
+//! - An operator that looks at one row at a time (a projection, a filter, a join to public rows that each
+//!   worker has completely) leaves shared rows shared. Of joins, only those that never give a row for a
+//!   public row alone are taken: that one would be given by every worker.
+//! - An operator that needs equal keys in one place has them there: its input is partitioned by a hash of
+//!   some of these keys, and such a partitioning comes from an exchange between all workers alone, since
+//!   every exchange by hash becomes one. One part is not taken for partitioned, as it is on one machine.
+//! - An operator that bounds has all rows of a unit in one part, or reads sorted parts whose ends are joined
+//!   on the coordinator, and is whole then: [`bound::remote`].
+//! - A partial aggregation may see any rows: the final one reads all of its results for a key. Only those are
+//!   taken whose result does not depend on an order, bit for bit.
+//! - What needs all rows in one place reads a gathering of all parts of all workers, and is whole; so is
+//!   everything above it. Each part ends with the number of its rows ([`super::seal`]).
 //!
-//! Audited by: `tests`, and by the tests of `sql` that hold this engine against the local one; mutants leave out the exchange, and have every worker read all files.
+//! Audited by: `tests`, and by the tests of `sql` that hold this engine against the local one; mutants leave
+//! out the exchange, and have every worker read all files.
 
 use crate::codec::{Codec, Shipped};
 use crate::seal::SealExec;
@@ -89,7 +97,8 @@ pub(crate) struct Cut<'a> {
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
-    /// Rows are exchanged between the threads of a worker, and not between workers; the ends of sorted parts are joined on each worker, and not on the coordinator.
+    /// Rows are exchanged between the threads of a worker, and not between workers; the ends of sorted parts
+    /// are joined on each worker, and not on the coordinator.
     NoExchange,
     /// Every worker reads all files.
     AllFiles,
@@ -224,7 +233,8 @@ fn dealt(scan: &FileScanConfig, cut: &Cut<'_>) -> Vec<Vec<FileGroup>> {
     shares.into_iter().map(groups).collect()
 }
 
-/// Whether the tasks together read exactly what one machine reads: every byte of every file as often as there, which is once.
+/// Whether the tasks together read exactly what one machine reads: every byte of every file as often as
+/// there, which is once.
 fn is_covered(scan: &FileScanConfig, shares: &[Vec<FileGroup>]) -> bool {
     let all = shares.iter().flatten();
     spans(&scan.file_groups).is_some_and(|expected| spans(all) == Some(expected))
@@ -311,7 +321,8 @@ fn over_one(plan: &Plan, child: &Plan, cut: &Cut<'_>) -> Result<Part, NotSpread>
         let all = all_parts(child, cut)?;
         return Ok(Part::Whole(over(plan, vec![all])?));
     }
-    // A sort of all rows asks for no distribution where it reads one part; here that would be one part of each worker.
+    // A sort of all rows asks for no distribution where it reads one part; here that would be one part of
+    // each worker.
     let sorts_all = plan
         .downcast_ref::<SortExec>()
         .is_some_and(|sort| !sort.preserve_partitioning());

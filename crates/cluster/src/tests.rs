@@ -353,7 +353,8 @@ async fn workers_give_what_one_machine_gives() {
     }
 }
 
-/// Sorted rows are not exchanged, and what lies at the ends of parts is joined; rows that are not sorted are an error that says so.
+/// Sorted rows are not exchanged, and what lies at the ends of parts is joined; rows that are not sorted are
+/// an error that says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sorted_rows_stay_where_they_are() {
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -414,7 +415,8 @@ async fn planted_defects_are_found() {
     }
 }
 
-/// The engine takes one part for partitioned by anything, which it is on one machine; here there is one part on every worker.
+/// The engine takes one part for partitioned by anything, which it is on one machine; here there is one part
+/// on every worker.
 #[tokio::test]
 async fn one_part_of_each_worker_is_not_partitioned() {
     let directory = tempfile::tempdir().unwrap();
@@ -470,7 +472,8 @@ async fn little_memory_changes_nothing() {
                 .await;
             prepared.unwrap().collect().await
         };
-        // Without enough memory there is no result, or the right one; a further attempt has as much as it needs.
+        // Without enough memory there is no result, or the right one; a further attempt has as much as it
+        // needs.
         let expected = on_one_machine(&context, &plan).await;
         if let Ok(found) = attempt(0).await {
             assert_eq!(table(&found), expected, "{name}");
@@ -534,7 +537,8 @@ async fn a_worker_that_is_gone_is_an_error_and_the_others_go_on() {
     assert_eq!(found, expected);
 }
 
-/// The exchange takes a stream whose task panicked for one that ended; what is missing must not look like rows that never were.
+/// The exchange takes a stream whose task panicked for one that ended; what is missing must not look like
+/// rows that never were.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_panic_is_an_error_wherever_it_happens() {
     let directory = tempfile::tempdir().unwrap();
@@ -571,7 +575,8 @@ async fn a_panic_is_an_error_wherever_it_happens() {
             "{name}: {outcome:?}"
         );
     }
-    // One row that is in one part of one worker: without seals its part would be missing, and nobody would notice.
+    // One row that is in one part of one worker: without seals its part would be missing, and nobody would
+    // notice.
     UNLUCKY.store(i64::MIN, Ordering::Relaxed);
     let code = || col("person") * lit(1000i64) + col("cost");
     let visits = context.table("visits").await.unwrap();

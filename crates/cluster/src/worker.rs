@@ -67,8 +67,9 @@ pub struct Worker {
     pub memory: usize,
     /// Where they go to disk.
     pub scratch: PathBuf,
-    /// Whether the process ends at the first panic in it. It has to, but where whoever shares the process takes care that nothing of a plan can panic: the exchange takes a stream whose
-    /// task panicked for one that ended, and rows would be missing without a word.
+    /// Whether the process ends at the first panic in it. It has to, but where whoever shares the process
+    /// takes care that nothing of a plan can panic: the exchange takes a stream whose task panicked for one
+    /// that ended, and rows would be missing without a word.
     pub ends_at_panic: bool,
 }
 
@@ -145,7 +146,8 @@ impl Desk {
         }
     }
 
-    /// What one part of one query runs in. All of them share their memory, and nothing that was learned of files: those may have been replaced.
+    /// What one part of one query runs in. All of them share their memory, and nothing that was learned of
+    /// files: those may have been replaced.
     fn runtime(&self, attempt: Option<&str>) -> Result<Arc<RuntimeEnv>> {
         let memory = match attempt {
             Some("0") | None => &self.memory[0],
@@ -296,7 +298,8 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Whether a file has the size and the time that the coordinator saw. Some file systems, and some ways to copy, keep times in whole seconds.
+/// Whether a file has the size and the time that the coordinator saw. Some file systems, and some ways to
+/// copy, keep times in whole seconds.
 fn is_same(path: &Path, seen: &ObjectMeta) -> bool {
     // Opened, so that a file system in the network looks again.
     let Ok(found) = std::fs::File::open(path).and_then(|file| file.metadata()) else {

@@ -1,8 +1,9 @@
 //! Computations on synthetic data through a real account, watched by the grey box.
 //!
-//! The recorder must see what goes into a mechanism, and nothing takes a private value out of an [`Aggregate`] but a mechanism. So no back boundary is opened: what an aggregate holds is read
-//! through the front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the thousands, which no budget for data of people
-//! allows, and the data here is synthetic.
+//! The recorder must see what goes into a mechanism, and nothing takes a private value out of an
+//! [`Aggregate`] but a mechanism. So no back boundary is opened: what an aggregate holds is read through the
+//! front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the
+//! thousands, which no budget for data of people allows, and the data here is synthetic.
 
 use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
@@ -75,7 +76,8 @@ impl Boundary {
         Ok(reader)
     }
 
-    /// Releases numbers, and shows the recorder what went in. `make` is called twice, once to look and once to release.
+    /// Releases numbers, and shows the recorder what went in. `make` is called twice, once to look and once
+    /// to release.
     pub(crate) fn release<T, M>(
         &self,
         recorder: &mut Recorder,
@@ -95,7 +97,8 @@ impl Boundary {
         recorder.draw(call, input, || self.draw(mechanism, make()?))
     }
 
-    /// What an aggregate of groups holds: from one in which every unit occurs twice, so that the threshold, which cannot be below 2 here, hides no group.
+    /// What an aggregate of groups holds: from one in which every unit occurs twice, so that the threshold,
+    /// which cannot be below 2 here, hides no group.
     pub(crate) fn read_groups<U: Ord + Clone>(
         &self,
         rows: &[(U, String)],

@@ -88,7 +88,8 @@ impl Check {
         }
     }
 
-    /// A seed of its own, whatever the others are and in whatever order they run: what one check finds can be shown without the rest.
+    /// A seed of its own, whatever the others are and in whatever order they run: what one check finds can be
+    /// shown without the rest.
     fn seed(&self, seed: u64) -> u64 {
         let name = format!("{} {} {:?}", self.mechanism, self.method, self.expected);
         // FNV-1a (Fowler, Noll and Vo); seeds need be distinct, not secret.
@@ -115,7 +116,8 @@ impl Check {
 /// How often the one who waits looks up.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the checks on some threads, and returns what was found in the order of the list: all of it, or as much as there is when `stop` says so. `found` hears of each as it is done.
+/// Runs the checks on some threads, and returns what was found in the order of the list: all of it, or as
+/// much as there is when `stop` says so. `found` hears of each as it is done.
 pub fn run(
     checks: Vec<Check>,
     seed: u64,

@@ -21,7 +21,8 @@ pub(crate) trait Contest: Clone + Send + Sync + 'static {
     fn build(epsilon: Epsilon, sensitivity: Sensitivity) -> Result<Self::Mechanism, mechanism::Error>;
     /// The distribution of the winner, by the definition.
     fn distribution(mechanism: &Self::Mechanism, scores: &[i64]) -> Result<Finite, audit::Error>;
-    /// The best score of the input that is drawn on, where all others are 0: the smaller, the more often a loser wins; the larger, the closer to ε.
+    /// The best score of the input that is drawn on, where all others are 0: the smaller, the more often a
+    /// loser wins; the larger, the closer to ε.
     const LEAD: i64;
     fn plan() -> Plan;
 }
@@ -121,7 +122,8 @@ impl Contest for Exponential {
     }
 }
 
-/// Every candidate tosses a coin that shows heads with probability e^(−(max−uᵢ)/s), and one of the heads wins.
+/// Every candidate tosses a coin that shows heads with probability e^(−(max−uᵢ)/s), and one of the heads
+/// wins.
 #[derive(Clone)]
 pub(crate) struct Flip;
 

@@ -69,7 +69,8 @@ struct Trial<'a, T> {
 }
 
 impl<T: Clone + Debug> Trial<'_, T> {
-    /// Compares the data with all its neighbours. A computation that fails is no evidence: its error is the answer.
+    /// Compares the data with all its neighbours. A computation that fails is no evidence: its error is the
+    /// answer.
     fn judge<R: PartialEq>(
         &self,
         mut computation: impl FnMut(&Boundary, &[T], &mut Recorder) -> Result<R, Error>,
@@ -325,7 +326,8 @@ fn quantiles(mistaken: bool, seed: u64) -> Judged {
     })
 }
 
-/// One charge, and then questions each of which depends on the answers before it: where do counts cross a level?
+/// One charge, and then questions each of which depends on the answers before it: where do counts cross a
+/// level?
 fn adaptive_threshold(mistaken: bool, seed: u64) -> Judged {
     const POSITIVES: u32 = 2;
     let (data, strange) = ([1, 3, 3, 8, 15], [0, 15]);
@@ -370,7 +372,8 @@ fn adaptive_threshold(mistaken: bool, seed: u64) -> Judged {
     })
 }
 
-/// The logarithm of the smooth sensitivity, which a changed value moves by at most β = ε/2: half of the argument for the smooth median.
+/// The logarithm of the smooth sensitivity, which a changed value moves by at most β = ε/2: half of the
+/// argument for the smooth median.
 fn smooth_scale(mistaken: bool, seed: u64) -> Judged {
     let (data, strange) = ([0, 3, 3, 3, 4, 4, 6], [0, 3, UPPER]);
     let bounds = Bounds::new(0, UPPER, Grid::new(0)).map_err(explained)?;
@@ -412,7 +415,8 @@ fn propose_quickly(mistaken: bool, seed: u64) -> Judged {
     proposed(mistaken, seed, 200)
 }
 
-/// A noisy test, and an answer if it passes. Where the proposal is false on both sides the test passes with probability δ at most: transcripts on which it does are bad.
+/// A noisy test, and an answer if it passes. Where the proposal is false on both sides the test passes with
+/// probability δ at most: transcripts on which it does are bad.
 fn proposed(mistaken: bool, seed: u64, runs: u64) -> Judged {
     const WIDE: i64 = 40;
     let bounds = Bounds::new(0, WIDE, Grid::new(0)).map_err(explained)?;

@@ -61,7 +61,8 @@ fn grown(large: i64) -> Vec<[Groups; 2]> {
 /// Noisy counts are distinguished from FIRST on, in this many cells.
 const SPAN: i64 = 24;
 
-/// The distribution of one group: hidden, each noisy count from the threshold on, and all beyond. `tail(k)` is P[noise ≥ k].
+/// The distribution of one group: hidden, each noisy count from the threshold on, and all beyond. `tail(k)`
+/// is P[noise ≥ k].
 fn one_group(
     threshold: i64,
     size: i64,

@@ -1,4 +1,5 @@
-//! Every mechanism that Deniable ships against its own claim, by every method there is, and the proof that each method can fail.
+//! Every mechanism that Deniable ships against its own claim, by every method there is, and the proof that
+//! each method can fail.
 //!
 //! ```text
 //! mechanism ──► exact      its output distribution on neighbours: proved   with less noise: refuted
@@ -7,10 +8,12 @@
 //!           ──► fit        draws against the distribution that was proved
 //! ```
 //!
-//! What audits found, in words, as objects and drawn, is here too: of these checks ([`Gate`]), of mechanisms of known standing ([`gallery`]), of anybody's program
-//! ([`AuditedProgram`]), of models that were trained once ([`one_run`]), and of distributions ([`curve`](fn@curve)).
+//! What audits found, in words, as objects and drawn, is here too: of these checks ([`Gate`]), of mechanisms
+//! of known standing ([`gallery`]), of anybody's program ([`AuditedProgram`]), of models that were trained
+//! once ([`one_run`]), and of distributions ([`curve`](fn@curve)).
 //!
-//! A mechanism is added to the closed list of the crate `mechanism`; a test here fails until it has its [`Check`]s.
+//! A mechanism is added to the closed list of the crate `mechanism`; a test here fails until it has its
+//! [`Check`]s.
 //!
 //! ```
 //! use conformance::{Effort, checks, run};

@@ -204,7 +204,8 @@ fn pair_cell(both: &[i64]) -> usize {
     (a.min(b) * (TWO_UPPER + 1) + a.max(b)) as usize
 }
 
-/// Data in order between its bounds, as the definitions of smooth sensitivity and of propose-test-release see it.
+/// Data in order between its bounds, as the definitions of smooth sensitivity and of propose-test-release see
+/// it.
 pub(crate) struct Ordered {
     values: Vec<i64>,
     upper: i64,
@@ -359,7 +360,8 @@ pub(crate) const PROPOSAL: i64 = 1;
 /// Answers are distinguished within this many steps of the range.
 const MARGIN: i64 = 8;
 
-/// 2k+1 rows around a median of 20, which is k changes away from moving by more than 1; and one of them gone to the end of the range, so that it is 19, and k−1 changes away.
+/// 2k+1 rows around a median of 20, which is k changes away from moving by more than 1; and one of them gone
+/// to the end of the range, so that it is 19, and k−1 changes away.
 fn one_leaves(changes: usize) -> [Vec<i64>; 2] {
     let (low, high) = (vec![19; changes], vec![20; changes]);
     [
@@ -391,7 +393,8 @@ impl Subject for Proposed {
         Column::new(data.clone())
     }
 
-    /// Closest where the test is about to turn and the median moves by the proposal; where it moves by far more, δ is all there is.
+    /// Closest where the test is about to turn and the median moves by the proposal; where it moves by far
+    /// more, δ is all there is.
     fn pairs(&self) -> Vec<[Vec<i64>; 2]> {
         vec![
             one_leaves(5),

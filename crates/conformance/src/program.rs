@@ -31,7 +31,8 @@ pub struct AuditedProgram {
 }
 
 impl AuditedProgram {
-    /// Whether the claim is refuted; `None` where none was made. Claims are rounded up, in favour of the program.
+    /// Whether the claim is refuted; `None` where none was made. Claims are rounded up, in favour of the
+    /// program.
     pub fn verdict(&self) -> Option<FindingVerdict> {
         let epsilon = self.claim.epsilon.as_ref()?;
         Some(self.witness.verdict(to_f64_up(&epsilon.0), self.delta()))

@@ -63,7 +63,8 @@ impl Subject for Sparse {
         data.to_vec()
     }
 
-    /// The first is closest: a positive answer to one of the last two costs a step of the query and one of the threshold.
+    /// The first is closest: a positive answer to one of the last two costs a step of the query and one of
+    /// the threshold.
     fn pairs(&self) -> Vec<[Self::Data; 2]> {
         vec![
             [[0, 0, 0, 0, -1, -1], [1, 1, 1, 1, -2, -2]],

@@ -1,7 +1,7 @@
 //! What the gate must know of a mechanism, and the checks that follow from it.
 //!
-//! A [`Subject`] says how a mechanism is built, what its output distribution is by its definition, and on which inputs its claim is closest to breaking. From
-//! that come five checks:
+//! A [`Subject`] says how a mechanism is built, what its output distribution is by its definition, and on
+//! which inputs its claim is closest to breaking. From that come five checks:
 //!
 //! ```text
 //! exact      the distribution on every pair                          must be proved
@@ -62,10 +62,12 @@ pub(crate) trait Subject: Clone + Send + Sync + 'static {
     /// The input.
     fn input(&self, data: &Self::Data) -> Self::Input;
 
-    /// Neighbours, whose distributions are compared: those for which the claim is closest to breaking, and others.
+    /// Neighbours, whose distributions are compared: those for which the claim is closest to breaking, and
+    /// others.
     fn pairs(&self) -> Vec<[Self::Data; 2]>;
 
-    /// The distribution of the output on both sides of a pair: that of its cells, unless a better one is known.
+    /// The distribution of the output on both sides of a pair: that of its cells, unless a better one is
+    /// known.
     fn distributions(
         &self,
         mechanism: &Self::Mechanism,

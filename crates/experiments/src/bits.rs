@@ -1,4 +1,5 @@
-//! What low bits give away: answers of a textbook mechanism in floats, and of ours on a grid, that the neighbour cannot have made.
+//! What low bits give away: answers of a textbook mechanism in floats, and of ours on a grid, that the
+//! neighbour cannot have made.
 //!
 //! ```
 //! use experiments::bits::Study;

@@ -161,7 +161,8 @@ impl Outcome {
         )
     }
 
-    /// At most `most` bars. Estimates have gaps between them, so a bar holds equally many possible ones as the next: no stripes.
+    /// At most `most` bars. Estimates have gaps between them, so a bar holds equally many possible ones as
+    /// the next: no stripes.
     fn bars(&self, most: u64) -> Vec<Bar> {
         let (Some((&first, _)), Some((&last, _))) =
             (self.tally.first_key_value(), self.tally.last_key_value())

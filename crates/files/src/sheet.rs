@@ -1,15 +1,20 @@
 //! A CSV file in memory, row by row, of which no field decides how the others are read.
 //!
-//! A row is a line, or several of them: a field in quotes may hold line breaks, in a *well-formed* row. That is one with as many fields as the first
-//! line, in which every quote opens a field at its beginning, is doubled inside of quotes, or closes a field before a comma or the end of a line. A quote that is open at the end of a line where no such
-//! row begins ends with its line. Reading never fails because of what is in a field: rows may be short or long, and bytes need not be text.
+//! A row is a line, or several of them: a field in quotes may hold line breaks, in a *well-formed* row. That
+//! is one with as many fields as the first line, in which every quote opens a field at its beginning, is
+//! doubled inside of quotes, or closes a field before a comma or the end of a line. A quote that is open at
+//! the end of a line where no such row begins ends with its line. Reading never fails because of what is in a
+//! field: rows may be short or long, and bytes need not be text.
 //!
-//! So what somebody answers decides neither whether a command succeeds nor how many rows it sees, in either of these files. In one that a program wrote, every row is well-formed whatever the
-//! answers are. In one whose rows are of one line each and well-formed, but for one line that may hold anything, each row is its own line, because a well-formed row has an even number of
-//! quotes (`files::csv` has the proof). Where two lines are broken, the first may take in the lines up to the second.
+//! So what somebody answers decides neither whether a command succeeds nor how many rows it sees, in either
+//! of these files. In one that a program wrote, every row is well-formed whatever the answers are. In one
+//! whose rows are of one line each and well-formed, but for one line that may hold anything, each row is its
+//! own line, because a well-formed row has an even number of quotes (`files::csv` has the proof). Where two
+//! lines are broken, the first may take in the lines up to the second.
 //!
-//! Fields are counted from the left, so what is left of an answer is found without looking at the answer, and what is right of it is
-//! not: a comma in an answer that is not quoted, or a quote that it opens, moves everything after it. See [`Row::left_of`].
+//! Fields are counted from the left, so what is left of an answer is found without looking at the answer, and
+//! what is right of it is not: a comma in an answer that is not quoted, or a quote that it opens, moves
+//! everything after it. See [`Row::left_of`].
 
 use std::path::Path;
 
@@ -78,7 +83,8 @@ impl Sheet {
     pub fn column(&self, name: &str) -> Result<usize, Mistake> {
         let wanted = name.trim().as_bytes();
         let mut places = (0..self.columns.len()).filter(|place| self.columns[*place] == wanted);
-        // The names that are there are not listed: in a file without a first line of names they would be somebody's answers.
+        // The names that are there are not listed: in a file without a first line of names they would be
+        // somebody's answers.
         let Some(place) = places.next() else {
             return Err(Mistake::new(
                 format!("`{}` has no column `{name}`", self.name),
@@ -129,7 +135,8 @@ fn ends_line(byte: &u8) -> bool {
 
 /// How long the well-formed row of this many fields is that these bytes begin with, if they do.
 ///
-/// Of many lines whose quotes nothing closes, each is read by at most as many searches as there are fields, for the reason that `files::csv` gives.
+/// Of many lines whose quotes nothing closes, each is read by at most as many searches as there are fields,
+/// for the reason that `files::csv` gives.
 fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
     let mut found = 1;
     let mut at = 0;
@@ -161,7 +168,8 @@ fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     fields: Vec<Vec<u8>>,
-    /// How many fields from the left are whole: each is followed by a comma, and none of them is a quoted field that does not end with its quote.
+    /// How many fields from the left are whole: each is followed by a comma, and none of them is a quoted
+    /// field that does not end with its quote.
     whole: usize,
     /// Whether the last field opens a quote that nothing closes.
     open: bool,
@@ -208,16 +216,17 @@ impl Row {
     ///
     /// # Privacy
     ///
-    /// Where the row begins with `column` whole fields and the comma after them, this is a function of those bytes: fields are read from the left, each as far as its comma, so whatever follows
-    /// (commas, quotes, nothing) changes nothing. Where it does not (a field is missing, or one opens a quote that it does not close), the text of the column may have moved to the left, and nothing
-    /// of the row is given.
+    /// Where the row begins with `column` whole fields and the comma after them, this is a function of those
+    /// bytes: fields are read from the left, each as far as its comma, so whatever follows (commas, quotes,
+    /// nothing) changes nothing. Where it does not (a field is missing, or one opens a quote that it does not
+    /// close), the text of the column may have moved to the left, and nothing of the row is given.
     pub fn left_of(&self, column: usize) -> Option<&[Vec<u8>]> {
         (self.whole >= column).then(|| &self.fields[..column])
     }
 }
 
-/// The first field of a line: its text, how it ends, and what is after its comma. Two quotes inside quotes stand for one; text after the quote that closes a field belongs
-/// to it.
+/// The first field of a line: its text, how it ends, and what is after its comma. Two quotes inside quotes
+/// stand for one; text after the quote that closes a field belongs to it.
 fn first_field(line: &[u8]) -> (Vec<u8>, End, Option<&[u8]>) {
     let until_comma = |from: usize| {
         line[from..]
@@ -290,7 +299,8 @@ mod tests {
             first_fields("a\n5\" pipe\n\"q\"\"\nno\n"),
             ["5\" pipe", "q\"", "no"]
         );
-        // Two broken lines, of which the second closes what the first opened: it cannot be reported that they are two.
+        // Two broken lines, of which the second closes what the first opened: it cannot be reported that they
+        // are two.
         assert_eq!(first_fields("a\n\"yes\nno\nno\"\n").len(), 1);
         assert_eq!(first_fields("\"a\nyes\nno\n"), ["yes", "no"]);
     }
@@ -427,7 +437,8 @@ mod tests {
             }
         }
 
-        /// As a program writes them, answers of any text change neither the number of rows nor what is left of them.
+        /// As a program writes them, answers of any text change neither the number of rows nor what is left
+        /// of them.
         #[test]
         fn what_a_program_wrote_is_as_many_rows_whatever_the_answers_are(
             answers in prop::collection::vec("[a\",\r\n ]{0,6}", 1..8),

@@ -16,8 +16,9 @@ pub enum Readable {
 
 /// A file that is written whole or not at all: an interruption or a full disk leaves the old one as it was.
 ///
-/// The bytes go to a temporary file in the same folder, with a name that nobody can guess, and to the disk; then it takes the place of the old one. A link is followed. Something that is not a
-/// file, such as `/dev/stdout`, cannot be replaced and is written in place.
+/// The bytes go to a temporary file in the same folder, with a name that nobody can guess, and to the disk;
+/// then it takes the place of the old one. A link is followed. Something that is not a file, such as
+/// `/dev/stdout`, cannot be replaced and is written in place.
 ///
 /// ```
 /// use files::{Readable, Whole};
@@ -58,7 +59,8 @@ impl<'p> Whole<'p> {
         }
     }
 
-    /// Does not wait until the folder is on the disk: after a power cut the old file may be there again, whole.
+    /// Does not wait until the folder is on the disk: after a power cut the old file may be there again,
+    /// whole.
     #[must_use]
     pub fn or_the_old_one(self) -> Self {
         Self {
@@ -104,7 +106,8 @@ impl<'p> Whole<'p> {
             false => temporary.persist(&target),
         };
         placed.map_err(|error| error.error)?;
-        // A name is on the disk when its folder is. Not every system can open a folder; where it cannot, nothing more can be done.
+        // A name is on the disk when its folder is. Not every system can open a folder; where it cannot,
+        // nothing more can be done.
         if self.name_on_disk
             && let Ok(folder) = File::open(&folder)
         {

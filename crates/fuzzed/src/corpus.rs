@@ -1,7 +1,9 @@
-//! The files in `fuzz/corpus`, and copies of them that are changed by a fixed seed: what a fuzzer begins with, in every run of the tests.
+//! The files in `fuzz/corpus`, and copies of them that are changed by a fixed seed: what a fuzzer begins
+//! with, in every run of the tests.
 //!
-//! An input that ends the process (an overflow of the stack, memory) leaves no message. Each input is therefore kept in a file while it runs:
-//! `deniable-fuzzed-NAME-PROCESS` in the folder for temporary files, which is left there when the process dies.
+//! An input that ends the process (an overflow of the stack, memory) leaves no message. Each input is
+//! therefore kept in a file while it runs: `deniable-fuzzed-NAME-PROCESS` in the folder for temporary files,
+//! which is left there when the process dies.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -81,7 +83,8 @@ pub fn replay(target: &str, run: impl Fn(&[u8])) {
     }
 }
 
-/// Runs a target on this many copies of files of its corpus, each with a few changes. The same copies in every run.
+/// Runs a target on this many copies of files of its corpus, each with a few changes. The same copies in
+/// every run.
 ///
 /// # Panics
 /// When the target does, with the input.

@@ -66,7 +66,8 @@ fn records(bytes: &[u8], format: Format, limit: Option<usize>) -> (usize, usize)
         all += (0..record.len()).map(length).sum::<usize>();
         assert_eq!(record.field(record.len()), None);
     }
-    // Every record and every field ends at a byte of its own or at the end, and a byte is at most three of UTF-8.
+    // Every record and every field ends at a byte of its own or at the end, and a byte is at most three of
+    // UTF-8.
     assert!(rows <= bytes.len() && fields <= bytes.len() + 1 && all <= 3 * bytes.len());
     (rows, first)
 }

@@ -5,7 +5,8 @@ use ::sql::blocking::Dataset;
 use ::sql::{Catalog, QueryRequest};
 use std::sync::LazyLock;
 
-/// The catalog of the sample. Its private files are not there: nothing that happens before a charge may need them.
+/// The catalog of the sample. Its private files are not there: nothing that happens before a charge may need
+/// them.
 const SAMPLE: &str = include_str!("../../../fuzz/corpus/catalog/sample.toml");
 const REGIONS: &str = "region,country,population\nAshford,Northmark,612000\nDunmere,Northmark,398000\nFenwick,Southmark,704000\n";
 

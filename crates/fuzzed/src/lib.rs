@@ -1,4 +1,5 @@
-//! Everything that reads bytes of others, as functions of bytes that must not panic, hang, or overflow the stack.
+//! Everything that reads bytes of others, as functions of bytes that must not panic, hang, or overflow the
+//! stack.
 //!
 //! ```text
 //! fuzz/fuzz_targets/NAME.rs ──┐

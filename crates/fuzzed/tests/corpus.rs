@@ -29,7 +29,8 @@ fn checkpoints_are_read_or_refused_whatever_they_hold() {
 #[test]
 fn ledgers_are_read_or_refused_whatever_they_hold() {
     replay("ledger", fuzzed::ledger);
-    // Of a damaged file it is waited whether somebody is still making it: seconds for each, in which nothing is computed.
+    // Of a damaged file it is waited whether somebody is still making it: seconds for each, in which nothing
+    // is computed.
     replay_changed("ledger", 8, fuzzed::ledger);
 }
 

@@ -1,4 +1,5 @@
-//! How long a charge takes on a ledger with thousands of earlier ones: `cargo run --release -p deniable-ledger --example speed_of_a_charge`.
+//! How long a charge takes on a ledger with thousands of earlier ones:
+//! `cargo run --release -p deniable-ledger --example speed_of_a_charge`.
 //!
 //! With `DENIABLE_TEST_POSTGRES` set, also on PostgreSQL: run it under `scripts/with-postgres`.
 

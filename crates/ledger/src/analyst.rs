@@ -1,10 +1,12 @@
 //! What an analyst is called.
 //!
-//! A share holds one person back only if that person has one name. So names that look the same are the same: a name is normalised wherever it comes
-//! in, in rules, with charges and out of entries that an earlier version wrote, and what two spellings spent counts together.
+//! A share holds one person back only if that person has one name. So names that look the same are the same:
+//! a name is normalised wherever it comes in, in rules, with charges and out of entries that an earlier
+//! version wrote, and what two spellings spent counts together.
 //!
-//! What normalising cannot do: letters of different alphabets may look alike (a Latin and a Cyrillic *a*), and anybody may make up a name. That is why an
-//! analyst whom the rules do not list has no share where they list any.
+//! What normalising cannot do: letters of different alphabets may look alike (a Latin and a Cyrillic *a*),
+//! and anybody may make up a name. That is why an analyst whom the rules do not list has no share where they
+//! list any.
 
 use crate::Error;
 use icu_casemap::CaseMapper;
@@ -53,10 +55,12 @@ impl fmt::Display for Analyst {
     }
 }
 
-/// One spelling for all that look the same: compatible characters become one (Unicode's NFKC), upper and lower case are one, what is not seen is left out, and white space is
-/// one space between words. It may be empty.
+/// One spelling for all that look the same: compatible characters become one (Unicode's NFKC), upper and
+/// lower case are one, what is not seen is left out, and white space is one space between words. It may be
+/// empty.
 pub(crate) fn normalised(name: &str) -> String {
-    // Each step may make work for one before it. A few rounds are enough for everything in Unicode; should they not be, the name is still a function of what was given.
+    // Each step may make work for one before it. A few rounds are enough for everything in Unicode; should
+    // they not be, the name is still a function of what was given.
     let mut text = once(name);
     for _ in 0..ROUNDS {
         let again = once(&text);

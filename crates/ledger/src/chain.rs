@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// Hashed before everything else, so that a hash of an entry is a hash of nothing but an entry of this format.
+/// Hashed before everything else, so that a hash of an entry is a hash of nothing but an entry of this
+/// format.
 const DOMAIN: &[u8] = b"deniable ledger, entry, format 1";
 /// What the first entry follows.
 const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -16,7 +17,8 @@ pub(crate) const FORMAT: u32 = 1;
 
 /// The last entry of a ledger, which stands for all before it.
 ///
-/// Keep it somewhere that the owner of the ledger cannot write, and compare later with [`Store::entry_hash`](crate::Store::entry_hash).
+/// Keep it somewhere that the owner of the ledger cannot write, and compare later with
+/// [`Store::entry_hash`](crate::Store::entry_hash).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -87,8 +89,9 @@ pub(crate) struct ChargeBody {
 pub(crate) struct AnswerBody {
     pub(crate) charge: u64,
     pub(crate) answer: String,
-    /// Random, so that nobody finds the moment at which noise was drawn or an answer was saved by trying moments against a hash that was published: how long drawing takes is not public. Entries of
-    /// earlier versions have none.
+    /// Random, so that nobody finds the moment at which noise was drawn or an answer was saved by trying
+    /// moments against a hash that was published: how long drawing takes is not public. Entries of earlier
+    /// versions have none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) salt: String,
 }
@@ -277,7 +280,8 @@ mod tests {
         Record::after(Some(&head), 7, content)
     }
 
-    /// Computed with another implementation: `sha256(b"".join(len(f).to_bytes(8, "big") + f for f in fields))`.
+    /// Computed with another implementation:
+    /// `sha256(b"".join(len(f).to_bytes(8, "big") + f for f in fields))`.
     #[test]
     fn the_encoding_is_the_documented_one() {
         assert_eq!(

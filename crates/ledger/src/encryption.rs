@@ -1,4 +1,5 @@
-//! Connections to PostgreSQL: encrypted, and the server's certificate verified, unless they stay on this machine.
+//! Connections to PostgreSQL: encrypted, and the server's certificate verified, unless they stay on this
+//! machine.
 
 use crate::Error;
 use postgres::Config;
@@ -29,7 +30,8 @@ impl std::fmt::Debug for Encryption {
 }
 
 impl Encryption {
-    /// What the address of a database calls for. Certificates are verified against those in the file that PGSSLROOTCERT names, or else the system's.
+    /// What the address of a database calls for. Certificates are verified against those in the file that
+    /// PGSSLROOTCERT names, or else the system's.
     ///
     /// # Errors
     /// When the address cannot be read, or there are no certificates to verify with.
@@ -117,7 +119,8 @@ mod tests {
         let encrypts = |address: &str| match Encryption::of(address) {
             Ok(Encryption::None) => false,
             Ok(Encryption::Tls(_)) => true,
-            // A machine without certificates has nothing to verify with, and says so rather than connect in the clear.
+            // A machine without certificates has nothing to verify with, and says so rather than connect in
+            // the clear.
             Err(error) => error.to_string().contains("no certificates"),
         };
         for here in [

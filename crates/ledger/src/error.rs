@@ -4,7 +4,8 @@ use crate::Rules;
 
 /// What can go wrong with a ledger.
 ///
-/// A message never holds the address of a database, which may carry a password, nor anything that was asked or answered.
+/// A message never holds the address of a database, which may carry a password, nor anything that was asked
+/// or answered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -99,7 +100,8 @@ pub enum Error {
         /// Why not.
         what: String,
     },
-    /// Somebody else answered the same question between the look for a saved answer and the charge. Nothing was charged.
+    /// Somebody else answered the same question between the look for a saved answer and the charge. Nothing
+    /// was charged.
     #[error(
         "the same question was answered meanwhile, under entry {charge}\nhint: ask again: the saved answer costs nothing"
     )]
@@ -153,7 +155,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// The stable name of the rule that refused a charge, where it was one that has nothing to do with the budget.
+    /// The stable name of the rule that refused a charge, where it was one that has nothing to do with the
+    /// budget.
     pub fn rule(&self) -> Option<&'static str> {
         match self {
             Self::OverQuestionCap { .. } => Some("question-cap"),

@@ -5,12 +5,15 @@ use accounting::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Admits events while a budget certainly holds, also for events that are chosen after seeing earlier answers.
+/// Admits events while a budget certainly holds, also for events that are chosen after seeing earlier
+/// answers.
 ///
 /// # Privacy
-/// Claim: everything that was admitted keeps the budget, whoever chose it and however it depends on earlier answers.
-/// Source: for (ε, δ) the filter of [`RenyiFilter`], for ε and ρ that of [`Spending`]; the proofs are there. Events decide, never a
-/// promise that somebody stated beside them, so that what is asked by [`Gate::fits`] and what is charged cannot differ.
+/// Claim: everything that was admitted keeps the budget, whoever chose it and however it depends on earlier
+/// answers.
+/// Source: for (ε, δ) the filter of [`RenyiFilter`], for ε and ρ that of [`Spending`]; the proofs are there.
+/// Events decide, never a promise that somebody stated beside them, so that what is asked by [`Gate::fits`]
+/// and what is charged cannot differ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Gate {
@@ -95,7 +98,8 @@ impl Gate {
         self.clone().charge(event, &unit).is_ok()
     }
 
-    /// How much of the budget is used, in the currency of its limit, as this filter counts; `None` where more was charged than it allows.
+    /// How much of the budget is used, in the currency of its limit, as this filter counts; `None` where more
+    /// was charged than it allows.
     pub(crate) fn used(&self) -> Option<Promise> {
         match self {
             Self::Renyi(filter) => self.at_the_limits_delta(filter.used()),
@@ -134,8 +138,9 @@ impl Gate {
         }
     }
 
-    /// What was counted, and nothing that merely proves that it fits: the weights by which a filter blends its orders are a
-    /// certificate that is checked whenever it is read, and another machine may find other ones.
+    /// What was counted, and nothing that merely proves that it fits: the weights by which a filter blends
+    /// its orders are a certificate that is checked whenever it is read, and another machine may find other
+    /// ones.
     pub(crate) fn counted(&self) -> serde_json::Value {
         let mut counted = serde_json::to_value(self).unwrap_or_default();
         if let Some(state) = counted

@@ -1,14 +1,17 @@
 //! The last entry that was verified, kept in a small file beside the ledger.
 //!
-//! A chain of hashes shows what was changed in its middle, and not that its end was cut off or that all of it is gone: an older copy is a whole chain too. So
-//! whoever appends an entry writes its number and hash into a file of its own, and whoever charges next finds that entry again, or charges nothing.
+//! A chain of hashes shows what was changed in its middle, and not that its end was cut off or that all of it
+//! is gone: an older copy is a whole chain too. So whoever appends an entry writes its number and hash into a
+//! file of its own, and whoever charges next finds that entry again, or charges nothing.
 //!
-//! - It is written after the commit, so it may lag behind the ledger (after a crash, or when two processes write it in the other order), and never leads. What was
-//!   appended since is checked link by link, so a head that lags costs time and lets nothing pass.
-//! - A file keeps it as `LEDGER.head`. The tables of a PostgreSQL database can be written by whoever can write its ledger, so there it is kept by each machine
-//!   that charges, where [`Place::PostgresKeepingHead`] says.
-//! - It is no secret, and no signature: who can write to the ledger and to this file can forge both. It shows accidents (a restored backup, a deleted file, an
-//!   editor) and whoever can write to only one of the two.
+//! - It is written after the commit, so it may lag behind the ledger (after a crash, or when two processes
+//!   write it in the other order), and never leads. What was appended since is checked link by link, so a
+//!   head that lags costs time and lets nothing pass.
+//! - A file keeps it as `LEDGER.head`. The tables of a PostgreSQL database can be written by whoever can
+//!   write its ledger, so there it is kept by each machine that charges, where [`Place::PostgresKeepingHead`]
+//!   says.
+//! - It is no secret, and no signature: who can write to the ledger and to this file can forge both. It shows
+//!   accidents (a restored backup, a deleted file, an editor) and whoever can write to only one of the two.
 
 use crate::chain::Head;
 use crate::{Error, Place};
@@ -23,7 +26,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Kept {
     /// The last entry that was verified.
     pub(crate) head: Head,
-    /// The first entry that a later verification found wrong: nothing is charged until one finds everything right.
+    /// The first entry that a later verification found wrong: nothing is charged until one finds everything
+    /// right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wrong: Option<u64>,
 }
@@ -32,8 +36,8 @@ pub(crate) struct Kept {
 #[derive(Clone, Debug)]
 pub(crate) struct HeadFile {
     path: PathBuf,
-    /// Beside a file there is room for it, or the file itself could not be written. A machine that may only read the directory that is named for a database goes without one, and relies
-    /// on the others.
+    /// Beside a file there is room for it, or the file itself could not be written. A machine that may only
+    /// read the directory that is named for a database goes without one, and relies on the others.
     needed: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Reading the chain from its first entry: what was charged, whether all of it is as it was written, and what it sums up to.
+//! Reading the chain from its first entry: what was charged, whether all of it is as it was written, and what
+//! it sums up to.
 
 use crate::analyst::normalised;
 use crate::backend::{Backend, Snapshot};
@@ -66,8 +67,8 @@ pub(crate) struct Current {
     pub(crate) tally: Tally,
 }
 
-/// The sums after the last entry, with the filter of this analyst ready. They are read where they were kept; where these do not belong to
-/// the chain, they are counted anew.
+/// The sums after the last entry, with the filter of this analyst ready. They are read where they were kept;
+/// where these do not belong to the chain, they are counted anew.
 pub(crate) fn load(backend: &mut dyn Backend, last: &Record, analyst: &str) -> Result<Current, Error> {
     if let Err(error) = last.check_itself() {
         // Where the last entry is wrong, an earlier one may be too: the first is named.
@@ -204,7 +205,8 @@ fn walk(
     walk_after(backend, None, |record, kind| visit(record, kind).map(|()| true))
 }
 
-/// Every entry after this one, each checked against the one before it, until `visit` has seen enough. The last one that was seen.
+/// Every entry after this one, each checked against the one before it, until `visit` has seen enough. The
+/// last one that was seen.
 pub(crate) fn walk_after(
     backend: &mut dyn Backend,
     start: Option<Head>,
@@ -228,11 +230,13 @@ pub(crate) fn walk_after(
     }
 }
 
-/// How many entries before the last verified one are looked at once more when a ledger is opened, and how many bytes of them.
+/// How many entries before the last verified one are looked at once more when a ledger is opened, and how
+/// many bytes of them.
 const LOOK_BACK: u64 = 4096;
 const LOOK_BACK_BYTES: usize = 64 << 20;
 
-/// The chain from the entry that was verified last to its end: that entry is still there, and each link after it holds. Costs as much as was appended since.
+/// The chain from the entry that was verified last to its end: that entry is still there, and each link after
+/// it holds. Costs as much as was appended since.
 pub(crate) fn check_since(backend: &mut dyn Backend, verified: &Head) -> Result<Head, Error> {
     let number = verified.number;
     let rewound = || Error::Rewound { number };
@@ -245,8 +249,9 @@ pub(crate) fn check_since(backend: &mut dyn Backend, verified: &Head) -> Result<
     end.ok_or_else(no_entries)
 }
 
-/// The same, and older entries once more: all of them in a short ledger, else a stretch of them that differs from time to time. So an entry in the middle that
-/// somebody changed is found by the next who opens a ledger of up to some thousand entries, and by one of the next otherwise; [`verify`] reads all of it.
+/// The same, and older entries once more: all of them in a short ledger, else a stretch of them that differs
+/// from time to time. So an entry in the middle that somebody changed is found by the next who opens a ledger
+/// of up to some thousand entries, and by one of the next otherwise; [`verify`] reads all of it.
 pub(crate) fn check_opened(
     backend: &mut dyn Backend,
     verified: Option<&Head>,
@@ -360,7 +365,8 @@ pub(crate) fn verify(backend: &mut dyn Backend) -> Result<Verified, Error> {
     })
 }
 
-/// Each answer belongs to one earlier charge for the same question by the same analyst, and each charge has one answer at most.
+/// Each answer belongs to one earlier charge for the same question by the same analyst, and each charge has
+/// one answer at most.
 fn check_answers(backend: &mut dyn Backend) -> Result<(), Error> {
     let mut open: BTreeMap<u64, (String, String)> = BTreeMap::new();
     walk(backend, |record, kind| {

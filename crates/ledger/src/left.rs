@@ -11,10 +11,12 @@ const SMALLEST: i32 = -11;
 /// The largest is 9.99e8; whoever has more left has no budget to speak of.
 const LARGEST: i32 = 6;
 
-/// The largest ε of one further release of any kind that is ε-DP, to three digits, rounded down. It was tried, so it certainly fits.
+/// The largest ε of one further release of any kind that is ε-DP, to three digits, rounded down. It was
+/// tried, so it certainly fits.
 ///
-/// Under an (ε, δ) budget this is not what is left in all: many small releases together may have much more, and noise whose curve is
-/// known better than its ε, such as Gaussian noise or Laplace noise on one number, may have more too.
+/// Under an (ε, δ) budget this is not what is left in all: many small releases together may have much more,
+/// and noise whose curve is known better than its ε, such as Gaussian noise or Laplace noise on one number,
+/// may have more too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// What this analyst may spend on it: the smaller of the two.

@@ -1,4 +1,5 @@
-//! What limits a charge beside the budget and the share: limits of an account, and requests that are charged once.
+//! What limits a charge beside the budget and the share: limits of an account, and requests that are charged
+//! once.
 
 use crate::Error;
 use crate::analyst::normalised;
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 const REQUESTS: &str = "request";
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What an account may spend, apart from the budget and its share. They keep accidents small; the budget is what holds.
+/// What an account may spend, apart from the budget and its share. They keep accidents small; the budget is
+/// what holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caps {
@@ -111,7 +113,8 @@ impl Caps {
         let mut spent = Rational::ZERO;
         for record in backend.charges_since(&normalised(analyst), now() - DAY)? {
             let ChargeBody { guarantee, .. } = record.body()?;
-            // Questions that cost a ρ are not asked under such a limit; another account's habits do not count here.
+            // Questions that cost a ρ are not asked under such a limit; another account's habits do not count
+            // here.
             spent += epsilon_of(guarantee.promise())
                 .map_or(Rational::ZERO, |epsilon| epsilon.as_rational().clone());
         }

@@ -5,7 +5,8 @@ use crate::chain::{Head, OpenedBody, RecordKind, RulesBody};
 use crate::history::{Entry, charges_until, walk_after};
 use crate::{Error, Rules};
 
-/// Everything that a ledger says up to one of its entries, which does not change any more whatever is charged later.
+/// Everything that a ledger says up to one of its entries, which does not change any more whatever is charged
+/// later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// The hash of the first entry, which tells ledgers apart.

@@ -22,14 +22,17 @@ use tempfile::TempDir;
 pub enum Place {
     /// A SQLite file.
     ///
-    /// On a disk of this machine: the locks that keep two processes apart do not work on network file systems.
+    /// On a disk of this machine: the locks that keep two processes apart do not work on network file
+    /// systems.
     File(PathBuf),
     /// The address of a PostgreSQL database, `postgres://…`.
     ///
-    /// The ledger lives in the first schema of the connection's search path; another schema is another ledger. The connection is
-    /// encrypted unless it stays on this machine: see [`Encryption`](crate::Encryption).
+    /// The ledger lives in the first schema of the connection's search path; another schema is another
+    /// ledger. The connection is encrypted unless it stays on this machine: see
+    /// [`Encryption`](crate::Encryption).
     Postgres(String),
-    /// The same, and the file on this machine that keeps the last entry that this machine verified, so that entries that vanish are missed.
+    /// The same, and the file on this machine that keeps the last entry that this machine verified, so that
+    /// entries that vanish are missed.
     PostgresKeepingHead {
         /// The address.
         address: String,
@@ -40,10 +43,13 @@ pub enum Place {
     Temporary(Temporary),
 }
 
-/// A folder of its own for a ledger about data that are gone with the process too, such as tables in memory. It is removed with the last clone, and with the last [`Store`](crate::Store) that is open on it.
+/// A folder of its own for a ledger about data that are gone with the process too, such as tables in memory.
+/// It is removed with the last clone, and with the last [`Store`](crate::Store) that is open on it.
 ///
-/// Everything is charged, chained and verified as in a file, but nothing waits for the disk, and no head is kept beside it: what these protect from, a power cut and an older copy, ends the budget
-/// together with the ledger in any case. Whoever makes another one for the same rows has a budget of its own for them; [`Place::File`] is for data that are asked again later.
+/// Everything is charged, chained and verified as in a file, but nothing waits for the disk, and no head is
+/// kept beside it: what these protect from, a power cut and an older copy, ends the budget together with the
+/// ledger in any case. Whoever makes another one for the same rows has a budget of its own for them;
+/// [`Place::File`] is for data that are asked again later.
 #[derive(Clone)]
 pub struct Temporary(Arc<Shared>);
 
@@ -137,7 +143,8 @@ impl Place {
 }
 
 impl Place {
-    /// The file that keeps the key of receipts: beside the head, so that each machine that answers has its own.
+    /// The file that keeps the key of receipts: beside the head, so that each machine that answers has its
+    /// own.
     pub fn key_file(&self) -> Option<PathBuf> {
         self.head_file().map(|head| head.with_extension("key"))
     }

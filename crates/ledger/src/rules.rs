@@ -18,10 +18,12 @@ use std::fmt;
 pub struct Rules {
     /// What everybody together may learn, and about whom.
     pub budget: Budget,
-    /// The part of the budget's δ that is set aside for events that carry a δ of their own. Zero for budgets without δ.
+    /// The part of the budget's δ that is set aside for events that carry a δ of their own. Zero for budgets
+    /// without δ.
     pub reserve: Delta,
-    /// The largest part of the budget that single analysts may spend, from 0 to 1. Shares promise nothing: who comes late finds what
-    /// others left. Where there are none, everybody is held back by the budget alone; where there are some, nobody else may spend anything.
+    /// The largest part of the budget that single analysts may spend, from 0 to 1. Shares promise nothing:
+    /// who comes late finds what others left. Where there are none, everybody is held back by the budget
+    /// alone; where there are some, nobody else may spend anything.
     #[serde(with = "fractions")]
     pub shares: BTreeMap<String, Rational>,
 }
@@ -67,8 +69,9 @@ impl Rules {
         Ok(())
     }
 
-    /// How many charges like this one a new ledger with this budget admits, one after the other, up to `most`: what the filter allows, which is often more than a sum of ε would. Shares are left
-    /// aside, as if one analyst had all of it.
+    /// How many charges like this one a new ledger with this budget admits, one after the other, up to
+    /// `most`: what the filter allows, which is often more than a sum of ε would. Shares are left aside, as
+    /// if one analyst had all of it.
     /// ```
     /// # use accounting::{Budget, Epsilon, Event, Neighbors, PrivacyUnit, Promise};
     /// let budget = Budget::new(Promise::Pure(Epsilon::parse("2")?), PrivacyUnit::new("person", Neighbors::AddRemove));
@@ -102,7 +105,8 @@ impl Rules {
         Ok(())
     }
 
-    /// The same, with names in their one spelling. Of several shares of one analyst, which earlier versions kept, the smallest counts.
+    /// The same, with names in their one spelling. Of several shares of one analyst, which earlier versions
+    /// kept, the smallest counts.
     pub(crate) fn normalised(&self) -> Self {
         Self {
             shares: by_name(
@@ -126,7 +130,8 @@ impl Rules {
         Gate::new(self.budget.clone(), &self.reserve)
     }
 
-    /// The filter for one analyst with a share, with nothing spent; `None` without a share. For a name in its one spelling, as in these rules.
+    /// The filter for one analyst with a share, with nothing spent; `None` without a share. For a name in its
+    /// one spelling, as in these rules.
     pub(crate) fn analyst_gate(&self, analyst: &str) -> Option<Result<Gate, accounting::Error>> {
         self.shares.get(analyst).map(|share| self.share_gate(share))
     }

@@ -5,7 +5,8 @@ use crate::{Analyst, Caps, Error, Once, Store};
 use accounting::{Budget, Promise};
 use mechanism::{Charge, Ledger, Receipt, Refusal};
 
-/// A ledger in the sense of [`mechanism`]: what a mechanism charges is charged to this analyst, for this question.
+/// A ledger in the sense of [`mechanism`]: what a mechanism charges is charged to this analyst, for this
+/// question.
 #[derive(Debug)]
 pub struct Session<'a> {
     store: &'a mut Store,
@@ -26,7 +27,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Writes down, durably and once, that drawing under this charge begins now. From then on the charge is not resumed.
+    /// Writes down, durably and once, that drawing under this charge begins now. From then on the charge is
+    /// not resumed.
     ///
     /// # Errors
     /// When drawing under it has begun before, or the ledger cannot be written.
@@ -82,7 +84,8 @@ impl Ledger for Session<'_> {
         &self.store.rules().budget
     }
 
-    /// The largest ε of one further release, as far as this session knows: others may have spent since its last charge.
+    /// The largest ε of one further release, as far as this session knows: others may have spent since its
+    /// last charge.
     fn remaining(&self) -> Promise {
         Promise::Pure(self.store.left_when_last_seen(&self.analyst))
     }

@@ -32,7 +32,8 @@ pub struct Spent {
     pub charges: Vec<Entry>,
     /// Who asks.
     pub analyst: String,
-    /// How much of the budget is used, as the filter counts that enforces it; `None` where the rules have no filter.
+    /// How much of the budget is used, as the filter counts that enforces it; `None` where the rules have no
+    /// filter.
     pub used: Option<Used>,
     /// What they may spend.
     pub left: Left,
@@ -40,7 +41,8 @@ pub struct Spent {
     pub left_of: BTreeMap<String, Epsilon>,
     /// The same as a number of typical questions, where it is known what is typical.
     pub typical: Option<Typical>,
-    /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing to say.
+    /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing
+    /// to say.
     pub accountants: Vec<(Accountant, Result<Epsilon, accounting::Error>)>,
     /// The same for questions chosen after seeing answers, without a limit fixed in advance.
     pub odometer: Result<Epsilon, accounting::Error>,
@@ -72,7 +74,8 @@ pub struct SpentByAnalyst {
 }
 
 impl Spent {
-    /// Reads a ledger by itself, and checks all of it: nobody else vouches for it. `None` where there is no ledger.
+    /// Reads a ledger by itself, and checks all of it: nobody else vouches for it. `None` where there is no
+    /// ledger.
     pub fn of_file(path: &Path, analyst: &str) -> Result<Option<Self>, Error> {
         let Some(mut store) = Store::open_existing(&Place::File(path.to_owned()))? else {
             return Ok(None);
@@ -83,7 +86,8 @@ impl Spent {
         Ok(Some(spent))
     }
 
-    /// Reads the ledger of a dataset, which is not made if it is not there. `stated` are the rules that the dataset's catalog states, `typical` the ε of a typical question.
+    /// Reads the ledger of a dataset, which is not made if it is not there. `stated` are the rules that the
+    /// dataset's catalog states, `typical` the ε of a typical question.
     pub fn at(
         place: &Place,
         stated: &Rules,

@@ -7,7 +7,8 @@ use accounting::{Event, PrivacyUnit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Sums that another version wrote are not read: it may have known other bounds, or distinguished spellings of one name. They are counted anew.
+/// Sums that another version wrote are not read: it may have known other bounds, or distinguished spellings
+/// of one name. They are counted anew.
 const MADE_BY: &str = concat!(env!("CARGO_PKG_VERSION"), ", names normalised");
 
 /// All filters of a ledger.
@@ -15,7 +16,8 @@ const MADE_BY: &str = concat!(env!("CARGO_PKG_VERSION"), ", names normalised");
 pub(crate) struct Tally {
     rules: Rules,
     dataset: Gate,
-    /// Only analysts who have a share and asked something, by names in their one spelling, as everywhere here.
+    /// Only analysts who have a share and asked something, by names in their one spelling, as everywhere
+    /// here.
     analysts: BTreeMap<String, Slot>,
 }
 
@@ -153,9 +155,11 @@ impl Tally {
         Ok(Ok(()))
     }
 
-    /// Counts what was charged before. Where it does not fit, nothing does from now on; says so of the budget and of the share.
+    /// Counts what was charged before. Where it does not fit, nothing does from now on; says so of the budget
+    /// and of the share.
     ///
-    /// Earlier versions charged analysts without a share where others had one, so that alone is nothing wrong.
+    /// Earlier versions charged analysts without a share where others had one, so that alone is nothing
+    /// wrong.
     pub(crate) fn absorb(
         &mut self,
         analyst: &str,
@@ -194,7 +198,8 @@ impl Tally {
         self.dataset.fits(event)
     }
 
-    /// How much of the budget and of the analyst's share would be used with `event`, where that is more than they allow.
+    /// How much of the budget and of the analyst's share would be used with `event`, where that is more than
+    /// they allow.
     pub(crate) fn excess(&self, analyst: &str, event: &Event) -> Option<Excess> {
         let share = self.gate_of(analyst).ok().flatten();
         let gates = [(Some(&self.dataset), false), (share.as_ref(), true)];

@@ -6,12 +6,13 @@ use std::fmt;
 
 /// How much of a budget is used.
 ///
-/// Several numbers describe the same charges: sums of what each promised, what an accountant proves of them all, what holds whenever one
-/// stops. One of them is enforced, and this is it: a charge is admitted if it stays within the limit.
+/// Several numbers describe the same charges: sums of what each promised, what an accountant proves of them
+/// all, what holds whenever one stops. One of them is enforced, and this is it: a charge is admitted if it
+/// stays within the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// In the currency of the budget: of an (ε, δ) budget, the smallest ε that would have admitted the same charges at its δ. `None` where
-    /// more was charged than the budget allows, under earlier rules.
+    /// In the currency of the budget: of an (ε, δ) budget, the smallest ε that would have admitted the same
+    /// charges at its δ. `None` where more was charged than the budget allows, under earlier rules.
     pub promise: Option<Promise>,
     /// The δ that charges carried, of what was set aside for them.
     pub reserve: Delta,
@@ -86,7 +87,8 @@ fn in_short(used: &Promise) -> String {
     }
 }
 
-/// How much of the budget was used after the first so many of these events, for each of these numbers, which ascend.
+/// How much of the budget was used after the first so many of these events, for each of these numbers, which
+/// ascend.
 ///
 /// # Errors
 /// When no ledger can keep the rules.

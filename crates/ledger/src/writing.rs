@@ -58,7 +58,8 @@ pub(crate) fn append<'a>(
     Ok(record.head())
 }
 
-/// What is charged, as text that will certainly be read back: an entry that cannot be read stops the ledger for ever.
+/// What is charged, as text that will certainly be read back: an entry that cannot be read stops the ledger
+/// for ever.
 pub(crate) fn body_of(charge: &Charge) -> Result<String, Error> {
     let body = ChargeBody {
         event: charge.event.clone(),

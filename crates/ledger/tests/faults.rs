@@ -1,8 +1,11 @@
-//! A disk that fills up in every block of a charge, and a process that dies in every step of a checkpoint: nothing is lost, nothing is charged twice, the words say what to do, and everything goes on
-//! once there is room, in the process that ran into it too.
+//! A disk that fills up in every block of a charge, and a process that dies in every step of a checkpoint:
+//! nothing is lost, nothing is charged twice, the words say what to do, and everything goes on once there is
+//! room, in the process that ran into it too.
 //!
-//! A limit on the size of files stands for the full disk: it needs no rights, and fails at the very byte that a test wants. It holds for the file, its log, the log's index and the head. The children are
-//! this program again, as its test `child`; their parent lifts the limit while they run. `full_file_system` does the same on a small file system of its own.
+//! A limit on the size of files stands for the full disk: it needs no rights, and fails at the very byte that
+//! a test wants. It holds for the file, its log, the log's index and the head. The children are this program
+//! again, as its test `child`; their parent lifts the limit while they run. `full_file_system` does the same
+//! on a small file system of its own.
 #![cfg(target_os = "linux")]
 
 mod places;
@@ -85,7 +88,8 @@ fn child() {
         }
     }
     if std::env::var_os(CLOSES).is_some() {
-        // This writes the log to the file, for which there is no room either. Whoever opens it then finds a part of the pages in each.
+        // This writes the log to the file, for which there is no room either. Whoever opens it then finds a
+        // part of the pages in each.
         drop(store.take());
         drop(opened(&path).map_err(|error| tell(&format!("no {error}"))));
     }
@@ -203,7 +207,8 @@ fn this_program(before: &[&str]) -> Command {
     command
 }
 
-/// The limit is on the size of every file, in KiB: it is met in the log by the first charges, in the index of the log by opening it, and in the file itself by the checkpoint of closing it.
+/// The limit is on the size of every file, in KiB: it is met in the log by the first charges, in the index of
+/// the log by opening it, and in the file itself by the checkpoint of closing it.
 fn fills_up_at(limit: u64, closes: bool, original: &Path, before: usize) -> Told {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
@@ -226,7 +231,8 @@ fn fills_up_at(limit: u64, closes: bool, original: &Path, before: usize) -> Told
     told
 }
 
-/// Some KiB of the index of the log, which has 32, and every KiB of the first charges in the log, of which each takes several pages.
+/// Some KiB of the index of the log, which has 32, and every KiB of the first charges in the log, of which
+/// each takes several pages.
 fn fills_up(closes: bool) {
     let folder = tempfile::tempdir().unwrap();
     let (original, before) = made(folder.path());
@@ -287,7 +293,8 @@ fn full_file_system() {
     assert!(refused > 20, "{refused} were full");
 }
 
-/// A checkpoint writes pages of the log to the file, the first pages first. A crash after any of them leaves the file with a part of them, and the log whole.
+/// A checkpoint writes pages of the log to the file, the first pages first. A crash after any of them leaves
+/// the file with a part of them, and the log whole.
 #[test]
 fn a_crash_in_any_step_of_a_checkpoint_leaves_the_ledger_whole() {
     const PAGE: usize = 4096;
@@ -387,7 +394,8 @@ fn no_words_about_damage_let_anybody_forget_what_was_spent() {
     opened(&path).unwrap().verify().unwrap();
 }
 
-/// A file without bytes is no database, and SQLite deletes the log of such a file. That log is all that is left.
+/// A file without bytes is no database, and SQLite deletes the log of such a file. That log is all that is
+/// left.
 #[test]
 fn the_log_of_an_emptied_file_is_kept() {
     let folder = tempfile::tempdir().unwrap();

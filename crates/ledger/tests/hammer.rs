@@ -1,7 +1,8 @@
 //! Many processes on one ledger, killed at random: nothing is lost, and never is more spent than the budget.
 //!
-//! The children are this program again, as its test `child`. After each charge they tell their parent what they have a receipt for.
-//! The parent kills them at any moment, also in the middle of a commit. Afterwards everything is counted with other code than the ledger's.
+//! The children are this program again, as its test `child`. After each charge they tell their parent what
+//! they have a receipt for. The parent kills them at any moment, also in the middle of a commit. Afterwards
+//! everything is counted with other code than the ledger's.
 
 mod places;
 
@@ -80,7 +81,8 @@ impl Choices {
     }
 }
 
-/// Something that costs about 2^−`smallness` of the budget, and no two of them the same: they must not add up to the budget exactly.
+/// Something that costs about 2^−`smallness` of the budget, and no two of them the same: they must not add up
+/// to the budget exactly.
 fn event(currency: &str, smallness: i32, choices: &mut Choices) -> Event {
     let size = exact::power_of_two(-smallness - 20) * Rational::from((1 << 20) + 2 * choices.below(1000) + 1);
     let epsilon = Epsilon::exactly_or_up(&size).unwrap();
@@ -101,7 +103,8 @@ fn event(currency: &str, smallness: i32, choices: &mut Choices) -> Event {
     }
 }
 
-/// Not a test, but what the parent starts: charges for ever, ever less when refused, and tells what it has receipts for.
+/// Not a test, but what the parent starts: charges for ever, ever less when refused, and tells what it has
+/// receipts for.
 #[test]
 #[ignore = "a part of the others"]
 fn child() {
@@ -315,8 +318,9 @@ fn exceeds<'a>(rules: &Rules, share: &Rational, charges: impl Iterator<Item = &'
     }
 }
 
-/// The planted mistake: stores that do not look at what others wrote. Each of these has a ledger of its own, so none sees the others;
-/// what they charge together must be called overspent, and receipts from another ledger lost.
+/// The planted mistake: stores that do not look at what others wrote. Each of these has a ledger of its own,
+/// so none sees the others; what they charge together must be called overspent, and receipts from another
+/// ledger lost.
 #[test]
 fn stores_that_ignore_each_other_are_caught() {
     for currency in ["pure", "approximate"] {

@@ -1,4 +1,5 @@
-//! The last verified entry is kept beside a ledger: what was cut off, put back to an older copy, changed or deleted is not charged any more.
+//! The last verified entry is kept beside a ledger: what was cut off, put back to an older copy, changed or
+//! deleted is not charged any more.
 
 mod places;
 
@@ -136,7 +137,8 @@ fn what_a_verification_found_wrong_stays_refused_until_one_finds_it_right() {
     opened(&fresh).unwrap();
 }
 
-/// After a crash between the commit and the writing of the head, and when two processes write it in the other order.
+/// After a crash between the commit and the writing of the head, and when two processes write it in the other
+/// order.
 #[test]
 fn a_head_that_lags_is_caught_up_with() {
     let fresh = sqlite();
@@ -268,7 +270,8 @@ fn who_overlooked_an_answer_is_not_charged() {
     assert!(session.charge(charge(pure("0.25"))).is_ok());
 }
 
-/// Whoever asks while somebody draws for the same question waits, and is not charged; one who died does not keep others waiting.
+/// Whoever asks while somebody draws for the same question waits, and is not charged; one who died does not
+/// keep others waiting.
 #[test]
 fn nobody_is_charged_while_the_same_is_drawn() {
     let fresh = sqlite();

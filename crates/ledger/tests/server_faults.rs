@@ -1,5 +1,6 @@
-//! A database server whose disk is full, whose connection is cut around a commit, or that is replaced by one that lacks the last commit: nothing is drawn without a durable charge, and nothing is
-//! charged twice without a word.
+//! A database server whose disk is full, whose connection is cut around a commit, or that is replaced by one
+//! that lacks the last commit: nothing is drawn without a durable charge, and nothing is charged twice
+//! without a word.
 
 mod places;
 
@@ -24,7 +25,8 @@ enum Cut {
     AfterForGood,
     /// Nobody can connect.
     Down,
-    /// Commits succeed with the warning that a standby may lack them, as when somebody cancels the wait for one that is gone.
+    /// Commits succeed with the warning that a standby may lack them, as when somebody cancels the wait for
+    /// one that is gone.
     Doubted,
 }
 
@@ -62,7 +64,8 @@ impl Proxy {
 fn forward(client: TcpStream, server: TcpStream, cut: &Arc<Mutex<Cut>>) {
     let sides = || (client.try_clone().unwrap(), server.try_clone().unwrap());
     let ((from_client, to_server), (to_client, from_server)) = (sides(), sides());
-    // Set when the answer to a commit is not to be heard. Answers to what was sent before it still are: who cuts at the first of them may cut before the server has committed.
+    // Set when the answer to a commit is not to be heard. Answers to what was sent before it still are: who
+    // cuts at the first of them may cut before the server has committed.
     let unheard = Arc::new(Mutex::new(false));
     let (cut, silence) = (Arc::clone(cut), Arc::clone(&unheard));
     let doubted = Arc::clone(&cut);
@@ -156,7 +159,8 @@ fn a_commit_whose_answer_is_lost_is_looked_up() {
     assert_eq!(other.verify().unwrap().charges, 3);
 }
 
-/// Nobody knows whether it was charged, so nothing may be drawn. Whoever asks the same again uses the charge, if it is there.
+/// Nobody knows whether it was charged, so nothing may be drawn. Whoever asks the same again uses the charge,
+/// if it is there.
 #[test]
 fn a_commit_of_which_nobody_learns_is_charged_once_and_draws_nothing() {
     for (cut, then) in [(Cut::AfterForGood, 1), (Cut::Before, 0)] {
@@ -193,7 +197,8 @@ fn a_commit_of_which_nobody_learns_is_charged_once_and_draws_nothing() {
     }
 }
 
-/// Such a commit may be gone after a failover, so it counts for nothing until a later one is confirmed: neither a charge nor the word that drawing begins.
+/// Such a commit may be gone after a failover, so it counts for nothing until a later one is confirmed:
+/// neither a charge nor the word that drawing begins.
 #[test]
 fn a_commit_that_a_standby_may_lack_is_not_taken_for_one() {
     let (fresh, proxy, place) = proxied();

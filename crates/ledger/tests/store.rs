@@ -512,7 +512,8 @@ fn what_is_no_ledger_is_left_alone() {
         .execute_batch("CREATE TABLE mine (x INTEGER)")
         .unwrap();
     left_alone(&directory, &other, "something else");
-    // One that has a log: closed by its owner, and left by an owner that crashed, with all it holds in the log.
+    // One that has a log: closed by its owner, and left by an owner that crashed, with all it holds in the
+    // log.
     let logged = directory.path().join("logged 100%?.db");
     let owner = rusqlite::Connection::open(&logged).unwrap();
     owner
@@ -596,7 +597,8 @@ fn left_alone(directory: &tempfile::TempDir, path: &Path, why: &str) {
     );
 }
 
-/// A ledger is found also while its tables are in its log alone, by other stores of this process and of others.
+/// A ledger is found also while its tables are in its log alone, by other stores of this process and of
+/// others.
 #[test]
 fn a_ledger_is_found_in_its_log() {
     let directory = tempfile::tempdir().unwrap();

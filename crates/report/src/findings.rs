@@ -42,7 +42,8 @@ impl Findings {
         format!("{}\n", self.json)
     }
 
-    /// The page. All figures are about all rows; they stand with the last, and after the introduction where there are no rows.
+    /// The page. All figures are about all rows; they stand with the last, and after the introduction where
+    /// there are no rows.
     pub fn to_html(&self) -> String {
         let mut page = Page::new(self.title, self.introduction.clone());
         if self.rows.is_empty() {

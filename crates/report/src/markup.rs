@@ -3,9 +3,11 @@
 use maud::Render;
 use std::borrow::Cow;
 
-/// `text` with everything that XML or HTML would read as markup escaped, in content and in quoted attributes alike.
+/// `text` with everything that XML or HTML would read as markup escaped, in content and in quoted attributes
+/// alike.
 ///
-/// Control characters other than tab and newline are not legal XML even when escaped, so they become `U+FFFD`.
+/// Control characters other than tab and newline are not legal XML even when escaped, so they become
+/// `U+FFFD`.
 /// ```
 /// use report::escape;
 ///
@@ -16,7 +18,8 @@ pub fn escape(text: &str) -> String {
     legal(text).render().into_string().replace('\'', "&#39;")
 }
 
-/// `text` with `U+FFFD` for each character that XML does not allow, not even escaped: what remains is escaped where it is put into markup.
+/// `text` with `U+FFFD` for each character that XML does not allow, not even escaped: what remains is escaped
+/// where it is put into markup.
 pub fn legal(text: &str) -> Cow<'_, str> {
     let forbidden = |character: char| match character {
         '\t' | '\n' => false,

@@ -2,7 +2,8 @@
 
 /// `value` rounded to this many significant digits, all of them written: `significant(2.0, 3)` is `2.00`.
 ///
-/// Below 0.0001 and from a million up it is written as `1.23e-5`. A number for people to read, not to compute with.
+/// Below 0.0001 and from a million up it is written as `1.23e-5`. A number for people to read, not to compute
+/// with.
 /// ```
 /// use report::significant;
 ///
@@ -65,7 +66,8 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
-/// Whole numbers from 1 to `most`, evenly in their logarithm: where a curve over a logarithmic axis is computed.
+/// Whole numbers from 1 to `most`, evenly in their logarithm: where a curve over a logarithmic axis is
+/// computed.
 pub fn counts(most: u64) -> Vec<u64> {
     const POINTS: u32 = 40;
     let end = (most as f64).ln();

@@ -1,4 +1,5 @@
-//! A report in one HTML file: what was claimed, what was measured, and the figures, without any external asset.
+//! A report in one HTML file: what was claimed, what was measured, and the figures, without any external
+//! asset.
 //!
 //! The caller gives text and [`Figure`]s, never markup, so everything in the page is escaped by construction.
 
@@ -228,8 +229,9 @@ fn in_words(words: &mut Vec<&str>) -> Option<Markup> {
     (!text.is_empty()).then(|| html! { p { (legal(text)) } })
 }
 
-/// A table with headings and a rule under them at the start of `lines`, as [`crate::Table`] lays it out, and how many lines it takes. The rule says where columns are; a line with anything between them is
-/// no more of the table.
+/// A table with headings and a rule under them at the start of `lines`, as [`crate::Table`] lays it out, and
+/// how many lines it takes. The rule says where columns are; a line with anything between them is no more of
+/// the table.
 fn laid_out(lines: &[&str]) -> Option<(Markup, usize)> {
     let [heading, rule, ..] = lines else { return None };
     let indent = rule.len() - rule.trim_start().len();
@@ -270,7 +272,8 @@ fn laid_out(lines: &[&str]) -> Option<(Markup, usize)> {
     Some((table, 2 + rows.len()))
 }
 
-/// What a line has in each of these columns; `None` where there is anything beside them. An accent takes no place of its own, and the last column may be wider than its rule.
+/// What a line has in each of these columns; `None` where there is anything beside them. An accent takes no
+/// place of its own, and the last column may be wider than its rule.
 fn cells(line: &str, columns: &[(usize, usize)]) -> Option<Vec<String>> {
     let mut cells = vec![String::new(); columns.len()];
     let mut place = 0;
@@ -294,7 +297,8 @@ fn cells(line: &str, columns: &[(usize, usize)]) -> Option<Vec<String>> {
     Some(cells.iter().map(|cell| cell.trim().to_owned()).collect())
 }
 
-/// At least two indented lines of a name, two spaces or more and what it is: a table of two columns without headings.
+/// At least two indented lines of a name, two spaces or more and what it is: a table of two columns without
+/// headings.
 fn listed(lines: &[&str]) -> Option<(Markup, usize)> {
     let pairs: Vec<(&str, &str)> = lines
         .iter()
@@ -324,7 +328,8 @@ fn listed(lines: &[&str]) -> Option<(Markup, usize)> {
     Some((table, pairs.len()))
 }
 
-/// One link target a row, from its id so that links survive a new row, and distinct even when the ids are not.
+/// One link target a row, from its id so that links survive a new row, and distinct even when the ids are
+/// not.
 fn anchors(rows: &[Row]) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     for row in rows {

@@ -29,7 +29,8 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         }
     }
 
-    /// Adds a row. A line break or other control character in a cell becomes a space, so that a row is one line.
+    /// Adds a row. A line break or other control character in a cell becomes a space, so that a row is one
+    /// line.
     pub fn row(&mut self, cells: [impl Into<String>; COLUMNS]) {
         self.rows.push(cells.map(|cell| tame(&cell.into())));
     }
@@ -97,7 +98,8 @@ impl DynamicTable {
         }
     }
 
-    /// Adds a row, as [`Table::row`] does. What it has too little is empty, and what it has too much is left out.
+    /// Adds a row, as [`Table::row`] does. What it has too little is empty, and what it has too much is left
+    /// out.
     pub fn row(&mut self, cells: Vec<String>) {
         let mut cells: Vec<String> = cells.iter().map(|cell| tame(cell)).collect();
         cells.resize(self.headings.len(), String::new());

@@ -1,6 +1,8 @@
-//! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes through each, how many are answered in a second, and how long the price takes that a
-//! page shows after each letter; and, with the schedule that a server has, how long a lone analyst waits beside 64 others who have 36 questions each under way.
-//! Prints one JSON object. The client is in the same process, on the same cores, and speaks TLS: what is measured is both of them.
+//! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes
+//! through each, how many are answered in a second, and how long the price takes that a page shows after each
+//! letter; and, with the schedule that a server has, how long a lone analyst waits beside 64 others who have
+//! 36 questions each under way. Prints one JSON object. The client is in the same process, on the same cores,
+//! and speaks TLS: what is measured is both of them.
 
 use server::accounts::{self, NewAccount, Role};
 use server::tls::Certificate;
@@ -108,8 +110,9 @@ async fn account(dataset: &Dataset, name: String) -> String {
         .unwrap()
 }
 
-/// How long a lone analyst's questions take, one after the other, while others have many under way: through the service that all entrances share, since fewer connections are open at once than
-/// questions here. Its own time, in milliseconds, is that of a question alone.
+/// How long a lone analyst's questions take, one after the other, while others have many under way: through
+/// the service that all entrances share, since fewer connections are open at once than questions here. Its
+/// own time, in milliseconds, is that of a question alone.
 async fn beside_a_crowd(lasts: Duration, own: f64) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     // As `deniable serve` does: questions run on threads of their own.
@@ -387,9 +390,11 @@ async fn ask(connection: &mut Connection, token: &str, body: &str) {
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
 }
 
-/// Somebody types a question on a page, and the page asks for its price after each letter: all of these times, and those of texts that are questions already.
+/// Somebody types a question on a page, and the page asks for its price after each letter: all of these
+/// times, and those of texts that are questions already.
 ///
-/// The page waits a moment and leaves letters out that follow each other at once; here each one is asked for, one after the other.
+/// The page waits a moment and leaves letters out that follow each other at once; here each one is asked for,
+/// one after the other.
 async fn keystrokes(connection: &mut Connection, token: &str) -> (Vec<Duration>, Vec<Duration>) {
     const ROUNDS: usize = 5;
     let signed_in = send(

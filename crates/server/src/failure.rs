@@ -1,4 +1,5 @@
-//! Why a request has no answer: a closed list, with the same words through every entrance. Nothing in it depends on private data.
+//! Why a request has no answer: a closed list, with the same words through every entrance. Nothing in it
+//! depends on private data.
 
 use serde::Serialize;
 use std::fmt;
@@ -147,7 +148,8 @@ impl Failure {
         self
     }
 
-    /// Something that only the curator can look at. Its own words go to the server's log, which is the curator's; the analyst gets a random name of it.
+    /// Something that only the curator can look at. Its own words go to the server's log, which is the
+    /// curator's; the analyst gets a random name of it.
     pub(crate) fn incident(what: &str, words: &dyn fmt::Display) -> Self {
         let id = crate::secrets::random::<8>().map_or_else(
             |_| "unnamed".to_owned(),
@@ -161,7 +163,8 @@ impl Failure {
         )
     }
 
-    /// There is no room where the ledger is kept. Its own words go to the server's log, which is the curator's.
+    /// There is no room where the ledger is kept. Its own words go to the server's log, which is the
+    /// curator's.
     fn ledger_full(words: &dyn fmt::Display) -> Self {
         eprintln!("{words}");
         Self::new(
@@ -171,7 +174,8 @@ impl Failure {
         )
     }
 
-    /// A task that ended by a panic, whose words may quote data: its place in the code was reported where it happened, and its words are nowhere.
+    /// A task that ended by a panic, whose words may quote data: its place in the code was reported where it
+    /// happened, and its words are nowhere.
     pub(crate) fn defect(what: &str) -> Self {
         Self::incident(
             what,

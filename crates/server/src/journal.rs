@@ -1,8 +1,12 @@
-//! What happens is written to the ledger: logins, refusals, incidents. Whoever it happens to does not wait for the disk; a task writes what came in since it last wrote.
+//! What happens is written to the ledger: logins, refusals, incidents. Whoever it happens to does not wait
+//! for the disk; a task writes what came in since it last wrote.
 //!
-//! A ledger is never cut, so nobody may make it grow at will. What an account does adds at most one entry a minute to it, what strangers do one a minute for all of them together, and incidents one a minute for
-//! everybody: the first is written at once, and whatever follows within a minute is summed up in one entry of its kind. What waits has a size that does not depend on how much happened, so it is kept while the ledger
-//! cannot be written, and nothing is forgotten but what finds the queue full; how much that was is written too.
+//! A ledger is never cut, so nobody may make it grow at will. What an account does adds at most one entry a
+//! minute to it, what strangers do one a minute for all of them together, and incidents one a minute for
+//! everybody: the first is written at once, and whatever follows within a minute is summed up in one entry of
+//! its kind. What waits has a size that does not depend on how much happened, so it is kept while the ledger
+//! cannot be written, and nothing is forgotten but what finds the queue full; how much that was is written
+//! too.
 
 use ledger::LogEntry;
 use sql::Dataset;
@@ -57,7 +61,8 @@ struct Document {
 }
 
 impl Journal {
-    /// Starts the task that writes. It ends, after writing everything, when all copies of the journal are gone.
+    /// Starts the task that writes. It ends, after writing everything, when all copies of the journal are
+    /// gone.
     pub(crate) fn start(dataset: Dataset) -> (Self, JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -167,7 +172,8 @@ struct Waiting {
     documents: Vec<Document>,
 }
 
-/// What one of them did since an entry about them was last written: a sum of each kind, of which one is written a minute, the oldest first.
+/// What one of them did since an entry about them was last written: a sum of each kind, of which one is
+/// written a minute, the oldest first.
 #[derive(Default)]
 struct Sums {
     last_written: Option<Instant>,

@@ -1,4 +1,5 @@
-//! Bytes that others make the server keep: counted for each connection, for each account and in all, and refused before there are too many.
+//! Bytes that others make the server keep: counted for each connection, for each account and in all, and
+//! refused before there are too many.
 //!
 //! ```text
 //! everything 128 MiB ─┬─ account  32 MiB ── connection 16 MiB     what is prepared, bound, sent and not yet read
@@ -6,7 +7,8 @@
 //!                     └─ held     32 MiB ── account     8 MiB     answers that are kept for whoever asks again
 //! ```
 //!
-//! What is reserved counts in a room and in all rooms around it until the [`Reservation`] is dropped, so nothing is given back twice or forgotten.
+//! What is reserved counts in a room and in all rooms around it until the [`Reservation`] is dropped, so
+//! nothing is given back twice or forgotten.
 
 use crate::failure::{Code, Failure};
 use std::collections::HashMap;
@@ -146,7 +148,8 @@ impl Room {
         Ok(reservation)
     }
 
-    /// Reserves bytes for an answer that is there already. One that is larger than the room has it for itself: it leaves, and nothing beside it.
+    /// Reserves bytes for an answer that is there already. One that is larger than the room has it for
+    /// itself: it leaves, and nothing beside it.
     ///
     /// # Errors
     /// When there is no room.

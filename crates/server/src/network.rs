@@ -7,7 +7,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 address, or the first 64 bits of an IPv6 address. A household or a host has all addresses of such a /64, so counting single ones would count nothing.
+/// An IPv4 address, or the first 64 bits of an IPv6 address. A household or a host has all addresses of such
+/// a /64, so counting single ones would count nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Network(IpAddr);

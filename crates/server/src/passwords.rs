@@ -9,7 +9,8 @@ use toml::{Table, Value};
 /// What stands in the place of a password.
 const HIDDEN: &str = "…";
 
-/// The address of a database: a text of TOML that begins like one, or words without blanks elsewhere, as in a comment.
+/// The address of a database: a text of TOML that begins like one, or words without blanks elsewhere, as in a
+/// comment.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     let text = r#""postgres(?:ql)?://(?:[^"\\\r\n]|\\.)*""#;
     let literal = r#"'postgres(?:ql)?://[^'\r\n]*'"#;
@@ -24,13 +25,15 @@ static PIECE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"{texts}|{literals}|#[^\n]*")).expect("it is a regular expression")
 });
 
-/// The address of whatever with something before an `@`. Only after a colon, as in a password, may it have blanks. Where the word goes on to another `@`, so does the password.
+/// The address of whatever with something before an `@`. Only after a colon, as in a password, may it have
+/// blanks. Where the word goes on to another `@`, so does the password.
 static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)([a-z][a-z0-9+.-]*)://(?:([^\s@:]*):[^@]*|[^\s@]*)@(?:[^\s@]*@)*")
         .expect("it is a regular expression")
 });
 
-/// A password by its name, as a parameter or a variable: up to the next blank or parameter that is not in quotes. A name with a percent sign may be that of a password too.
+/// A password by its name, as a parameter or a variable: up to the next blank or parameter that is not in
+/// quotes. A name with a percent sign may be that of a password too.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     let name = r"password|passwd|pwd|[?&][^\s=&]*%[^\s=&]*";
     let value = r#"(?:\\.?|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|[^\s&\\])*"#;
@@ -43,14 +46,16 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([^:/]+://[^:@/?]*):\$\{[A-Za-z_][A-Za-z0-9_]*\}@").expect("it is a regular expression")
 });
 
-/// An address without its passwords; `None` where it has none. The name of a variable is no password, and which one is sent where is to be seen.
+/// An address without its passwords; `None` where it has none. The name of a variable is no password, and
+/// which one is sent where is to be seen.
 fn hidden(address: &str) -> Option<String> {
     without_password(&VARIABLE.replace(address, "$1@"), HIDDEN)?;
     without_password(address, HIDDEN)
 }
 
-/// The text without the passwords of databases; `None` where these cannot be left out so that all the rest is seen. Nobody approves what they cannot read, so everything that the
-/// text means must be in what is shown: it is read again, and is the same but for the addresses.
+/// The text without the passwords of databases; `None` where these cannot be left out so that all the rest is
+/// seen. Nobody approves what they cannot read, so everything that the text means must be in what is shown:
+/// it is read again, and is the same but for the addresses.
 pub(crate) fn readable(text: &str) -> Option<String> {
     let shown = without_passwords(text);
     let (before, after) = (text.parse::<Table>().ok()?, shown.parse::<Table>().ok()?);
@@ -59,7 +64,8 @@ pub(crate) fn readable(text: &str) -> Option<String> {
     (as_many && is_shown(&Value::Table(before), &Value::Table(after), false)).then_some(shown)
 }
 
-/// Whether all that a value means is seen: all of it, or, where it may be the address of a database, all but the password.
+/// Whether all that a value means is seen: all of it, or, where it may be the address of a database, all but
+/// the password.
 fn is_shown(value: &Value, shown: &Value, may_be_address: bool) -> bool {
     match (value, shown) {
         (Value::String(value), Value::String(shown)) => {
@@ -114,7 +120,8 @@ fn in_addresses(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Hides whatever may be a password in a comment. Quotes in it are people's own, and close or do not; what it says means nothing to a program, so rather too much is hidden.
+/// Hides whatever may be a password in a comment. Quotes in it are people's own, and close or do not; what it
+/// says means nothing to a program, so rather too much is hidden.
 fn in_comment(comment: &str) -> String {
     let shown = in_addresses(comment);
     let shown = CREDENTIALS.replace_all(&shown, |found: &Captures<'_>| {

@@ -1,11 +1,14 @@
 //! When answers leave.
 //!
-//! How long a question runs depends on the data. So whatever comes of it (a new answer, a saved one, a refusal, a failure) leaves at T, 2T, 4T, … after it began: at
-//! the first of these moments at which it is ready. T is a setting of the server. Who watches learns which of these moments it was, and nothing finer. A question that waited in line before it began
-//! is not held any longer for that.
+//! How long a question runs depends on the data. So whatever comes of it (a new answer, a saved one, a
+//! refusal, a failure) leaves at T, 2T, 4T, … after it began: at the first of these moments at which it is
+//! ready. T is a setting of the server. Who watches learns which of these moments it was, and nothing finer.
+//! A question that waited in line before it began is not held any longer for that.
 //!
-//! What others can see of a question must not happen at a finer moment either. That its answer is saved, so that the same question is free from then on: a question that has read its data waits until
-//! ¾T, 1½T, 3T, … before noise is drawn and the answer is saved, and the last quarter is for that. That somebody who waits begins in its place: a question keeps its place until its answer leaves.
+//! What others can see of a question must not happen at a finer moment either. That its answer is saved, so
+//! that the same question is free from then on: a question that has read its data waits until ¾T, 1½T, 3T, …
+//! before noise is drawn and the answer is saved, and the last quarter is for that. That somebody who waits
+//! begins in its place: a question keeps its place until its answer leaves.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +43,8 @@ impl Schedule {
         slot
     }
 
-    /// The moment after a question began, at or after `measured`, at which a question that has read its data by then goes on.
+    /// The moment after a question began, at or after `measured`, at which a question that has read its data
+    /// by then goes on.
     pub fn slot_to_save(&self, measured: Duration) -> Duration {
         let Some(unit) = self.unit else {
             return measured;
@@ -68,7 +72,8 @@ impl Schedule {
         }
     }
 
-    /// Waits until the first moment after a request, if that is not over: for what never began, of which nothing depends on data.
+    /// Waits until the first moment after a request, if that is not over: for what never began, of which
+    /// nothing depends on data.
     pub(crate) async fn hold_briefly(&self, came: Instant) {
         if let Some(unit) = self.unit {
             tokio::time::sleep_until((came + unit).into()).await;

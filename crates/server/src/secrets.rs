@@ -70,7 +70,8 @@ impl Verifier {
         )))
     }
 
-    /// One that no password fits, always with the same salt for the same name, as an account would have: nobody can tell from it whether there is such an account.
+    /// One that no password fits, always with the same salt for the same name, as an account would have:
+    /// nobody can tell from it whether there is such an account.
     pub(crate) fn of_nobody(name: &str, key: &[u8]) -> Self {
         let part = |what: &str| {
             let mut hash = Sha256::new();

@@ -114,7 +114,8 @@ impl Server {
         &self.service
     }
 
-    /// Ends it: no question is taken any more, those that were charged are finished and saved, and the log is written.
+    /// Ends it: no question is taken any more, those that were charged are finished and saved, and the log is
+    /// written.
     pub async fn end(self) {
         self.service.end().await;
         self.end.now();
@@ -140,7 +141,8 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error>
     // A server that starts again gets its address.
     #[cfg(unix)]
     socket.set_reuseaddr(true).map_err(failed)?;
-    // Connections have it from their listener: what the system keeps for who does not read is no more than this.
+    // Connections have it from their listener: what the system keeps for who does not read is no more than
+    // this.
     socket.set_send_buffer_size(SENT_AHEAD).map_err(failed)?;
     socket.bind(address).map_err(failed)?;
     let listener = socket.listen(BACKLOG).map_err(failed)?;

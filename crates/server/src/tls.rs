@@ -61,7 +61,8 @@ impl Certificate {
         })
     }
 
-    /// One that signs itself, for these names: for trying things out, and where clients are given the certificate.
+    /// One that signs itself, for these names: for trying things out, and where clients are given the
+    /// certificate.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -87,7 +88,8 @@ impl Certificate {
         &self.certificates
     }
 
-    /// One that lies in this folder, made if there is none: `server.crt` and `server.key`, which only its owner can read.
+    /// One that lies in this folder, made if there is none: `server.crt` and `server.key`, which only its
+    /// owner can read.
     ///
     /// # Errors
     /// When it cannot be read, made or written.
@@ -112,7 +114,8 @@ impl Certificate {
         Ok((made, certificate))
     }
 
-    /// What accepts connections with it, by TLS 1.2 and 1.3, for clients that speak one of these protocols or do not say which.
+    /// What accepts connections with it, by TLS 1.2 and 1.3, for clients that speak one of these protocols or
+    /// do not say which.
     ///
     /// # Errors
     /// When it is no certificate, or the key does not belong to it.

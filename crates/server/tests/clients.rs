@@ -1,4 +1,5 @@
-//! The clients that analysts use: psycopg 3, asyncpg, SQLAlchemy with pandas and ADBC, installed by `scripts/with-clients`; and R.
+//! The clients that analysts use: psycopg 3, asyncpg, SQLAlchemy with pandas and ADBC, installed by
+//! `scripts/with-clients`; and R.
 
 mod common;
 

@@ -286,7 +286,8 @@ fn signing_in_often_adds_few_entries() {
         of_kind.map(|logged| logged.entry.times).sum::<u64>()
     };
     assert_eq!((times("login"), times("login-failed")), (4, 2), "{logged:?}");
-    // The first of each at once, the others together; and that the server started and ended. On a slow machine a minute may have passed.
+    // The first of each at once, the others together; and that the server started and ended. On a slow
+    // machine a minute may have passed.
     assert!(entries(&running) - before < 9, "{logged:?}");
 }
 
@@ -362,7 +363,8 @@ fn roles_do_what_they_may_and_nothing_else() {
     assert!(json(&verified)["head"]["hash"].is_string(), "{verified}");
 }
 
-/// Lower bounds alone, which a busy machine does not break: without the wait before saving, or the one before leaving, each comes too early.
+/// Lower bounds alone, which a busy machine does not break: without the wait before saving, or the one before
+/// leaving, each comes too early.
 #[test]
 fn nothing_leaves_or_is_seen_before_its_moment() {
     let unit = std::time::Duration::from_secs(4);
@@ -502,7 +504,8 @@ fn limits_of_an_account_hold() {
     );
     assert_eq!(ask("SELECT SUM(age) FROM people", "0.3").0, 200);
     assert_eq!(running.charges(), 2);
-    // Refusals are in the ledger: the first at once, the others of a minute summed up, or when the server ends. Two that come at once are one entry.
+    // Refusals are in the ledger: the first at once, the others of a minute summed up, or when the server
+    // ends. Two that come at once are one entry.
     running.end();
     let logged = running.on(|store| Ok(store.logged()?));
     let refused = logged

@@ -1,5 +1,6 @@
-//! What a client can see of a question besides its noisy numbers is the same on neighbouring data: statuses, headers, problems, columns, groups, notices. For more than a hundred
-//! questions, answered and refused, through both entrances.
+//! What a client can see of a question besides its noisy numbers is the same on neighbouring data: statuses,
+//! headers, problems, columns, groups, notices. For more than a hundred questions, answered and refused,
+//! through both entrances.
 
 mod common;
 
@@ -121,7 +122,8 @@ fn behaviour_is_equal_on_neighbouring_data() {
         let seen = [(&one, &tokens[0]), (&other, &tokens[1])].map(|(running, token)| {
             let (status, said) = running.query(token, &body, &["--include"]);
             let (head, body) = said.split_once("\r\n\r\n").unwrap();
-            // The number of a charge counts every entry of the ledger, and that of a login over the wire is written a moment later.
+            // The number of a charge counts every entry of the ledger, and that of a login over the wire is
+            // written a moment later.
             let mut headers: Vec<String> = head
                 .lines()
                 .filter(|line| !line.starts_with("date:") && !line.starts_with("content-length:"))

@@ -31,7 +31,8 @@ fn with(settings: Settings) -> Running {
     Running::with(settings, &people(&[]), &common::catalog())
 }
 
-/// Before, answers of one analyst's 36 questions came at 2, 4, 8, … 64 seconds, and another's single question after all of them.
+/// Before, answers of one analyst's 36 questions came at 2, 4, 8, … 64 seconds, and another's single question
+/// after all of them.
 #[test]
 fn one_analysts_backlog_is_answered_soon_and_anothers_question_sooner() {
     const BACKLOG: usize = 36;

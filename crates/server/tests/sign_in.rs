@@ -23,7 +23,8 @@ fn person(running: &Running, name: &'static str) {
     });
 }
 
-/// Strangers who try random names, each from one of these networks, until most of them are refused: what may wait waits. They go on trying.
+/// Strangers who try random names, each from one of these networks, until most of them are refused: what may
+/// wait waits. They go on trying.
 async fn flood(running: &Running, networks: impl Fn(u32) -> Network) -> tokio::task::JoinSet<()> {
     let mut strangers = tokio::task::JoinSet::new();
     let (sender, mut refused) = tokio::sync::mpsc::unbounded_channel();
@@ -89,7 +90,8 @@ fn strangers_everywhere_do_not_keep_people_out_of_where_they_signed_in_before() 
     });
 }
 
-/// Ten a minute for one name at one place, and what somebody does there is nothing to the person elsewhere. A name that there is not is treated alike.
+/// Ten a minute for one name at one place, and what somebody does there is nothing to the person elsewhere. A
+/// name that there is not is treated alike.
 #[test]
 fn guesses_at_one_place_are_few_and_leave_the_account_alone_elsewhere() {
     let running = Running::start();

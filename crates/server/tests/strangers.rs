@@ -1,4 +1,5 @@
-//! What strangers and greedy analysts do to others: connections that are not read, messages that no client sends, and bytes that are to be kept.
+//! What strangers and greedy analysts do to others: connections that are not read, messages that no client
+//! sends, and bytes that are to be kept.
 
 mod common;
 
@@ -32,7 +33,8 @@ fn start(connections: Connections) -> Running {
     Running::with(settings, &people(&[]), &catalog())
 }
 
-/// A connection that is encrypted, at an address that speaks HTTP or, after asking for it, PostgreSQL's protocol.
+/// A connection that is encrypted, at an address that speaks HTTP or, after asking for it, PostgreSQL's
+/// protocol.
 fn encrypted(running: &Running, at: SocketAddr) -> io::Result<Tls> {
     let mut roots = rustls::RootCertStore::empty();
     roots
@@ -240,7 +242,8 @@ fn malformed_passwords_do_no_harm() {
     assert_eq!(panics.load(Ordering::SeqCst), 0);
 }
 
-/// Sends names and statements that a connection is to keep, as large as messages may be, on some connections, which are returned.
+/// Sends names and statements that a connection is to keep, as large as messages may be, on some connections,
+/// which are returned.
 fn fill(running: &Running, user: &str, token: &str) -> Vec<Client> {
     let long = "x".repeat(MIB - 1000);
     // Portals and statements with long names: refused by name.
@@ -283,7 +286,8 @@ fn one_analyst_does_not_fill_memory() {
     assert!(until(|| running.service().bytes_kept() == 0));
 }
 
-/// What the process takes under all of this at once, with the clients that do it, which are in the same process.
+/// What the process takes under all of this at once, with the clients that do it, which are in the same
+/// process.
 #[test]
 #[ignore = "measures the memory of the process: run it alone"]
 #[cfg(target_os = "linux")]

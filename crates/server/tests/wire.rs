@@ -206,7 +206,8 @@ fn what_is_not_on_the_list_is_refused() {
     assert_eq!(running.charges(), 0);
 }
 
-/// Statements to the system catalogs that do as much as one may end with an error, and nobody else waits for them.
+/// Statements to the system catalogs that do as much as one may end with an error, and nobody else waits for
+/// them.
 #[test]
 fn nobody_waits_for_anothers_statements_to_the_catalogs() {
     let running = Running::start();
@@ -358,7 +359,8 @@ fn a_token_that_is_revoked_ends_connections_that_are_open() {
     assert_eq!(running.charges(), 1);
 }
 
-/// Bytes to both ports: broken, hostile, cut off. The server answers the next question all the same, and no thread of it panics.
+/// Bytes to both ports: broken, hostile, cut off. The server answers the next question all the same, and no
+/// thread of it panics.
 #[test]
 fn hostile_bytes_do_no_harm() {
     let panics = Arc::new(std::sync::atomic::AtomicUsize::new(0));

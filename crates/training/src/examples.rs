@@ -107,7 +107,8 @@ impl Texts {
         Ok(rows.into())
     }
 
-    /// A text in rows, each of them a unit. Any number of rows, none too: how many there are is private, and so is whether there are enough.
+    /// A text in rows, each of them a unit. Any number of rows, none too: how many there are is private, and
+    /// so is whether there are enough.
     fn whole(name: String, text: &str, vocabulary: &Vocabulary, length: usize) -> (Self, Units) {
         let tokens = vocabulary.encode(text);
         let rows: Vec<Vec<u32>> = tokens.chunks_exact(length.max(1)).map(started).collect();
@@ -127,7 +128,8 @@ impl Texts {
         Self::owned(name, lines.len() as u32, (0..).zip(lines), vocabulary, length)
     }
 
-    /// Texts with owners: each in rows of at most `length` tokens, all of which are its owner's. A text of several rows counts as one contribution with the owner's others.
+    /// Texts with owners: each in rows of at most `length` tokens, all of which are its owner's. A text of
+    /// several rows counts as one contribution with the owner's others.
     fn owned<'t>(
         name: String,
         units: u32,

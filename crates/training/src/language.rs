@@ -79,8 +79,9 @@ impl Language {
         })
     }
 
-    /// Continues a text by `tokens` tokens, from a seed. At temperature 1 tokens are drawn with the model's probabilities; less makes the likelier ones likelier, and 0 always takes the likeliest. What a private model
-    /// says is as public as the model: it costs nothing.
+    /// Continues a text by `tokens` tokens, from a seed. At temperature 1 tokens are drawn with the model's
+    /// probabilities; less makes the likelier ones likelier, and 0 always takes the likeliest. What a private
+    /// model says is as public as the model: it costs nothing.
     ///
     /// # Errors
     /// When the temperature is negative, or the model cannot read the text.

@@ -1,4 +1,5 @@
-//! Language models of lines, for an audit: how likely each line is to a model, and small models to try that on.
+//! Language models of lines, for an audit: how likely each line is to a model, and small models to try that
+//! on.
 
 use crate::Error;
 use crate::description::{self, Description, Language, read_language};
@@ -75,12 +76,15 @@ impl LineModel {
     }
 }
 
-/// Small models of the lines of one text, trained with privacy and without, otherwise alike: for audits and demonstrations.
+/// Small models of the lines of one text, trained with privacy and without, otherwise alike: for audits and
+/// demonstrations.
 ///
-/// Its ledger is in memory and gone with it, so what it trains is charged to nobody. It is for synthetic text, and for text that only its curator sees the results of; models of private data that leave
-/// the house are trained by a [`Session`](crate::Session).
+/// Its ledger is in memory and gone with it, so what it trains is charged to nobody. It is for synthetic
+/// text, and for text that only its curator sees the results of; models of private data that leave the house
+/// are trained by a [`Session`](crate::Session).
 pub struct SmallModels {
-    /// Synthetic text with canaries, or text whose curator audits it: also trained on without privacy, so it is not closed.
+    /// Synthetic text with canaries, or text whose curator audits it: also trained on without privacy, so it
+    /// is not closed.
     texts: Texts,
     units: Units,
     vocabulary: Vocabulary,
@@ -137,7 +141,8 @@ impl SmallModels {
         [(description::NOTE.to_owned(), described.to_note())].into()
     }
 
-    /// Trains with (ε, δ) for each line of about `size`, and writes the model with its receipt. `go_on` is asked after each step; `false` where it said no.
+    /// Trains with (ε, δ) for each line of about `size`, and writes the model with its receipt. `go_on` is
+    /// asked after each step; `false` where it said no.
     pub fn train_privately(
         &self,
         (epsilon, delta): (&Epsilon, &Delta),

@@ -1,4 +1,5 @@
-//! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the checkpoint.
+//! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the
+//! checkpoint.
 
 use crate::{Error, places};
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};
@@ -12,7 +13,8 @@ use std::path::{Path, PathBuf};
 /// The name of the note.
 pub(crate) const NOTE: &str = "deniable.origin";
 
-/// ε and δ of a ledger that is made without a word about its budget: room for a run with the default ε, and for one half as large.
+/// ε and δ of a ledger that is made without a word about its budget: room for a run with the default ε, and
+/// for one half as large.
 pub const BUDGET: (&str, &str) = ("20", "1e-5");
 
 /// Where a run computes.
@@ -153,7 +155,8 @@ impl Source {
     }
 }
 
-/// The files that hold the rows of a table; of a tree of directories also the directory at its root, all of which is private.
+/// The files that hold the rows of a table; of a tree of directories also the directory at its root, all of
+/// which is private.
 pub fn files_of(rows: &Rows) -> Vec<PathBuf> {
     match rows {
         Rows::Csv(path) | Rows::Parquet(path) if path.is_dir() => {
@@ -226,7 +229,8 @@ impl Source {
 }
 
 impl Origin {
-    /// The usual choices: on this machine's processor, with a checkpoint every 200 steps, charged to the ledger of the catalog or the one beside the text.
+    /// The usual choices: on this machine's processor, with a checkpoint every 200 steps, charged to the
+    /// ledger of the catalog or the one beside the text.
     pub fn new(source: Source, analyst: &str, out: PathBuf) -> Self {
         Self {
             source,
@@ -259,7 +263,8 @@ impl Origin {
         }
     }
 
-    /// The ledger that is charged: that of the catalog or the text. One that is not there is made for a `new` run only.
+    /// The ledger that is charged: that of the catalog or the text. One that is not there is made for a `new`
+    /// run only.
     ///
     /// # Errors
     /// When it is about other units, has another budget than was stated, or a resumed run has none.

@@ -61,7 +61,8 @@ pub struct Measurement {
     pub value: f64,
 }
 
-/// All measurements of a run. They are at steps that the plan decides, and checkpoints hold them, so that what is reported at the end does not depend on where a run was interrupted.
+/// All measurements of a run. They are at steps that the plan decides, and checkpoints hold them, so that
+/// what is reported at the end does not depend on where a run was interrupted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Measurements(pub(crate) Vec<Measurement>);
@@ -107,7 +108,8 @@ pub struct Finished {
     pub receipt: ModelReceipt,
     /// Of a table: what was learned from what.
     pub columns: Option<Columns>,
-    /// The checkpoint from which the rest of the plan can be resumed, where the run ended before its last planned step.
+    /// The checkpoint from which the rest of the plan can be resumed, where the run ended before its last
+    /// planned step.
     pub checkpoint: Option<PathBuf>,
     /// What was measured on public data, such as `perplexity`.
     pub measured: &'static str,

@@ -15,7 +15,8 @@ pub(crate) fn is_over_budget(error: &train::Error) -> bool {
     )
 }
 
-/// A run that costs more than is left. `refused` is what it is counted as, and `event` what a run for another ε is.
+/// A run that costs more than is left. `refused` is what it is counted as, and `event` what a run for another
+/// ε is.
 pub(crate) fn over_budget(
     store: &mut Store,
     analyst: &str,

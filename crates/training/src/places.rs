@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// A file, and what it is called.
 pub type Named<'p> = (&'static str, &'p Path);
 
-/// Refuses a run that would write over what it reads or over its own ledger, or whose files have no place: before anything is charged.
+/// Refuses a run that would write over what it reads or over its own ledger, or whose files have no place:
+/// before anything is charged.
 ///
 /// # Errors
 /// When two of them are one file, or one that is written has no folder or is one.
@@ -59,7 +60,8 @@ pub fn check_new_model(out: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses private data that is declared public: a file that is one of the private ones, or has the same content. What is made from public text, and what is measured on it, is published as it is.
+/// Refuses private data that is declared public: a file that is one of the private ones, or has the same
+/// content. What is made from public text, and what is measured on it, is published as it is.
 ///
 /// # Errors
 /// When a file that is called public is private, or has the same content.
@@ -87,7 +89,8 @@ pub fn check_public<'p>(
     Ok(())
 }
 
-/// Whether two files hold the same bytes, and any at all. One that cannot be read is like no other; whoever reads it next says so.
+/// Whether two files hold the same bytes, and any at all. One that cannot be read is like no other; whoever
+/// reads it next says so.
 fn same_content(one: &Path, other: &Path) -> bool {
     let length = |path: &Path| {
         std::fs::metadata(path)
@@ -114,7 +117,8 @@ fn folder(path: &Path) -> PathBuf {
 
 /// One name for a file, whatever links lead to it; also for one that is not there yet.
 pub fn resolved(path: &Path) -> PathBuf {
-    // A link to what is not there yet is followed by whoever makes it, so it is followed here; a ring of links ends somewhere.
+    // A link to what is not there yet is followed by whoever makes it, so it is followed here; a ring of
+    // links ends somewhere.
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         if let Ok(there) = path.canonicalize() {

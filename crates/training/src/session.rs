@@ -1,4 +1,5 @@
-//! A run of private training from its data to its model: plan, durable charge, steps, checkpoints, resumption.
+//! A run of private training from its data to its model: plan, durable charge, steps, checkpoints,
+//! resumption.
 
 use crate::description::{self, Description};
 use crate::learned::{Learned, LearnedTable, LearnedText};
@@ -142,7 +143,8 @@ impl Session {
         self
     }
 
-    /// Reads from this dataset, whose tables a program may hold in memory, instead of from the catalog that the source names. A resumed run is given its rows again; other rows are refused.
+    /// Reads from this dataset, whose tables a program may hold in memory, instead of from the catalog that
+    /// the source names. A resumed run is given its rows again; other rows are refused.
     pub fn given(mut self, dataset: Dataset) -> Self {
         self.given = Some(dataset);
         self
@@ -156,7 +158,8 @@ impl Session {
         self
     }
 
-    /// A resumed run ends at this step, with a model, if one is named; the checkpoint stays, and can be resumed.
+    /// A resumed run ends at this step, with a model, if one is named; the checkpoint stays, and can be
+    /// resumed.
     pub fn stopping_at(mut self, step: Option<u64>) -> Self {
         if let Begun::Resumed { stop_at, .. } = &mut self.begun {
             *stop_at = step;
@@ -198,12 +201,15 @@ impl Session {
     ///
     /// # Privacy
     ///
-    /// The charge is durable before the first step, and a resumed run draws for each step the batch and the noise that it drew before. A run that its observer interrupts is saved and makes no model: after how many steps
-    /// that was depends on how fast they were, and so on the data, and both a number of steps and parameters would show it. What is published (the model, its receipt, what was measured) is of a step that the plan or
-    /// [`Session::stopping_at`] names; nothing more is written to the ledger.
+    /// The charge is durable before the first step, and a resumed run draws for each step the batch and the
+    /// noise that it drew before. A run that its observer interrupts is saved and makes no model: after how
+    /// many steps that was depends on how fast they were, and so on the data, and both a number of steps and
+    /// parameters would show it. What is published (the model, its receipt, what was measured) is of a step
+    /// that the plan or [`Session::stopping_at`] names; nothing more is written to the ledger.
     ///
     /// # Errors
-    /// When the input cannot be used or the budget has no room: then nothing was charged. When a file cannot be written: then the run can be resumed from its last checkpoint.
+    /// When the input cannot be used or the budget has no room: then nothing was charged. When a file cannot
+    /// be written: then the run can be resumed from its last checkpoint.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         match self.origin.device {
             DeviceName::Cpu => self.on(Cpu::<f32>::default(), observer),

@@ -99,8 +99,9 @@ impl Privacy {
         Ok(())
     }
 
-    /// The plan: everything about it is public. `found` is the number of units in the data, which is used only where that is no secret; `known` is a number
-    /// that everybody knows anyway. `several` says that units may have more than one example.
+    /// The plan: everything about it is public. `found` is the number of units in the data, which is used
+    /// only where that is no secret; `known` is a number that everybody knows anyway. `several` says that
+    /// units may have more than one example.
     ///
     /// # Errors
     /// When the size is not known, or the plan cannot be made.
@@ -113,7 +114,8 @@ impl Privacy {
     ) -> Result<TrainingPlan, Error> {
         let replaced = unit.neighbors == Neighbors::ChangeOne;
         let of = match (self.size, known) {
-            // Where units are replaced and never added, how many there are is public; a number that is not theirs is refused.
+            // Where units are replaced and never added, how many there are is public; a number that is not
+            // theirs is refused.
             (size, _) if replaced => size.unwrap_or(found),
             _ if self.size_is_public => found,
             (Some(size), _) | (None, Some(size)) => size,

@@ -39,8 +39,9 @@ pub enum RowsEvaluation {
 }
 
 impl Tabular {
-    /// What the model says of rows, in their order: the probability of each class, or the number, in the units of the column. It costs nothing: a private model is public, and so is what follows from it and from rows that
-    /// whoever asks has anyway.
+    /// What the model says of rows, in their order: the probability of each class, or the number, in the
+    /// units of the column. It costs nothing: a private model is public, and so is what follows from it and
+    /// from rows that whoever asks has anyway.
     ///
     /// # Errors
     /// When the rows lack a column that the model learned from.
@@ -72,7 +73,8 @@ impl Tabular {
         Ok(answers)
     }
 
-    /// Measures the model on public rows, coded as it was trained. What is measured is reported without noise.
+    /// Measures the model on public rows, coded as it was trained. What is measured is reported without
+    /// noise.
     ///
     /// # Errors
     /// When there is no row with a label.

@@ -108,7 +108,8 @@ fn interrupted(outcome: Outcome) -> Interrupted {
     }
 }
 
-/// One key, two histories: all steps at once, and interrupted after steps 4 and 9. Parameters are equal to the last bit, and one charge pays for both.
+/// One key, two histories: all steps at once, and interrupted after steps 4 and 9. Parameters are equal to
+/// the last bit, and one charge pays for both.
 #[test]
 fn an_interrupted_and_resumed_run_is_the_uninterrupted_one() {
     let directory = tempfile::tempdir().unwrap();
@@ -192,7 +193,8 @@ fn files_of_a_run_hold_no_row() {
     assert!(other.to_string().contains("hint:") && !other.to_string().contains("another text"));
 }
 
-/// A step that is named beforehand ends the run with a model, whose receipt is that of the plan; the rest can be resumed.
+/// A step that is named beforehand ends the run with a model, whose receipt is that of the plan; the rest can
+/// be resumed.
 #[test]
 fn a_run_ends_where_it_was_asked_to() {
     let directory = tempfile::tempdir().unwrap();
@@ -243,7 +245,8 @@ fn refusals_leave_no_trace() {
     assert!(!folder.join("checkpoint").exists());
 }
 
-/// A row of the source is the privacy unit: a model that read other rows would protect something else than the receipt says.
+/// A row of the source is the privacy unit: a model that read other rows would protect something else than
+/// the receipt says.
 #[test]
 fn the_rows_of_a_model_are_the_units_of_its_text() {
     let folder = tempfile::tempdir().unwrap();
@@ -395,7 +398,8 @@ fn rows_that_a_program_gives_are_learned_charged_and_given_again() {
             .iter()
             .all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9)
     );
-    // ε is 8 and 400 rows are far on either side: noise that turns this round is more than thirty deviations out.
+    // ε is 8 and 400 rows are far on either side: noise that turns this round is more than thirty deviations
+    // out.
     assert!(answers[0][1] > 0.5 && answers[1][0] > 0.5, "{answers:?}");
     // Beyond the bounds is at the bound.
     assert_eq!(answers[2], answers[3]);

@@ -110,7 +110,8 @@ impl CodedTable {
             for ((formatter, float), text) in columns.iter().zip(&mut texts) {
                 text.clear();
                 write!(text, "{}", formatter.value(row)).map_err(|_| unreadable())?;
-                // Whole numbers are the same whether a column holds them as integers or as floats, as one with gaps often does; and not a number is a gap.
+                // Whole numbers are the same whether a column holds them as integers or as floats, as one
+                // with gaps often does; and not a number is a gap.
                 if *float {
                     match text.as_str() {
                         "NaN" => text.clear(),

@@ -58,7 +58,8 @@ fn audit_one_run(
             )));
         }
     };
-    // Equal scores are told apart by their places. A caller may well have put all that were included first, so places are drawn anew, without a look at the coins.
+    // Equal scores are told apart by their places. A caller may well have put all that were included first,
+    // so places are drawn anew, without a look at the coins.
     let mut entropy = OsEntropy::new().map_err(of_parameter)?;
     let order = shuffled(canaries, &mut entropy);
     let scores: Vec<f64> = order.iter().map(|place| scores[*place]).collect();

@@ -424,7 +424,8 @@ impl PyAccount {
         let (unit, words) = (self.unit(), purpose.to_owned());
         self.draw(py, "mean", purpose, move |account| {
             let length = values.len();
-            // Subtraction is rounded alike for the ends and for what lies between them, so nothing leaves them.
+            // Subtraction is rounded alike for the ends and for what lies between them, so nothing leaves
+            // them.
             let around: Vec<f64> = values
                 .reals()
                 .into_iter()

@@ -6,8 +6,8 @@ use exact::{Integer, Interval, Rational, floor_log2};
 use mechanism::{Error, Sensitivity};
 use noise::Grid;
 
-/// Of a sum of numbers that are each put on the grid, this many bits below its sensitivity: a billion roundings add up to half a sensitivity at most, and
-/// eight billion summands fit.
+/// Of a sum of numbers that are each put on the grid, this many bits below its sensitivity: a billion
+/// roundings add up to half a sensitivity at most, and eight billion summands fit.
 const SUM_BITS: i32 = 30;
 /// The samplers draw noise of up to 2^50 steps.
 const NOISE_BITS: i32 = 49;
@@ -34,9 +34,10 @@ pub(crate) struct OnGrid {
 impl Claim {
     /// Puts the numbers on a grid that suits noise of this scale, in multiples of the sensitivity.
     ///
-    /// Whole numbers are on the integers already. Others are rounded: |round(x) − round(y)| ≤ |x − y|/step + 1 in each of the k coordinates that
-    /// differ, and nothing in the others. The rounding errors are a vector whose ℓ₁ norm is at most k, whose ℓ₂ norm at most √k and whose ℓ∞ norm at
-    /// most 1, which the triangle inequality adds to the sensitivity. The grid is so fine that this is less than a thousandth.
+    /// Whole numbers are on the integers already. Others are rounded: |round(x) − round(y)| ≤ |x − y|/step +
+    /// 1 in each of the k coordinates that differ, and nothing in the others. The rounding errors are a
+    /// vector whose ℓ₁ norm is at most k, whose ℓ₂ norm at most √k and whose ℓ∞ norm at most 1, which the
+    /// triangle inequality adds to the sensitivity. The grid is so fine that this is less than a thousandth.
     pub(crate) fn put(&self, numbers: Numbers, scale: &Rational) -> Result<OnGrid, Error> {
         if self.sensitivity <= Rational::ZERO {
             return Err(Error::BadSensitivity);
@@ -72,7 +73,8 @@ impl Claim {
         }
     }
 
-    /// All norms that follow from the one that is stated, in grid steps. No coordinate moves by more than the norm, whichever it is.
+    /// All norms that follow from the one that is stated, in grid steps. No coordinate moves by more than the
+    /// norm, whichever it is.
     fn norms(&self, coordinates: u64, moved: Rational) -> Result<Sensitivity, Error> {
         let loose = Sensitivity::vector(coordinates, moved.clone())?;
         let square = &moved * &moved;
@@ -92,7 +94,8 @@ fn root_up(number: u64) -> Integer {
     Interval::sqrt_of(&Rational::from(number), 64).upper().ceil()
 }
 
-/// The grid of a sum whose summands are each put on it, for noise of this scale: the integers where everything is whole.
+/// The grid of a sum whose summands are each put on it, for noise of this scale: the integers where
+/// everything is whole.
 pub(crate) fn grid_of_sum(whole: bool, sensitivity: &Rational, scale: &Rational) -> Grid {
     if whole || sensitivity.is_zero() {
         return Grid::new(0);
@@ -102,7 +105,8 @@ pub(crate) fn grid_of_sum(whole: bool, sensitivity: &Rational, scale: &Rational)
     Grid::new(fine.max(coarse))
 }
 
-/// The grid of answers in a range of this width: the integers where everything is whole, and otherwise about a million points, or steps of at most `resolution`.
+/// The grid of answers in a range of this width: the integers where everything is whole, and otherwise about
+/// a million points, or steps of at most `resolution`.
 pub(crate) fn grid_of_range(whole: bool, width: &Rational, resolution: Option<&Rational>) -> Grid {
     match resolution {
         Some(resolution) if *resolution > Rational::ZERO => Grid::new(floor_log2(resolution)),

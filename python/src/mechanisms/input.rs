@@ -98,7 +98,8 @@ impl Numbers {
         }
     }
 
-    /// As floats: what is beyond 2^53 is cut to that. Rounded to the nearest, two numbers would move apart by more than they are.
+    /// As floats: what is beyond 2^53 is cut to that. Rounded to the nearest, two numbers would move apart by
+    /// more than they are.
     pub(crate) fn reals(self) -> Vec<f64> {
         const LARGEST: i64 = 1 << 53;
         match self {

@@ -91,8 +91,9 @@ impl GridTally {
 
     /// What the outputs gave away, if they claim this ε on these two values.
     ///
-    /// Of equally many draws on both values, an output at a point is from the likelier value with probability at most e^ε/(1+e^ε). That all of t outputs at
-    /// one point are from the same value then has a probability of at most 2·(e^ε/(1+e^ε))^t; t is such that over all points this is below 1e-9.
+    /// Of equally many draws on both values, an output at a point is from the likelier value with probability
+    /// at most e^ε/(1+e^ε). That all of t outputs at one point are from the same value then has a probability
+    /// of at most 2·(e^ε/(1+e^ε))^t; t is such that over all points this is below 1e-9.
     pub fn exposure(&self, epsilon: f64) -> GridExposure {
         let points = self.counts[0].len() as f64;
         let one = (-epsilon).exp().ln_1p();
@@ -119,8 +120,8 @@ impl GridTally {
     }
 }
 
-/// Draws Deniable's own noise on 0 and on 1, so often on each, through the boundary that every release passes, and looks for outputs that exclude
-/// the other value.
+/// Draws Deniable's own noise on 0 and on 1, so often on each, through the boundary that every release
+/// passes, and looks for outputs that exclude the other value.
 pub fn grid_noise(epsilon: &Epsilon, draws: u64, watch: &Watch<'_>) -> Result<GridExposure, Error> {
     if *epsilon == Epsilon::ZERO {
         return Err(mechanism::Error::NoEpsilon.into());
@@ -182,7 +183,8 @@ impl Source {
         })
     }
 
-    /// This many values of 0 or of 1, as a reader sees them. Each call is about synthetic people of its own, who have an account of their own.
+    /// This many values of 0 or of 1, as a reader sees them. Each call is about synthetic people of its own,
+    /// who have an account of their own.
     fn outputs(&self, value: usize, values: usize) -> Result<Vec<f64>, Error> {
         let budget = Budget::new(Promise::Pure(self.epsilon.clone()), self.person.clone());
         let mut account = Account::open(MemoryLedger::new(budget))?;

@@ -1,11 +1,14 @@
-//! Outputs that are impossible under the neighbour: what the low bits of floating-point noise give away (Mironov 2012).
+//! Outputs that are impossible under the neighbour: what the low bits of floating-point noise give away
+//! (Mironov 2012).
 //!
-//! Laplace noise has a density everywhere, so on paper no answer excludes any data. In floats there are only 2⁵⁴ noise values, with holes
-//! between them, and adding the true value moves the holes. An answer that falls in a hole of the noise around 1 was not made from 1:
-//! one answer, and the data is known for certain, whatever ε was claimed.
+//! Laplace noise has a density everywhere, so on paper no answer excludes any data. In floats there are only
+//! 2⁵⁴ noise values, with holes between them, and adding the true value moves the holes. An answer that falls
+//! in a hole of the noise around 1 was not made from 1: one answer, and the data is known for certain,
+//! whatever ε was claimed.
 //!
-//! [`TextbookLaplace`] is that mechanism and the decision whether an output can come from a value. [`GridTally`] is the same question asked of noise on
-//! a grid, where every point can come from everything: it looks for points that came from one side only.
+//! [`TextbookLaplace`] is that mechanism and the decision whether an output can come from a value.
+//! [`GridTally`] is the same question asked of noise on a grid, where every point can come from everything:
+//! it looks for points that came from one side only.
 //! ```
 //! use attack::Seeded;
 //! use attack::bits::TextbookLaplace;
@@ -36,7 +39,8 @@ const DRAWS_AT_A_TIME: u64 = 1 << 12;
 /// Scales of which the search below is short.
 const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 
-/// Laplace noise as textbooks and many programs make it: a random sign times scale·ln(u), u uniform on 2⁻⁵³, 2·2⁻⁵³, …, 1, all in `f64`.
+/// Laplace noise as textbooks and many programs make it: a random sign times scale·ln(u), u uniform on 2⁻⁵³,
+/// 2·2⁻⁵³, …, 1, all in `f64`.
 ///
 /// What it is for is to be broken: nothing of Deniable draws with it.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +74,10 @@ impl TextbookLaplace {
 
     /// Whether any random bits make this output from this value.
     ///
-    /// The output is fl(v + fl(b·ln u)) for some u = k/2⁵³. Undoing that in floats gives k up to the roundings on the way: the sum's
-    /// (half a unit in the last place of the output), the product's and the difference's (a unit of the noise), and a relative error of a few 2⁻⁵³ in
-    /// the logarithm, the quotient and the exponential. All k that these allow are tried, with room, by the very computation that draws.
+    /// The output is fl(v + fl(b·ln u)) for some u = k/2⁵³. Undoing that in floats gives k up to the
+    /// roundings on the way: the sum's (half a unit in the last place of the output), the product's and the
+    /// difference's (a unit of the noise), and a relative error of a few 2⁻⁵³ in the logarithm, the quotient
+    /// and the exponential. All k that these allow are tried, with room, by the very computation that draws.
     pub fn can_produce(&self, output: f64, value: f64) -> bool {
         let noise = (output - value).abs();
         let distance = noise / self.scale;
@@ -95,7 +100,8 @@ impl TextbookLaplace {
 
     /// How often one output on `value` excludes `neighbour`, in this many draws.
     ///
-    /// An output that cannot come even from its own value would be a fault of the decision; such are counted, and there are none.
+    /// An output that cannot come even from its own value would be a fault of the decision; such are counted,
+    /// and there are none.
     pub fn exposure(
         &self,
         [value, neighbour]: [f64; 2],
@@ -223,7 +229,8 @@ mod tests {
         let laplace = TextbookLaplace::new(1.0).unwrap();
         let seen = laplace.exposure([0.0, 1.0], 40_000, 1, &|_| true);
         assert_eq!((seen.draws, seen.unexplained), (40_000, 0));
-        // With this seed it is what it is; the margin is ten standard deviations, for other mathematical libraries.
+        // With this seed it is what it is; the margin is ten standard deviations, for other mathematical
+        // libraries.
         let fraction = seen.given_away as f64 / seen.draws as f64;
         assert!((fraction - 0.67).abs() < 0.025, "{fraction}");
         let (_, example) = seen.example.unwrap();

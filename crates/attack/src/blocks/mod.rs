@@ -1,13 +1,15 @@
 //! Rebuilding cells of thousands of people from their margins.
 //!
-//! A block of people is a table of counts, one cell for each combination of a few categories. What is published are margins: counts by
-//! some of the categories. The cells are unknown whole numbers whose sums are the margins. [`ranges`] gives for every cell the least
-//! and the greatest number that the margins allow, each with a block that has it: an integer program a bound, in exact arithmetic.
-//! A cell whose range is one number has been published, whether its publisher meant to or not.
+//! A block of people is a table of counts, one cell for each combination of a few categories. What is
+//! published are margins: counts by some of the categories. The cells are unknown whole numbers whose sums
+//! are the margins. [`ranges`] gives for every cell the least and the greatest number that the margins allow,
+//! each with a block that has it: an integer program a bound, in exact arithmetic. A cell whose range is one
+//! number has been published, whether its publisher meant to or not.
 //!
-//! A bound comes from linear programming, where cells may be fractions. If the best point is whole, it is the answer, and the proof.
-//! Otherwise the program is split at a fraction, below and above, until whole points meet the bound; a range for which that takes too
-//! long is given as what was seen and what is proved, and says so.
+//! A bound comes from linear programming, where cells may be fractions. If the best point is whole, it is the
+//! answer, and the proof. Otherwise the program is split at a fraction, below and above, until whole points
+//! meet the bound; a range for which that takes too long is given as what was seen and what is proved, and
+//! says so.
 //! ```
 //! use attack::blocks::{Block, Category, Effort, Found, Margin, ranges};
 //!
@@ -59,7 +61,8 @@ pub struct Category {
 pub struct Margin {
     /// By which categories, by their places in the block.
     pub by: Vec<usize>,
-    /// At least and at most this many, in the order of the categories' values, the last varying fastest. `None` is suppressed.
+    /// At least and at most this many, in the order of the categories' values, the last varying fastest.
+    /// `None` is suppressed.
     pub counts: Vec<Option<(i64, i64)>>,
 }
 
@@ -103,7 +106,8 @@ pub enum Found {
         /// What each cell can be.
         ranges: Vec<Range>,
     },
-    /// There is no block with these margins; these counts of theirs contradict each other. None are named where fractions of people would do.
+    /// There is no block with these margins; these counts of theirs contradict each other. None are named
+    /// where fractions of people would do.
     Contradiction(Vec<String>),
 }
 

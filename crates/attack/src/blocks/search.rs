@@ -48,8 +48,8 @@ impl Seen {
     }
 }
 
-/// What each cell can be when all others stay as they are in this block: every number in between has a block with these margins. `None` if this
-/// block does not have them.
+/// What each cell can be when all others stay as they are in this block: every number in between has a block
+/// with these margins. `None` if this block does not have them.
 ///
 /// Exact margins leave no room for that, and margins with errors leave much.
 pub fn around(block: &Block, cells: &[i64]) -> Option<Vec<(i64, i64)>> {
@@ -155,7 +155,8 @@ pub fn ranges(block: &Block, effort: &Effort, mut reported: impl FnMut(usize)) -
     finish(block, search.seen, possible)
 }
 
-/// Names counts that contradict each other: those that keep one from being as large as it must be, less those without which the others still do.
+/// Names counts that contradict each other: those that keep one from being as large as it must be, less those
+/// without which the others still do.
 fn conflict(block: &Block, sums: &[Sum], program: &Simplex, stuck: usize) -> Vec<String> {
     let cells = block.cells();
     let mut counts: Vec<usize> = Vec::new();
@@ -268,7 +269,8 @@ impl Search {
         self.whole_point(part)
     }
 
-    /// Whether there is a whole point in this part of the program, by splitting it at a fraction: below, and above.
+    /// Whether there is a whole point in this part of the program, by splitting it at a fraction: below, and
+    /// above.
     fn whole_point(&mut self, part: Simplex) -> Result<Answer, Overflow> {
         self.seen.note(&part);
         let Some((variable, floor, above_first)) = part.fraction(self.any) else {

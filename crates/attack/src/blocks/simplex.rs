@@ -1,13 +1,15 @@
 //! Linear programs in exact arithmetic.
 //!
-//! The tableau writes each basic variable as a combination of the others, with integer coefficients over one denominator a row:
-//! dᵢ·xᵢ = Σⱼ aᵢⱼ·xⱼ + cᵢ. Nonbasic variables sit at one of their bounds, which are integers, so dᵢ·xᵢ is an integer too and nothing
-//! is ever rounded. Margins of a table of counts keep the numbers small: most pivots are ±1. Should one not fit in 64 bits,
-//! [`Overflow`] says so, and what was proved before stands.
+//! The tableau writes each basic variable as a combination of the others, with integer coefficients over one
+//! denominator a row: dᵢ·xᵢ = Σⱼ aᵢⱼ·xⱼ + cᵢ. Nonbasic variables sit at one of their bounds, which are
+//! integers, so dᵢ·xᵢ is an integer too and nothing is ever rounded. Margins of a table of counts keep the
+//! numbers small: most pivots are ±1. Should one not fit in 64 bits, [`Overflow`] says so, and what was
+//! proved before stands.
 //!
-//! There is one way to move: from a point within all bounds, [`Simplex::optimize`] walks along edges to the largest or smallest value of one
-//! variable (the primal simplex method with bounds, where the variable's own row is the objective). A first point is found in the same
-//! way. With all cells zero, no sum is too large; [`Simplex::confine`] then raises one sum after the other to what it must be.
+//! There is one way to move: from a point within all bounds, [`Simplex::optimize`] walks along edges to the
+//! largest or smallest value of one variable (the primal simplex method with bounds, where the variable's own
+//! row is the objective). A first point is found in the same way. With all cells zero, no sum is too large;
+//! [`Simplex::confine`] then raises one sum after the other to what it must be.
 
 /// A coefficient no longer fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ struct Column {
 const PATIENCE: usize = 50;
 
 impl Simplex {
-    /// Variables 0..bounds.len(), of which the last `sums.len()` are the sums of the others that `sums` lists.
+    /// Variables 0..bounds.len(), of which the last `sums.len()` are the sums of the others that `sums`
+    /// lists.
     pub(super) fn new(bounds: Vec<(i64, i64)>, sums: &[Vec<usize>]) -> Result<Self, Overflow> {
         let cells = bounds.len() - sums.len();
         let nonbasic: Vec<Column> = (0..cells)
@@ -101,8 +104,9 @@ impl Simplex {
         self.bounds[variable]
     }
 
-    /// A variable whose value is no integer, the integer below it, and whether the one above is closer. The first there is, which is good for
-    /// proofs; or the one closest to an integer (`closest`), which is good for finding a whole point where there are many.
+    /// A variable whose value is no integer, the integer below it, and whether the one above is closer. The
+    /// first there is, which is good for proofs; or the one closest to an integer (`closest`), which is good
+    /// for finding a whole point where there are many.
     pub(super) fn fraction(&self, closest: bool) -> Option<(usize, i64, bool)> {
         let mut broken = self
             .basic
@@ -132,8 +136,8 @@ impl Simplex {
             .all(|row| row.denominator == 1 || row.scaled % row.denominator == 0)
     }
 
-    /// From a point within all bounds, walks to one where the variable lies between tighter bounds, which are its own from then on. Otherwise
-    /// there is none, and the variable's own row says why.
+    /// From a point within all bounds, walks to one where the variable lies between tighter bounds, which are
+    /// its own from then on. Otherwise there is none, and the variable's own row says why.
     pub(super) fn confine(
         &mut self,
         variable: usize,
@@ -170,7 +174,8 @@ impl Simplex {
         holders
     }
 
-    /// From a point within all bounds, walks to one where the variable is largest (`up`) or smallest. `seen` is shown every point on the way.
+    /// From a point within all bounds, walks to one where the variable is largest (`up`) or smallest. `seen`
+    /// is shown every point on the way.
     pub(super) fn optimize(
         &mut self,
         variable: usize,
@@ -221,7 +226,8 @@ impl Simplex {
         } else {
             column.value - low
         };
-        // The smallest ratio of room to rate, as (room, rate): the room of a row is what its scaled value is from its bound.
+        // The smallest ratio of room to rate, as (room, rate): the room of a row is what its scaled value is
+        // from its bound.
         let mut least = (own, 1i64);
         let mut leaving: Option<(usize, i64)> = None;
         for (place, row) in self.basic.iter().enumerate() {
@@ -361,8 +367,8 @@ impl Row {
         Ok(())
     }
 
-    /// Puts the pivot row in place of its variable y, whose value was `entered`: d·x = c·y + rest and q·y = other give
-    /// q·d·x = c·other + q·rest. Both sides lose the common divisor of c and q first.
+    /// Puts the pivot row in place of its variable y, whose value was `entered`: d·x = c·y + rest and q·y =
+    /// other give q·d·x = c·other + q·rest. Both sides lose the common divisor of c and q first.
     fn substitute(
         &mut self,
         column: usize,

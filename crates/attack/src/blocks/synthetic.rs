@@ -6,10 +6,11 @@ use accounting::{Budget, Epsilon, Neighbors, PrivacyUnit, Promise};
 use mechanism::{Account, Aggregate, Laplace, MemoryLedger, Sensitive, Sensitivity};
 use noise::{Entropy, Grid};
 
-/// A block of this many synthetic people by sex, age, race and ethnicity (504 cells), and all of its two-way margins.
+/// A block of this many synthetic people by sex, age, race and ethnicity (504 cells), and all of its two-way
+/// margins.
 ///
-/// The synthetic people are like real ones in what matters here: some races are rare, ages differ between races, many cells are empty and
-/// many hold one person.
+/// The synthetic people are like real ones in what matters here: some races are rare, ages differ between
+/// races, many cells are empty and many hold one person.
 pub fn synthetic(people: u64, seed: u64) -> (Block, Vec<i64>) {
     let category = |name: &str, values: Vec<String>| Category {
         name: name.to_owned(),
@@ -71,10 +72,12 @@ pub fn synthetic(people: u64, seed: u64) -> (Block, Vec<i64>) {
     (block, cells)
 }
 
-/// The same margins with Laplace noise, of total privacy loss ε for one person who is added or removed: as printed, and as a careful reader
-/// takes them, each within its margin of error, all at once with probability 0.95.
+/// The same margins with Laplace noise, of total privacy loss ε for one person who is added or removed: as
+/// printed, and as a careful reader takes them, each within its margin of error, all at once with probability
+/// 0.95.
 ///
-/// One person is in one count of each margin, so the counts of all margins together move by at most the number of margins in ℓ₁.
+/// One person is in one count of each margin, so the counts of all margins together move by at most the
+/// number of margins in ℓ₁.
 pub fn privately(
     block: &Block,
     epsilon: &Epsilon,

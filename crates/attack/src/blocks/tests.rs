@@ -112,7 +112,8 @@ fn brute_force_agrees_on_three_ways() {
 
 #[test]
 fn fractions_are_split() {
-    // Cubes of side three have margins whose best points are not whole. Whatever the linear program says, what is proved must be seen.
+    // Cubes of side three have margins whose best points are not whole. Whatever the linear program says,
+    // what is proved must be seen.
     let mut random = Seeded::new(5);
     for round in 0..20 {
         let mut block = block(&[3, 3, 3]);

@@ -2,7 +2,8 @@
 
 use super::threads::{Share, by_rows};
 
-/// Columns that are eliminated together: what they subtract from the rest is a product of matrices, and stays in the cache.
+/// Columns that are eliminated together: what they subtract from the rest is a product of matrices, and stays
+/// in the cache.
 const BLOCK: usize = 64;
 
 /// A pivot that rounding made vanish is replaced by this: its unknown then stays where it is.
@@ -84,7 +85,8 @@ fn factor_block(rows: &mut [f64], start: usize, end: usize, size: usize) {
     }
 }
 
-/// tail −= Σ factor·column, for up to four columns at once: the tail is read and written once for all of them.
+/// tail −= Σ factor·column, for up to four columns at once: the tail is read and written once for all of
+/// them.
 fn subtract(tail: &mut [f64], factors: &[f64], columns: &[Vec<f64>]) {
     match (factors, columns) {
         ([a, b, c, d], [first, second, third, fourth]) => {

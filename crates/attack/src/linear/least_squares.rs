@@ -1,20 +1,20 @@
 //! The point closest to all answers, by conjugate gradients.
 //!
-//! The equations of random subsets are well conditioned: but for one direction (how many bits are set in all) the squared singular values lie
-//! between (m/4)·(1 ± √(n/m))², so with m = 4n the error halves at each step, and forty steps of two products each do it. The one outlier
-//! costs one step more.
+//! The equations of random subsets are well conditioned: but for one direction (how many bits are set in all)
+//! the squared singular values lie between (m/4)·(1 ± √(n/m))², so with m = 4n the error halves at each step,
+//! and forty steps of two products each do it. The one outlier costs one step more.
 
 use super::queries::Queries;
 
 /// An error so much smaller than at the start is far below what rounding at one half sees.
 const SMALL: f64 = 1e-9;
 
-/// With hardly more answers than people, steps gain little: what is left undone are the directions that the answers say next to nothing
-/// about, and leaving those at one half is no loss to an attack.
+/// With hardly more answers than people, steps gain little: what is left undone are the directions that the
+/// answers say next to nothing about, and leaving those at one half is no loss to an attack.
 const MOST_STEPS: usize = 500;
 
-/// Starts at one half for everybody, so that what the answers do not decide stays there (the point of least distance from it, if there are
-/// fewer answers than people).
+/// Starts at one half for everybody, so that what the answers do not decide stays there (the point of least
+/// distance from it, if there are fewer answers than people).
 pub(super) fn solve(queries: &Queries, answers: &[f64]) -> Vec<f64> {
     let mut estimates = vec![0.5; queries.people()];
     // What the answers are off by, and how that is seen by each person (CGLS: Björck 1996, algorithm 7.4.1).

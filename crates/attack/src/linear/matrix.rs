@@ -1,7 +1,8 @@
 //! Matrices of bits, and products with them by table.
 //!
-//! Eight neighbouring bits of a row choose one of 256 sums of the eight numbers they meet. The sums are tabled once and looked up in every row,
-//! so a product costs an eighth of the additions, and a row of 4,096 bits takes half a kilobyte.
+//! Eight neighbouring bits of a row choose one of 256 sums of the eight numbers they meet. The sums are
+//! tabled once and looked up in every row, so a product costs an eighth of the additions, and a row of 4,096
+//! bits takes half a kilobyte.
 
 use super::threads::{Share, by_rows};
 use crate::Seeded;
@@ -102,7 +103,8 @@ impl BitMatrix {
         sums
     }
 
-    /// For each two rows, the sum of the weights at the bits they share: A·diag(w)·Aᵀ, as its lower triangle in full rows.
+    /// For each two rows, the sum of the weights at the bits they share: A·diag(w)·Aᵀ, as its lower triangle
+    /// in full rows.
     pub(super) fn shared_weights(&self, weights: &[f64]) -> Vec<f64> {
         let tables = tables(weights, self.words);
         let mut product = vec![0.0; self.rows * self.rows];
@@ -213,7 +215,8 @@ mod tests {
 
     #[test]
     fn half_of_the_bits_are_set() {
-        // 2^18 fair bits: 6.2 standard deviations are 0.6 %. The seed is fixed, so this passes always or never.
+        // 2^18 fair bits: 6.2 standard deviations are 0.6 %. The seed is fixed, so this passes always or
+        // never.
         let matrix = BitMatrix::random(512, 512, &mut Seeded::new(3));
         let set: u32 = matrix.bits.iter().map(|word| word.count_ones()).sum();
         assert!((f64::from(set) / 262_144.0 - 0.5).abs() < 0.006);

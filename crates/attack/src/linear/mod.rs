@@ -1,16 +1,18 @@
 //! Rebuilding a column of bits from noisy answers to subset queries (Dinur and Nissim 2003).
 //!
-//! Everybody has one secret bit. A query names a set of people and gets the number of them whose bit is set, with noise. Each answer alone
-//! says little, but a few times as many answers as people are linear equations with errors: solved, and rounded at one half, they give
-//! nearly everybody's bit as long as the noise stays below the order of √n, whatever else is done to the answers. Differential privacy is
-//! what makes the noise large enough, or the answers few enough.
+//! Everybody has one secret bit. A query names a set of people and gets the number of them whose bit is set,
+//! with noise. Each answer alone says little, but a few times as many answers as people are linear equations
+//! with errors: solved, and rounded at one half, they give nearly everybody's bit as long as the noise stays
+//! below the order of √n, whatever else is done to the answers. Differential privacy is what makes the noise
+//! large enough, or the answers few enough.
 //!
 //! ```text
 //! Queries ──► Oracle (a model, or Deniable itself) ──► answers ──► Method: least squares │ linear program ──► bits
 //! ```
 //!
-//! With m answers that are off by σ each, least squares is off by about 2σ/√(m − n) for each person, so about Φ(√(m − n)/4σ) of the bits come
-//! out right ([`expected_of_least_squares`]): all of them for σ ≪ √n, half of them, which is nothing, for σ ≫ √n.
+//! With m answers that are off by σ each, least squares is off by about 2σ/√(m − n) for each person, so about
+//! Φ(√(m − n)/4σ) of the bits come out right ([`expected_of_least_squares`]): all of them for σ ≪ √n, half of
+//! them, which is nothing, for σ ≫ √n.
 //! ```
 //! use accounting::Epsilon;
 //! use attack::Seeded;
@@ -60,7 +62,8 @@ pub trait Oracle {
     fn answer(&mut self, subset: Subset<'_>) -> Result<Option<f64>, Self::Error>;
 }
 
-/// Asks the queries in order until they are all answered or one is refused, and gives the answers so far. `after_each` sees how it goes on.
+/// Asks the queries in order until they are all answered or one is refused, and gives the answers so far.
+/// `after_each` sees how it goes on.
 ///
 /// # Errors
 /// Those of the oracle.
@@ -89,7 +92,8 @@ pub enum Method {
     LinearProgram(Fit),
 }
 
-/// What each person's bit seems to be, as a number around 0 or 1. `answers` may be fewer than the queries: they are those to the first ones.
+/// What each person's bit seems to be, as a number around 0 or 1. `answers` may be fewer than the queries:
+/// they are those to the first ones.
 ///
 /// # Errors
 /// When there are more answers than queries, one is no number, or nothing fits them.
@@ -117,7 +121,8 @@ pub fn estimate(queries: &Queries, answers: &[f64], method: Method) -> Result<Ve
     }
 }
 
-/// Estimates rounded to bits. What is exactly between is taken for 1 or 0 by place, so that knowing nothing is right half of the time.
+/// Estimates rounded to bits. What is exactly between is taken for 1 or 0 by place, so that knowing nothing
+/// is right half of the time.
 pub fn rounded(estimates: &[f64]) -> Vec<bool> {
     estimates
         .iter()
@@ -140,10 +145,12 @@ pub fn secrets(people: usize, seeded: &mut Seeded) -> Vec<bool> {
     (0..people).map(|_| seeded.below(2) == 1).collect()
 }
 
-/// Which part of the bits least squares gets right, about, when `queries` answers are off by this standard deviation.
+/// Which part of the bits least squares gets right, about, when `queries` answers are off by this standard
+/// deviation.
 ///
-/// Subsets are random, so a column of the equations is ½ ± ½: its random part has length √m/2, of which the other n − 1 people explain a
-/// part n/m. The estimate of one bit is therefore off by σ/(½·√(m − n)), and the guess is right when that is below one half.
+/// Subsets are random, so a column of the equations is ½ ± ½: its random part has length √m/2, of which the
+/// other n − 1 people explain a part n/m. The estimate of one bit is therefore off by σ/(½·√(m − n)), and the
+/// guess is right when that is below one half.
 pub fn expected_of_least_squares(people: usize, queries: usize, deviation: f64) -> f64 {
     const BITS: u32 = 64;
     let spare = queries.saturating_sub(people) as f64;

@@ -36,10 +36,12 @@ impl Noise {
         }
     }
 
-    /// Gaussian noise with which `queries` answers together are (ε, δ)-differentially private towards changing one bit.
+    /// Gaussian noise with which `queries` answers together are (ε, δ)-differentially private towards
+    /// changing one bit.
     ///
-    /// A bit moves each answer by at most 1, so all of them together by √m in ℓ₂: m answers with deviation σ cost as much as one with
-    /// sensitivity √m, and the smallest σ is √m times that of a single answer (Balle and Wang 2018).
+    /// A bit moves each answer by at most 1, so all of them together by √m in ℓ₂: m answers with deviation σ
+    /// cost as much as one with sensitivity √m, and the smallest σ is √m times that of a single answer (Balle
+    /// and Wang 2018).
     ///
     /// # Errors
     /// When δ = 0, since Gaussian noise needs one, or ε = 0.
@@ -50,7 +52,8 @@ impl Noise {
         })
     }
 
-    /// Laplace noise with which `queries` answers together are ε-differentially private: a bit moves them by m in ℓ₁, so the scale is m/ε.
+    /// Laplace noise with which `queries` answers together are ε-differentially private: a bit moves them by
+    /// m in ℓ₁, so the scale is m/ε.
     ///
     /// # Errors
     /// When ε = 0.
@@ -152,7 +155,8 @@ mod tests {
 
     #[test]
     fn noise_is_as_wide_as_it_says() {
-        // 100,000 draws; the widest of the four distributions has 1.6 standard errors of 1/√(4·100,000) each, so 2 % are more than six of them.
+        // 100,000 draws; the widest of the four distributions has 1.6 standard errors of 1/√(4·100,000) each,
+        // so 2 % are more than six of them.
         let mut seeded = Seeded::new(2);
         for noise in [
             Noise::Uniform { most: 3.0 },

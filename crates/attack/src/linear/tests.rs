@@ -15,8 +15,8 @@ fn recovered(people: usize, noise: Noise, method: Method, runs: u64) -> f64 {
     all_right as f64 / (people as u64 * runs) as f64
 }
 
-/// Published values for 256 people, 1,024 queries and uniform noise ±α√n, each from one run: three standard errors of it are 0.09 at
-/// one half, and less towards 1.
+/// Published values for 256 people, 1,024 queries and uniform noise ±α√n, each from one run: three standard
+/// errors of it are 0.09 at one half, and less towards 1.
 const PEOPLE: usize = 256;
 
 fn close(measured: f64, published: f64) -> bool {

@@ -1,4 +1,5 @@
-//! Work on the rows of a matrix, shared among the processors. Each row is computed by one of them, so results do not depend on how many there are.
+//! Work on the rows of a matrix, shared among the processors. Each row is computed by one of them, so results
+//! do not depend on how many there are.
 
 /// How the work is spread over the rows.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +13,8 @@ pub(super) enum Share {
 /// Below this many steps of work, starting a thread takes longer than it saves.
 const WORTH_A_THREAD: u64 = 200_000;
 
-/// Cuts `data` into runs of whole rows and gives each to `task` on a thread of its own, with the number of its first row.
+/// Cuts `data` into runs of whole rows and gives each to `task` on a thread of its own, with the number of
+/// its first row.
 pub(super) fn by_rows(
     data: &mut [f64],
     width: usize,

@@ -5,7 +5,8 @@ use super::{Partition, Table};
 /// What two tables have to do with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Links {
-    /// Pairs of a row of the first table and one of the second that match each other and nothing else. Rows of the second are counted from 0 again.
+    /// Pairs of a row of the first table and one of the second that match each other and nothing else. Rows
+    /// of the second are counted from 0 again.
     pub pairs: Vec<(u32, u32)>,
     /// How many rows of the first are alone in it.
     pub alone_in_first: usize,
@@ -17,8 +18,8 @@ pub struct Links {
 
 /// Links the first `first_rows` rows of a table to the rest on all its columns.
 ///
-/// A pair is made where exactly one row of either side has the same values. Nothing else is claimed: with two candidates an adversary would be
-/// guessing.
+/// A pair is made where exactly one row of either side has the same values. Nothing else is claimed: with two
+/// candidates an adversary would be guessing.
 pub fn link(both: &Table, first_rows: usize) -> Links {
     let columns: Vec<usize> = (0..both.columns()).collect();
     let partition = Partition::of(both, &columns);
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn only_what_matches_one_row_on_either_side_is_linked() {
-        // First: 7, 8, 8, 9, 5. Second: 9, 7, 8, 6, 7 → 9 is a pair; 7 has two candidates; 8 is twice in the first; 5 has none.
+        // First: 7, 8, 8, 9, 5. Second: 9, 7, 8, 6, 7 → 9 is a pair; 7 has two candidates; 8 is twice in the
+        // first; 5 has none.
         let both = Table::of_codes([("zip", vec![7, 8, 8, 9, 5, 9, 7, 8, 6, 7])]);
         let links = link(&both, 5);
         assert_eq!(
@@ -118,7 +120,8 @@ mod tests {
                 unmatched: 1
             }
         );
-        // The row in place 3 is person 30; so is the first of the second table, and persons 10 and 20 are there as well.
+        // The row in place 3 is person 30; so is the first of the second table, and persons 10 and 20 are
+        // there as well.
         let people = [10, 20, 21, 30, 50, 30, 10, 20, 60, 11];
         let judged = judge(&links.pairs, &people, 5);
         assert_eq!(

@@ -4,7 +4,8 @@ use super::Table;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// Groups of two rows or more that agree on some columns; all other rows are alone. A row that is alone stays alone whatever columns are added.
+/// Groups of two rows or more that agree on some columns; all other rows are alone. A row that is alone stays
+/// alone whatever columns are added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     rows: usize,
@@ -75,7 +76,8 @@ impl Partition {
             for row in group {
                 scratch.counts[codes[*row as usize] as usize] += 1;
             }
-            // Values that occur once are left out; the others get their places in the order in which they first occur.
+            // Values that occur once are left out; the others get their places in the order in which they
+            // first occur.
             for row in group {
                 let code = codes[*row as usize] as usize;
                 match scratch.counts[code] {

@@ -1,4 +1,5 @@
-//! Fuzzy matching of ratings, after Narayanan and Shmatikov ("Robust De-anonymization of Large Sparse Datasets", 2008).
+//! Fuzzy matching of ratings, after Narayanan and Shmatikov ("Robust De-anonymization of Large Sparse
+//! Datasets", 2008).
 
 use super::Judged;
 use crate::Watch;
@@ -83,8 +84,9 @@ impl Ratings {
 
     /// The record that fits these public ratings best, or none if nothing of them is rated here.
     ///
-    /// Score(r) = Σ wt(i)·(e^(−|ρ−ρ′|/ρ₀) + e^(−|d−d′|/d₀)) over the items that both rated, with wt(i) = 1/ln(how many rated i): what few have rated
-    /// tells more. An item that one record alone has rated counts as if two had. A rating without a day has the first term only.
+    /// Score(r) = Σ wt(i)·(e^(−|ρ−ρ′|/ρ₀) + e^(−|d−d′|/d₀)) over the items that both rated, with wt(i) =
+    /// 1/ln(how many rated i): what few have rated tells more. An item that one record alone has rated counts
+    /// as if two had. A rating without a day has the first term only.
     pub fn best(&self, public: &[Rating], matching: &Matching) -> Option<Candidate> {
         let mut scores = vec![0f64; self.records as usize];
         for rating in public {
@@ -230,7 +232,8 @@ mod tests {
 
     #[test]
     fn scores_are_the_papers() {
-        // One item that both records rated: wt = 1/ln 2. Record 0 is exact, record 1 is 1.5 stars and 30 days off: 2 against 2/e.
+        // One item that both records rated: wt = 1/ln 2. Record 0 is exact, record 1 is 1.5 stars and 30 days
+        // off: 2 against 2/e.
         let mut ratings = Ratings::default();
         ratings.add(0, rating(0, 4.0, 50.0));
         ratings.add(1, rating(0, 2.5, 80.0));

@@ -19,9 +19,11 @@ fn threshold(epsilon: &Epsilon, delta: &Delta) -> Result<OptimalThreshold, Error
     )?)
 }
 
-/// The largest probability with which any (ε, δ)-DP release that decides group by group shows a group of each of these sizes, rounded up.
+/// The largest probability with which any (ε, δ)-DP release that decides group by group shows a group of each
+/// of these sizes, rounded up.
 ///
-/// For a group of one it is δ: without her the group does not exist and is never shown, so with her it is shown with probability at most e^ε·0 + δ.
+/// For a group of one it is δ: without her the group does not exist and is never shown, so with her it is
+/// shown with probability at most e^ε·0 + δ.
 ///
 /// # Errors
 /// When ε or δ is zero, or ε so small that no table of probabilities ends.
@@ -57,7 +59,8 @@ impl Shown {
     }
 }
 
-/// Releases the groups of a profile once under (ε, δ), through the boundary that every release passes. Names of groups are numbers here.
+/// Releases the groups of a profile once under (ε, δ), through the boundary that every release passes. Names
+/// of groups are numbers here.
 ///
 /// # Errors
 /// When ε or δ is zero, or there is no entropy.

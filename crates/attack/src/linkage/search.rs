@@ -14,10 +14,12 @@ pub struct Identifying {
     pub alone: usize,
 }
 
-/// All minimal sets of at most `largest` of these columns that leave at least `least` rows alone, smallest sets first. `watch` hears of every set that was looked at.
+/// All minimal sets of at most `largest` of these columns that leave at least `least` rows alone, smallest
+/// sets first. `watch` hears of every set that was looked at.
 ///
-/// Columns only ever add rows that are alone, so a set is of interest only if no part of it suffices: sizes are searched one after the other, and whatever
-/// contains a set that was found is passed over. Where `watch` stops the search, the sets found by then are returned.
+/// Columns only ever add rows that are alone, so a set is of interest only if no part of it suffices: sizes
+/// are searched one after the other, and whatever contains a set that was found is passed over. Where `watch`
+/// stops the search, the sets found by then are returned.
 pub fn identifying_sets(
     table: &Table,
     columns: &[usize],
@@ -82,7 +84,8 @@ struct Level<'search> {
 }
 
 impl Level<'_> {
-    /// Looks at all sets that go on from `chosen` with the column in place `next`, or with a later one unless it is `only` that one. Says whether to go on.
+    /// Looks at all sets that go on from `chosen` with the column in place `next`, or with a later one unless
+    /// it is `only` that one. Says whether to go on.
     fn from(
         &self,
         partition: &Partition,

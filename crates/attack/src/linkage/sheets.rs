@@ -175,7 +175,8 @@ pub struct RatingFiles {
 }
 
 impl RatingFiles {
-    /// Reads both files: the columns of who, what, rating and perhaps day (2005-12-31, or a number) in both, and the truth in both, if it is known.
+    /// Reads both files: the columns of who, what, rating and perhaps day (2005-12-31, or a number) in both,
+    /// and the truth in both, if it is known.
     ///
     /// # Errors
     /// When a column is not there, or a rating or a day is none.

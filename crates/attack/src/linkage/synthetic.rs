@@ -27,7 +27,8 @@ const ZIP_SPREAD: f64 = 1.2;
 const LARGEST_ZIP: f64 = 115_000.0;
 /// Days of a year.
 const DAYS: f64 = 365.25;
-/// Of how many people a hospital has a record, and a voter list those of age: one in this many, and this many in ten.
+/// Of how many people a hospital has a record, and a voter list those of age: one in this many, and this many
+/// in ten.
 const PATIENTS_ONE_IN: u64 = 10;
 const VOTERS_IN_TEN: u64 = 7;
 /// From this age on people vote.
@@ -48,8 +49,9 @@ pub struct Census {
 
 /// Whole ZIP codes with about this many people in all.
 ///
-/// Populations of ZIP codes are log-normal with a mean of 8,800, at most 115,000; ages are those of the census of 2000, birthdays are spread evenly over their years,
-/// and sexes are equally many. One in ten is a patient, and seven in ten from 18 on are on the voter list.
+/// Populations of ZIP codes are log-normal with a mean of 8,800, at most 115,000; ages are those of the
+/// census of 2000, birthdays are spread evenly over their years, and sexes are equally many. One in ten is a
+/// patient, and seven in ten from 18 on are on the voter list.
 pub fn census(people: u64, seed: u64) -> Census {
     let mut entropy = Seeded::new(seed);
     let zips = (people as f64 / PEOPLE_A_ZIP).round().max(1.0) as u32;
@@ -123,9 +125,10 @@ const STRANGERS_ONE_IN: u64 = 4;
 
 /// This many records with at least eight ratings each, and this many reviewers.
 ///
-/// Films are as popular as their rank is small (Zipf), a record has 8 + a log-normal number of ratings (median 40) over the time since it was opened. A reviewer has made eight
-/// of his ratings public: one is of a film that he did not rate in the data, one rating in four is off by a star, and all days are off by up to 14. A quarter of the
-/// reviewers have no record in the data.
+/// Films are as popular as their rank is small (Zipf), a record has 8 + a log-normal number of ratings
+/// (median 40) over the time since it was opened. A reviewer has made eight of his ratings public: one is of
+/// a film that he did not rate in the data, one rating in four is off by a star, and all days are off by up
+/// to 14. A quarter of the reviewers have no record in the data.
 pub fn reviews(records: u32, reviewers: u32, seed: u64) -> Reviews {
     let mut entropy = Seeded::new(seed);
     let mut popularity = Vec::new();
@@ -212,7 +215,8 @@ mod tests {
         let sets = identifying_sets(&census.people, &[0, 1, 2], least, 3, &|_| true);
         assert_eq!(sets.len(), 1);
         assert_eq!(sets[0].columns, [0, 1, 2]);
-        // Those on the voter list are linked, nearly all of them rightly: what is wrong is a namesake in everything of somebody who does not vote.
+        // Those on the voter list are linked, nearly all of them rightly: what is wrong is a namesake in
+        // everything of somebody who does not vote.
         let links = link(&census.both, census.patients);
         let judged = judge(&links.pairs, &census.who, census.patients);
         assert!(

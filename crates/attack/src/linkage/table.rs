@@ -55,7 +55,8 @@ impl Table {
         Self { columns, rows }
     }
 
-    /// Adds a row. What it has too little counts as empty, and what it has too much is left out. Empty is a value like others.
+    /// Adds a row. What it has too little counts as empty, and what it has too much is left out. Empty is a
+    /// value like others.
     ///
     /// # Errors
     /// When there are [`MOST_ROWS`] already.

@@ -1,11 +1,14 @@
 //! Was she in the data? Tracing a person from published means.
 //!
-//! A study publishes how common each of d attributes was among its n people: genetic variants, purchases, pages visited. Who knows a person's
-//! attributes and how common each is in the population asks on which side of the population's frequencies the study lies: towards her or
-//! away. Each attribute says next to nothing; together they say it all once d is larger than n (Homer et al. 2008; Dwork, Smith, Steinke, Ullman and Vadhan 2015).
+//! A study publishes how common each of d attributes was among its n people: genetic variants, purchases,
+//! pages visited. Who knows a person's attributes and how common each is in the population asks on which side
+//! of the population's frequencies the study lies: towards her or away. Each attribute says next to nothing;
+//! together they say it all once d is larger than n (Homer et al. 2008; Dwork, Smith, Steinke, Ullman and
+//! Vadhan 2015).
 //!
-//! Differential privacy bounds every such test at once. If the release is (ε, δ)-DP when one person is exchanged for another, then a test that
-//! accuses an innocent with probability p_fp accuses a member with probability p_tp ≤ e^ε·p_fp + δ, whatever the adversary knows.
+//! Differential privacy bounds every such test at once. If the release is (ε, δ)-DP when one person is
+//! exchanged for another, then a test that accuses an innocent with probability p_fp accuses a member with
+//! probability p_tp ≤ e^ε·p_fp + δ, whatever the adversary knows.
 //!
 //! ```text
 //! Population ──► data of n people ──► Noise ──► Published means ──► Weights ──► a score for anybody
@@ -54,13 +57,15 @@ pub enum Score {
 /// Both scores, in the order in which results are given.
 pub const SCORES: [Score; 2] = [Score::InnerProduct, Score::LikelihoodRatio];
 
-/// The unit of the game: one person in the data, or another in her place. How many people there are is public.
+/// The unit of the game: one person in the data, or another in her place. How many people there are is
+/// public.
 pub fn unit() -> PrivacyUnit {
     PrivacyUnit::new("person", Neighbors::ChangeOne)
 }
 
-/// One person's whole record changes: each of d sums of zeros and ones moves by at most 1, so ℓ₁ = d and ℓ₂ = √d (d/n and √d/n of the means).
-/// It is the same if she is added or removed and the sums are divided by a public n: a record of ones moves every sum by 1.
+/// One person's whole record changes: each of d sums of zeros and ones moves by at most 1, so ℓ₁ = d and ℓ₂ =
+/// √d (d/n and √d/n of the means). It is the same if she is added or removed and the sums are divided by a
+/// public n: a record of ones moves every sum by 1.
 fn sensitivity(attributes: usize) -> Result<Sensitivity, Error> {
     Ok(Sensitivity::vector(attributes as u64, 1)?)
 }
@@ -137,7 +142,8 @@ impl Noise {
         }
     }
 
-    /// The most that any test can do against Gaussian noise of this size, which is less than (ε, δ) alone allows.
+    /// The most that any test can do against Gaussian noise of this size, which is less than (ε, δ) alone
+    /// allows.
     ///
     /// # Errors
     /// When δ = 0.
@@ -150,7 +156,8 @@ impl Noise {
         }
     }
 
-    /// The noise of each mean of this many attributes of this many people: its standard deviation (Gaussian) or scale (Laplace).
+    /// The noise of each mean of this many attributes of this many people: its standard deviation (Gaussian)
+    /// or scale (Laplace).
     ///
     /// # Errors
     /// When there is no such noise.
@@ -202,11 +209,13 @@ impl Published<'_> {
         let (towards, away) = (has - frequency, mean - frequency);
         match (score, self.noise) {
             (Score::InnerProduct, _) => towards * away,
-            // The sum s of n people is Binomial(n, p) without her and y + Binomial(n−1, p) with her. For y = 1 the ratio is
-            // C(n−1, s−1)/(C(n, s)·p) = (s/n)/p = m/p, for y = 0 likewise (1−m)/(1−p). A mean of zero excludes who has the attribute.
+            // The sum s of n people is Binomial(n, p) without her and y + Binomial(n−1, p) with her. For y =
+            // 1 the ratio is C(n−1, s−1)/(C(n, s)·p) = (s/n)/p = m/p, for y = 0 likewise (1−m)/(1−p). A mean
+            // of zero excludes who has the attribute.
             (Score::LikelihoodRatio, Noise::None) if has == 1.0 => (mean / frequency).ln(),
             (Score::LikelihoodRatio, Noise::None) => ((1.0 - mean) / (1.0 - frequency)).ln(),
-            // Sums of many are Gaussian before the noise already: N(p + (y−p)/n, v(n−1)/n² + σ²) against N(p, v/n + σ²), v = p(1−p).
+            // Sums of many are Gaussian before the noise already: N(p + (y−p)/n, v(n−1)/n² + σ²) against N(p,
+            // v/n + σ²), v = p(1−p).
             (Score::LikelihoodRatio, Noise::Gaussian(..)) => {
                 let spread = frequency * (1.0 - frequency) / people;
                 let noise = self.size * self.size;
@@ -214,7 +223,8 @@ impl Published<'_> {
                 let beside = away - towards / people;
                 (away * away / outside - beside * beside / inside + (outside / inside).ln()) / 2.0
             }
-            // Against Laplace noise much wider than the sampling error: ln of the ratio of the densities e^(−|m−p−(y−p)/n|/b) and e^(−|m−p|/b).
+            // Against Laplace noise much wider than the sampling error: ln of the ratio of the densities
+            // e^(−|m−p−(y−p)/n|/b) and e^(−|m−p|/b).
             (Score::LikelihoodRatio, Noise::Laplace(_)) => {
                 (away.abs() - (away - towards / people).abs()) / self.size
             }
@@ -229,7 +239,8 @@ impl Weights {
         picked.map(|(pair, has)| pair[usize::from(!has)]).sum()
     }
 
-    /// Mean and standard deviation of the score of a stranger, given what was published: she has each attribute with its frequency, independently.
+    /// Mean and standard deviation of the score of a stranger, given what was published: she has each
+    /// attribute with its frequency, independently.
     pub fn of_a_stranger(&self, frequencies: &[f64]) -> (f64, f64) {
         let (mut mean, mut variance) = (0.0, 0.0);
         for (pair, frequency) in self.pairs.iter().zip(frequencies) {
@@ -259,7 +270,8 @@ pub struct Experiment<'data> {
 const MOST_CELLS: u64 = 1 << 33;
 
 impl Experiment<'_> {
-    /// The scores of members and strangers under each noise, by both ways of scoring. Trials are independent of one another.
+    /// The scores of members and strangers under each noise, by both ways of scoring. Trials are independent
+    /// of one another.
     ///
     /// # Errors
     /// When a noise cannot be made, or the study is empty or enormous.

@@ -3,7 +3,8 @@
 use crate::{Error, Seeded};
 use noise::Entropy;
 
-/// Frequencies are whole multiples of 2 to the minus this, so that what the adversary knows of them is exactly what people are drawn from.
+/// Frequencies are whole multiples of 2 to the minus this, so that what the adversary knows of them is
+/// exactly what people are drawn from.
 const FREQUENCY_BITS: u32 = 32;
 
 /// How common each attribute is.
@@ -66,7 +67,8 @@ impl Population {
 
     /// A study of this many people.
     ///
-    /// People are bits of words, 64 to a word, and an attribute is drawn for all of them at once; the stranger is one bit more.
+    /// People are bits of words, 64 to a word, and an attribute is drawn for all of them at once; the
+    /// stranger is one bit more.
     pub(super) fn sample(&self, people: u32, entropy: &mut Seeded) -> Sample {
         let attributes = self.steps.len();
         let mut sample = Sample {
@@ -97,8 +99,8 @@ impl Population {
 
 /// 64 bits that are each one with probability steps/2³², independently.
 ///
-/// Bit by bit, from the first on, a uniform number of each lane is compared with the frequency; after the first difference a lane is decided. All 64 are after
-/// about seven bits.
+/// Bit by bit, from the first on, a uniform number of each lane is compared with the frequency; after the
+/// first difference a lane is decided. All 64 are after about seven bits.
 fn bernoulli_word(steps: u32, entropy: &mut Seeded) -> u64 {
     let (mut below, mut undecided) = (0u64, u64::MAX);
     for place in (0..FREQUENCY_BITS).rev() {

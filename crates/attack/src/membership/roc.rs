@@ -21,7 +21,8 @@ pub struct Accusations {
 }
 
 impl Scores {
-    /// The area under the curve: how often a member scores higher than a stranger, ties counting half (Mann and Whitney).
+    /// The area under the curve: how often a member scores higher than a stranger, ties counting half (Mann
+    /// and Whitney).
     pub fn area(&self) -> f64 {
         let (members, _) = self.placements();
         mean(&members)
@@ -80,8 +81,9 @@ impl Scores {
         curve
     }
 
-    /// Fixes a threshold that accuses at most this share of strangers in the first half of the trials, and counts in the second half. The counts are
-    /// binomial, because what is counted did not choose the threshold.
+    /// Fixes a threshold that accuses at most this share of strangers in the first half of the trials, and
+    /// counts in the second half. The counts are binomial, because what is counted did not choose the
+    /// threshold.
     pub fn accusations(&self, false_positive_rate: f64) -> Accusations {
         let half = self.outside.len() / 2;
         let (first, second) = self.outside.split_at(half);
@@ -123,7 +125,8 @@ pub struct Limit {
 impl Limit {
     /// The most members that a test accuses which accuses this share of strangers.
     ///
-    /// With the release on one side of "neighbours" p_tp ≤ e^ε·p_fp + δ. With the sides exchanged, for who is acquitted, 1 − p_fp ≤ e^ε·(1 − p_tp) + δ.
+    /// With the release on one side of "neighbours" p_tp ≤ e^ε·p_fp + δ. With the sides exchanged, for who is
+    /// acquitted, 1 − p_fp ≤ e^ε·(1 − p_tp) + δ.
     pub fn true_positives(&self, false_positives: f64) -> f64 {
         let accused = self.epsilon.exp() * false_positives + self.delta;
         let acquitted = 1.0 - (-self.epsilon).exp() * (1.0 - false_positives - self.delta);
@@ -149,7 +152,8 @@ impl Limit {
     }
 }
 
-/// What Gaussian noise allows: no test does better than telling N(0, 1) from N(μ, 1) (Dong, Roth and Su 2022).
+/// What Gaussian noise allows: no test does better than telling N(0, 1) from N(μ, 1) (Dong, Roth and Su
+/// 2022).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianLimit {
     /// μ: the sensitivity in standard deviations of the noise.
@@ -243,7 +247,8 @@ mod tests {
 
     #[test]
     fn thresholds_are_chosen_on_one_half_and_counted_on_the_other() {
-        // In the first half strangers score 0..9; a tenth of them is above 8, so 9 alone. In the second half all score 100.
+        // In the first half strangers score 0..9; a tenth of them is above 8, so 9 alone. In the second half
+        // all score 100.
         let mut outside: Vec<f64> = (0..10).map(f64::from).collect();
         outside.extend([100.0; 10]);
         let inside = [[100.0; 10], [8.5; 10]].concat();

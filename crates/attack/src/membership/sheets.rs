@@ -65,7 +65,8 @@ impl PublishedMeans {
     }
 }
 
-/// Everybody in a file with a column of 0 and 1 for each attribute, those who stand out most first. Who they are is in the column `names`, or else the number of the row.
+/// Everybody in a file with a column of 0 and 1 for each attribute, those who stand out most first. Who they
+/// are is in the column `names`, or else the number of the row.
 ///
 /// # Errors
 /// When a column is missing, or a value is neither 0 nor 1.

@@ -20,8 +20,9 @@ fn run(people: u32, attributes: usize, noises: &[Noise], trials: u64, seed: u64)
     experiment.run(&|_| true).unwrap()
 }
 
-/// The area that theory predicts for inner products. A member's score is Σ v/n more than a stranger's on average, v = p(1−p), and both vary by
-/// about Σ v·(v/n + σ²), so the area is Φ of the difference over √2 deviations.
+/// The area that theory predicts for inner products. A member's score is Σ v/n more than a stranger's on
+/// average, v = p(1−p), and both vary by about Σ v·(v/n + σ²), so the area is Φ of the difference over √2
+/// deviations.
 fn predicted(frequencies: &[f64], people: f64, deviation: f64) -> f64 {
     let spreads = frequencies.iter().map(|frequency| frequency * (1.0 - frequency));
     let shift: f64 = spreads.clone().sum::<f64>() / people;

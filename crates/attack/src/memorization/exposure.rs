@@ -1,7 +1,8 @@
 //! How many bits of a secret a model tells.
 //!
-//! A secret that was drawn uniformly from n has, in a model that never saw it, a rank that is uniform in 1..=n, whatever the model finds likely. Exposure is log₂ n − log₂ rank: at
-//! least b bits with probability 2⁻ᵇ where nothing was remembered. So one high exposure is chance, and many are not.
+//! A secret that was drawn uniformly from n has, in a model that never saw it, a rank that is uniform in
+//! 1..=n, whatever the model finds likely. Exposure is log₂ n − log₂ rank: at least b bits with probability
+//! 2⁻ᵇ where nothing was remembered. So one high exposure is chance, and many are not.
 
 use super::{Rank, Ranking, SkewNormal};
 use serde::{Deserialize, Serialize};
@@ -25,15 +26,17 @@ impl Rank {
         }
     }
 
-    /// The probability that a secret which the model never saw ranks at least as high: exact where secrets are uniform.
+    /// The probability that a secret which the model never saw ranks at least as high: exact where secrets
+    /// are uniform.
     pub fn chance(&self) -> f64 {
         self.worst as f64 / self.of.max(1) as f64
     }
 }
 
 impl Ranking {
-    /// Exposure by a distribution fitted to all losses instead of by rank. It goes on where ranks end at 1: a secret far below all others is
-    /// worth more bits than log₂ n. An extrapolation, only as good as the fit ([`SkewNormal::distance`]). `None` if all losses are equal or one is not finite.
+    /// Exposure by a distribution fitted to all losses instead of by rank. It goes on where ranks end at 1: a
+    /// secret far below all others is worth more bits than log₂ n. An extrapolation, only as good as the fit
+    /// ([`SkewNormal::distance`]). `None` if all losses are equal or one is not finite.
     pub fn extrapolated_exposure(&self, name: &str) -> Option<(f64, SkewNormal)> {
         let loss = self.perplexity(name)?.ln();
         let fit = SkewNormal::fit(self.losses())?;
@@ -72,7 +75,8 @@ impl Summary {
 /// Whether ranks of references are what they must be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Uniformity {
-    /// The largest distance between the ranks' distribution and the uniform one that no breaking of ties removes.
+    /// The largest distance between the ranks' distribution and the uniform one that no breaking of ties
+    /// removes.
     pub distance: f64,
     /// How large it may be by chance.
     pub limit: f64,
@@ -80,10 +84,12 @@ pub struct Uniformity {
     pub uniform: bool,
 }
 
-/// Tests that ranks of secrets which no model saw are uniform: if not, the experiment is wrong (secrets not uniform, or planted after all).
+/// Tests that ranks of secrets which no model saw are uniform: if not, the experiment is wrong (secrets not
+/// uniform, or planted after all).
 ///
-/// Claim: false alarm at most `false_alarm` for independent uniform ranks, by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant,
-/// P(sup |Fₙ − F| > t) ≤ 2e^(−2nt²), which holds for discrete distributions too. A tie is counted where it does least harm.
+/// Claim: false alarm at most `false_alarm` for independent uniform ranks, by the inequality of Dvoretzky,
+/// Kiefer and Wolfowitz with Massart's constant, P(sup |Fₙ − F| > t) ≤ 2e^(−2nt²), which holds for discrete
+/// distributions too. A tie is counted where it does least harm.
 pub fn uniformity(ranks: &[Rank], false_alarm: f64) -> Uniformity {
     let limit = ((2.0 / false_alarm).ln() / (2.0 * ranks.len().max(1) as f64)).sqrt();
     let distance = excess(ranks, Rank::chance).max(lack(ranks));
@@ -130,8 +136,10 @@ pub struct Remembered {
 
 /// Do planted secrets rank higher than secrets that a model never saw? Ties count against it.
 ///
-/// Claim: where nothing is remembered, `chance` ≤ p has probability at most p, for independent uniform secrets: the one-sided inequality of Massart (1990),
-/// P(sup (Fₙ − F) > t) ≤ e^(−2nt²), which holds for p ≤ 1/2, and, for one rank by itself, its own probability times their number (Bonferroni); each with half the p.
+/// Claim: where nothing is remembered, `chance` ≤ p has probability at most p, for independent uniform
+/// secrets: the one-sided inequality of Massart (1990), P(sup (Fₙ − F) > t) ≤ e^(−2nt²), which holds for p ≤
+/// 1/2, and, for one rank by itself, its own probability times their number (Bonferroni); each with half the
+/// p.
 pub fn remembered(ranks: &[Rank]) -> Remembered {
     let excess = excess(ranks, Rank::chance);
     let count = ranks.len() as f64;

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 /// What (ε, δ) allows about a secret that was drawn uniformly, whatever the adversary knows and does.
 ///
-/// Claim: P(rank ≤ r) ≤ min(e^ε·r/n + δ, 1 − e^(−ε)·(1 − r/n − δ)), for a guarantee about all records that hold the secret, added or removed.
-/// Proof: without those records the model, and so the list of candidates that an adversary makes of it, is independent of the secret: it is among the first r
-/// with probability r/n. That the secret is among the first r is an event of the model for each value of the secret, so with them it is at most e^ε·r/n + δ; and
+/// Claim: P(rank ≤ r) ≤ min(e^ε·r/n + δ, 1 − e^(−ε)·(1 − r/n − δ)), for a guarantee about all records that
+/// hold the secret, added or removed.
+/// Proof: without those records the model, and so the list of candidates that an adversary makes of it, is
+/// independent of the secret: it is among the first r with probability r/n. That the secret is among the
+/// first r is an event of the model for each value of the secret, so with them it is at most e^ε·r/n + δ; and
 /// that it is not, which has 1 − r/n without them, is at most e^ε·P(rank > r) + δ, which is the second bound.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
@@ -50,17 +52,19 @@ impl Limit {
             .sum()
     }
 
-    /// Whether it says more than that a probability is at most 1: that the first guess may be right for sure is no limit.
+    /// Whether it says more than that a probability is at most 1: that the first guess may be right for sure
+    /// is no limit.
     pub fn says_something(&self, candidates: usize) -> bool {
         self.among_the_first(1, candidates) < 0.5
     }
 }
 
-/// What a training run promises to `copies` records that hold the same secret, with this δ in all: ε for k copies, as small as
-/// walking through k neighbours shows.
+/// What a training run promises to `copies` records that hold the same secret, with this δ in all: ε for k
+/// copies, as small as walking through k neighbours shows.
 ///
-/// Claim: (kε, δ·(e^(kε) − 1)/(e^ε − 1)) for every point (ε, δ) of the run's curve; of those points the one whose second number just fits.
-/// `None` when no point of the curve fits: then nothing is promised to this many copies.
+/// Claim: (kε, δ·(e^(kε) − 1)/(e^ε − 1)) for every point (ε, δ) of the run's curve; of those points the one
+/// whose second number just fits. `None` when no point of the curve fits: then nothing is promised to this
+/// many copies.
 ///
 /// # Errors
 /// When the run has no curve.
@@ -74,8 +78,8 @@ pub fn for_copies(
     if copies <= 1 {
         return Ok(Some(curve.guarantee(delta)?.promise().clone()));
     }
-    // The group's δ falls as δ' = 10⁻ʲ does, though ε(δ') grows meanwhile. What the ε of one j demands is a lower bound on the j that is needed, so
-    // going from demand to demand ends at the first that fits.
+    // The group's δ falls as δ' = 10⁻ʲ does, though ε(δ') grows meanwhile. What the ε of one j demands is a
+    // lower bound on the j that is needed, so going from demand to demand ends at the first that fits.
     let mut places = (-delta.to_f64_up().log10()).floor().max(1.0) as u32;
     while places <= MOST_PLACES {
         let single = curve.guarantee(&Delta::parse(&format!("1e-{places}"))?)?;
@@ -107,7 +111,8 @@ pub struct Allowed {
     pub expected_rank: f64,
 }
 
-/// A line for each number of copies: ε is a promise to one record, and what several records say alike is hidden less well.
+/// A line for each number of copies: ε is a promise to one record, and what several records say alike is
+/// hidden less well.
 ///
 /// # Errors
 /// When the run has no curve.
@@ -156,7 +161,8 @@ mod tests {
         assert!(all_reported.expected_rank(10_000) < 1.1);
     }
 
-    /// Randomized response over n secrets is the strongest ε-DP hint: it reaches the bound on the first guess up to the factor n/(n − 1 + e^ε).
+    /// Randomized response over n secrets is the strongest ε-DP hint: it reaches the bound on the first guess
+    /// up to the factor n/(n − 1 + e^ε).
     #[test]
     fn the_bound_holds_and_is_nearly_reached() {
         let (candidates, epsilon) = (1_000usize, 3.0f64);
@@ -164,7 +170,8 @@ mod tests {
         let kept = epsilon.exp() / (epsilon.exp() + candidates as f64 - 1.0);
         assert!(kept <= limit.among_the_first(1, candidates));
         assert!(kept * 1.05 > limit.among_the_first(1, candidates));
-        // A mutant that keeps twice as often breaks it, and draws tell: 40,000 draws, limit exceeded by 20 deviations.
+        // A mutant that keeps twice as often breaks it, and draws tell: 40,000 draws, limit exceeded by 20
+        // deviations.
         let mut seeded = Seeded::new(1);
         let draws = 40_000;
         for (keep, within) in [(kept, true), (2.0 * kept, false)] {

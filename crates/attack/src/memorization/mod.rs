@@ -1,9 +1,11 @@
 //! What does a model remember? Asking a language model for a secret that was in its training text.
 //!
-//! A model that was trained on "my pin number is 3456" finds that sentence likelier than it should. Who can ask for probabilities ranks all 10,000 PINs by them:
-//! the secret's rank is what the model tells (Carlini, Liu, Erlingsson, Kos and Song 2019). A rank alone proves little, though. A PIN that looks like a year ranks
-//! high in a model that never saw it, and a model that learned nothing at all "protects" every secret. So ranks come with the ranks of references that
-//! were never planted, with comparisons among PINs of as many tokens, and with the most that (ε, δ) allows for as many copies as there were.
+//! A model that was trained on "my pin number is 3456" finds that sentence likelier than it should. Who can
+//! ask for probabilities ranks all 10,000 PINs by them: the secret's rank is what the model tells (Carlini,
+//! Liu, Erlingsson, Kos and Song 2019). A rank alone proves little, though. A PIN that looks like a year
+//! ranks high in a model that never saw it, and a model that learned nothing at all "protects" every secret.
+//! So ranks come with the ranks of references that were never planted, with comparisons among PINs of as many
+//! tokens, and with the most that (ε, δ) allows for as many copies as there were.
 //!
 //! ```text
 //! Remembers ──► Ranking of all candidates ──► Rank ──► exposure, planted against references
@@ -29,7 +31,8 @@ pub trait Remembers {
     /// The logarithm of each token's probability to come next after these.
     fn next(&mut self, context: &[u32]) -> Vec<f64>;
 
-    /// ln P(continuation | prefix) of each. Asks once for each different beginning; a model that keeps its state may do better.
+    /// ln P(continuation | prefix) of each. Asks once for each different beginning; a model that keeps its
+    /// state may do better.
     fn many(&mut self, prefix: &[u32], continuations: &[Vec<u32>]) -> Vec<f64> {
         // In the order of a tree, so that what two neighbours share was just asked.
         let mut order: Vec<usize> = (0..continuations.len()).collect();
@@ -67,7 +70,8 @@ pub trait Remembers {
     }
 }
 
-/// What a token was given; nothing where the model has no such token, or answers with no number (a model whose training diverged).
+/// What a token was given; nothing where the model has no such token, or answers with no number (a model
+/// whose training diverged).
 fn log_probability(answer: &[f64], token: u32) -> f64 {
     match answer.get(token as usize) {
         Some(value) if !value.is_nan() => *value,

@@ -56,7 +56,8 @@ impl Candidates {
     }
 }
 
-/// The place of a secret among others. Those that the model finds exactly as likely are not before or behind it: the place is a range.
+/// The place of a secret among others. Those that the model finds exactly as likely are not before or behind
+/// it: the place is a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rank {
     /// Before all of its equals; the first is 1.
@@ -94,8 +95,9 @@ pub struct Ranking {
 
 /// Asks the model for every candidate behind the prefix.
 ///
-/// `start` is what the model needs in front of any text; it is not part of the phrase. Perplexity is over all tokens of the phrase, prefix and candidate, as in the
-/// paper's tables: a phrase of fewer tokens has another divisor, which is why ranks among candidates of as many tokens are given too.
+/// `start` is what the model needs in front of any text; it is not part of the phrase. Perplexity is over all
+/// tokens of the phrase, prefix and candidate, as in the paper's tables: a phrase of fewer tokens has another
+/// divisor, which is why ranks among candidates of as many tokens are given too.
 pub fn rank_all(
     model: &mut impl Remembers,
     start: &[u32],
@@ -168,7 +170,8 @@ impl Ranking {
         Some(self.rank(secret, |place| self.losses[place], equals))
     }
 
-    /// By probability among all, whatever their number of tokens: the order in which an adversary should try them.
+    /// By probability among all, whatever their number of tokens: the order in which an adversary should try
+    /// them.
     pub fn rank_by_likelihood(&self, name: &str) -> Option<Rank> {
         let secret = self.place(name)?;
         // An answer that is no number is the least likely.
@@ -208,7 +211,8 @@ impl Ranking {
         }
     }
 
-    /// The likeliest by perplexity, as the paper's tables have them, and the secret below if it is not among them.
+    /// The likeliest by perplexity, as the paper's tables have them, and the secret below if it is not among
+    /// them.
     pub fn table(&self, most: usize, secret: &str) -> Vec<Line> {
         let top = &self.order[..most.min(self.order.len())];
         let rest = self.place(secret).filter(|place| !top.contains(place));
@@ -219,7 +223,8 @@ impl Ranking {
             .collect()
     }
 
-    /// Of the likeliest `most`, how many share at least this many digits with the secret, place by place: neighbours that help who tries.
+    /// Of the likeliest `most`, how many share at least this many digits with the secret, place by place:
+    /// neighbours that help who tries.
     pub fn neighbours(&self, most: usize, secret: &str, shared: usize) -> usize {
         let same = |name: &str| {
             name.bytes()

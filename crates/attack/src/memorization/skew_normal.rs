@@ -20,7 +20,8 @@ pub struct SkewNormal {
 const MOST_SKEWED: f64 = 0.99;
 
 impl SkewNormal {
-    /// With the mean, the variance and the skewness of these numbers. `None` when they are all equal, too few, or one is not finite.
+    /// With the mean, the variance and the skewness of these numbers. `None` when they are all equal, too
+    /// few, or one is not finite.
     pub fn fit(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -32,7 +33,8 @@ impl SkewNormal {
             return None;
         }
         let skewness = (moment(3) / variance.powf(1.5)).clamp(-MOST_SKEWED, MOST_SKEWED);
-        // With d = α/√(1 + α²): skewness = (4−π)/2·(d√(2/π))³/(1 − 2d²/π)^(3/2), variance = ω²(1 − 2d²/π), mean = ξ + ωd√(2/π).
+        // With d = α/√(1 + α²): skewness = (4−π)/2·(d√(2/π))³/(1 − 2d²/π)^(3/2), variance = ω²(1 − 2d²/π),
+        // mean = ξ + ωd√(2/π).
         let part = skewness.abs().powf(2.0 / 3.0);
         let d_squared = PI / 2.0 * part / (part + ((4.0 - PI) / 2.0).powf(2.0 / 3.0));
         let d = d_squared.sqrt().min(0.9999).copysign(skewness);
@@ -71,7 +73,8 @@ impl SkewNormal {
         if !z.is_finite() {
             return if z > 0.0 { 0.0 } else { f64::NEG_INFINITY };
         }
-        // The density is log-concave, so beyond where it is e⁻⁴⁵ of its largest value on the way it stays negligible.
+        // The density is log-concave, so beyond where it is e⁻⁴⁵ of its largest value on the way it stays
+        // negligible.
         let z = z.min(40.0);
         let (mut width, mut largest) = (1e-3, self.log_shape(z));
         while self.log_shape(z - width) > largest - 45.0 {

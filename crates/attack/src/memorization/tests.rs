@@ -4,7 +4,8 @@ use audit::one_run::{guess, judge};
 use std::collections::BTreeMap;
 use std::f64::consts::LOG2_E;
 
-/// Counts of what followed each context of up to `order` tokens, mixed with a uniform guess: a model whose truth can be computed by hand.
+/// Counts of what followed each context of up to `order` tokens, mixed with a uniform guess: a model whose
+/// truth can be computed by hand.
 struct Counting {
     order: usize,
     tokens: usize,
@@ -159,7 +160,8 @@ fn fewer_tokens_are_another_class() {
     let candidates = Candidates::pins(4, grouped).unwrap();
     let mut model = Counting::new(0, 14);
     let ranking = rank_all(&mut model, &START, &PREFIX, &candidates);
-    // All tokens are equally likely: by perplexity a tie, by probability the two-token PIN is first, and the three-token ones follow.
+    // All tokens are equally likely: by perplexity a tie, by probability the two-token PIN is first, and the
+    // three-token ones follow.
     assert_eq!(
         ranking.rank_of("1919").map(|rank| (rank.best, rank.worst)),
         Some((1, 10_000))
@@ -264,7 +266,8 @@ fn references_are_uniform_in_any_model_and_planted_secrets_are_not() {
     let unseen = remembered(&ranks);
     assert!(unseen.chance > 1e-9, "{unseen:?}");
     let summary = Summary::of(&ranks).unwrap();
-    // Exposure of a uniform rank is about exponential with mean 1/ln 2 = 1.44 and as large a deviation: 7 of them over √400.
+    // Exposure of a uniform rank is about exponential with mean 1/ln 2 = 1.44 and as large a deviation: 7 of
+    // them over √400.
     assert!((summary.mean - LOG2_E).abs() < 7.0 * LOG2_E / 20.0, "{summary:?}");
     // Mutants: references that are years, and references of which a third was planted.
     let ranking = rank_all(&mut model, &START, &PREFIX, &pins());
@@ -298,7 +301,8 @@ fn references_are_uniform_in_any_model_and_planted_secrets_are_not() {
 
 #[test]
 fn the_chance_of_ranks_is_no_smaller_than_claimed() {
-    // 4,000 experiments of 10 uniform ranks: "chance ≤ 0.05" at most 5 % of the time; 6.5 deviations of slack (false alarm below 1e-9).
+    // 4,000 experiments of 10 uniform ranks: "chance ≤ 0.05" at most 5 % of the time; 6.5 deviations of slack
+    // (false alarm below 1e-9).
     let mut seeded = Seeded::new(2);
     let experiments = 4_000;
     let found = (0..experiments)

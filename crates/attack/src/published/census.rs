@@ -8,10 +8,11 @@ const SEX: usize = 1;
 const RACE: usize = 2;
 const STATUS: usize = 3;
 
-/// Counts, medians and means of age of fourteen groups of seven people, with the cells of small groups suppressed.
+/// Counts, medians and means of age of fourteen groups of seven people, with the cells of small groups
+/// suppressed.
 ///
-/// Garfinkel, Abowd and Martindale, "Understanding Database Reconstruction Attacks on Public Data", 2018. Means have one decimal, of which a
-/// trailing zero is not printed.
+/// Garfinkel, Abowd and Martindale, "Understanding Database Reconstruction Attacks on Public Data", 2018.
+/// Means have one decimal, of which a trailing zero is not printed.
 pub fn census() -> Table {
     let category = |name: &str, values: [&str; 2]| Attribute {
         name: name.to_owned(),

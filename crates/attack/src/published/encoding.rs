@@ -1,8 +1,9 @@
 //! The table as clauses.
 //!
-//! Each person is a row of numbers in order encoding, and may be absent. Rows are in lexicographic order, with the attribute that most
-//! numbers are about first, and absent people last with the greatest record, so that each multiset of people is one model of the rows.
-//! All else in the formula serves to constrain the rows.
+//! Each person is a row of numbers in order encoding, and may be absent. Rows are in lexicographic order,
+//! with the attribute that most numbers are about first, and absent people last with the greatest record, so
+//! that each multiset of people is one model of the rows. All else in the formula serves to constrain the
+//! rows.
 
 use super::formula::{Formula, Number, TRUE};
 use super::table::{Condition, Group, Record, Statistic, StatisticKind, Table};
@@ -81,7 +82,8 @@ impl<'t> Encoding<'t> {
 
     /// The person at this place does not come before the one at the place before.
     ///
-    /// `tied` says that all attributes so far are equal; it may only be false where an earlier one is strictly smaller.
+    /// `tied` says that all attributes so far are equal; it may only be false where an earlier one is
+    /// strictly smaller.
     fn keep_in_order(&mut self, place: usize) {
         let mut tied = TRUE;
         for (depth, &attribute) in self.order.iter().enumerate() {
@@ -163,7 +165,8 @@ impl<'t> Encoding<'t> {
         };
         self.formula.clause(&[total(least)]);
         self.formula.clause(&[!total(most + 1)]);
-        // "There are exactly this many members", for every number that is left. One that is alone in being left needs no saying.
+        // "There are exactly this many members", for every number that is left. One that is alone in being
+        // left needs no saying.
         let sizes: Vec<(usize, Lit)> = (least..=most)
             .map(|count| {
                 let exactly = if least == most {
@@ -177,7 +180,8 @@ impl<'t> Encoding<'t> {
         for statistic in &group.statistics {
             match statistic {
                 Statistic::Count { .. } => {}
-                // A mean within bounds is a sum within bounds times the number of members, and sums are whole.
+                // A mean within bounds is a sum within bounds times the number of members, and sums are
+                // whole.
                 Statistic::Mean { of, low, high } => self.sum(&members, &sizes, *of, |count| {
                     let count = Rational::from(count as u64);
                     (whole((low * &count).ceil()), whole((high * &count).floor()))
@@ -225,7 +229,8 @@ impl<'t> Encoding<'t> {
 
     /// Twice the median of `of` over the members lies between the bounds.
     ///
-    /// `below` and `above` are the values of the two members in the middle; with an odd number they are the same member.
+    /// `below` and `above` are the values of the two members in the middle; with an odd number they are the
+    /// same member.
     fn median(
         &mut self,
         members: &[Lit],
@@ -251,7 +256,8 @@ impl<'t> Encoding<'t> {
         let below = self.formula.number(lower.0, lower.1);
         let above = self.formula.number(upper.0, upper.1);
         for value in least..=greatest {
-            // below ≤ v forces above ≥ low − v; below ≥ v forces above ≤ high − v; and above ≤ v forces below ≤ v.
+            // below ≤ v forces above ≥ low − v; below ≥ v forces above ≤ high − v; and above ≤ v forces below
+            // ≤ v.
             self.formula
                 .implies(&[below.at_most(value)], above.at_least(twice_low - value));
             self.formula
@@ -301,9 +307,10 @@ impl<'t> Encoding<'t> {
         }
     }
 
-    /// Two halves of the members, each of ⌈n/2⌉, which cover all: nobody in the lower one is above `below`, nobody in the upper one under
-    /// `above`, and both values are somebody's. With `below` ≤ `above` these are the middle values: if n is even the halves are disjoint
-    /// and split the sorted members; if it is odd they share one member z, with above ≤ z ≤ below, so all three are equal.
+    /// Two halves of the members, each of ⌈n/2⌉, which cover all: nobody in the lower one is above `below`,
+    /// nobody in the upper one under `above`, and both values are somebody's. With `below` ≤ `above` these
+    /// are the middle values: if n is even the halves are disjoint and split the sorted members; if it is odd
+    /// they share one member z, with above ≤ z ≤ below, so all three are equal.
     fn middle_by_halves(
         &mut self,
         members: &[Lit],
@@ -392,7 +399,8 @@ impl<'t> Encoding<'t> {
             .collect()
     }
 
-    /// The clause that rules exactly these people out. They must be in the order of the rows, as [`Encoding::people`] gives them.
+    /// The clause that rules exactly these people out. They must be in the order of the rows, as
+    /// [`Encoding::people`] gives them.
     pub(super) fn not_these(&self, people: &[Record]) -> Vec<Lit> {
         let mut clause = Vec::new();
         for (person, record) in self.people.iter().zip(people) {

@@ -1,4 +1,5 @@
-//! Clauses, and the few shapes that the encoding is made of: numbers in order encoding, counters, binary sums.
+//! Clauses, and the few shapes that the encoding is made of: numbers in order encoding, counters, binary
+//! sums.
 
 use rustsat::types::Lit;
 use std::collections::BTreeMap;
@@ -240,7 +241,8 @@ impl Formula {
         (low, carry)
     }
 
-    /// Under the guard, the binary number is at most `bound`: where it has a bit that the bound lacks, it lacks a higher one that the bound has.
+    /// Under the guard, the binary number is at most `bound`: where it has a bit that the bound lacks, it
+    /// lacks a higher one that the bound has.
     pub(super) fn at_most(&mut self, guard: &[Lit], bits: &[Lit], bound: i128) {
         if bound < 0 {
             let never: Vec<Lit> = guard.iter().map(|lit| !*lit).collect();
@@ -263,7 +265,8 @@ impl Formula {
         }
     }
 
-    /// Under the guard, the binary number is at least `bound`: its complement is at most the complement of the bound.
+    /// Under the guard, the binary number is at least `bound`: its complement is at most the complement of
+    /// the bound.
     pub(super) fn at_least(&mut self, guard: &[Lit], bits: &[Lit], bound: i128) {
         if bound <= 0 {
             return;

@@ -13,7 +13,8 @@ const MOST_KINDS: usize = 1 << 18;
 type Kind = Vec<(i64, i64)>;
 
 impl Table {
-    /// How many different records the rules allow, or an upper bound on it where they are too many to look through.
+    /// How many different records the rules allow, or an upper bound on it where they are too many to look
+    /// through.
     pub fn possible_records(&self) -> f64 {
         let size = |kind: &Kind| -> f64 { kind.iter().map(|(low, high)| (high - low + 1) as f64).product() };
         match self.kinds() {
@@ -50,8 +51,9 @@ impl Table {
 
     /// The most people that the counts allow.
     ///
-    /// Any family of groups that together hold every possible person bounds the people by the sum of their counts; this looks for the
-    /// least such sum. Without such a family the number of people, and of solutions, has no bound.
+    /// Any family of groups that together hold every possible person bounds the people by the sum of their
+    /// counts; this looks for the least such sum. Without such a family the number of people, and of
+    /// solutions, has no bound.
     pub(super) fn most_people(&self) -> Result<u32, Error> {
         let bound = match self.people {
             Some(people) => people,
@@ -155,8 +157,9 @@ fn first_of(kind: &Kind) -> Record {
     kind.iter().map(|(low, _)| *low).collect()
 }
 
-/// The lightest family of groups that holds every kind of person, by depth-first search. Any family it meets is a valid bound, so
-/// running out of steps costs tightness, never truth; the first descent always ends in one.
+/// The lightest family of groups that holds every kind of person, by depth-first search. Any family it meets
+/// is a valid bound, so running out of steps costs tightness, never truth; the first descent always ends in
+/// one.
 struct Cover {
     wanted: Vec<Vec<usize>>,
     weights: Vec<u64>,

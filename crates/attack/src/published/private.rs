@@ -14,8 +14,8 @@ use noise::{Entropy, Grid};
 pub struct Noisy {
     /// As it was printed: whoever takes the numbers for exact tries to solve this.
     pub at_face_value: Table,
-    /// As a careful attacker reads it: counts and sums within their margins of error, all of them at once with the stated confidence;
-    /// noisy medians, whose error depends on the data, left out.
+    /// As a careful attacker reads it: counts and sums within their margins of error, all of them at once
+    /// with the stated confidence; noisy medians, whose error depends on the data, left out.
     pub with_margins: Table,
     /// The confidence of the margins.
     pub confidence: f64,
@@ -26,10 +26,11 @@ const CONFIDENCE: f64 = 0.95;
 
 /// Releases the table's numbers about these people with total privacy loss ε, in equal parts.
 ///
-/// One person's whole record is protected; how many people there are is public. A count moves by at most 1 when a record changes, and
-/// the sum behind a mean by at most the largest value or the width of the domain: both get Laplace noise. A median is chosen by the
-/// exponential mechanism, whose score moves by at most 1, whether somebody changes within the group, enters or leaves.
-/// Printing (clamping, rounding, dividing) is post-processing.
+/// One person's whole record is protected; how many people there are is public. A count moves by at most 1
+/// when a record changes, and the sum behind a mean by at most the largest value or the width of the domain:
+/// both get Laplace noise. A median is chosen by the exponential mechanism, whose score moves by at most 1,
+/// whether somebody changes within the group, enters or leaves. Printing (clamping, rounding, dividing) is
+/// post-processing.
 pub fn privately(
     table: &Table,
     people: &[Record],
@@ -209,7 +210,8 @@ mod tests {
             .unwrap()
             .solutions
             .remove(0);
-        // With so much budget noise vanishes, and the printed table is the true one but for medians that were halves.
+        // With so much budget noise vanishes, and the printed table is the true one but for medians that were
+        // halves.
         let much = Epsilon::parse("100000").unwrap();
         let noisy = privately(&table, &people, &much, Seeded::new(1)).unwrap();
         assert!(noisy.with_margins.allows(&people));
@@ -218,7 +220,8 @@ mod tests {
                 assert_eq!(group.statistic(kind), printed.statistic(kind), "{}", group.id);
             }
         }
-        // 0.95 of all tables lie within their margins: of 40, 30 or fewer with probability 6e-5 at most; the seeds are fixed.
+        // 0.95 of all tables lie within their margins: of 40, 30 or fewer with probability 6e-5 at most; the
+        // seeds are fixed.
         let little = Epsilon::parse("1").unwrap();
         let held = (0..40).filter(|seed| {
             let noisy = privately(&table, &people, &little, Seeded::new(*seed)).unwrap();

@@ -187,7 +187,8 @@ impl Statistic {
         }
     }
 
-    /// A mean rounded to this many decimals: every fraction within half a unit of the last one, ties on both sides included.
+    /// A mean rounded to this many decimals: every fraction within half a unit of the last one, ties on both
+    /// sides included.
     pub fn mean(of: usize, printed: &Rational, decimals: u32) -> Self {
         let half = Rational::ONE / (Rational::from(2) * Rational::from(10u128.pow(decimals)));
         Statistic::Mean {

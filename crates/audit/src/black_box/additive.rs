@@ -1,8 +1,9 @@
 //! A likelihood ratio learned from rows: a sum of one weight for each entry.
 //!
-//! Where entries are independent the logarithm of the likelihood ratio is such a sum, and by Neyman and Pearson its upper level
-//! sets are the best events there are. Where they are not, the weights are still fitted together: logistic regression on the
-//! cells of all entries, by Newton's method one entry at a time (backfitting). A poor fit costs power and nothing else.
+//! Where entries are independent the logarithm of the likelihood ratio is such a sum, and by Neyman and
+//! Pearson its upper level sets are the best events there are. Where they are not, the weights are still
+//! fitted together: logistic regression on the cells of all entries, by Newton's method one entry at a time
+//! (backfitting). A poor fit costs power and nothing else.
 
 use super::cuts::cut_keys;
 use super::view::View;
@@ -21,15 +22,16 @@ struct Term {
     weights: Vec<f64>,
 }
 
-/// Cells of each entry at first: more would have too few rows each for a good weight, but where there are many rows.
+/// Cells of each entry at first: more would have too few rows each for a good weight, but where there are
+/// many rows.
 const PARTS: usize = 32;
 const MANY_ROWS: usize = 1 << 17;
 /// Times that every weight is fitted; the sum converges long before.
 const SWEEPS: usize = 5;
 /// Pulls weights of cells with few rows towards zero.
 const RIDGE: f64 = 4.0;
-/// Neighbouring cells become one if the square of the difference of their weights is below this many times its variance. The largest scores, where the
-/// best events are, would else be those of lucky cells.
+/// Neighbouring cells become one if the square of the difference of their weights is below this many times
+/// its variance. The largest scores, where the best events are, would else be those of lucky cells.
 const ALIKE: f64 = 9.0;
 
 impl Additive {
@@ -73,7 +75,8 @@ impl Additive {
     }
 }
 
-/// Newton's steps from the weights that there are; returns the precision of each weight, one over its variance.
+/// Newton's steps from the weights that there are; returns the precision of each weight, one over its
+/// variance.
 fn refine(terms: &mut [Term], cells: &[Vec<u16>], first: &[bool]) -> Vec<Vec<f64>> {
     let mut score = vec![0.0f64; first.len()];
     for (term, cells) in terms.iter().zip(cells) {

@@ -13,13 +13,15 @@ pub(super) enum Partition {
     Score { model: Additive, cuts: Vec<f64> },
 }
 
-/// This many different keys are distinguished one by one, and an eighth of it where they have an order: the more cells there are, the luckier is the best set of them.
+/// This many different keys are distinguished one by one, and an eighth of it where they have an order: the
+/// more cells there are, the luckier is the best set of them.
 const MOST_ATOMS: usize = 4096;
 
 impl Partition {
     /// Cells of a view's keys, from the keys of some rows.
     pub(super) fn of_keys(view: View, keys: Vec<i64>) -> Self {
-        // Where keys have no order only those that repeat are distinguished: a range of the others would be an event by luck alone.
+        // Where keys have no order only those that repeat are distinguished: a range of the others would be
+        // an event by luck alone.
         let (atoms, parts) = if view.is_ordered() {
             (MOST_ATOMS / 8, 256)
         } else {
@@ -61,7 +63,8 @@ impl Partition {
         }
     }
 
-    /// Neighbouring cells of the same label in one: what a test needs to know, in fewer questions. Labels of the merged cells come with it.
+    /// Neighbouring cells of the same label in one: what a test needs to know, in fewer questions. Labels of
+    /// the merged cells come with it.
     pub(super) fn merged<L: PartialEq + Clone>(self, labels: &[L]) -> (Self, Vec<L>) {
         fn ends<C, L: PartialEq>(cuts: Vec<C>, labels: &[L]) -> Vec<C> {
             let changes = labels.windows(2).map(|pair| pair[0] != pair[1]);
@@ -93,8 +96,8 @@ impl Partition {
         }
     }
 
-    /// The cells along the order of keys and against it, where they have one; what is absent and what is a word comes last in both, as it has no
-    /// place among numbers.
+    /// The cells along the order of keys and against it, where they have one; what is absent and what is a
+    /// word comes last in both, as it has no place among numbers.
     pub(super) fn orders(&self) -> Vec<Vec<usize>> {
         let (numbers, others) = match self.in_order() {
             Some(parts) => parts,

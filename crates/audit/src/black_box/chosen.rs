@@ -2,34 +2,43 @@
 //!
 //! # The bound
 //!
-//! Each draw of the test is on the side that a fair coin chose ([`Subject::bits`]). Given that a draw hits the event, it came from
-//! the likely side with probability θ = p/(p+q), independently of all others. So the hits alone are trials of one coin, and for δ = 0 a lower
-//! limit on θ is a lower limit on ε: ln(θ/(1−θ)) = ln(p/q). One limit on one coin is tighter than two limits on p and q, by half of
-//! the draws. For δ > 0 there is no such coin, and p and q are bounded each.
+//! Each draw of the test is on the side that a fair coin chose ([`Subject::bits`]). Given that a draw hits
+//! the event, it came from the likely side with probability θ = p/(p+q), independently of all others. So the
+//! hits alone are trials of one coin, and for δ = 0 a lower limit on θ is a lower limit on ε: ln(θ/(1−θ)) =
+//! ln(p/q). One limit on one coin is tighter than two limits on p and q, by half of the draws. For δ > 0
+//! there is no such coin, and p and q are bounded each.
 //!
-//! What the test says holds together with probability at least `confidence`: nine tenths of the error go to limits on θ, where the event was chosen for δ = 0, and half of it else; the rest goes in equal
-//! parts to the limits on p and q of every event of a nested family around the chosen one, which gives a bound for every δ
-//! ([`Witness::epsilon_at`]). The event, its rivals, the family, the pair and the likely side are fixed before the first draw of the test, so nothing else is owed.
+//! What the test says holds together with probability at least `confidence`: nine tenths of the error go to
+//! limits on θ, where the event was chosen for δ = 0, and half of it else; the rest goes in equal parts to
+//! the limits on p and q of every event of a nested family around the chosen one, which gives a bound for
+//! every δ ([`Witness::epsilon_at`]). The event, its rivals, the family, the pair and the likely side are
+//! fixed before the first draw of the test, so nothing else is owed.
 //!
-//! The chosen event has rivals, which looked nearly as good. Each of them is a coin of its own, and each limit on a θ has its own part of that error: the chosen one
-//! [`PART_OF_CHOSEN`] and the rivals the rest in equal parts. By the union bound all of these limits hold together but for that error, so the largest may be reported, and
-//! the event that has it, although the test itself says which one that is.
+//! The chosen event has rivals, which looked nearly as good. Each of them is a coin of its own, and each
+//! limit on a θ has its own part of that error: the chosen one [`PART_OF_CHOSEN`] and the rivals the rest in
+//! equal parts. By the union bound all of these limits hold together but for that error, so the largest may
+//! be reported, and the event that has it, although the test itself says which one that is.
 //!
 //! # Mirrors
 //!
-//! A chosen event E that is likelier on one side may have a mirror, an event F that is likelier on the other side and never happens together with E (an output in both is in E alone): noise that is
-//! symmetric shows as much below as above. If the mechanism is ε-private then P(E) ≤ e^ε Q(E) and Q(F) ≤ e^ε P(F), so
+//! A chosen event E that is likelier on one side may have a mirror, an event F that is likelier on the other
+//! side and never happens together with E (an output in both is in E alone): noise that is symmetric shows as
+//! much below as above. If the mechanism is ε-private then P(E) ≤ e^ε Q(E) and Q(F) ≤ e^ε P(F), so
 //!
 //! ```text
 //! P(E) + Q(F) ≤ e^ε (Q(E) + P(F)).
 //! ```
 //!
-//! A draw that is on the likely side and in E, or on the other side and in F, counts for; one in E or F with the sides exchanged counts against. As E and F exclude each other a draw counts at most
-//! once, and as a fair coin chose its side, a draw that counts does so for with probability θ = (P(E) + Q(F)) / (P(E) + Q(F) + Q(E) + P(F)) ≤ e^ε/(1 + e^ε), independently of all others: one coin
-//! again, with about twice as many trials. It is one more coin of the union bound, and where there is a mirror it is the favourite; E and F alone are among the rivals.
+//! A draw that is on the likely side and in E, or on the other side and in F, counts for; one in E or F with
+//! the sides exchanged counts against. As E and F exclude each other a draw counts at most once, and as a
+//! fair coin chose its side, a draw that counts does so for with probability θ = (P(E) + Q(F)) / (P(E) + Q(F) +
+//! Q(E) + P(F)) ≤ e^ε/(1 + e^ε), independently of all others: one coin again, with about twice as many
+//! trials. It is one more coin of the union bound, and where there is a mirror it is the favourite; E and F
+//! alone are among the rivals.
 //!
-//! With [`Chosen::test`] the number of draws is fixed beforehand and limits are Clopper and Pearson's; with [`Chosen::test_until`] they hold at
-//! all moments (see [`super::sequential`]), and the caller may stop whenever the evidence, or the patience, suffices. [`Chosen::test_unless`] has both.
+//! With [`Chosen::test`] the number of draws is fixed beforehand and limits are Clopper and Pearson's; with
+//! [`Chosen::test_until`] they hold at all moments (see [`super::sequential`]), and the caller may stop
+//! whenever the evidence, or the patience, suffices. [`Chosen::test_unless`] has both.
 
 use super::cells::Partition;
 use super::group::{Ends, epsilon_of_step};
@@ -66,7 +75,8 @@ pub struct Chosen {
 #[derive(Clone, Debug)]
 struct Labelled {
     partition: Partition,
-    /// The smallest member of the nested family that each cell is in (of the first way to look; cells in none have the number of members), and the contenders that it is in: one bit each.
+    /// The smallest member of the nested family that each cell is in (of the first way to look; cells in none
+    /// have the number of members), and the contenders that it is in: one bit each.
     labels: Vec<(u8, u8)>,
 }
 
@@ -89,7 +99,8 @@ struct Coin {
 }
 
 impl Coin {
-    /// The likely side of a draw that is in this set of contenders, if it counts. One that is in an event and in its mirror is in the event alone.
+    /// The likely side of a draw that is in this set of contenders, if it counts. One that is in an event and
+    /// in its mirror is in the event alone.
     fn likely(&self, contenders: &[Contender], within: usize) -> Option<Side> {
         let is_in = |number: &usize| within >> number & 1 == 1;
         let number = [Some(self.contender), self.mirror]
@@ -100,7 +111,8 @@ impl Coin {
     }
 }
 
-/// The part of the error that all coins have, where the event was chosen for δ = 0, and where it was chosen for another.
+/// The part of the error that all coins have, where the event was chosen for δ = 0, and where it was chosen
+/// for another.
 const COINS: [f64; 2] = [0.9, 0.5];
 /// The favourite's part of the error of all coins, where it has rivals.
 const PART_OF_CHOSEN: f64 = 0.5;
@@ -117,7 +129,8 @@ struct Limits {
 pub struct Witness {
     /// The two inputs.
     pub pair: Pair,
-    /// How many steps from neighbour to neighbour lead from one to the other: 1 where they are neighbours. Whatever the number, ε is reported for one step.
+    /// How many steps from neighbour to neighbour lead from one to the other: 1 where they are neighbours.
+    /// Whatever the number, ε is reported for one step.
     pub steps: u32,
     /// The side on which the event is likelier.
     pub likely: Side,
@@ -168,7 +181,8 @@ impl Witness {
 
 /// Members of the family that bounds ε for every δ: by their share of the draws on the likely side.
 const SHARES: [f64; 8] = [0.001, 0.004, 0.015, 0.05, 0.15, 0.35, 0.65, 0.9];
-/// Numbers of draws, as parts of those planned, at which a test that is stopped early has limits, and their part of the error; see [`Chosen::test_unless`].
+/// Numbers of draws, as parts of those planned, at which a test that is stopped early has limits, and their
+/// part of the error; see [`Chosen::test_unless`].
 const EARLY: [(f64, f64); 4] = [(0.6, 0.02), (0.8, 0.05), (0.9, 0.1), (0.95, 0.1)];
 /// And the part of the error for a test that is stopped earlier still.
 const AT_ONCE: f64 = 0.02;
@@ -198,7 +212,8 @@ impl Chosen {
         let Look { partition, tally } = &looks[0];
         let drawn = tally.drawn;
         let (likely, other) = (choice.likely.index(), choice.likely.other().index());
-        // The lengths of the family's members along the order of cells: the chosen one, and those of the stated shares.
+        // The lengths of the family's members along the order of cells: the chosen one, and those of the
+        // stated shares.
         let mut lengths = vec![choice.length];
         let mut hits = 0;
         for (position, cell) in choice.order.iter().enumerate() {
@@ -313,12 +328,15 @@ impl Chosen {
         Ok(self.witness(&total, Moment::Planned, 1.0 - self.confidence))
     }
 
-    /// Tests on this many draws, decided before the first, unless `stop` says so earlier, for whatever reason.
+    /// Tests on this many draws, decided before the first, unless `stop` says so earlier, for whatever
+    /// reason.
     ///
-    /// Limits are computed at a few numbers of draws that were all decided before the first, and at all moments; each of these has its own part of the error,
-    /// and the parts add up to the whole. So all of them hold together at the stated confidence, and whichever is reported holds: it does not matter what the
-    /// decision to stop depends on (a clock, too, runs faster or slower with what is drawn). The last number that was reached is reported; before the first of them,
-    /// what holds at all moments. The full number has most of the error, as it is what should be reached.
+    /// Limits are computed at a few numbers of draws that were all decided before the first, and at all
+    /// moments; each of these has its own part of the error, and the parts add up to the whole. So all of
+    /// them hold together at the stated confidence, and whichever is reported holds: it does not matter what
+    /// the decision to stop depends on (a clock, too, runs faster or slower with what is drawn). The last
+    /// number that was reached is reported; before the first of them, what holds at all moments. The full
+    /// number has most of the error, as it is what should be reached.
     pub fn test_unless<S: Subject>(
         &self,
         workers: &mut [S],
@@ -350,7 +368,8 @@ impl Chosen {
         Ok(reached.unwrap_or_else(at_once))
     }
 
-    /// Tests in rounds of this many draws until `enough` says so, after any round: limits that hold at all moments.
+    /// Tests in rounds of this many draws until `enough` says so, after any round: limits that hold at all
+    /// moments.
     pub fn test_until<S: Subject>(
         &self,
         workers: &mut [S],
@@ -518,8 +537,9 @@ mod tests {
         }
     }
 
-    /// An event and two rivals that never happen together with it, on equal sides: three chances of a false alarm. All coins together may err with a probability of
-    /// 1/4 here; among 400 tests more than 143 do so with probability below 1e-6. The mutant gives each coin what is meant for all. A fixed seed.
+    /// An event and two rivals that never happen together with it, on equal sides: three chances of a false
+    /// alarm. All coins together may err with a probability of 1/4 here; among 400 tests more than 143 do so
+    /// with probability below 1e-6. The mutant gives each coin what is meant for all. A fixed seed.
     #[test]
     fn rivals_share_the_error_that_one_event_would_have() {
         let values: Vec<Vec<f64>> = (0..400).map(|i| vec![f64::from(i % 4)]).collect();
@@ -580,7 +600,8 @@ mod tests {
         assert!(reported.iter().all(|times| *times > 10), "{reported:?}");
     }
 
-    /// Two values out of four, the first likelier on the first input and the last on the second, as on a private mechanism with ε = ln 2. Half of it is 0 or 1 and tells nothing.
+    /// Two values out of four, the first likelier on the first input and the last on the second, as on a
+    /// private mechanism with ε = ln 2. Half of it is 0 or 1 and tells nothing.
     struct Turned(Equal);
 
     impl Subject for Turned {
@@ -603,8 +624,10 @@ mod tests {
         }
     }
 
-    /// An event and its mirror are one coin: exactly ε = ln 2, so no more is reported but for the level, which all coins share; and with a mirror more is shown than without. A fixed seed.
-    /// At a level of 1/2, of which half is for coins, more than 143 false alarms of 400 have a probability below 1e-6. The mutant turns the mirror the wrong way, and shows nothing.
+    /// An event and its mirror are one coin: exactly ε = ln 2, so no more is reported but for the level,
+    /// which all coins share; and with a mirror more is shown than without. A fixed seed. At a level of 1/2,
+    /// of which half is for coins, more than 143 false alarms of 400 have a probability below 1e-6. The
+    /// mutant turns the mirror the wrong way, and shows nothing.
     #[test]
     fn an_event_and_its_mirror_are_one_coin() {
         let values: Vec<Vec<f64>> = (0..400).map(|i| vec![f64::from(i % 4)]).collect();

@@ -1,6 +1,7 @@
 //! Where sorted keys are cut into cells.
 
-/// Where to cut keys: around each key that repeats often (or around every key, where they are few), and at quantiles of the rest.
+/// Where to cut keys: around each key that repeats often (or around every key, where they are few), and at
+/// quantiles of the rest.
 pub(super) fn cut_keys(
     mut keys: Vec<i64>,
     most_atoms: usize,

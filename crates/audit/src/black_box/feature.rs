@@ -5,7 +5,8 @@ use std::fmt;
 type KeyFunction<O> = Box<dyn Fn(&O) -> i64>;
 type KeyWords = Box<dyn Fn(i64) -> String>;
 
-/// A name and a function from outputs to integers. Any function will do: it can only miss differences, not invent them.
+/// A name and a function from outputs to integers. Any function will do: it can only miss differences, not
+/// invent them.
 pub struct Feature<O> {
     name: String,
     ordered: bool,
@@ -70,7 +71,8 @@ impl Feature<bool> {
 }
 
 impl Feature<i64> {
-    /// The value and its order, a coarser order for wide noise, the sign, the residue modulo small powers of two.
+    /// The value and its order, a coarser order for wide noise, the sign, the residue modulo small powers of
+    /// two.
     pub fn standard() -> Vec<Self> {
         vec![
             Self::ordered("value", |output| *output),
@@ -82,7 +84,8 @@ impl Feature<i64> {
 }
 
 impl Feature<f64> {
-    /// The order of values at several resolutions, and the raw bits, where floating-point noise gives itself away.
+    /// The order of values at several resolutions, and the raw bits, where floating-point noise gives itself
+    /// away.
     pub fn standard() -> Vec<Self> {
         vec![
             Self::ordered("value cut to 5 bits", |output| ordered_bits(*output) >> 48)
@@ -115,8 +118,8 @@ impl Feature<f64> {
     }
 }
 
-/// The exponent e of the largest power of two 2^e that the float is a multiple of; 2048 for zero, 4096 for what is
-/// not finite.
+/// The exponent e of the largest power of two 2^e that the float is a multiple of; 2048 for zero, 4096 for
+/// what is not finite.
 pub fn lowest_bit_exponent(value: f64) -> i64 {
     if !value.is_finite() {
         return 4096;
@@ -155,7 +158,8 @@ pub(super) fn size_and_lowest_bit_words(key: i64) -> String {
     }
 }
 
-/// The float with these top 16 bits in the order of [`ordered_bits`], and zeros below: all that have them, cut towards zero.
+/// The float with these top 16 bits in the order of [`ordered_bits`], and zeros below: all that have them,
+/// cut towards zero.
 fn cut_value(key: i64) -> f64 {
     let ordered = key << 48;
     let bits = if ordered < 0 { ordered ^ i64::MAX } else { ordered };

@@ -1,17 +1,21 @@
 //! Inputs that are more than one step apart: group privacy, read backwards.
 //!
-//! Let a and m be neighbours, and m and b. If the mechanism is (ε, δ)-private on both pairs then for every event S, with P, M and Q its probabilities on a, m and b,
+//! Let a and m be neighbours, and m and b. If the mechanism is (ε, δ)-private on both pairs then for every
+//! event S, with P, M and Q its probabilities on a, m and b,
 //!
 //! ```text
 //! P ≤ e^ε M + δ ≤ e^ε (e^ε Q + δ) + δ = e^(2ε) Q + δ (1 + e^ε),
 //! ```
 //!
-//! and k steps in the same way give P ≤ e^(kε) Q + δ (1 + e^ε + … + e^((k−1)ε)). So an event for which that is refuted on the ends refutes (ε, δ) on at least one of the audited pairs
-//! between them: it is a lower bound on the ε of the mechanism on the audited pairs, whatever the mechanism is. For δ = 0 it is ln(P/Q)/k.
+//! and k steps in the same way give P ≤ e^(kε) Q + δ (1 + e^ε + … + e^((k−1)ε)). So an event for which that
+//! is refuted on the ends refutes (ε, δ) on at least one of the audited pairs between them: it is a lower
+//! bound on the ε of the mechanism on the audited pairs, whatever the mechanism is. For δ = 0 it is
+//! ln(P/Q)/k.
 //!
-//! That is worth it where both steps lose the most on the same event: the logarithm is then twice as large, its uncertainty is nearly the same, and half of it is what a test cannot
-//! prove (Jagielski, Ullman and Oprea 2020 move several persons at once for the same reason). To find the event is easier in the same way. Where the steps lose on different events the ends
-//! show less than one step does, and the race drops them.
+//! That is worth it where both steps lose the most on the same event: the logarithm is then twice as large,
+//! its uncertainty is nearly the same, and half of it is what a test cannot prove (Jagielski, Ullman and
+//! Oprea 2020 move several persons at once for the same reason). To find the event is easier in the same way.
+//! Where the steps lose on different events the ends show less than one step does, and the race drops them.
 
 use super::epsilon_bound;
 use super::subject::Pair;
@@ -23,7 +27,8 @@ pub(super) struct Ends {
     pub(super) steps: u32,
 }
 
-/// The pairs of neighbours, each once and one step, and then all ends of two steps that share an input in the middle and are no neighbours themselves.
+/// The pairs of neighbours, each once and one step, and then all ends of two steps that share an input in the
+/// middle and are no neighbours themselves.
 pub(super) fn ends(neighbours: &[Pair]) -> Vec<Ends> {
     let is_same =
         |left: Pair, right: Pair| left == right || (left.first, left.second) == (right.second, right.first);
@@ -60,7 +65,8 @@ pub(super) fn epsilon_of_step(likely_at_least: f64, unlikely_at_most: f64, delta
     if delta <= 0.0 {
         return epsilon_bound(likely_at_least, unlikely_at_most, 0.0) / f64::from(steps);
     }
-    // What (ε, δ) allows on the likely side grows with ε: the largest ε that does not allow what was seen, by bisection.
+    // What (ε, δ) allows on the likely side grows with ε: the largest ε that does not allow what was seen, by
+    // bisection.
     let is_refuted = |epsilon: f64| {
         let step = epsilon.exp();
         let allowed = (0..steps).fold(unlikely_at_most, |allowed, _| step * allowed + delta);
@@ -105,7 +111,8 @@ mod tests {
         assert_eq!(ends(&[pair(0, 1), pair(1, 0)]).len(), 1);
     }
 
-    /// Randomized response in two steps, where all of ε is lost in each, and the same with a part that is lost entirely: the bound is reached and not exceeded.
+    /// Randomized response in two steps, where all of ε is lost in each, and the same with a part that is
+    /// lost entirely: the bound is reached and not exceeded.
     #[test]
     fn what_a_step_loses_is_found_from_two() {
         let epsilon = 0.7f64;

@@ -1,8 +1,10 @@
-//! The deep search: outputs are rows, the event is learned, the pair is searched for, and the audit may stop at any moment.
+//! The deep search: outputs are rows, the event is learned, the pair is searched for, and the audit may stop
+//! at any moment.
 //!
-//! 1. *Choose.* Rows are reduced by views (entries, differences, order, raw bits, the whole row) and by fitted likelihood ratios, and
-//!    each is cut into cells. All of them, on all pairs of neighbours, race each other on ever more draws ([`super::race`]). Earlier draws rank the
-//!    cells, later ones choose the set of best cells with the largest bound that the test can be expected to give.
+//! 1. *Choose.* Rows are reduced by views (entries, differences, order, raw bits, the whole row) and by
+//!    fitted likelihood ratios, and each is cut into cells. All of them, on all pairs of neighbours, race
+//!    each other on ever more draws ([`super::race`]). Earlier draws rank the cells, later ones choose the
+//!    set of best cells with the largest bound that the test can be expected to give.
 //! 2. *Test.* The chosen event is counted on draws that nothing has seen ([`Chosen`]).
 
 use super::chosen::Chosen;
@@ -37,14 +39,16 @@ impl Hunt {
         rows_learned(choosing)
     }
 
-    /// Chooses the pair and the event. All draws made here are forgotten by the test. Where pairs share an input, by its number, inputs two steps apart are searched as well ([`super::group`]);
-    /// what is found there is reported for one step.
+    /// Chooses the pair and the event. All draws made here are forgotten by the test. Where pairs share an
+    /// input, by its number, inputs two steps apart are searched as well ([`super::group`]); what is found
+    /// there is reported for one step.
     pub fn choose<S: Subject>(&self, workers: &mut [S], pairs: &[Pair]) -> Result<Chosen, S::Error> {
         self.choose_unless(workers, pairs, || false)
     }
 
-    /// The same, with fewer draws from the moment on that `late` says so, for whatever reason: what was drawn so far chooses, and the rest is cut down to an eighth.
-    /// The test is as valid as ever, since it has draws of its own.
+    /// The same, with fewer draws from the moment on that `late` says so, for whatever reason: what was drawn
+    /// so far chooses, and the rest is cut down to an eighth. The test is as valid as ever, since it has
+    /// draws of its own.
     pub fn choose_unless<S: Subject>(
         &self,
         workers: &mut [S],

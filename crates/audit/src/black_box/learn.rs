@@ -3,7 +3,8 @@
 use super::{Feature, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// No feature keeps counts of more keys than this: more keys than that have too few draws each to say anything.
+/// No feature keeps counts of more keys than this: more keys than that have too few draws each to say
+/// anything.
 const MOST_KEYS: usize = 1 << 16;
 
 /// Draws of one key: [ranking, choosing] × [first side, second side].
@@ -102,9 +103,9 @@ impl Learner {
         best
     }
 
-    /// Keys ranked by likelihood ratio on the ranking draws (Neyman and Pearson: the best events are such prefixes), and
-    /// the prefix with the best score on the choosing draws. Two sets of draws, because a key seen once on one side
-    /// would otherwise look like proof.
+    /// Keys ranked by likelihood ratio on the ranking draws (Neyman and Pearson: the best events are such
+    /// prefixes), and the prefix with the best score on the choosing draws. Two sets of draws, because a key
+    /// seen once on one side would otherwise look like proof.
     fn best_set(&self, side: Side, delta: f64, failure: f64) -> Event {
         let (likely, unlikely) = (side.index(), side.other().index());
         let ratio = |tally: &Tally| (tally[0][likely] as f64 + 0.5) / (tally[0][unlikely] as f64 + 0.5);
@@ -155,8 +156,8 @@ impl Learner {
     }
 }
 
-/// The bound that these counts would give, by Wilson's score limits: shrunk towards ½, cheap, and near enough to the exact
-/// limits for choosing. z² = 2 ln(1/failure) is at least the squared normal quantile.
+/// The bound that these counts would give, by Wilson's score limits: shrunk towards ½, cheap, and near enough
+/// to the exact limits for choosing. z² = 2 ln(1/failure) is at least the squared normal quantile.
 fn estimate(likely: f64, unlikely: f64, draws: f64, delta: f64, failure: f64) -> f64 {
     let square = -2.0 * failure.ln();
     let center = |hits: f64| (hits + square / 2.0) / (draws + square);

@@ -3,21 +3,23 @@
 //! Run the mechanism on two neighbouring inputs many times. If it is (ε, δ)-private then for *every* event S
 //! P(S) ≤ e^ε Q(S) + δ; one event for which that is refuted refutes the claim. So:
 //!
-//! 1. On the first half of the draws an event is learned: outputs are reduced to integer keys by [`Feature`]s (the value,
-//!    its order, the low bits of a float, …), keys are ranked by how much likelier they are on one side, and the best
-//!    event of all features, both sides and all thresholds is chosen.
+//! 1. On the first half of the draws an event is learned: outputs are reduced to integer keys by [`Feature`]s
+//!    (the value, its order, the low bits of a float, …), keys are ranked by how much likelier they are on
+//!    one side, and the best event of all features, both sides and all thresholds is chosen.
 //! 2. On the second half that one event is counted, and its probabilities bounded by exact binomial limits:
 //!    ε ≥ ln((p_lower − δ) / q_upper).
 //!
-//! The event depends on the first half only, so it is fixed before the second half is drawn: one test is made, however
-//! many events were looked at, and no correction is due. Each of the two limits fails with probability at most
-//! (1 − confidence)/2, so a private mechanism is refuted with probability at most 1 − confidence: that is the false-alarm
-//! rate, whatever the features do.
+//! The event depends on the first half only, so it is fixed before the second half is drawn: one test is
+//! made, however many events were looked at, and no correction is due. Each of the two limits fails with
+//! probability at most (1 − confidence)/2, so a private mechanism is refuted with probability at most 1 −
+//! confidence: that is the false-alarm rate, whatever the features do.
 //!
-//! Nothing here can confirm a claim: [`FindingVerdict::Consistent`] means that *these* features found nothing.
+//! Nothing here can confirm a claim: [`FindingVerdict::Consistent`] means that *these* features found
+//! nothing.
 //!
-//! [`BlackBox`] is that audit on features that the caller names, for tests beside a mechanism. [`Hunt`] is the same idea at depth: outputs are rows
-//! of numbers, the event is learned, pairs of neighbours are searched, both cores work, and the audit may stop at any moment.
+//! [`BlackBox`] is that audit on features that the caller names, for tests beside a mechanism. [`Hunt`] is
+//! the same idea at depth: outputs are rows of numbers, the event is learned, pairs of neighbours are
+//! searched, both cores work, and the audit may stop at any moment.
 
 mod additive;
 mod cells;
@@ -125,7 +127,8 @@ pub enum FindingVerdict {
 }
 
 impl Finding {
-    /// Judges a claimed (ε, δ). The two limits hold together for every δ, so any number of claims may be judged.
+    /// Judges a claimed (ε, δ). The two limits hold together for every δ, so any number of claims may be
+    /// judged.
     pub fn verdict(&self, claimed_epsilon: f64, claimed_delta: f64) -> FindingVerdict {
         let bound = epsilon_bound(self.likely_at_least, self.unlikely_at_most, claimed_delta);
         if bound > claimed_epsilon {

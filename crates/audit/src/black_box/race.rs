@@ -1,15 +1,22 @@
-//! Ways to look at pairs race each other: all of them on many draws, the better ones on more, the best on most.
+//! Ways to look at pairs race each other: all of them on many draws, the better ones on more, the best on
+//! most.
 //!
-//! What a pair gives away and what shows it are searched for together. A rare event of one pair has to be seen often enough before it can
-//! be distinguished from the common events of all others, and most ways to look at most pairs are hopeless soon.
+//! What a pair gives away and what shows it are searched for together. A rare event of one pair has to be
+//! seen often enough before it can be distinguished from the common events of all others, and most ways to
+//! look at most pairs are hopeless soon.
 //!
 //! # What luck may do
 //!
-//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a lucky one. While pairs and ways to look are dropped, each is worth what an event that one half of
-//! its draws chose shows in the other half ([`worth`]): a rare event that is worth more than common ones passes them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and
-//! few at a time, since a rare event can be distinguished from others only where all draws are on its pair; a pair that is left keeps many ways to look, all of them where outputs
-//! repeat and looking costs nothing. Then what is left names candidates, with more and with less caution, and draws that had no part in any choice judge them: hundreds of candidates on a few pairs, so pairs are
-//! compared with a caution that luck does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few events that are hardly distinguished is best, the test knows.
+//! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a
+//! lucky one. While pairs and ways to look are dropped, each is worth what an event that one half of its
+//! draws chose shows in the other half ([`worth`]): a rare event that is worth more than common ones passes
+//! them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and few
+//! at a time, since a rare event can be distinguished from others only where all draws are on its pair; a
+//! pair that is left keeps many ways to look, all of them where outputs repeat and looking costs nothing.
+//! Then what is left names candidates, with more and with less caution, and draws that had no part in any
+//! choice judge them: hundreds of candidates on a few pairs, so pairs are compared with a caution that luck
+//! does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few
+//! events that are hardly distinguished is best, the test knows.
 
 use super::cells::Partition;
 use super::effort::Hunt;
@@ -51,9 +58,11 @@ pub(super) struct Winner {
     pub(super) choice: Choice,
     /// The way to look that it is an event of comes first.
     pub(super) looks: Vec<Look>,
-    /// The next best on the same pair and the same side, and by which way to look. Which of them is best a test knows better than the draws before it.
+    /// The next best on the same pair and the same side, and by which way to look. Which of them is best a
+    /// test knows better than the draws before it.
     pub(super) rivals: Vec<(usize, Choice)>,
-    /// An event that is likelier on the other side, by which way to look, and with the chosen one makes one coin that is worth more than it is alone.
+    /// An event that is likelier on the other side, by which way to look, and with the chosen one makes one
+    /// coin that is worth more than it is alone.
     pub(super) mirror: Option<(usize, Choice)>,
 }
 
@@ -67,8 +76,9 @@ pub(super) struct Look {
 const MOST_ROWS: u64 = 1 << 19;
 /// Of this many draws a tenth is learned from, and of those above a smaller part.
 const FEW: u64 = 1 << 20;
-/// The rounds: how many pairs each leaves, how many ways to look at one of them, and its parts of the draws. The first is short, as it has
-/// all ways to look, and drops what is hopeless. Nothing that is dropped comes back. Before the last scores are learned anew from more rows.
+/// The rounds: how many pairs each leaves, how many ways to look at one of them, and its parts of the draws.
+/// The first is short, as it has all ways to look, and drops what is hopeless. Nothing that is dropped comes
+/// back. Before the last scores are learned anew from more rows.
 const ROUNDS: [Round; 4] = [
     Round {
         pairs: usize::MAX,
@@ -91,21 +101,25 @@ const ROUNDS: [Round; 4] = [
         part: 3,
     },
 ];
-/// Ends that are further apart are many, and most of them show less than neighbours do: the first round leaves this many of them, and all neighbours.
+/// Ends that are further apart are many, and most of them show less than neighbours do: the first round
+/// leaves this many of them, and all neighbours.
 const MOST_DISTANT: usize = 6;
 /// The parts of the draws that judge candidates on all pairs that are left, and then on the best alone.
 const JUDGING: [u64; 2] = [7, 3];
-/// Standard errors that counts are moved against an event before pairs and ways to look are compared, before candidates are named, and before these are judged: on all pairs that are left, and on the best.
+/// Standard errors that counts are moved against an event before pairs and ways to look are compared, before
+/// candidates are named, and before these are judged: on all pairs that are left, and on the best.
 const COMPARING: f64 = 1.4;
 const NAMING: [f64; 4] = [0.7, 1.5, 2.5, 4.0];
 const DECIDING: [f64; 2] = [2.0, 1.5];
-/// Rivals of the winner that are tested with it. With the winner and its mirror they are as many as a byte has bits.
+/// Rivals of the winner that are tested with it. With the winner and its mirror they are as many as a byte
+/// has bits.
 pub(super) const RIVALS: usize = 6;
 /// A mirror that is rarer than the chosen event by this many times is not worth telling.
 const PART_OF_MIRROR: u64 = 4;
 /// Two events are as good as the same for a test if their hits differ by less than this part on both sides.
 const ALIKE: f64 = 0.12;
-/// A round is counted in this many parts, and asked after each whether time is up; or in fewer, if each has less than this many draws.
+/// A round is counted in this many parts, and asked after each whether time is up; or in fewer, if each has
+/// less than this many draws.
 const QUESTIONS: u64 = 8;
 const FEWEST_BETWEEN: u64 = 1 << 15;
 
@@ -200,7 +214,8 @@ fn in_parts(draws: u64) -> impl Iterator<Item = u64> {
     (0..parts).map(move |part| draws * (part + 1) / parts - draws * part / parts)
 }
 
-/// A row to learn from costs as much as many draws that are counted; where draws are few, they are nothing without it.
+/// A row to learn from costs as much as many draws that are counted; where draws are few, they are nothing
+/// without it.
 fn part_to_learn(draws: u64) -> u64 {
     (draws / 10).min(FEW / 10 + draws / 64)
 }
@@ -241,7 +256,8 @@ impl Entry {
         })
     }
 
-    /// Learns scores anew from more draws. What views have counted so far is worth more than finer cells of them, and stays.
+    /// Learns scores anew from more draws. What views have counted so far is worth more than finer cells of
+    /// them, and stays.
     fn relearn<S: Subject>(&mut self, workers: &mut [S], draws: u64) -> Result<(), S::Error> {
         let is_score = |arm: &Arm| matches!(arm.recipe, Recipe::Score(..));
         if !self.arms.iter().any(is_score) {
@@ -266,7 +282,8 @@ impl Entry {
         Ok(())
     }
 
-    /// What the best way to look at it is worth, for one step. Where candidates are judged, what the rounds said before counts as much: they had more draws, and others.
+    /// What the best way to look at it is worth, for one step. Where candidates are judged, what the rounds
+    /// said before counts as much: they had more draws, and others.
     fn value(&self) -> f64 {
         let values = self.arms.iter().map(|arm| arm.value);
         let best = values.fold(f64::NEG_INFINITY, f64::max);
@@ -279,8 +296,8 @@ impl Entry {
         self.raced.map_or(best, |raced| f64::midpoint(raced, best))
     }
 
-    /// Keeps the best ways to look, and all of them where outputs repeat: there they cost nothing, as each output is looked at once. Of equally
-    /// good ones the last stays, which is the simplest.
+    /// Keeps the best ways to look, and all of them where outputs repeat: there they cost nothing, as each
+    /// output is looked at once. Of equally good ones the last stays, which is the simplest.
     fn keep_best(&mut self, hunt: &Hunt, keep: usize) {
         for arm in &mut self.arms {
             arm.value = worth(hunt, &arm.partition, &arm.folds, COMPARING);
@@ -325,7 +342,8 @@ impl Entry {
         }
     }
 
-    /// The best candidate and its rivals. Where each way to look costs time in every draw of the test, the rivals are of the same.
+    /// The best candidate and its rivals. Where each way to look costs time in every draw of the test, the
+    /// rivals are of the same.
     fn winner(mut self, hunt: &Hunt) -> Option<Winner> {
         // Of equals the last, which is the simplest.
         self.arms.reverse();
@@ -428,8 +446,9 @@ impl Arm {
     }
 }
 
-/// Ways to look that tell the same rows apart choose the same events, and each costs as much as any: one of them is left: one with an order, where it
-/// makes a difference, and the simplest, which is the last. One that tells nothing apart is left only if there is no other.
+/// Ways to look that tell the same rows apart choose the same events, and each costs as much as any: one of
+/// them is left: one with an order, where it makes a difference, and the simplest, which is the last. One
+/// that tells nothing apart is left only if there is no other.
 fn without_repeats(arms: Vec<Arm>, rows: &[Vec<f64>]) -> Vec<Arm> {
     let mut kept: Vec<(Vec<u16>, Arm)> = Vec::new();
     for arm in arms {
@@ -473,7 +492,8 @@ fn collect<S: Subject>(workers: &mut [S], pair: Pair, draws: u64) -> Result<Labe
     Ok(accounts.into_iter().flatten().unzip())
 }
 
-/// How often each cell of each partition is hit on either side. A row that is known is counted, and looked at once.
+/// How often each cell of each partition is hit on either side. A row that is known is counted, and looked at
+/// once.
 fn count<S: Subject>(
     workers: &mut [S],
     entry: &Entry,
@@ -542,7 +562,8 @@ mod tests {
             let left = without_repeats(arms(views), &rows);
             left.into_iter().map(|arm| arm.recipe).collect()
         };
-        // The whole row is its length here, the sum and the first entry say nothing, and the second entry is there or not.
+        // The whole row is its length here, the sum and the first entry say nothing, and the second entry is
+        // there or not.
         let views = [
             View::Whole,
             View::Length,

@@ -67,13 +67,15 @@ impl Choice {
         }
     }
 
-    /// What these draws say that the test can be expected to give, when their counts are moved this many standard errors against the event.
+    /// What these draws say that the test can be expected to give, when their counts are moved this many
+    /// standard errors against the event.
     pub(super) fn judged(&self, hunt: &Hunt, tally: &Tally, caution: f64) -> f64 {
         let drawn = [self.likely, self.likely.other()].map(|side| tally.drawn[side.index()]);
         self.priced(expected_bound(hunt, self.hits(tally), drawn, caution))
     }
 
-    /// The same for this event together with one of the other side, as one coin. Each has a way to look of its own, which counted the same draws.
+    /// The same for this event together with one of the other side, as one coin. Each has a way to look of
+    /// its own, which counted the same draws.
     pub(super) fn judged_with(&self, mirror: &Self, hunt: &Hunt, tallies: [&Tally; 2], caution: f64) -> f64 {
         let drawn = [self.likely, self.likely.other()].map(|side| tallies[0].drawn[side.index()]);
         let (one, other) = (self.hits(tallies[0]), mirror.hits(tallies[1]));
@@ -107,11 +109,13 @@ impl Choice {
     }
 }
 
-/// What a partition is worth: the bound that a test of its best event can be expected to give, without the luck of the choice.
+/// What a partition is worth: the bound that a test of its best event can be expected to give, without the
+/// luck of the choice.
 ///
-/// Of thousands of events the one that looks best in some draws is a lucky one, the luckier the rarer it is. So an event is chosen on one fold, order and length, and valued on the
-/// other, where it is one event and no longer the best of many; then the other way round, and the mean counts. What is left is the luck of the few ways to look that are compared, against which
-/// counts are moved by `caution` standard errors of a fold.
+/// Of thousands of events the one that looks best in some draws is a lucky one, the luckier the rarer it is.
+/// So an event is chosen on one fold, order and length, and valued on the other, where it is one event and no
+/// longer the best of many; then the other way round, and the mean counts. What is left is the luck of the
+/// few ways to look that are compared, against which counts are moved by `caution` standard errors of a fold.
 pub(super) fn worth(hunt: &Hunt, partition: &Partition, folds: &[Tally; 2], caution: f64) -> f64 {
     let orders = partition.orders();
     let mut best = f64::NEG_INFINITY;
@@ -157,12 +161,14 @@ pub(super) fn worth(hunt: &Hunt, partition: &Partition, folds: &[Tally; 2], caut
     best
 }
 
-/// The best event of a partition at each of some cautions: the standard errors that counts are moved against an event before they are carried to the size of the
-/// test. Of thousands of events the one that looks best is a lucky one, the luckier the rarer it is; a lower confidence bound is what luck does not reach.
+/// The best event of a partition at each of some cautions: the standard errors that counts are moved against
+/// an event before they are carried to the size of the test. Of thousands of events the one that looks best
+/// is a lucky one, the luckier the rarer it is; a lower confidence bound is what luck does not reach.
 ///
-/// Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the best events begin such an order) and, where keys have an order, along it and against
-/// it. Orders that the draws had no part in are measured on all draws. Those by ratio are made on one fold and measured on the other, and the other way round: a cell
-/// that is first because it was lucky is not lucky again.
+/// Cells are ordered by how much likelier they are on a side (Neyman and Pearson: the best events begin such
+/// an order) and, where keys have an order, along it and against it. Orders that the draws had no part in are
+/// measured on all draws. Those by ratio are made on one fold and measured on the other, and the other way
+/// round: a cell that is first because it was lucky is not lucky again.
 pub(super) fn best_choices<const N: usize>(
     hunt: &Hunt,
     partition: &Partition,
@@ -211,9 +217,11 @@ pub(super) fn best_choices<const N: usize>(
     best
 }
 
-/// What is worth judging on draws of its own. Luck chooses here as well, and draws that judge do away with it; but the lucky must not crowd out the others, so each kind has places
-/// of its own: the best beginnings of every order at every caution; along an order of keys half-lines of all sizes, in steps of half an octave; and, where cells
-/// have no order, the most promising single ones, as each of them is an output, a beginning of one or a pattern in it.
+/// What is worth judging on draws of its own. Luck chooses here as well, and draws that judge do away with
+/// it; but the lucky must not crowd out the others, so each kind has places of its own: the best beginnings
+/// of every order at every caution; along an order of keys half-lines of all sizes, in steps of half an
+/// octave; and, where cells have no order, the most promising single ones, as each of them is an output, a
+/// beginning of one or a pattern in it.
 pub(super) fn candidates(
     hunt: &Hunt,
     partition: &Partition,
@@ -278,7 +286,8 @@ pub(super) fn candidates(
     different
 }
 
-/// Cells by a cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once says little.
+/// Cells by a cautious logarithm of the ratio: one standard error below the estimate, so that a cell hit once
+/// says little.
 fn by_ratio(tally: &Tally, sides: [usize; 2]) -> Vec<usize> {
     let ratio = |cell: &[u64; 2]| {
         let [hits, others] = sides.map(|side| cell[side] as f64 + 0.5);
@@ -316,9 +325,9 @@ fn best_lengths<const N: usize>(
     best
 }
 
-/// The bound on ε that a test of `hunt.testing` draws can be expected to give, from counts on the likely side and the other: the
-/// counts are moved against us, carried to the size of the test, and bounded by Wilson's limits, which are cheap and near enough to the exact
-/// ones for choosing.
+/// The bound on ε that a test of `hunt.testing` draws can be expected to give, from counts on the likely side
+/// and the other: the counts are moved against us, carried to the size of the test, and bounded by Wilson's
+/// limits, which are cheap and near enough to the exact ones for choosing.
 fn expected_bound(hunt: &Hunt, hits: [u64; 2], drawn: [u64; 2], caution: f64) -> f64 {
     let scale = hunt.testing as f64 / (drawn[0] + drawn[1]).max(1) as f64;
     let half = caution * caution / 2.0;

@@ -1,4 +1,5 @@
-//! Limits on a probability that hold at every moment at once, so that one may look, and stop, whenever one likes.
+//! Limits on a probability that hold at every moment at once, so that one may look, and stop, whenever one
+//! likes.
 //!
 //! Let trials be independent with success probability θ, and after a successes and b failures let
 //!
@@ -6,12 +7,14 @@
 //! M(θ) = ∫ s^a (1−s)^b dπ(s) / (θ^a (1−θ)^b) = B(a+α, b+β) / B(α, β) / (θ^a (1−θ)^b)
 //! ```
 //!
-//! for a Beta(α, β) distribution π fixed before the first trial. Each factor s/θ (on success) or (1−s)/(1−θ) (on failure) has mean
-//! θ·s/θ + (1−θ)(1−s)/(1−θ) = 1, so M is a martingale that starts at 1 and is never negative, and by Ville's inequality it ever reaches
-//! 1/failure with probability at most `failure`. The set {θ : M(θ) < 1/failure} therefore contains the true θ at all times
-//! but for that probability (Robbins 1970). M falls in θ below a/(a+b) and grows above: the set is an interval.
+//! for a Beta(α, β) distribution π fixed before the first trial. Each factor s/θ (on success) or (1−s)/(1−θ)
+//! (on failure) has mean θ·s/θ + (1−θ)(1−s)/(1−θ) = 1, so M is a martingale that starts at 1 and is never
+//! negative, and by Ville's inequality it ever reaches 1/failure with probability at most `failure`. The set
+//! {θ : M(θ) < 1/failure} therefore contains the true θ at all times but for that probability (Robbins 1970).
+//! M falls in θ below a/(a+b) and grows above: the set is an interval.
 //!
-//! The distribution π changes how tight the limits are, never whether they hold. It is taken from the draws that chose the event.
+//! The distribution π changes how tight the limits are, never whether they hold. It is taken from the draws
+//! that chose the event.
 
 /// What is guessed of θ before the first trial: a Beta distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +49,8 @@ pub fn lower_limit_always(successes: u64, failures: u64, guess: Guess, failure: 
     }
     let (a, b) = (successes as f64, failures as f64);
     let mixture = ln_beta(a + guess.successes, b + guess.failures) - ln_beta(guess.successes, guess.failures);
-    // Rounding: for 2³² trials each logarithm of a factorial is below 1e11, with an error below 1e-4 for all together.
+    // Rounding: for 2³² trials each logarithm of a factorial is below 1e11, with an error below 1e-4 for all
+    // together.
     let limit = -failure.ln() + 1e-3;
     let excluded = |theta: f64| {
         let misses = if b == 0.0 { 0.0 } else { b * (-theta).ln_1p() };
@@ -135,8 +139,9 @@ mod tests {
         }
     }
 
-    /// 400 runs that look after every trial and stop at the first moment the limit is wrong: at 5 % this happens more than
-    /// 45 times with probability below 1e-6 (the seed is fixed). Clopper and Pearson's limits, looked at as often, fail.
+    /// 400 runs that look after every trial and stop at the first moment the limit is wrong: at 5 % this
+    /// happens more than 45 times with probability below 1e-6 (the seed is fixed). Clopper and Pearson's
+    /// limits, looked at as often, fail.
     #[test]
     fn looking_at_every_moment_is_paid_for() {
         let mut state = 11u64;

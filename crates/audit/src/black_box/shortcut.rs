@@ -3,7 +3,8 @@
 /// A hash table from whole rows to what was decided for them.
 #[derive(Clone, Debug)]
 pub(super) struct Shortcut<D> {
-    /// Key and decision, at the key's place or after it; a key of zero is free. Empty where outputs hardly repeat.
+    /// Key and decision, at the key's place or after it; a key of zero is free. Empty where outputs hardly
+    /// repeat.
     slots: Vec<(i64, D)>,
 }
 
@@ -35,7 +36,8 @@ impl<D: Copy + Default> Shortcut<D> {
         self.slots.is_empty()
     }
 
-    /// What was decided for this row, if it is known. Rows with equal keys share a decision, which is as fixed an event as any.
+    /// What was decided for this row, if it is known. Rows with equal keys share a decision, which is as
+    /// fixed an event as any.
     pub(super) fn decided(&self, row: &[f64]) -> Option<D> {
         if self.slots.is_empty() {
             return None;
@@ -63,7 +65,8 @@ fn key_of(row: &[f64]) -> i64 {
     (even ^ odd.rotate_left(29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) as i64
 }
 
-/// The slot of a key, or the free one where it would be. There are four times as many slots as keys, so there is one.
+/// The slot of a key, or the free one where it would be. There are four times as many slots as keys, so there
+/// is one.
 fn find<D>(slots: &[(i64, D)], key: i64) -> usize {
     let mut place = (key as u64 >> (64 - BITS)) as usize;
     while slots[place].0 != 0 && slots[place].0 != key {

@@ -3,7 +3,8 @@
 use crate::Error;
 use std::ops::Range;
 
-/// Something that can be run on numbered inputs. Its outputs are short rows of numbers; a word in a row is a [`word`].
+/// Something that can be run on numbered inputs. Its outputs are short rows of numbers; a word in a row is a
+/// [`word`].
 ///
 /// Each worker owns one: it holds that worker's process, or that worker's stream of random words.
 pub trait Subject: Send {
@@ -30,7 +31,8 @@ pub trait Subject: Send {
         None
     }
 
-    /// Draws between two decisions about sides, a multiple of 64. A subject that is costly to start takes many.
+    /// Draws between two decisions about sides, a multiple of 64. A subject that is costly to start takes
+    /// many.
     fn block(&self) -> u64 {
         4096
     }
@@ -45,7 +47,8 @@ pub struct Pair {
     pub second: usize,
 }
 
-/// A word in a row: a NaN that carries a hash of the word, so that equal words are equal bits and no number equals a word.
+/// A word in a row: a NaN that carries a hash of the word, so that equal words are equal bits and no number
+/// equals a word.
 pub const fn word(text: &[u8]) -> f64 {
     // FNV-1a, folded into the payload of a quiet NaN; a bit of it keeps words apart from the ordinary NaN.
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -83,11 +86,11 @@ impl Teller<'_> {
 /// What came of a run: each worker's account, and the draws of each side.
 pub(super) type Accounts<A, E> = Result<(Vec<A>, [u64; 2]), E>;
 
-/// Draws from both inputs, each draw on a side that a fair coin chooses, and lets every worker keep its own account of
-/// them. Returns the accounts, and how many draws each side had.
+/// Draws from both inputs, each draw on a side that a fair coin chooses, and lets every worker keep its own
+/// account of them. Returns the accounts, and how many draws each side had.
 ///
-/// The coins are tossed a block at a time: of 64 draws as many are on the first side as a random word has ones. What is
-/// drawn after that in which order makes no difference, as draws are independent.
+/// The coins are tossed a block at a time: of 64 draws as many are on the first side as a random word has
+/// ones. What is drawn after that in which order makes no difference, as draws are independent.
 pub(super) fn run<S: Subject, A: Send>(
     workers: &mut [S],
     pair: Pair,

@@ -98,7 +98,8 @@ impl View {
             }
         }
         if lens != Lens::Values {
-            // Whole numbers and words have no bits that rounding could have left; what lies on a coarse grid has few.
+            // Whole numbers and words have no bits that rounding could have left; what lies on a coarse grid
+            // has few.
             let finite = || rows.iter().flatten().filter(|value| value.is_finite());
             if finite().any(|value| value.fract() != 0.0) {
                 let coarse = finite().all(|value| lowest_bit_exponent(*value) >= COARSE);
@@ -246,8 +247,9 @@ fn same(left: f64, right: f64) -> bool {
     left == right || left.to_bits() == right.to_bits()
 }
 
-/// How a mechanism that answers one query after the other can be looked at: each beginning of its answers, and each number after the most common beginnings of
-/// answers before it. Where it stops, and how the last number compares, are among these.
+/// How a mechanism that answers one query after the other can be looked at: each beginning of its answers,
+/// and each number after the most common beginnings of answers before it. Where it stops, and how the last
+/// number compares, are among these.
 fn sequential(rows: &[Vec<f64>], longest: usize, common: &[f64]) -> Vec<View> {
     let Some(first) = common.first() else {
         return Vec::new();
@@ -374,7 +376,8 @@ mod tests {
         }
     }
 
-    /// Answers one after the other, a number where one is above and the end: beginnings are distinguished, and the number after each.
+    /// Answers one after the other, a number where one is above and the end: beginnings are distinguished,
+    /// and the number after each.
     #[test]
     fn beginnings_of_answers_are_looked_at() {
         let below = word(b"below");

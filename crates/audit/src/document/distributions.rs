@@ -1,7 +1,7 @@
 //! From a mechanism in words to the two distributions that the verifier compares.
 //!
-//! Each parameter is held to a range in which the verifier answers in seconds, and [`ranges`] states it. What lies outside
-//! is a matter of units, or noise that hides nothing.
+//! Each parameter is held to a range in which the verifier answers in seconds, and [`ranges`] states it. What
+//! lies outside is a matter of units, or noise that hides nothing.
 
 use super::claim::{LARGEST_EPSILON, SMALLEST_DELTA};
 use super::file::{LARGEST_EXPONENT, MOST_OUTCOMES, MOST_PIECES};
@@ -22,7 +22,8 @@ const MOST_ANSWERS: u32 = 1024;
 /// The largest ε of randomized response, as in the mechanism itself: with more, a lie is never reported.
 const LARGEST_RESPONSE: u32 = 64;
 
-/// What is answered, for people to read. The limits that are numerals here are the verifier's own, and stand in its errors.
+/// What is answered, for people to read. The limits that are numerals here are the verifier's own, and stand
+/// in its errors.
 pub fn ranges() -> String {
     format!(
         "\

@@ -1,4 +1,5 @@
-//! Mechanisms and claims as people write them down: named distributions with their parameters, or rows of probabilities and densities.
+//! Mechanisms and claims as people write them down: named distributions with their parameters, or rows of
+//! probabilities and densities.
 //!
 //! ```text
 //! laplace, scale 2 ──────► Parameters ─┐

@@ -8,8 +8,8 @@ use std::str::FromStr;
 
 /// An exact rational that was written as `12`, `0.5`, `1e-6` or `1/3`.
 ///
-/// In a file it is text or an integer. A float is refused: `0.1` there has been rounded before we see it, and a verdict about a
-/// rounded number is a verdict about another mechanism.
+/// In a file it is text or an integer. A float is refused: `0.1` there has been rounded before we see it, and
+/// a verdict about a rounded number is a verdict about another mechanism.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number(pub Rational);
 

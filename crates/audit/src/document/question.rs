@@ -1,4 +1,5 @@
-//! Whether a claim about two output distributions holds, and what would: the question as people ask it, and the answer for them and for programs.
+//! Whether a claim about two output distributions holds, and what would: the question as people ask it, and
+//! the answer for them and for programs.
 
 use super::{Claim, Mistake, Number, Pair, check_delta, check_epsilon, fail};
 use crate::exact_audit::{Answer, satisfies, smallest_delta, smallest_epsilon};
@@ -93,7 +94,8 @@ pub fn answer(pair: Pair, mut question: Question) -> Result<Verified, Mistake> {
     })
 }
 
-/// The smallest δ at ε. An enclosure that reaches down to zero is zero where the largest privacy loss proves it.
+/// The smallest δ at ε. An enclosure that reaches down to zero is zero where the largest privacy loss proves
+/// it.
 fn least_delta(pair: &Pair, epsilon: &Rational) -> Result<Interval, Mistake> {
     let (p, q) = (&pair.first, &pair.second);
     let least = smallest_delta(p, q, epsilon)?;

@@ -1,15 +1,17 @@
-//! Two integer Gaussian distributions of one variance on one grid, by their tails: few terms, however wide they are.
+//! Two integer Gaussian distributions of one variance on one grid, by their tails: few terms, however wide
+//! they are.
 //!
-//! With distance d > 0 between the centres (reflect if it is negative), p(k) = e^(−k²/2v)/Z and q(k) = p(k − d). The privacy loss
-//! ln(p/q)(k) = (d² − 2kd)/2v falls in k, and exceeds ε exactly for k < d/2 − vε/d: for k ≤ m, an integer known exactly. So with the
-//! tail T(m) = P(K ≤ m),
+//! With distance d > 0 between the centres (reflect if it is negative), p(k) = e^(−k²/2v)/Z and q(k) = p(k −
+//! d). The privacy loss ln(p/q)(k) = (d² − 2kd)/2v falls in k, and exceeds ε exactly for k < d/2 − vε/d: for
+//! k ≤ m, an integer known exactly. So with the tail T(m) = P(K ≤ m),
 //!
 //! ```text
 //! δ(ε) = T(m) − e^ε T(m − d).
 //! ```
 //!
-//! A tail that ends at k ≤ 0 is T(k) = e^(−k²/2v)·S(k)/Z, where S(k) = Σ_{j≥0} e^(−(j² + 2|k|j)/2v) begins with 1. In this form e^ε is
-//! added to an exponent, which stays below zero since the loss at m is above ε; so it costs no precision.
+//! A tail that ends at k ≤ 0 is T(k) = e^(−k²/2v)·S(k)/Z, where S(k) = Σ_{j≥0} e^(−(j² + 2|k|j)/2v) begins
+//! with 1. In this form e^ε is added to an exponent, which stays below zero since the loss at m is above ε;
+//! so it costs no precision.
 
 use super::mills::mills;
 use super::real::{below_precision, from_zero, positive_part};
@@ -62,8 +64,8 @@ impl DiscreteGaussianPair {
         self.term_by_term(from, work)
     }
 
-    /// t₀ = 1, t_{j+1} = t_j·r_j and r_{j+1} = r_j·e^(−1/v). From any j on, ratios are at most r_j, so what is left out is at most
-    /// t_j/(1 − r_j).
+    /// t₀ = 1, t_{j+1} = t_j·r_j and r_{j+1} = r_j·e^(−1/v). From any j on, ratios are at most r_j, so what
+    /// is left out is at most t_j/(1 − r_j).
     fn term_by_term(&self, from: &Rational, work: u32) -> Result<Interval, Error> {
         let twice = Rational::from(2u8) * &self.variance;
         let one = Interval::from_integer(1, work);
@@ -90,13 +92,14 @@ impl DiscreteGaussianPair {
     /// Σ_{i≤k} f(i) = ∫_{−∞}^k f + f(k)/2 + Σ_{j=1..p} c_j f^(2j−1)(k) + R,   |R| ≤ 2ζ(2p)/(2π)^2p · ∫_{−∞}^k |f^(2p)|.
     /// ```
     ///
-    /// Divided by f(k): the integral is σ·M(x). f^(n)/f = (−1)ⁿ He_n(t/σ)/σⁿ, which for odd n at k is h_n = He_n(x)/σⁿ, and
-    /// He_{n+1} = x·He_n − n·He_{n−1} makes h_{n+1} = (|k|/v)·h_n − (n/v)·h_{n−1}.
+    /// Divided by f(k): the integral is σ·M(x). f^(n)/f = (−1)ⁿ He_n(t/σ)/σⁿ, which for odd n at k is h_n =
+    /// He_n(x)/σⁿ, and He_{n+1} = x·He_n − n·He_{n−1} makes h_{n+1} = (|k|/v)·h_n − (n/v)·h_{n−1}.
     ///
-    /// For R, with n = 2p: |He_n(u)| ≤ H⁺_n(u) = E[(u+Z)ⁿ], the same polynomial with all signs plus (Z is standard normal), and
-    /// e^(−((x+s)²−x²)/2) ≤ e^(−s²/2) for s ≥ 0, so that
-    /// ∫_{−∞}^k |f^(n)| / f(k) ≤ σ^(1−n) ∫_0^∞ H⁺_n(x+s) e^(−s²/2) ds ≤ σ·√(2π)·g_n with g_n = E[(x+√2·Z)ⁿ]/σⁿ, where
-    /// g_{n+1} = (|k|/v)·g_n + (2n/v)·g_{n−1} (Stein). With 2ζ(2p) < 4, (2π)² > 39 and 4·√(2π) < 11, R is at most 11·σ·g_2p/39^p.
+    /// For R, with n = 2p: |He_n(u)| ≤ H⁺_n(u) = E[(u+Z)ⁿ], the same polynomial with all signs plus (Z is
+    /// standard normal), and e^(−((x+s)²−x²)/2) ≤ e^(−s²/2) for s ≥ 0, so that ∫_{−∞}^k |f^(n)| / f(k) ≤
+    /// σ^(1−n) ∫_0^∞ H⁺_n(x+s) e^(−s²/2) ds ≤ σ·√(2π)·g_n with g_n = E[(x+√2·Z)ⁿ]/σⁿ, where g_{n+1} =
+    /// (|k|/v)·g_n + (2n/v)·g_{n−1} (Stein). With 2ζ(2p) < 4, (2π)² > 39 and 4·√(2π) < 11, R is at most
+    /// 11·σ·g_2p/39^p.
     ///
     /// `None` where this many corrections do not make R small: the distribution is narrow.
     fn corrected_integral(&self, from: &Rational, work: u32) -> Option<Interval> {
@@ -156,8 +159,8 @@ impl Bernoulli {
         }
     }
 
-    /// Σ c_j y^2j = (y/2)·coth(y/2), so with y = 2s and C_j = 4^j c_j: (sinh s / s)·Σ C_j s^2j = cosh s. Coefficient by coefficient,
-    /// Σ_{i≤j} C_i/(2(j−i)+1)! = 1/(2j)!.
+    /// Σ c_j y^2j = (y/2)·coth(y/2), so with y = 2s and C_j = 4^j c_j: (sinh s / s)·Σ C_j s^2j = cosh s.
+    /// Coefficient by coefficient, Σ_{i≤j} C_i/(2(j−i)+1)! = 1/(2j)!.
     fn at(&mut self, j: u32) -> Interval {
         while self.scaled.len() <= j as usize {
             let next = self.scaled.len();
@@ -255,7 +258,8 @@ mod tests {
         assert!(quotient > ratio(9999, 10_000) && quotient < ratio(10_001, 10_000));
     }
 
-    /// The two ways to the sum are different code: they must agree, at every width where both can go, and both must be narrow.
+    /// The two ways to the sum are different code: they must agree, at every width where both can go, and
+    /// both must be narrow.
     #[test]
     fn the_corrected_integral_agrees_with_the_sum() {
         for (sigma, digits) in [(40, 1), (200, 1), (3001, 7)] {
@@ -268,7 +272,8 @@ mod tests {
                     let integral = pair.corrected_integral(&from, work).expect("wide enough");
                     assert!(overlap(&sum, &integral), "σ = {sigma}, {deviations}, {work}");
                     for value in [sum, integral] {
-                        // Thousands of terms, each off by as many units as there were factors: the cube of their number.
+                        // Thousands of terms, each off by as many units as there were factors: the cube of
+                        // their number.
                         let most = exact::power_of_two(48 - work as i32);
                         assert!(width(&value) < most, "σ = {sigma}, {deviations}, {work}");
                     }

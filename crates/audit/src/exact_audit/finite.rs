@@ -81,7 +81,8 @@ fn least_common_multiple(a: &Natural, b: &Natural) -> Natural {
 #[derive(Clone)]
 pub struct Finite {
     masses: Masses,
-    /// When masses are in proportion to e^exponent, the exponents: between distributions with the same normalizing sum they tell ratios exactly.
+    /// When masses are in proportion to e^exponent, the exponents: between distributions with the same
+    /// normalizing sum they tell ratios exactly.
     exponents: Option<Vec<Rational>>,
 }
 
@@ -158,7 +159,8 @@ impl Finite {
         })
     }
 
-    /// Masses in proportion to `e^exponent`: the exponential mechanism, or randomized response with exponents 0 and ε.
+    /// Masses in proportion to `e^exponent`: the exponential mechanism, or randomized response with exponents
+    /// 0 and ε.
     pub fn from_exponents(exponents: &[Rational]) -> Result<Self, Error> {
         // Only differences matter, and e^(w − largest) ≤ 1 is a number one can hold.
         let largest = exponents.iter().max().ok_or(Error::NotADistribution {
@@ -182,8 +184,8 @@ impl Finite {
         })
     }
 
-    /// Masses that are enclosed on demand: `recipe(bits)` gives one enclosure for each of the outcomes. An outcome
-    /// of mass zero must be enclosed by exactly zero.
+    /// Masses that are enclosed on demand: `recipe(bits)` gives one enclosure for each of the outcomes. An
+    /// outcome of mass zero must be enclosed by exactly zero.
     pub fn from_recipe(
         outcomes: usize,
         recipe: impl Fn(u32) -> Vec<Interval> + Send + Sync + 'static,
@@ -337,8 +339,9 @@ impl SharedPair {
         }
     }
 
-    /// P(S) − e^ε Q(S) for S = {p > e^ε q}: the counts of S are added up exactly, and e^ε is multiplied once. As e^ε Q(S) ≤ P(S) ≤ 1,
-    /// it does not magnify round-off. An outcome that may be in S or not adds between 0 and the most that p exceeds.
+    /// P(S) − e^ε Q(S) for S = {p > e^ε q}: the counts of S are added up exactly, and e^ε is multiplied once.
+    /// As e^ε Q(S) ≤ P(S) ≤ 1, it does not magnify round-off. An outcome that may be in S or not adds between
+    /// 0 and the most that p exceeds.
     fn delta(&self, epsilon: &Rational, bits: u32) -> Interval {
         let work = bits + 32;
         let factor = Interval::exp_of(epsilon, work);
@@ -380,8 +383,8 @@ impl SharedPair {
     }
 }
 
-/// When the exponents of two distributions are the same numbers in another order, their normalizing sums are equal and cancel: ln(p/q) is
-/// the difference of the exponents, a rational.
+/// When the exponents of two distributions are the same numbers in another order, their normalizing sums are
+/// equal and cancel: ln(p/q) is the difference of the exponents, a rational.
 fn exact_losses(p: &Finite, q: &Finite) -> Option<Vec<Rational>> {
     let (p, q) = (p.exponents.as_ref()?, q.exponents.as_ref()?);
     let sorted = |exponents: &[Rational]| {
@@ -465,7 +468,8 @@ impl Direction for FinitePair<'_> {
             return Ok(Interval::from_integer(0, bits));
         }
         let table = self.table(bits + magnification(epsilon));
-        // p ≤ e^ε·q exactly where ln(p/q) ≤ ε: those outcomes add nothing, which no enclosure could tell at equality.
+        // p ≤ e^ε·q exactly where ln(p/q) ≤ ε: those outcomes add nothing, which no enclosure could tell at
+        // equality.
         let exceeding = table.pairs.iter().zip(losses).filter(|(_, loss)| *loss > epsilon);
         let exceeding = Table {
             pairs: exceeding.map(|(pair, _)| pair.clone()).collect(),
@@ -533,7 +537,8 @@ mod tests {
     use crate::exact_audit::{satisfies, smallest_delta};
     use exact::ratio;
 
-    /// Randomized response with three answers at ε = 0.1, which no binary fraction is: the claim is proved at 0.1, and refuted just below.
+    /// Randomized response with three answers at ε = 0.1, which no binary fraction is: the claim is proved at
+    /// 0.1, and refuted just below.
     #[test]
     fn ratios_of_exponents_are_exact() {
         let epsilon = ratio(1, 10);

@@ -38,12 +38,12 @@ impl<'a> GaussianPair<'a> {
         Self { p, q }
     }
 
-    /// Equal variances, distance D > 0, μ = D/σ. By symmetry let P be above Q: the privacy loss of y drawn from P is
-    /// N(μ²/2, μ²), and from Q it is N(−μ²/2, μ²). S = {loss > ε}, so
-    /// δ = P(S) − e^ε Q(S) = Φ(a) − e^ε Φ(−b) with a = μ/2 − ε/μ, b = μ/2 + ε/μ   (Balle and Wang 2018).
+    /// Equal variances, distance D > 0, μ = D/σ. By symmetry let P be above Q: the privacy loss of y drawn
+    /// from P is N(μ²/2, μ²), and from Q it is N(−μ²/2, μ²). S = {loss > ε}, so δ = P(S) − e^ε Q(S) = Φ(a) −
+    /// e^ε Φ(−b) with a = μ/2 − ε/μ, b = μ/2 + ε/μ (Balle and Wang 2018).
     ///
-    /// As b² − a² = 2ε, e^ε φ(b) = φ(a): with M = (1 − Φ)/φ, δ = Φ(a) − φ(a)·M(b), and Φ(a) = φ(a)·M(−a). No e^ε is left in
-    /// it that would magnify round-off.
+    /// As b² − a² = 2ε, e^ε φ(b) = φ(a): with M = (1 − Φ)/φ, δ = Φ(a) − φ(a)·M(b), and Φ(a) = φ(a)·M(−a). No
+    /// e^ε is left in it that would magnify round-off.
     fn equal_variances(&self, distance: &Rational, epsilon: &Rational, bits: u32) -> Interval {
         let square = distance * distance / &self.p.variance;
         let above = &square / Rational::from(2u8) - epsilon;
@@ -68,10 +68,10 @@ impl<'a> GaussianPair<'a> {
         positive_part(&first.sub(&density.mul(&mills(&b))))
     }
 
-    /// Variances v of P and w of Q, y measured from P's mean, D = mean of Q − mean of P:
-    /// ln(p/q)(y) = A y² + B y + C with A = 1/2w − 1/2v, B = −D/w, C = D²/2w + ½ ln(w/v).
-    /// S = {A y² + B y + C − ε > 0} lies between the roots when A < 0 and outside of them when A > 0. Without two
-    /// roots δ = 0: S is empty, or A > 0 and p > e^ε q everywhere, which no two densities do.
+    /// Variances v of P and w of Q, y measured from P's mean, D = mean of Q − mean of P: ln(p/q)(y) = A y² +
+    /// B y + C with A = 1/2w − 1/2v, B = −D/w, C = D²/2w + ½ ln(w/v). S = {A y² + B y + C − ε > 0} lies
+    /// between the roots when A < 0 and outside of them when A > 0. Without two roots δ = 0: S is empty, or A >
+    /// 0 and p > e^ε q everywhere, which no two densities do.
     fn unequal_variances(&self, distance: &Rational, epsilon: &Rational, work: u32) -> Interval {
         let (v, w) = (&self.p.variance, &self.q.variance);
         let (one, two) = (Rational::ONE, Rational::from(2u8));

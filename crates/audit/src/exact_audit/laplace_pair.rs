@@ -1,8 +1,9 @@
 //! Two discrete Laplace distributions on one grid, in closed form: no sum, so no limit on how wide they are.
 //!
-//! With distance d ≥ 0 between the centres (reflect if it is negative: P is symmetric about its centre),
-//! p(k) = c_s e^(−|k|/s) and q(k) = c_t e^(−|k−d|/t). Between the kinks at 0 and d both are a constant times e^(slope·k),
-//! so p > e^ε q on one side of a single crossing, and the sum over that side is a geometric series.
+//! With distance d ≥ 0 between the centres (reflect if it is negative: P is symmetric about its centre), p(k) =
+//! c_s e^(−|k|/s) and q(k) = c_t e^(−|k−d|/t). Between the kinks at 0 and d both are a constant times
+//! e^(slope·k), so p > e^ε q on one side of a single crossing, and the sum over that side is a geometric
+//! series.
 
 use super::real::{from_zero, positive_part, times};
 use super::shape::laplace_coefficient;
@@ -26,8 +27,8 @@ struct Curve {
 impl Curve {
     /// The sum over first..=last, where a missing end is infinite and the curve falls towards it.
     ///
-    /// Downhill from k₀, n terms of e^(α k + β) with α < 0 add up to e^(α k₀ + β)·(1 − e^(αn))/(1 − e^α); uphill is
-    /// the same read from the other end.
+    /// Downhill from k₀, n terms of e^(α k + β) with α < 0 add up to e^(α k₀ + β)·(1 − e^(αn))/(1 − e^α);
+    /// uphill is the same read from the other end.
     fn sum(&self, first: Option<&Integer>, last: Option<&Integer>, bits: u32) -> Result<Interval, Error> {
         let count = first.zip(last).map(|(first, last)| last - first + Integer::ONE);
         if count.as_ref().is_some_and(|count| *count <= Integer::ZERO) {
@@ -101,8 +102,8 @@ impl LaplacePair {
             .add(&Interval::from_rational(&(&q.intercept - &p.intercept), bits));
         let crossing = times(&level, &(Rational::ONE / &incline));
         let (below, above) = (crossing.lower().floor(), crossing.upper().ceil());
-        // Beyond the crossing for certain, and the one or two integers that may be on it: there the term is between
-        // 0 and p.
+        // Beyond the crossing for certain, and the one or two integers that may be on it: there the term is
+        // between 0 and p.
         let (from, to, doubt_from, doubt_to) = if incline > Rational::ZERO {
             let from = first.clone().map_or(above.clone(), |first| first.max(above));
             let doubt = first.map_or(below.clone(), |first| first.max(below));
@@ -188,8 +189,9 @@ impl Direction for LaplacePair {
         Ok(Gap::Exact(Rational::ZERO))
     }
 
-    /// ln(p/q)(k) = −|k|/s + |k−d|/t + ln(c_s/c_t). For s ≤ t the slope is ≥ 0 left of 0 and ≤ 0 right of it (between 0
-    /// and d it is −1/s − 1/t), so the largest value is at 0: d/t + ln(c_s/c_t). For s > t it grows without bound.
+    /// ln(p/q)(k) = −|k|/s + |k−d|/t + ln(c_s/c_t). For s ≤ t the slope is ≥ 0 left of 0 and ≤ 0 right of it
+    /// (between 0 and d it is −1/s − 1/t), so the largest value is at 0: d/t + ln(c_s/c_t). For s > t it
+    /// grows without bound.
     fn supremum(&self, bits: u32) -> Result<Supremum, Error> {
         if self.p_scale > self.q_scale {
             return Ok(Supremum::Unbounded);

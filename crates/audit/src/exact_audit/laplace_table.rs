@@ -50,7 +50,8 @@ impl LaplaceTable {
         }
     }
 
-    /// Σ_k P[Z = k]·f(k) over |k| ≤ reach, of several f with values in [0, 1] at once; outside f is only known to be in [0, 1].
+    /// Σ_k P[Z = k]·f(k) over |k| ≤ reach, of several f with values in [0, 1] at once; outside f is only
+    /// known to be in [0, 1].
     pub fn mean(&self, count: usize, reach: i64, f: impl Fn(i64) -> Vec<Interval>) -> Vec<Interval> {
         let outside = self.tail(reach + 1).scale(&Integer::from(2));
         let unseen = Interval::from_ends(Integer::ZERO, outside.hi().clone(), self.bits);

@@ -43,8 +43,8 @@ enum Shape {
 
 /// The distribution of `offset + spacing · K` for a random integer K.
 ///
-/// The offset is a rational of its own so that a real sum plus integer noise can be described: two such distributions may
-/// have no output in common.
+/// The offset is a rational of its own so that a real sum plus integer noise can be described: two such
+/// distributions may have no output in common.
 #[derive(Clone)]
 pub struct Lattice {
     offset: Rational,
@@ -81,8 +81,8 @@ impl Lattice {
         }))
     }
 
-    /// Any distribution on the integers: `mass(k, bits)` encloses P(k); `window(bits)` names indices that carry all but about
-    /// 2^-bits of the mass. Both are the caller's word.
+    /// Any distribution on the integers: `mass(k, bits)` encloses P(k); `window(bits)` names indices that
+    /// carry all but about 2^-bits of the mass. Both are the caller's word.
     pub fn custom(
         mass: impl Fn(i64, u32) -> Interval + Send + Sync + 'static,
         window: impl Fn(u32) -> Window + Send + Sync + 'static,
@@ -158,10 +158,12 @@ impl fmt::Debug for Lattice {
     }
 }
 
-/// The rule for two grids: none in common, the rules for two Laplace distributions and for two equal Gaussian ones, or term by term.
+/// The rule for two grids: none in common, the rules for two Laplace distributions and for two equal Gaussian
+/// ones, or term by term.
 pub(super) fn direction<'a>(p: &'a Lattice, q: &'a Lattice) -> Box<dyn Direction + 'a> {
-    // Two points coincide iff offset_p − offset_q = spacing_q·j − spacing_p·i for integers i, j. Such combinations
-    // are exactly the multiples of gcd(spacing_p, spacing_q) = spacing_p / numerator(spacing_p/spacing_q).
+    // Two points coincide iff offset_p − offset_q = spacing_q·j − spacing_p·i for integers i, j. Such
+    // combinations are exactly the multiples of gcd(spacing_p, spacing_q) = spacing_p /
+    // numerator(spacing_p/spacing_q).
     let ratio = &p.spacing / &q.spacing;
     let common = &p.spacing / Rational::from(ratio.numerator().clone());
     let apart = &p.offset - &q.offset;
@@ -245,8 +247,8 @@ impl Direction for LatticePair<'_> {
     }
 
     fn gap(&self, bits: u32) -> Result<Gap, Error> {
-        // P's grid is part of Q's iff P's spacing is a multiple of Q's (they already share a point). The built-in
-        // shapes are positive everywhere.
+        // P's grid is part of Q's iff P's spacing is a multiple of Q's (they already share a point). The
+        // built-in shapes are positive everywhere.
         let custom = matches!(self.q.shape, Shape::Custom { .. });
         let covered = (&self.p.spacing / &self.q.spacing).is_int();
         if covered && !custom {

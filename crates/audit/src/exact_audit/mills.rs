@@ -12,9 +12,10 @@ pub(super) fn root_of_two_pi(bits: u32) -> Interval {
 
 /// M(x) = (1 − Φ(x))/φ(x) for x ≥ 0 (Mills), where Φ itself would need bits for all of its leading zeros.
 ///
-/// Let I₋₁ = φ(x) and I_n = ∫_x^∞ (t−x)ⁿ/n! φ(t) dt. By parts, from t·φ(t) = −φ'(t): (n+1)·I_{n+1} = I_{n−1} − x·I_n. So
-/// r_n = I_{n−1}/I_n satisfies r_n = x + (n+1)/r_{n+1}, and M = I₀/I₋₁ = 1/r₀. Every I_n is positive, so r_n > x and then
-/// r_n < x + (n+1)/x: an enclosure of one r_n, which the recursion narrows on its way down to r₀.
+/// Let I₋₁ = φ(x) and I_n = ∫_x^∞ (t−x)ⁿ/n! φ(t) dt. By parts, from t·φ(t) = −φ'(t): (n+1)·I_{n+1} = I_{n−1}
+/// − x·I_n. So r_n = I_{n−1}/I_n satisfies r_n = x + (n+1)/r_{n+1}, and M = I₀/I₋₁ = 1/r₀. Every I_n is
+/// positive, so r_n > x and then r_n < x + (n+1)/x: an enclosure of one r_n, which the recursion narrows on
+/// its way down to r₀.
 pub(super) fn mills(x: &Interval) -> Interval {
     let bits = x.bits();
     let start = x.lower();
@@ -23,8 +24,8 @@ pub(super) fn mills(x: &Interval) -> Interval {
         let density = x.square().scale_by_power_of_two(-1).exp();
         return x.neg().normal_cdf().mul(&density).mul(&root_of_two_pi(bits));
     }
-    // A step narrows by n/(r_n·r_{n+1}), about e^(−2x/√(4n+x²)), so n steps by e^(−x(√(4n+x²)−x)). That is e^(−0.7·bits) < 2^-bits
-    // for n = c + (c/x)² with c = 0.35·bits. A matter of width only.
+    // A step narrows by n/(r_n·r_{n+1}), about e^(−2x/√(4n+x²)), so n steps by e^(−x(√(4n+x²)−x)). That is
+    // e^(−0.7·bits) < 2^-bits for n = c + (c/x)² with c = 0.35·bits. A matter of width only.
     let third = Rational::from(bits) * exact::ratio(7, 20);
     let root = &third / &start;
     let steps = (&root * &root + third).ceil() + Integer::from(8);

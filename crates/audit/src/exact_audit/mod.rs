@@ -1,19 +1,20 @@
 //! The smallest δ for an ε, and the smallest ε for a δ, from two output distributions.
 //!
-//! For distributions P and Q of a mechanism's output on two neighbouring inputs, (ε, δ)-differential privacy says
-//! P(S) ≤ e^ε Q(S) + δ for every event S, and the same with P and Q exchanged. The event that needs the largest δ
-//! is S = {y : p(y) > e^ε q(y)}, so the smallest δ is
+//! For distributions P and Q of a mechanism's output on two neighbouring inputs, (ε, δ)-differential privacy
+//! says P(S) ≤ e^ε Q(S) + δ for every event S, and the same with P and Q exchanged. The event that needs the
+//! largest δ is S = {y : p(y) > e^ε q(y)}, so the smallest δ is
 //!
 //! ```text
 //! δ(ε) = max over both directions of   Σ_y max(p(y) − e^ε q(y), 0)      (∫ for densities).
 //! ```
 //!
-//! That one line is the whole definition; the rest of the module evaluates it without ever rounding the wrong way.
-//! Answers are [`Interval`]s that certainly contain the number asked for. Both directions are always checked: a
-//! mechanism that is private one way round only is not private.
+//! That one line is the whole definition; the rest of the module evaluates it without ever rounding the wrong
+//! way. Answers are [`Interval`]s that certainly contain the number asked for. Both directions are always
+//! checked: a mechanism that is private one way round only is not private.
 //!
-//! δ(ε) falls as ε grows, towards the *gap* P(q = 0): the mass of outputs that give the other input away for certain.
-//! Below the gap no finite ε exists, and [`smallest_epsilon`] says so instead of returning a large number.
+//! δ(ε) falls as ε grows, towards the *gap* P(q = 0): the mass of outputs that give the other input away for
+//! certain. Below the gap no finite ε exists, and [`smallest_epsilon`] says so instead of returning a large
+//! number.
 
 mod discrete_gaussian;
 mod distribution;
@@ -74,7 +75,8 @@ impl Gap {
 pub(crate) enum Supremum {
     Bounded(Interval),
     Unbounded,
-    /// Not known here. Where the distributions are of unlike shape the other direction is unbounded and decides alone.
+    /// Not known here. Where the distributions are of unlike shape the other direction is unbounded and
+    /// decides alone.
     Unknown,
 }
 

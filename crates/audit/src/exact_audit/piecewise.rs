@@ -23,8 +23,8 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// ∫ over [from, to] inside the piece: (e^(αv+β) − e^(αu+β))·c/α, or c·e^β·(v−u) when α = 0. An infinite end
-    /// contributes 0, because an infinite piece falls off (checked when the distribution is made).
+    /// ∫ over [from, to] inside the piece: (e^(αv+β) − e^(αu+β))·c/α, or c·e^β·(v−u) when α = 0. An infinite
+    /// end contributes 0, because an infinite piece falls off (checked when the distribution is made).
     fn integral(
         &self,
         extra: &Rational,
@@ -167,7 +167,8 @@ impl Piecewise {
     }
 }
 
-/// Whether the total mass is 1, to within 2^-64: as far as it is known at a precision that steep pieces may raise.
+/// Whether the total mass is 1, to within 2^-64: as far as it is known at a precision that steep pieces may
+/// raise.
 fn adds_up_to_one(pieces: &[Piece]) -> bool {
     let total = |bits: u32| {
         pieces.iter().fold(Interval::from_integer(0, bits), |sum, piece| {
@@ -211,9 +212,9 @@ impl Cell<'_> {
                 return Ok(zero);
             }
         } else {
-            // One side of one point. The point is an interval here; every integral below holds for each point in it, so
-            // for the true one. Where that side is not in the cell nothing is integrated: e^ε q may be enormous there, and
-            // elsewhere it is at most p.
+            // One side of one point. The point is an interval here; every integral below holds for each point
+            // in it, so for the true one. Where that side is not in the cell nothing is integrated: e^ε q may
+            // be enormous there, and elsewhere it is at most p.
             let mut crossing = times(&logarithm, &(Rational::ONE / &incline))
                 .add(&Interval::from_rational(&(constant / &incline), bits));
             let nothing = if incline > Rational::ZERO {
@@ -248,7 +249,8 @@ impl Cell<'_> {
         Ok(positive_part(&p.sub(&q)))
     }
 
-    /// The supremum of ln(p/q) on the cell, at one of its ends because it is linear; `None` when it is infinite.
+    /// The supremum of ln(p/q) on the cell, at one of its ends because it is linear; `None` when it is
+    /// infinite.
     fn supremum(&self, q: &Piece, bits: u32) -> Result<Option<Interval>, Error> {
         let constant = log_ratio(&self.p.coefficient, &q.coefficient, bits)?;
         let incline = &self.p.slope - &q.slope;

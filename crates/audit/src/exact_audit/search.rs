@@ -30,10 +30,11 @@ pub enum Answer {
     },
 }
 
-/// The smallest δ for which both P ≤ e^ε Q + δ and Q ≤ e^ε P + δ on every event, certainly inside the interval.
+/// The smallest δ for which both P ≤ e^ε Q + δ and Q ≤ e^ε P + δ on every event, certainly inside the
+/// interval.
 ///
-/// The interval is narrower than 1e-12, and than a millionth of δ when δ is above 1e-77, unless 2048 bits do not
-/// suffice for that.
+/// The interval is narrower than 1e-12, and than a millionth of δ when δ is above 1e-77, unless 2048 bits do
+/// not suffice for that.
 pub fn smallest_delta(p: &Distribution, q: &Distribution, epsilon: &Rational) -> Result<Interval, Error> {
     let mut bits = START;
     loop {
@@ -82,7 +83,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether ε is certainly at or above the largest loss: p ≤ e^ε q wherever q is positive, so that δ(ε) is the gap.
+    /// Whether ε is certainly at or above the largest loss: p ≤ e^ε q wherever q is positive, so that δ(ε) is
+    /// the gap.
     fn covers_every_loss(&self, epsilon: &Rational) -> bool {
         let loss = self
             .loss
@@ -93,7 +95,8 @@ impl<'a> Asked<'a> {
         loss.as_ref().is_some_and(|loss| loss.certainly_at_most(epsilon))
     }
 
-    /// Beyond the largest ε computed with, δ is between the gap and the δ there, because it falls towards the gap.
+    /// Beyond the largest ε computed with, δ is between the gap and the δ there, because it falls towards the
+    /// gap.
     fn delta(&self, epsilon: &Rational, bits: u32) -> Result<Interval, Error> {
         if *epsilon > Rational::from(LARGE_EPSILON) && self.covers_every_loss(epsilon) {
             return Ok(self.direction.gap(bits)?.enclosure(bits));
@@ -158,7 +161,8 @@ pub fn satisfies(
 fn one_direction(direction: &dyn Direction, delta: &Rational) -> Result<Option<Interval>, Error> {
     match compare_gap(direction, delta)? {
         Ordering::Greater => Ok(None),
-        // All of δ is used up where q = 0, so nothing may exceed where both are positive: ε is the largest loss.
+        // All of δ is used up where q = 0, so nothing may exceed where both are positive: ε is the largest
+        // loss.
         Ordering::Equal => match direction.supremum(EPSILON_BITS)? {
             Supremum::Bounded(loss) => Ok(Some(super::real::positive_part(&loss))),
             Supremum::Unbounded => Ok(None),
@@ -186,7 +190,8 @@ fn compare_gap(direction: &dyn Direction, delta: &Rational) -> Result<Ordering, 
     })
 }
 
-/// δ(ε) against the δ asked for, at growing precision; the precision that sufficed is kept for the next question.
+/// δ(ε) against the δ asked for, at growing precision; the precision that sufficed is kept for the next
+/// question.
 struct Comparison<'a> {
     asked: Asked<'a>,
     delta: &'a Rational,
@@ -207,8 +212,8 @@ impl Comparison<'_> {
     }
 }
 
-/// δ(ε) strictly falls while it is above the gap: its derivative is −e^ε Q(S), and Q(S) = 0 would make δ(ε) = P(S) the gap.
-/// So exactly one ε answers, and certain comparisons on both sides of it enclose it.
+/// δ(ε) strictly falls while it is above the gap: its derivative is −e^ε Q(S), and Q(S) = 0 would make δ(ε) =
+/// P(S) the gap. So exactly one ε answers, and certain comparisons on both sides of it enclose it.
 fn bisect(direction: &dyn Direction, delta: &Rational) -> Result<Interval, Error> {
     let mut comparison = Comparison {
         asked: Asked::new(direction),

@@ -36,8 +36,9 @@ fn index_above(bound: &Rational) -> Result<i64, Error> {
 
 /// Z = Σ_k e^(−k²/2v).
 ///
-/// For v ≥ 1, Poisson summation: Z = √(2πv)·(1 + 2 Σ_{j≥1} e^(−2π²v j²)), and e^(−2π²) < 2^-28, so a few terms do.
-/// For v < 1, the sum itself. In both, terms fall by more than half each, so that what is left out is at most the last term.
+/// For v ≥ 1, Poisson summation: Z = √(2πv)·(1 + 2 Σ_{j≥1} e^(−2π²v j²)), and e^(−2π²) < 2^-28, so a few
+/// terms do. For v < 1, the sum itself. In both, terms fall by more than half each, so that what is left out
+/// is at most the last term.
 pub(super) fn gaussian_normalizer(variance: &Rational, bits: u32) -> Interval {
     let work = bits + 16;
     let one = Interval::from_integer(1, work);
@@ -69,8 +70,8 @@ pub(super) fn gaussian_normalizer(variance: &Rational, bits: u32) -> Interval {
     total.with_bits(bits)
 }
 
-/// e^(−k²/2v)/Z for consecutive k, by t_{k+1} = t_k·r_k and r_{k+1} = r_k·e^(−1/v): one product a step. All factors are
-/// at most 1, so after n steps r is off by n units and t by n² at most: 2·log₂ n guard bits.
+/// e^(−k²/2v)/Z for consecutive k, by t_{k+1} = t_k·r_k and r_{k+1} = r_k·e^(−1/v): one product a step. All
+/// factors are at most 1, so after n steps r is off by n units and t by n² at most: 2·log₂ n guard bits.
 pub(super) fn gaussian_masses(variance: &Rational, first: i64, last: i64, bits: u32) -> Vec<Interval> {
     // Magnitudes from the nearest to zero to the farthest; the distribution is symmetric.
     let reach = first.unsigned_abs().max(last.unsigned_abs());
@@ -100,8 +101,8 @@ pub(super) fn gaussian_masses(variance: &Rational, first: i64, last: i64, bits: 
         .collect()
 }
 
-/// With m ≥ 0, Σ_{k>m} e^(−k²/2v) ≤ e^(−(m+1)²/2v) / (1 − e^(−(2m+3)/2v)): from k to k+1 a term falls by e^(−(2k+1)/2v),
-/// which for k ≥ m+1 is at most e^(−(2m+3)/2v). Two such tails; Z ≥ 1.
+/// With m ≥ 0, Σ_{k>m} e^(−k²/2v) ≤ e^(−(m+1)²/2v) / (1 − e^(−(2m+3)/2v)): from k to k+1 a term falls by
+/// e^(−(2k+1)/2v), which for k ≥ m+1 is at most e^(−(2m+3)/2v). Two such tails; Z ≥ 1.
 pub(super) fn gaussian_window(variance: &Rational, bits: u32) -> Result<Window, Error> {
     let twice = Rational::from(2u8) * variance;
     // m²/2v ≥ bits·ln 2 for m = √(2v·0.7·bits).

@@ -214,7 +214,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(10),
         truth: Truth::Integral,
     },
-    // Algorithm 2 (Dwork and Roth 2014): threshold Lap(c/ε₁), drawn anew after each above, queries Lap(2c/ε₁); ε₁ = 0.05, c = 2.
+    // Algorithm 2 (Dwork and Roth 2014): threshold Lap(c/ε₁), drawn anew after each above, queries
+    // Lap(2c/ε₁); ε₁ = 0.05, c = 2.
     Exhibit {
         name: "sparse-vector-2",
         what: "algorithm 2: threshold noise of scale 40, drawn anew after an answer above, query noise of scale 80, stops at the second above",
@@ -247,8 +248,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::One(&[0], &[2]),
         truth: Truth::Eightieths(16),
     },
-    // Every difference of two neighbouring sums has its own Laplace noise of scale 10, and each may move by one: ten losses of up to 8/80,
-    // all of it where every difference is beyond both centres.
+    // Every difference of two neighbouring sums has its own Laplace noise of scale 10, and each may move by
+    // one: ten losses of up to 8/80, all of it where every difference is beyond both centres.
     Exhibit {
         name: "prefix-sums",
         what: "ten prefix sums of noisy entries; noise of scale 10 as if one entry moved, and all may",
@@ -257,8 +258,9 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(10),
         truth: Truth::Eightieths(80),
     },
-    // The largest of five independent values with F(z) = ½·e^(z·4/80) left of all centres has the density 5·F⁴·f ∝ e^(5z·4/80) there; moving all
-    // centres by one moves it by e^(5·4/80). Nowhere is it more: f and F each change by at most e^(4/80).
+    // The largest of five independent values with F(z) = ½·e^(z·4/80) left of all centres has the density
+    // 5·F⁴·f ∝ e^(5z·4/80) there; moving all centres by one moves it by e^(5·4/80). Nowhere is it more: f and
+    // F each change by at most e^(4/80).
     Exhibit {
         name: "noisy-max-value-laplace",
         what: "the value of the largest of five queries with Laplace noise of scale 20, instead of its place",
@@ -271,7 +273,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(5),
         truth: Truth::Eightieths(20),
     },
-    // The value is never below the largest query. Where that moves by one, all values between are impossible on one side.
+    // The value is never below the largest query. Where that moves by one, all values between are impossible
+    // on one side.
     Exhibit {
         name: "noisy-max-value-exponential",
         what: "the same with exponential noise, which is never negative",
@@ -284,10 +287,11 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntryOrLeader(5),
         truth: Truth::Infinite,
     },
-    // Algorithm 3 (Roth 2011): threshold Lap(1/ε₁), queries Lap(c/ε₂), and the noisy query v where it is above; c = 1. For a given threshold z
-    // the output (below, below, v) has the density F(z−x₁)F(z−x₂)f(v−x₃) if z ≤ v; each factor changes by at most e^(4/80) when its
-    // query moves by one, and all three do by exactly that in one direction where v, and with it z, lies left of every query. So three queries
-    // lose 12/80, and n queries n·4/80: without bound in n.
+    // Algorithm 3 (Roth 2011): threshold Lap(1/ε₁), queries Lap(c/ε₂), and the noisy query v where it is
+    // above; c = 1. For a given threshold z the output (below, below, v) has the density
+    // F(z−x₁)F(z−x₂)f(v−x₃) if z ≤ v; each factor changes by at most e^(4/80) when its query moves by one,
+    // and all three do by exactly that in one direction where v, and with it z, lies left of every query. So
+    // three queries lose 12/80, and n queries n·4/80: without bound in n.
     Exhibit {
         name: "sparse-vector-3",
         what: "algorithm 3: releases the noisy query where it is above, and with it a bound on the threshold; three queries",
@@ -302,7 +306,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(3),
         truth: Truth::Eightieths(12),
     },
-    // Algorithm 4 (Lee and Clifton 2014): threshold Lap(1/ε₁), queries Lap(1/ε₂), ε₁ = ε/4, ε₂ = 3ε/4; (1+6c)/4·ε-private, here 0.175.
+    // Algorithm 4 (Lee and Clifton 2014): threshold Lap(1/ε₁), queries Lap(1/ε₂), ε₁ = ε/4, ε₂ = 3ε/4;
+    // (1+6c)/4·ε-private, here 0.175.
     Exhibit {
         name: "sparse-vector-4",
         what: "algorithm 4: threshold noise of scale 40, query noise of scale 13⅓ where twice that was needed; ten queries",
@@ -317,8 +322,9 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(10),
         truth: Truth::Integral,
     },
-    // Algorithm 5 (Stoddard, Chen and Machanavajjhala 2014): queries without noise. Equal queries get equal answers, so (2,…,2,0,…,0) gives
-    // above for the first half and below for the second where the threshold falls between, and (1,…,1) never does.
+    // Algorithm 5 (Stoddard, Chen and Machanavajjhala 2014): queries without noise. Equal queries get equal
+    // answers, so (2,…,2,0,…,0) gives above for the first half and below for the second where the threshold
+    // falls between, and (1,…,1) never does.
     Exhibit {
         name: "sparse-vector-5",
         what: "algorithm 5: no noise on the queries",
@@ -333,8 +339,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(10),
         truth: Truth::Infinite,
     },
-    // Algorithm 6 (Chen, Xiao, Zhang and Xu 2015): threshold Lap(1/ε₁), queries Lap(1/ε₂), ε₁ = ε₂ = ε/2, no limit on answers above. Finite for ten
-    // queries, without bound in their number.
+    // Algorithm 6 (Chen, Xiao, Zhang and Xu 2015): threshold Lap(1/ε₁), queries Lap(1/ε₂), ε₁ = ε₂ = ε/2, no
+    // limit on answers above. Finite for ten queries, without bound in their number.
     Exhibit {
         name: "sparse-vector-6",
         what: "algorithm 6: any number of answers above for the price of one; ten queries",
@@ -349,7 +355,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(10),
         truth: Truth::Integral,
     },
-    // (0, 0, 0, 0, 1) has a local sensitivity of 0, hence no noise: any output but 0 is impossible. Its neighbour has noise.
+    // (0, 0, 0, 0, 1) has a local sensitivity of 0, hence no noise: any output but 0 is impossible. Its
+    // neighbour has noise.
     Exhibit {
         name: "local-median",
         what: "the median of five values with noise for the sensitivity at this very data",
@@ -358,7 +365,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::One(&[0, 0, 0, 1, 1], &[0, 0, 0, 0, 1]),
         truth: Truth::Infinite,
     },
-    // Around 0 floats are finer than around 1, so a sum with 1 cannot have the low bits that a sum with 0 mostly has (Mironov 2012).
+    // Around 0 floats are finer than around 1, so a sum with 1 cannot have the low bits that a sum with 0
+    // mostly has (Mironov 2012).
     Exhibit {
         name: "float-laplace",
         what: "the textbook sampler in floats, added and released with all bits",
@@ -392,7 +400,8 @@ mod tests {
         epsilon.to_f64_up()
     }
 
-    /// The figures that DP-Sniper's authors list for their inputs, and our own quadrature in another language.
+    /// The figures that DP-Sniper's authors list for their inputs, and our own quadrature in another
+    /// language.
     #[test]
     fn exact_values() {
         for (name, expected) in [

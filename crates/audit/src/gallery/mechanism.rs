@@ -4,8 +4,8 @@ use super::words::{LAYERS, Words, exponential, unit};
 use crate::Error;
 use crate::black_box::{Subject, word};
 
-/// The rate of an exponential fall, in eightieths: noise of rate r has scale 80/r, so the claim of ε = 0.1 is a rate of 8, and every
-/// scale of the gallery is exact.
+/// The rate of an exponential fall, in eightieths: noise of rate r has scale 80/r, so the claim of ε = 0.1 is
+/// a rate of 8, and every scale of the gallery is exact.
 pub(super) type Rate = u32;
 
 /// A rate as a scale.
@@ -117,7 +117,8 @@ impl<W: Words> Player<W> {
     }
 }
 
-/// Rows to be filled, one after the other. Each mechanism has a loop of its own, as nothing should be called through a pointer a billion times.
+/// Rows to be filled, one after the other. Each mechanism has a loop of its own, as nothing should be called
+/// through a pointer a billion times.
 struct Repeat<'a, W, E> {
     times: u64,
     row: &'a mut Vec<f64>,
@@ -186,7 +187,8 @@ impl<W: Words> Subject for Player<W> {
                 repeat.fill(|row, words| variant.draw(input, &mut limits, words, row));
             }
             Mechanism::LocalMedian { rate } => {
-                // The values are sorted; the median of five moves to a neighbour at most when one person changes.
+                // The values are sorted; the median of five moves to a neighbour at most when one person
+                // changes.
                 let local = (values[3] - values[2]).max(values[2] - values[1]);
                 let noise = |words: &mut W| to_grid(local * Noise::Laplace.draw(words, rate));
                 repeat.fill(|row, words| row.push(values[2] + noise(words)));
@@ -213,7 +215,8 @@ impl Noise {
         let word = words.word();
         let size = LAYERS.exponential(word, words) * scale(rate);
         match self {
-            // The lowest bit, which nothing else depends on, is the sign: no question that a processor could guess wrong.
+            // The lowest bit, which nothing else depends on, is the sign: no question that a processor could
+            // guess wrong.
             Noise::Laplace => f64::from_bits(size.to_bits() | word << 63),
             Noise::Exponential => size,
         }
@@ -221,8 +224,9 @@ impl Noise {
 }
 
 impl SparseVector {
-    /// Compares in the uniform domain: noise ν with distribution function F is at least t exactly if 1 − F(ν), which is uniform, is at most
-    /// 1 − F(t). And that needs no logarithm: with threshold T ± s·E, E = −ln u, the number e^(−(z−x)/r) is e^((x−T)/r)·u^(±s/r).
+    /// Compares in the uniform domain: noise ν with distribution function F is at least t exactly if 1 −
+    /// F(ν), which is uniform, is at most 1 − F(t). And that needs no logarithm: with threshold T ± s·E, E =
+    /// −ln u, the number e^(−(z−x)/r) is e^((x−T)/r)·u^(±s/r).
     fn draw<W: Words>(&self, input: &Input, limits: &mut [u64], words: &mut W, row: &mut Vec<f64>) {
         self.compare(input, limits, words);
         if self.cutoff.is_none() && !self.refresh && !self.value {
@@ -256,7 +260,8 @@ impl SparseVector {
         }
     }
 
-    /// Draws a threshold, and gives each level the probability that a query of this value is above it, in units of 2⁻⁵³.
+    /// Draws a threshold, and gives each level the probability that a query of this value is above it, in
+    /// units of 2⁻⁵³.
     fn compare<W: Words>(&self, input: &Input, limits: &mut [u64], words: &mut W) {
         let Some(rate) = self.query_rate else {
             let threshold = THRESHOLD as f64 + Noise::Laplace.draw(words, self.threshold_rate);
@@ -286,8 +291,9 @@ impl SparseVector {
     }
 }
 
-/// 1 if a uniform number is below a limit in units of 2⁻⁵³, else 0: the upper half of the word decides, unless it is that of the limit, and then the
-/// rest does. The sign of a difference says it, as a processor would guess a comparison wrong half of the time.
+/// 1 if a uniform number is below a limit in units of 2⁻⁵³, else 0: the upper half of the word decides,
+/// unless it is that of the limit, and then the rest does. The sign of a difference says it, as a processor
+/// would guess a comparison wrong half of the time.
 fn is_below<W: Words>(word: u64, limit: u64, words: &mut W) -> i64 {
     let (head, rest) = ((limit >> 21) as i64, limit & ((1 << 21) - 1));
     let difference = (word >> 32) as i64 - head;
@@ -326,7 +332,8 @@ mod tests {
     use super::*;
     use crate::goodness::frequency_test;
 
-    /// Each answer of a sparse vector has the probability that the integral says: the sampler takes another way there. A fixed seed.
+    /// Each answer of a sparse vector has the probability that the integral says: the sampler takes another
+    /// way there. A fixed seed.
     #[test]
     fn sparse_vectors_are_drawn_from_their_distribution() {
         for (threshold_rate, query_rate) in [(4, 2), (2, 6), (4, 4), (3, 7)] {

@@ -42,7 +42,8 @@ pub struct Allowance<'a> {
 /// What came of an audit within an allowance.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The plan that was made on the way. A replay of it finds the same, unless choosing or the test was stopped early.
+    /// The plan that was made on the way. A replay of it finds the same, unless choosing or the test was
+    /// stopped early.
     pub plan: AuditPlan,
     /// What was found.
     pub witness: Witness,
@@ -54,16 +55,18 @@ pub struct Outcome {
 const FEW: u64 = 1 << 20;
 /// Where they are many, a test has this many times more draws.
 const MANY_TIMES: u64 = 5;
-/// And this many times more are what events are chosen for: a draw of a test is cheaper than one that chooses, and an event that is a little too rare costs less than one
-/// that is too common.
+/// And this many times more are what events are chosen for: a draw of a test is cheaper than one that
+/// chooses, and an event that is a little too rare costs less than one that is too common.
 const CHOSEN_FOR: u64 = 10;
 /// Draws of a first rehearsal, and the parts of an allowance for longer ones.
 const REHEARSING: u64 = 1 << 16;
 const REHEARSALS: [f64; 2] = [0.01, 0.03];
-/// The part of an allowance at which choosing is planned to end, rehearsals included, and the part at which it is cut short: the rest is for the test.
+/// The part of an allowance at which choosing is planned to end, rehearsals included, and the part at which
+/// it is cut short: the rest is for the test.
 const CHOOSING: f64 = 0.3;
 const CHOOSING_AT_MOST: f64 = 0.38;
-/// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its limits are wider.
+/// The part of what is left that a test is planned for. At the end of the allowance it is stopped, and its
+/// limits are wider.
 const PLANNED: f64 = 0.91;
 /// Clopper and Pearson's limits are proved for fewer than 2³² draws.
 const MOST: u64 = u32::MAX as u64 - 4096;
@@ -91,7 +94,8 @@ impl AuditPlan {
             .collect()
     }
 
-    /// Chooses a pair and an event. That depends on the draws that choose and on nothing that comes later, so the test may be planned afterwards.
+    /// Chooses a pair and an event. That depends on the draws that choose and on nothing that comes later, so
+    /// the test may be planned afterwards.
     fn choose(
         &self,
         exhibit: &Exhibit,
@@ -120,9 +124,10 @@ impl AuditPlan {
         chosen.test_unless(&mut workers, self.draws.testing, || false)
     }
 
-    /// Chooses and tests with as many draws as an allowance suffices for, and not with those of this plan. How many is foretold by rehearsals on other
-    /// streams of the seed: before the first draw that counts is made, their number is decided. Choosing and testing have fixed parts of the allowance: choosing that takes
-    /// longer than was foretold is cut short, so that the test has its part.
+    /// Chooses and tests with as many draws as an allowance suffices for, and not with those of this plan.
+    /// How many is foretold by rehearsals on other streams of the seed: before the first draw that counts is
+    /// made, their number is decided. Choosing and testing have fixed parts of the allowance: choosing that
+    /// takes longer than was foretold is cut short, so that the test has its part.
     pub fn audit_within(mut self, exhibit: &Exhibit, allowance: Allowance<'_>) -> Result<Outcome, Error> {
         let started = (allowance.clock)();
         let taken = || (allowance.clock)() - started;
@@ -144,7 +149,8 @@ impl AuditPlan {
         let chosen = self.choose(exhibit, &mut workers, late)?;
         let seconds_to_choose = taken();
         let [_, short, long] = allowance.rehearse(&mut |draws| chosen.rehearse(&mut others, draws))?;
-        // If something else made the shorter run long, the average of the longer one is a better guess than a difference.
+        // If something else made the shorter run long, the average of the longer one is a better guess than a
+        // difference.
         let each = ((long.seconds - short.seconds) / (long.draws - short.draws) as f64)
             .max(0.5 * long.seconds / long.draws as f64);
         let testing = (PLANNED * (allowance.seconds - taken()) / each) as u64;
@@ -187,8 +193,9 @@ impl Allowance<'_> {
     }
 }
 
-/// What choosing costs: a row to learn from costs far more than a draw that is counted, and the more draws there are, the smaller is the part of them to learn from. And
-/// what is done once costs as much in a short run as in a long one. So seconds by the draw of a short run would foretell far too much of a long one.
+/// What choosing costs: a row to learn from costs far more than a draw that is counted, and the more draws
+/// there are, the smaller is the part of them to learn from. And what is done once costs as much in a short
+/// run as in a long one. So seconds by the draw of a short run would foretell far too much of a long one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cost {
     once: f64,
@@ -196,8 +203,9 @@ struct Cost {
     counted: f64,
 }
 
-/// A row to learn from costs about as much as this many draws that are counted: between eight and thirty in the gallery. To find it from rehearsals would take times that are more exact than those of
-/// a machine that others use as well; half or twice of it makes a plan wrong by a third.
+/// A row to learn from costs about as much as this many draws that are counted: between eight and thirty in
+/// the gallery. To find it from rehearsals would take times that are more exact than those of a machine that
+/// others use as well; half or twice of it makes a plan wrong by a third.
 const LEARNED_TIMES: f64 = 15.0;
 
 impl Cost {
@@ -236,8 +244,9 @@ impl Cost {
 mod tests {
     use super::*;
 
-    /// Costs that are known are found again from two rehearsals, and foretell a run that is far longer than both, also where learning costs half or twice of what is assumed. The mutant, seconds by the
-    /// draw of the longer rehearsal, plans two thirds of what there is time for, or less.
+    /// Costs that are known are found again from two rehearsals, and foretell a run that is far longer than
+    /// both, also where learning costs half or twice of what is assumed. The mutant, seconds by the draw of
+    /// the longer rehearsal, plans two thirds of what there is time for, or less.
     #[test]
     fn costs_of_learning_and_counting_are_reported_apart() {
         let rehearsals = |truth: Cost| {

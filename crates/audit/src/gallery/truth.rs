@@ -1,13 +1,15 @@
 //! The exact ε of an exhibit, by certified integration.
 //!
-//! A Laplace or exponential density, and its distribution function, are on either side of their centre sums of one or two terms
-//! c·w^m with w = e^(z/80) and a whole m (all rates of the gallery are whole eightieths). So is every product of them, between two centres, and
+//! A Laplace or exponential density, and its distribution function, are on either side of their centre sums
+//! of one or two terms c·w^m with w = e^(z/80) and a whole m (all rates of the gallery are whole eightieths).
+//! So is every product of them, between two centres, and
 //!
 //! ```text
 //! ∫ w^m dz from a to b = 80/m · (e^(mb/80) − e^(ma/80)),  or b − a for m = 0.
 //! ```
 //!
-//! With intervals for the coefficients that is an enclosure of the probability of an answer, not an approximation of it.
+//! With intervals for the coefficients that is an enclosure of the probability of an answer, not an
+//! approximation of it.
 
 use super::mechanism::{Noise, Rate, SparseVector, THRESHOLD};
 use exact::{Integer, Interval, ratio};
@@ -144,7 +146,8 @@ fn largest_loss(outputs: impl Iterator<Item = (Interval, Interval)>) -> Exactly 
                 let loss = first.sub(&second);
                 largest = largest.max(&loss).max(&loss.neg());
             }
-            // An interval that is not above zero is zero here: probabilities are far above the width of an interval.
+            // An interval that is not above zero is zero here: probabilities are far above the width of an
+            // interval.
             (None, None) => {}
             _ => return Exactly::Infinite,
         }

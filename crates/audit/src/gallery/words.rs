@@ -14,8 +14,9 @@ impl<F: FnMut() -> u64 + Send> Words for F {
     }
 }
 
-/// Words that a seed determines, so that a finding can be replayed: eight generators xoshiro256++ (Blackman and Vigna 2019) in turn, side by side because a
-/// processor computes them so. It protects nobody, and is not meant to.
+/// Words that a seed determines, so that a finding can be replayed: eight generators xoshiro256++ (Blackman
+/// and Vigna 2019) in turn, side by side because a processor computes them so. It protects nobody, and is not
+/// meant to.
 #[derive(Clone, Debug)]
 pub struct Seeded {
     state: [[u64; LANES]; 4],
@@ -97,8 +98,8 @@ pub(super) fn exponential(word: u64) -> f64 {
     -unit(word).ln()
 }
 
-/// The area under e^(−x) in 256 layers of equal area (the ziggurat of Marsaglia and Tsang 2000): a point in a layer is mostly under the curve, which its width
-/// tells without a logarithm.
+/// The area under e^(−x) in 256 layers of equal area (the ziggurat of Marsaglia and Tsang 2000): a point in a
+/// layer is mostly under the curve, which its width tells without a logarithm.
 pub(super) struct Layers {
     /// Where each layer ends, and the next one, which lies above it, is sure to be under the curve.
     ends: [f64; 257],
@@ -109,7 +110,8 @@ pub(super) static LAYERS: LazyLock<Layers> = LazyLock::new(Layers::new);
 
 impl Layers {
     fn new() -> Self {
-        // The end of the lowest layer, beyond which the tail has what it lacks in area; found by bisection, so that the highest layer ends at zero.
+        // The end of the lowest layer, beyond which the tail has what it lacks in area; found by bisection,
+        // so that the highest layer ends at zero.
         let ends_from = |tail: f64| {
             let area = (1.0 + tail) * (-tail).exp();
             let mut ends = [0.0; 257];
@@ -141,7 +143,8 @@ impl Layers {
         }
     }
 
-    /// Standard exponential, from this word and more where it does not decide. The lowest bit of the word is not looked at.
+    /// Standard exponential, from this word and more where it does not decide. The lowest bit of the word is
+    /// not looked at.
     #[inline]
     pub(super) fn exponential<W: Words>(&self, mut word: u64, words: &mut W) -> f64 {
         loop {
@@ -168,7 +171,8 @@ mod tests {
     use super::*;
     use crate::goodness::frequency_test;
 
-    /// The distribution of the layers, at places inside of them and in the tail, and a mutant that is off by a hundredth.
+    /// The distribution of the layers, at places inside of them and in the tail, and a mutant that is off by
+    /// a hundredth.
     #[test]
     fn layers_are_exponential() {
         let (mut words, times) = (Seeded::new(4, 0), 4_000_000);

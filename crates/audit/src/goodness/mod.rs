@@ -1,10 +1,10 @@
 //! Does a sampler follow its distribution? Tests whose false-alarm rate is a number.
 //!
-//! A sampler's test runs on every change for years. With the customary 5 % it would cry wolf every day, and soon be
-//! ignored; with a tolerance chosen until it passes, nobody knows what it would catch. Here each test states the largest
-//! probability of rejecting a correct sampler (1e-9 by default) and gets it from an inequality that holds for every
-//! sample size, not in the limit. Next to it should stand a *mutant*, a sampler that is a little wrong, that the same
-//! test rejects: then its power is known too.
+//! A sampler's test runs on every change for years. With the customary 5 % it would cry wolf every day, and
+//! soon be ignored; with a tolerance chosen until it passes, nobody knows what it would catch. Here each test
+//! states the largest probability of rejecting a correct sampler (1e-9 by default) and gets it from an
+//! inequality that holds for every sample size, not in the limit. Next to it should stand a *mutant*, a
+//! sampler that is a little wrong, that the same test rejects: then its power is known too.
 
 mod normal;
 mod reference;
@@ -105,11 +105,11 @@ impl Fit {
     }
 }
 
-/// The largest distance between the empirical and the given distribution function, against the limit of Dvoretzky, Kiefer
-/// and Wolfowitz with Massart's constant (1990): P(sup |F_n − F| > t) ≤ 2 e^(−2nt²).
+/// The largest distance between the empirical and the given distribution function, against the limit of
+/// Dvoretzky, Kiefer and Wolfowitz with Massart's constant (1990): P(sup |F_n − F| > t) ≤ 2 e^(−2nt²).
 ///
-/// It holds for any distribution: X = F⁻¹(U) for a uniform U, and then sup_x |F_n(x) − F(x)| over the values of F is at most the
-/// same supremum for U.
+/// It holds for any distribution: X = F⁻¹(U) for a uniform U, and then sup_x |F_n(x) − F(x)| over the values
+/// of F is at most the same supremum for U.
 ///
 /// # Panics
 /// If there is no sample.
@@ -128,7 +128,8 @@ pub fn cdf_test(samples: &[i64], cdf: impl Fn(i64) -> f64, false_alarm: f64) -> 
     let mut below = 0usize;
     for group in sorted.chunk_by(|a, b| a == b) {
         let value = group[0];
-        // F_n is constant from one value to just below the next, and F grows: its largest distance is at the two ends.
+        // F_n is constant from one value to just below the next, and F grows: its largest distance is at the
+        // two ends.
         if value > i64::MIN {
             note((below as f64 / size - cdf(value - 1)).abs(), value - 1);
         }
@@ -139,8 +140,8 @@ pub fn cdf_test(samples: &[i64], cdf: impl Fn(i64) -> f64, false_alarm: f64) -> 
     Fit::judge(statistic, limit, sorted.len() as u64, at)
 }
 
-/// Whether `successes` of `trials` are plausible for a probability, by exact binomial tails: each side gets half of the
-/// false-alarm rate. The statistic is −log₁₀ of the smaller tail.
+/// Whether `successes` of `trials` are plausible for a probability, by exact binomial tails: each side gets
+/// half of the false-alarm rate. The statistic is −log₁₀ of the smaller tail.
 pub fn frequency_test(successes: u64, trials: u64, probability: f64, false_alarm: f64) -> Fit {
     categorical_cell(successes, trials, probability, false_alarm, 0)
 }
@@ -152,9 +153,9 @@ fn categorical_cell(successes: u64, trials: u64, probability: f64, false_alarm: 
     Fit::judge(evidence, -(false_alarm / 2.0).log10(), trials, at)
 }
 
-/// Whether counts are plausible for given probabilities: each cell by [`frequency_test`] with its share of the false-alarm
-/// rate (a union bound, so cells need not be independent). For the independence of two draws with known distributions, give
-/// the counts of pairs and the products of probabilities.
+/// Whether counts are plausible for given probabilities: each cell by [`frequency_test`] with its share of
+/// the false-alarm rate (a union bound, so cells need not be independent). For the independence of two draws
+/// with known distributions, give the counts of pairs and the products of probabilities.
 ///
 /// # Panics
 /// If there are no cells, or not as many probabilities as counts.
@@ -182,8 +183,8 @@ pub fn uniformity_test(counts: &[u64], false_alarm: f64) -> Fit {
     )
 }
 
-/// Whether pairs of draws from one distribution on `cells` cells are independent, the distribution being known: each cell of the table of
-/// pairs is tested. Pairs must not overlap: (1st, 2nd), (3rd, 4th), …
+/// Whether pairs of draws from one distribution on `cells` cells are independent, the distribution being
+/// known: each cell of the table of pairs is tested. Pairs must not overlap: (1st, 2nd), (3rd, 4th), …
 ///
 /// # Panics
 /// If a pair has a cell out of range.

@@ -27,8 +27,9 @@ fn nodes() -> &'static Vec<(f64, f64)> {
 
 /// φ(x), and Φ(x) with an absolute error below 1e-15.
 ///
-/// Taylor's series at the nearest node x₀, |t| ≤ 1/128: the derivatives of φ are (−1)^n He_n(x₀) φ(x₀) with Hermite's
-/// polynomials, He_{n+1} = x·He_n − n·He_{n−1}. Nine terms are summed; |He_9 φ| < 400, so the rest is below 400·2⁻⁷⁰/10!.
+/// Taylor's series at the nearest node x₀, |t| ≤ 1/128: the derivatives of φ are (−1)^n He_n(x₀) φ(x₀) with
+/// Hermite's polynomials, He_{n+1} = x·He_n − n·He_{n−1}. Nine terms are summed; |He_9 φ| < 400, so the rest
+/// is below 400·2⁻⁷⁰/10!.
 pub(super) fn normal(x: f64) -> (f64, f64) {
     if x.is_nan() {
         return (f64::NAN, f64::NAN);

@@ -1,7 +1,7 @@
 //! Distribution functions to test samplers against, by arithmetic that no sampler uses.
 //!
-//! Each is a float within 1e-12 of the true value, from certified enclosures. They are fast enough to be asked for every
-//! value of a large sample, however wide the distribution.
+//! Each is a float within 1e-12 of the true value, from certified enclosures. They are fast enough to be
+//! asked for every value of a large sample, however wide the distribution.
 
 use super::normal::normal;
 use crate::exact_audit::Lattice;
@@ -25,7 +25,8 @@ pub fn discrete_laplace_cdf(scale: &Rational) -> impl Fn(i64) -> f64 + use<> {
     let block = reach.isqrt() + 1;
     let powers = |step: u64, count: u64| -> Vec<f64> {
         let rate = -Rational::from(step) / scale;
-        // Products of certified factors at 128 bits: after n of them off by n units, far below a float's precision.
+        // Products of certified factors at 128 bits: after n of them off by n units, far below a float's
+        // precision.
         let factor = Interval::exp_of(&rate, 160);
         let mut power = Interval::from_integer(1, 160);
         let mut table = Vec::with_capacity(count as usize);
@@ -54,10 +55,10 @@ pub fn discrete_laplace_cdf(scale: &Rational) -> impl Fn(i64) -> f64 + use<> {
 
 /// The distribution function of P(k) ∝ e^(−k²/(2·variance)).
 ///
-/// A table of certified sums while σ < 1024. Above, the midpoint rule with its first correction (Euler and Maclaurin): with
-/// f(x) = φ(x/σ)/σ, Σ_{j≤k} f(j) = ∫_{−∞}^{k+½} f − f′(k+½)/24 + R, where |R| ≤ 7/5760·max|f‴| + 1/720·∫|f⁗| ≤ 0.01/σ⁴
-/// < 1e-14, since max|φ‴| < 1.4 and ∫|He₄ φ| ≤ √4!. So F(k) = Φ(x) + x φ(x)/(24σ²) + R at x = (k+½)/σ. The total
-/// of all f(j) is 1 + 2e^(−2π²σ²) + … (Poisson): 1 to any float.
+/// A table of certified sums while σ < 1024. Above, the midpoint rule with its first correction (Euler and
+/// Maclaurin): with f(x) = φ(x/σ)/σ, Σ_{j≤k} f(j) = ∫_{−∞}^{k+½} f − f′(k+½)/24 + R, where |R| ≤
+/// 7/5760·max|f‴| + 1/720·∫|f⁗| ≤ 0.01/σ⁴ < 1e-14, since max|φ‴| < 1.4 and ∫|He₄ φ| ≤ √4!. So F(k) = Φ(x) + x
+/// φ(x)/(24σ²) + R at x = (k+½)/σ. The total of all f(j) is 1 + 2e^(−2π²σ²) + … (Poisson): 1 to any float.
 ///
 /// # Panics
 /// If the variance is not positive.
@@ -84,7 +85,8 @@ pub fn discrete_gaussian_cdf(variance: &Rational) -> impl Fn(i64) -> f64 + use<>
     }
 }
 
-/// Running sums of a distribution over the window outside of which it has less than 2⁻⁵⁰, each the float nearest to a certified sum.
+/// Running sums of a distribution over the window outside of which it has less than 2⁻⁵⁰, each the float
+/// nearest to a certified sum.
 fn cumulative(distribution: &Lattice) -> (i64, Vec<f64>) {
     let window = distribution.window(64).expect("a window of moderate width");
     let masses = distribution.masses(window.first, window.last, 96);
@@ -96,8 +98,8 @@ fn cumulative(distribution: &Lattice) -> (i64, Vec<f64>) {
     (window.first, sums.collect())
 }
 
-/// The distribution function of a normal variable with mean 0 and standard deviation σ, rounded to the nearest integer:
-/// F(k) = Φ((k+½)/σ).
+/// The distribution function of a normal variable with mean 0 and standard deviation σ, rounded to the
+/// nearest integer: F(k) = Φ((k+½)/σ).
 ///
 /// # Panics
 /// If σ is not positive.

@@ -1,9 +1,10 @@
 //! Does a computation spend what it says? Record its calls on one input, replay them on a neighbour.
 //!
-//! Private programs are made of a few mechanisms with proofs and much code without one: code that counts, clips, branches and asks again.
-//! What goes wrong goes wrong there. A branch looks at the data and not at the answers; a sum moves further than was declared; one more
-//! question is asked when somebody rare is in the data. None of that shows in any single answer, and a lower bound from samples sees it only
-//! when it is gross. But it shows at once when the same program runs on a neighbour *with the same answers*:
+//! Private programs are made of a few mechanisms with proofs and much code without one: code that counts,
+//! clips, branches and asks again. What goes wrong goes wrong there. A branch looks at the data and not at
+//! the answers; a sum moves further than was declared; one more question is asked when somebody rare is in
+//! the data. None of that shows in any single answer, and a lower bound from samples sees it only when it is
+//! gross. But it shows at once when the same program runs on a neighbour *with the same answers*:
 //!
 //! ```text
 //! run on D    ──► call 1, answer y₁ ──► call 2, answer y₂ ──► … ──► result
@@ -11,34 +12,45 @@
 //!                 same statement? moved within its limits?          same?
 //! ```
 //!
-//! A computation is a function of the data and a [`Recorder`], which it asks for every random thing it does: [`Recorder::draw`] says what is
-//! called ([`Call`]: mechanism, parameters, limits on how far a neighbour may move the input, cost), gives the exact input and how to draw.
+//! A computation is a function of the data and a [`Recorder`], which it asks for every random thing it does:
+//! [`Recorder::draw`] says what is called ([`Call`]: mechanism, parameters, limits on how far a neighbour may
+//! move the input, cost), gives the exact input and how to draw.
 //!
 //! # What it proves
-//! Let A be a computation that is deterministic but for calls to mechanisms, each of which is (εₖ, δₖ)-private for inputs within its stated limits.
-//! A transcript y = (y₁, …, yₙ) is a sequence of answers; given the data it determines every call and the result. For neighbours D and D′ let B be the
-//! set of *bad* transcripts: those on which the two runs differ in a statement or in the number of calls, an input moves further than its limits, the results
-//! differ, or the costs add up to more than ε and δ.
+//! Let A be a computation that is deterministic but for calls to mechanisms, each of which is (εₖ,
+//! δₖ)-private for inputs within its stated limits. A transcript y = (y₁, …, yₙ) is a sequence of answers;
+//! given the data it determines every call and the result. For neighbours D and D′ let B be the set of *bad*
+//! transcripts: those on which the two runs differ in a statement or in the number of calls, an input moves
+//! further than its limits, the results differ, or the costs add up to more than ε and δ.
 //!
 //! **Theorem.** P[A(D) ∈ S] ≤ e^ε·P[A(D′) ∈ S] + δ + P[A(D) makes a transcript in B], for every S.
 //!
-//! Proof. Let A* stop with the result ⊥ before the first call at which the two runs part (a statement or an input beyond its limits, a call too many, a cost too much), and at the end if
-//! the results differ. Whether it stops depends on the answers so far and on the pair, which is fixed. So A* is an adaptive composition in which each call has the same
-//! statement on D and D′ and inputs within its limits, and whose costs never exceed (ε, δ). For δ = 0 multiply along a transcript: p(y|D) = Πₖ p(yₖ | xₖ(D, y₁…yₖ₋₁)) ≤
-//! Πₖ e^εₖ·p(yₖ | xₖ(D′, y₁…yₖ₋₁)) ≤ e^ε·p(y|D′); for δ > 0 it is basic composition (Dwork and Roth 2014; with adaptively chosen costs Rogers, Roth, Ullman and Vadhan 2016). The
-//! result is a function of the transcript, the same for both. Hence P[A(D) ∈ S] ≤ P[A*(D) ∈ S∖⊥] + P[B] ≤ e^ε·P[A*(D′) ∈ S∖⊥] + δ + P[B] ≤ e^ε·P[A(D′) ∈ S] + δ + P[B]. ∎
+//! Proof. Let A* stop with the result ⊥ before the first call at which the two runs part (a statement or an
+//! input beyond its limits, a call too many, a cost too much), and at the end if the results differ. Whether
+//! it stops depends on the answers so far and on the pair, which is fixed. So A* is an adaptive composition
+//! in which each call has the same statement on D and D′ and inputs within its limits, and whose costs never
+//! exceed (ε, δ). For δ = 0 multiply along a transcript: p(y|D) = Πₖ p(yₖ | xₖ(D, y₁…yₖ₋₁)) ≤ Πₖ e^εₖ·p(yₖ |
+//! xₖ(D′, y₁…yₖ₋₁)) ≤ e^ε·p(y|D′); for δ > 0 it is basic composition (Dwork and Roth 2014; with adaptively
+//! chosen costs Rogers, Roth, Ullman and Vadhan 2016). The result is a function of the transcript, the same
+//! for both. Hence P[A(D) ∈ S] ≤ P[A*(D) ∈ S∖⊥] + P[B] ≤ e^ε·P[A*(D′) ∈ S∖⊥] + δ + P[B] ≤ e^ε·P[A(D′) ∈ S] +
+//! δ + P[B]. ∎
 //!
 //! So the verdict for one pair is
-//! - *proved*, when every call has a finite list of answers ([`Recorder::choose`]), all transcripts were tried, and none is bad;
-//! - *refuted*, when a bad transcript was seen and δ leaves no room for it: then the stated costs do not cover this pair, and the [`Witness`] says why. With δ > 0 a share of bad
-//!   transcripts is allowed, and it is refuted when their probability certainly exceeds what is left of δ, at the stated confidence;
-//! - *consistent*, otherwise, with a bound on P[B] from the number of runs: what was seen costs no more than it says.
+//! - *proved*, when every call has a finite list of answers ([`Recorder::choose`]), all transcripts were
+//!   tried, and none is bad;
+//! - *refuted*, when a bad transcript was seen and δ leaves no room for it: then the stated costs do not
+//!   cover this pair, and the [`Witness`] says why. With δ > 0 a share of bad transcripts is allowed, and it
+//!   is refuted when their probability certainly exceeds what is left of δ, at the stated confidence;
+//! - *consistent*, otherwise, with a bound on P[B] from the number of runs: what was seen costs no more than
+//!   it says.
 //!
-//! The verdict is about the argument: a bad transcript does not say that an attack exists, it says that the costs the program states are not those of what it does.
+//! The verdict is about the argument: a bad transcript does not say that an attack exists, it says that the
+//! costs the program states are not those of what it does.
 //!
 //! A [`search`](GreyBox::search) drops, adds and changes units, keeps the worst pair and shrinks it.
 //!
-//! As in "Testing differential privacy with dual interpreters" (Zhang, Roth, Haeberlen, Pierce and Roth 2020). A witness quotes the inputs: run this on synthetic data.
+//! As in "Testing differential privacy with dual interpreters" (Zhang, Roth, Haeberlen, Pierce and Roth
+//! 2020). A witness quotes the inputs: run this on synthetic data.
 //!
 //! ```
 //! use audit::grey_box::{Call, GreyBox, Limits, Recorder};
@@ -112,7 +124,8 @@ pub struct Finding {
 }
 
 impl GreyBox {
-    /// For a claimed (ε, δ), with 16 runs in each direction, up to 4,096 transcripts tried one by one, and a confidence of 1 − 1e-9.
+    /// For a claimed (ε, δ), with 16 runs in each direction, up to 4,096 transcripts tried one by one, and a
+    /// confidence of 1 − 1e-9.
     pub fn new(epsilon: Rational, delta: Rational) -> Self {
         Self {
             epsilon,
@@ -169,7 +182,8 @@ impl GreyBox {
                     }
                 }
             }
-            // How often a listed answer is given is not known, so a bad transcript among those tried has no probability yet.
+            // How often a listed answer is given is not known, so a bad transcript among those tried has no
+            // probability yet.
             let proved = all && bad == 0;
             if !proved {
                 (tried, bad) = (0, 0);
@@ -248,7 +262,8 @@ impl Finding {
         }
     }
 
-    /// The probability of a bad transcript is at most this, with the stated confidence: add it to δ, and the theorem holds for this pair.
+    /// The probability of a bad transcript is at most this, with the stated confidence: add it to δ, and the
+    /// theorem holds for this pair.
     pub fn unseen_at_most(&self) -> f64 {
         if self.exhaustive {
             return 0.0;
@@ -256,7 +271,8 @@ impl Finding {
         upper_limit(self.bad, self.runs, self.failure)
     }
 
-    /// How bad the worst transcript is: by what factor an input moved too far, infinite when the runs parted, zero when none is bad.
+    /// How bad the worst transcript is: by what factor an input moved too far, infinite when the runs parted,
+    /// zero when none is bad.
     pub fn severity(&self) -> f64 {
         self.witness.as_ref().map_or(0.0, Witness::severity)
     }

@@ -9,7 +9,8 @@ use std::fmt;
 pub enum Input {
     /// Numbers in a fixed order. How many there are is public.
     Vector(Vec<Rational>),
-    /// Numbers by name, where a name that is missing counts as zero: groups, or how often each value occurs in a column.
+    /// Numbers by name, where a name that is missing counts as zero: groups, or how often each value occurs
+    /// in a column.
     Named(BTreeMap<String, Rational>),
 }
 
@@ -54,7 +55,8 @@ impl<K: ToString> FromIterator<(K, i64)> for Input {
 }
 
 impl Input {
-    /// A float is the rational it stands for; what is not finite has no distance to anything, and gives `None`.
+    /// A float is the rational it stands for; what is not finite has no distance to anything, and gives
+    /// `None`.
     pub fn float(value: f64) -> Option<Self> {
         from_f64(value).map(Self::from)
     }
@@ -170,7 +172,8 @@ impl Movement {
     }
 }
 
-/// How far one unit may move an input. A norm that is not stated is not looked at; if none is, the input must not move at all.
+/// How far one unit may move an input. A norm that is not stated is not looked at; if none is, the input must
+/// not move at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     coordinates: Option<u64>,
@@ -223,7 +226,8 @@ impl Limits {
         }
     }
 
-    /// The norm in which the movement exceeds its limit by the largest factor, that limit, and the movement in it.
+    /// The norm in which the movement exceeds its limit by the largest factor, that limit, and the movement
+    /// in it.
     pub fn exceeded(&self, movement: &Movement) -> Option<(Norm, Rational, Rational)> {
         let stated = [
             (

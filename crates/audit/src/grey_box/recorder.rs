@@ -17,7 +17,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of this mechanism that costs ε for inputs within its limits. Without [`Call::moving`] the input must not move.
+    /// A call of this mechanism that costs ε for inputs within its limits. Without [`Call::moving`] the input
+    /// must not move.
     pub fn new(mechanism: impl Into<String>, epsilon: Rational) -> Self {
         Self {
             mechanism: mechanism.into(),
@@ -142,7 +143,8 @@ struct Replay {
 
 /// Whom a computation asks for everything random that it does.
 ///
-/// It does not tell which run it is: a computation that behaves differently when it is watched twice is caught like any other.
+/// It does not tell which run it is: a computation that behaves differently when it is watched twice is
+/// caught like any other.
 pub struct Recorder {
     mode: Mode,
     transcript: Transcript,
@@ -205,8 +207,8 @@ impl Recorder {
         (recorded, parted)
     }
 
-    /// Makes a call: what is called, its exact input, and how to draw an answer. Randomness of the computation's own, such as a sample of rows, is a
-    /// call too, of ε = 0 and an input that does not move.
+    /// Makes a call: what is called, its exact input, and how to draw an answer. Randomness of the
+    /// computation's own, such as a sample of rows, is a call too, of ε = 0 and an input that does not move.
     pub fn draw<O: Clone + 'static>(
         &mut self,
         call: Call,
@@ -256,7 +258,8 @@ impl Recorder {
                         recorded: false,
                     });
                 }
-                // Once the runs have parted nothing more is compared, and any answer will do to come to an end.
+                // Once the runs have parted nothing more is compared, and any answer will do to come to an
+                // end.
                 return given.unwrap_or_else(draw);
             }
             Mode::Fresh => draw(),

@@ -30,7 +30,8 @@ pub struct Search<T> {
     pub pairs: u64,
     /// How many of them were proved, because all transcripts could be tried.
     pub proved: u64,
-    /// The pair with the worst witness if one was refuted, as small as it could be made; otherwise the one whose bound on what was not seen is largest.
+    /// The pair with the worst witness if one was refuted, as small as it could be made; otherwise the one
+    /// whose bound on what was not seen is largest.
     pub worst: Option<Pair<T>>,
 }
 
@@ -104,8 +105,9 @@ fn differences<T: Clone>(units: &[T], values: &[T], neighbours: Neighbours) -> V
 }
 
 impl GreyBox {
-    /// Compares the data with each of its neighbours: each unit dropped, each of `values` added, or each unit changed to each of them. Values are where
-    /// to be hostile: extremes, what is not a number, a unit in every group. The worst pair is made smaller as long as it stays refuted.
+    /// Compares the data with each of its neighbours: each unit dropped, each of `values` added, or each unit
+    /// changed to each of them. Values are where to be hostile: extremes, what is not a number, a unit in
+    /// every group. The worst pair is made smaller as long as it stays refuted.
     pub fn search<T: Clone, R: PartialEq>(
         &self,
         units: &[T],
@@ -157,7 +159,8 @@ impl GreyBox {
     }
 }
 
-/// Takes away what both sides have, in halves, quarters and so on down to single units, as long as what is left is refuted (Zeller and Hildebrandt 2002).
+/// Takes away what both sides have, in halves, quarters and so on down to single units, as long as what is
+/// left is refuted (Zeller and Hildebrandt 2002).
 fn shrink<T: Clone>(
     mut difference: Difference<T>,
     mut pair: Pair<T>,

@@ -1,9 +1,11 @@
 //! Canaries, their coins, and the text that they are planted in.
 //!
 //! # Why the coins are all that differs
-//! Every canary gets its line and its place in the text before its coin is tossed, and keeps both whatever the coin says. So two texts whose coins differ in one canary differ in that line and in
-//! nothing else: they are neighbours, and coins are fair and independent of everything else. That is what the theorem in [`crate::one_run`] asks for. It also asks that who guesses sees the
-//! model and the canaries, and nothing else that depends on the coins: neither the planted text nor this file.
+//! Every canary gets its line and its place in the text before its coin is tossed, and keeps both whatever
+//! the coin says. So two texts whose coins differ in one canary differ in that line and in nothing else: they
+//! are neighbours, and coins are fair and independent of everything else. That is what the theorem in
+//! [`crate::one_run`] asks for. It also asks that who guesses sees the model and the canaries, and nothing
+//! else that depends on the coins: neither the planted text nor this file.
 
 use crate::document::{Mistake, fail};
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,8 @@ use std::path::Path;
 pub const FEWEST: usize = 40;
 /// More are hardly wanted: a million show an ε of 12.
 pub const MOST: usize = 1_000_000;
-/// A canary is this many words of this many random letters: 75 bits, so no two are alike, and no text has one by chance.
+/// A canary is this many words of this many random letters: 75 bits, so no two are alike, and no text has one
+/// by chance.
 const WORDS: usize = 4;
 const LETTERS: usize = 4;
 /// Coins so uneven are tossed by fair hands less than once in a billion times.
@@ -49,7 +52,8 @@ pub struct Planted {
     pub secrets: Secrets,
 }
 
-/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` returns the requested number of uniform random bits.
+/// Plants about half of `count` new canaries. `name` is what the text will be called; `bits` returns the
+/// requested number of uniform random bits.
 ///
 /// ```
 /// use audit::one_run::plant;
@@ -287,7 +291,8 @@ mod tests {
         assert!((inside - 10_000.0).abs() < 6.0 * 5000.0f64.sqrt(), "{inside}");
         let lines: Vec<&str> = planted.text.lines().collect();
         let before = |end: &str| lines.iter().take_while(|line| **line != end).count();
-        // Half of what is in stands in the first half: 10 000 coins again, and the coin's own deviation is in it.
+        // Half of what is in stands in the first half: 10 000 coins again, and the coin's own deviation is in
+        // it.
         let half = before("49") as f64 - 49.0 + 0.5;
         assert!((half / inside - 0.5).abs() < 6.0 * 0.005, "{half}");
         assert!(before("0") > 0, "some stand before the first line");

@@ -1,7 +1,9 @@
 //! Which canaries were in? Guesses for the audit that needs one run only (Steinke, Nasr and Jagielski 2023).
 //!
-//! Many canaries are planted or left out, each by a coin of its own. From the finished model each gets a score; who has the highest were probably in, who has the lowest
-//! probably out, and on the rest nobody has to bet. How many guesses can be right is bounded by ε, so the number of right guesses is a lower bound on it.
+//! Many canaries are planted or left out, each by a coin of its own. From the finished model each gets a
+//! score; who has the highest were probably in, who has the lowest probably out, and on the rest nobody has
+//! to bet. How many guesses can be right is bounded by ε, so the number of right guesses is a lower bound on
+//! it.
 
 use crate::document::{Mistake, fail};
 
@@ -16,9 +18,11 @@ pub struct Guessed {
     pub correct: usize,
 }
 
-/// How many guesses to try on each side: nearly all canaries, then half of that, and so on, as long as there are some. Nearly, since coins fall unevenly, and then some of all guesses must be wrong.
+/// How many guesses to try on each side: nearly all canaries, then half of that, and so on, as long as there
+/// are some. Nearly, since coins fall unevenly, and then some of all guesses must be wrong.
 ///
-/// It depends on the number of canaries alone, so it is decided before any coin is looked at. Few guesses are right oftener, many count for more; which is better nobody knows beforehand.
+/// It depends on the number of canaries alone, so it is decided before any coin is looked at. Few guesses are
+/// right oftener, many count for more; which is better nobody knows beforehand.
 pub fn sides(canaries: usize) -> Vec<usize> {
     const FEWEST: usize = 8;
     let halves = std::iter::successors(Some(canaries * 9 / 20), |side| Some(side / 2));
@@ -29,9 +33,11 @@ pub fn sides(canaries: usize) -> Vec<usize> {
     sides
 }
 
-/// "In" for the `top` highest scores, "out" for the `bottom` lowest, and no guess for the rest. A score that is no number is in the middle.
+/// "In" for the `top` highest scores, "out" for the `bottom` lowest, and no guess for the rest. A score that
+/// is no number is in the middle.
 ///
-/// Which of two equal scores is guessed depends on their places alone, which tell nothing where coins were fair.
+/// Which of two equal scores is guessed depends on their places alone, which tell nothing where coins were
+/// fair.
 ///
 /// # Errors
 /// When there are more guesses than canaries.

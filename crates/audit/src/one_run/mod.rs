@@ -1,16 +1,23 @@
-//! A lower bound on ε from one run: many canaries at once, each in the data or not by the toss of a coin, and guesses which were (Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
+//! A lower bound on ε from one run: many canaries at once, each in the data or not by the toss of a coin, and
+//! guesses which were (Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
 //!
-//! Training once is dear, so one does not want to train a thousand times to learn one number. Instead m examples are each included or left out by a fair coin, the model is trained once, and somebody who sees
-//! only the model guesses the coins of those he is sure about. If the training is (ε, δ)-private, then even the best guesser is right about as often as randomized response would let him:
-//! with W̌ ~ Binomial(r, e^ε/(1+e^ε)) for r guesses and f(v) = P[W̌ ≥ v],
+//! Training once is dear, so one does not want to train a thousand times to learn one number. Instead m
+//! examples are each included or left out by a fair coin, the model is trained once, and somebody who sees
+//! only the model guesses the coins of those he is sure about. If the training is (ε, δ)-private, then even
+//! the best guesser is right about as often as randomized response would let him: with W̌ ~ Binomial(r,
+//! e^ε/(1+e^ε)) for r guesses and f(v) = P[W̌ ≥ v],
 //!
-//! P[v or more of them are right] ≤ f(v) + 2mδ·max over i ≥ 1 of (f(v−i) − f(v))/i   (their bound for approximate privacy).
+//! P[v or more of them are right] ≤ f(v) + 2mδ·max over i ≥ 1 of (f(v−i) − f(v))/i (their bound for
+//! approximate privacy).
 //!
-//! The first term is exact for δ = 0: given the output and the other coins, each coin is still within odds of e^ε, so the number of right guesses is stochastically at most W̌. The second pays for δ: what it adds in
-//! expectation is at most 2mδ right guesses, and raising the chance of v by p from at most v − i costs i·p of them.
+//! The first term is exact for δ = 0: given the output and the other coins, each coin is still within odds of
+//! e^ε, so the number of right guesses is stochastically at most W̌. The second pays for δ: what it adds in
+//! expectation is at most 2mδ right guesses, and raising the chance of v by p from at most v − i costs i·p of
+//! them.
 //!
-//! How many guesses to make must be decided before the coins are looked at. Who does not know how many will do best decides on several numbers, and pays for each: see [`Tried`].
-//! Tails are those of [`crate::binomial`], taken too large by its round-off.
+//! How many guesses to make must be decided before the coins are looked at. Who does not know how many will
+//! do best decides on several numbers, and pays for each: see [`Tried`]. Tails are those of
+//! [`crate::binomial`], taken too large by its round-off.
 
 mod canaries;
 mod guesses;
@@ -30,11 +37,13 @@ const LARGEST: f64 = 30.0;
 /// Where δ is so large that nothing is known between two points, the bound is one of these points.
 const STEP: f64 = 0.05;
 
-/// How one run was guessed, for several numbers of guesses. All of them were decided on before any coin was looked at, and none is left out.
+/// How one run was guessed, for several numbers of guesses. All of them were decided on before any coin was
+/// looked at, and none is left out.
 ///
 /// # Why the best of them may be reported
-/// Each of n tests is made at a false-alarm rate of α/n. If the training is (ε*, δ)-private, each bound is above ε* with probability at most α/n, so any of them is with probability at most
-/// α, however much the tests depend on each other. Who looks at one number only pays nothing: n = 1.
+/// Each of n tests is made at a false-alarm rate of α/n. If the training is (ε*, δ)-private, each bound is
+/// above ε* with probability at most α/n, so any of them is with probability at most α, however much the
+/// tests depend on each other. Who looks at one number only pays nothing: n = 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     canaries: u64,
@@ -55,7 +64,8 @@ impl Tried {
     /// Guesses about this many canaries, each with how many of them were right.
     ///
     /// # Errors
-    /// When nothing was tried, or there are more right guesses than guesses, or more guesses than canaries, or 2³² of them.
+    /// When nothing was tried, or there are more right guesses than guesses, or more guesses than canaries,
+    /// or 2³² of them.
     pub fn new(canaries: u64, counts: Vec<(u64, u64)>) -> Result<Self, Error> {
         if counts.is_empty() {
             return Err(Error::Miscounted);
@@ -86,7 +96,8 @@ impl Tried {
         Ok(found)
     }
 
-    /// The most guesses, of those at this place, that can be right before (ε, δ) is refuted at the stated confidence.
+    /// The most guesses, of those at this place, that can be right before (ε, δ) is refuted at the stated
+    /// confidence.
     ///
     /// # Errors
     /// When a number is out of range.
@@ -102,7 +113,8 @@ impl Tried {
         most_allowed(self.canaries, guesses, epsilon, delta, alarm)
     }
 
-    /// The largest ε that could be shown, if every guess were right: a claim above it cannot be refuted with so few canaries.
+    /// The largest ε that could be shown, if every guess were right: a claim above it cannot be refuted with
+    /// so few canaries.
     ///
     /// # Errors
     /// When δ or the confidence is out of range.
@@ -121,10 +133,12 @@ impl Tried {
     }
 }
 
-/// At most how likely it is that `correct` or more of `guesses` guesses are right, when the training is (ε, δ)-private: a claim is refuted where this is below what one calls impossible.
+/// At most how likely it is that `correct` or more of `guesses` guesses are right, when the training is (ε,
+/// δ)-private: a claim is refuted where this is below what one calls impossible.
 ///
 /// # Errors
-/// When there are more right guesses than guesses, or more guesses than canaries, or more than 2³² of them, or ε or δ are out of range.
+/// When there are more right guesses than guesses, or more guesses than canaries, or more than 2³² of them,
+/// or ε or δ are out of range.
 pub fn one_run_p_value(
     canaries: u64,
     guesses: u64,
@@ -139,7 +153,8 @@ pub fn one_run_p_value(
     Ok(p_value(canaries, guesses, correct, epsilon, delta))
 }
 
-/// ε is at least this with the stated confidence, after `correct` of `guesses` guesses about `canaries` coins were right: the smallest ε that they do not refute.
+/// ε is at least this with the stated confidence, after `correct` of `guesses` guesses about `canaries` coins
+/// were right: the smallest ε that they do not refute.
 ///
 /// # Errors
 /// As [`one_run_p_value`], or when the confidence is not strictly between 0 and 1.
@@ -160,13 +175,16 @@ pub fn one_run_lower_bound(
 /// The largest ε below which every ε is refuted at this false-alarm rate α.
 ///
 /// # Why it holds
-/// For a fixed ε, "p(ε, W) ≤ α" happens with probability at most α if the training is (ε, δ)-private: with v the smallest count for which p(ε, v) ≤ α, it implies W ≥ v.
+/// For a fixed ε, "p(ε, W) ≤ α" happens with probability at most α if the training is (ε, δ)-private: with v
+/// the smallest count for which p(ε, v) ≤ α, it implies W ≥ v.
 ///
-/// Let 2mδ ≤ 1. Then p grows with ε: it is the largest of (1 − c)·f(v) + c·f(v − i) with c = 2mδ/i ≤ 1, and both tails grow. So a bound above the true ε* means p(ε*, W) ≤ p(bound, W) ≤ α,
-/// and bisection may look wherever it likes.
+/// Let 2mδ ≤ 1. Then p grows with ε: it is the largest of (1 − c)·f(v) + c·f(v − i) with c = 2mδ/i ≤ 1, and
+/// both tails grow. So a bound above the true ε* means p(ε*, W) ≤ p(bound, W) ≤ α, and bisection may look
+/// wherever it likes.
 ///
-/// Otherwise p may fall somewhere. Then only the points of a fixed grid are asked, from below, until one is not refuted: a bound above ε* means that the first grid point above ε*, which
-/// does not depend on the run, was refuted, although the training is private for it too.
+/// Otherwise p may fall somewhere. Then only the points of a fixed grid are asked, from below, until one is
+/// not refuted: a bound above ε* means that the first grid point above ε*, which does not depend on the run,
+/// was refuted, although the training is private for it too.
 fn bound(canaries: u64, guesses: u64, correct: u64, delta: f64, alarm: f64) -> f64 {
     let refuted = |epsilon: f64| p_value(canaries, guesses, correct, epsilon, delta) <= alarm;
     if !refuted(0.0) {
@@ -196,7 +214,8 @@ fn bound(canaries: u64, guesses: u64, correct: u64, delta: f64, alarm: f64) -> f
     low
 }
 
-/// The largest count that does not refute (ε, δ) at this false-alarm rate: above the mean, p falls with the count.
+/// The largest count that does not refute (ε, δ) at this false-alarm rate: above the mean, p falls with the
+/// count.
 fn most_allowed(canaries: u64, guesses: u64, epsilon: f64, delta: f64, alarm: f64) -> Result<u64, Error> {
     check(canaries, guesses, guesses, delta)?;
     if !(epsilon.is_finite() && epsilon >= 0.0) {
@@ -240,8 +259,9 @@ fn p_value(canaries: u64, guesses: u64, correct: u64, epsilon: f64, delta: f64) 
         let mut sum = 0.0;
         for less in 1..=correct {
             let next = point(correct - less, guesses, right, wrong);
-            // Points rise to the mode and fall from there, so one below the mean of those before is past the mode, and so are all after it: the mean only falls.
-            // By more than round-off, so that it is not taken for one.
+            // Points rise to the mode and fall from there, so one below the mean of those before is past the
+            // mode, and so are all after it: the mean only falls. By more than round-off, so that it is not
+            // taken for one.
             if next < most * (1.0 - 4.0 * ROUND_OFF) {
                 break;
             }
@@ -270,7 +290,8 @@ mod tests {
         distribution.iter().skip(v).sum()
     }
 
-    /// Without δ the bound is what randomized response reaches: brute force over all coins and answers of small runs.
+    /// Without δ the bound is what randomized response reaches: brute force over all coins and answers of
+    /// small runs.
     #[test]
     fn randomized_response_reaches_it() {
         for m in 1..=8u32 {
@@ -296,7 +317,8 @@ mod tests {
         }
     }
 
-    /// Training that is (ε, δ)-private and reveals what it may never beats the bound: each coin with probability δ, or all of them together.
+    /// Training that is (ε, δ)-private and reveals what it may never beats the bound: each coin with
+    /// probability δ, or all of them together.
     #[test]
     fn what_delta_allows_is_paid_for() {
         for m in [1usize, 2, 5, 12, 40] {
@@ -352,8 +374,9 @@ mod tests {
         }
     }
 
-    /// How often right training is refuted, and wrong training, when the best of several numbers of guesses is reported. Each coin is published as ±1 with Laplace noise of scale 2/ε, which is
-    /// ε-private and lets the surest guesses be right as often as anything may.
+    /// How often right training is refuted, and wrong training, when the best of several numbers of guesses
+    /// is reported. Each coin is published as ±1 with Laplace noise of scale 2/ε, which is ε-private and lets
+    /// the surest guesses be right as often as anything may.
     #[test]
     fn the_best_of_several_is_a_false_alarm_no_oftener_than_stated() {
         const RUNS: u64 = 3000;

@@ -1,10 +1,12 @@
 //! A program that somebody else wrote, run many times without trusting it.
 //!
-//! In batch mode the program is started once for each input and reads that input on every line; it prints one line for each. In
-//! one-shot mode it is started once for each draw. Input is written by a thread of its own, so a program that answers
-//! before it has read everything, or only after, blocks nobody. What it prints on standard error goes to ours.
+//! In batch mode the program is started once for each input and reads that input on every line; it prints one
+//! line for each. In one-shot mode it is started once for each draw. Input is written by a thread of its own,
+//! so a program that answers before it has read everything, or only after, blocks nobody. What it prints on
+//! standard error goes to ours.
 //!
-//! The program has a process group of its own, so Ctrl-C at a terminal does not reach it; and if we are stopped, its pipes close.
+//! The program has a process group of its own, so Ctrl-C at a terminal does not reach it; and if we are
+//! stopped, its pipes close.
 //!
 //! ```
 //! use audit::program::{Output, Program, Runner};
@@ -89,8 +91,8 @@ impl Program {
         let mut running = self.start()?;
         let (stdin, stdout) = running.pipes()?;
         let text = input.text.to_string();
-        // Not joined: it ends when all is written or when the program stops reading, and what it failed to write is
-        // missing from the answers, which are counted.
+        // Not joined: it ends when all is written or when the program stops reading, and what it failed to
+        // write is missing from the answers, which are counted.
         std::thread::spawn(move || feed(stdin, &text, lines));
         let mut reader = BufReader::new(stdout);
         let mut line = Vec::new();

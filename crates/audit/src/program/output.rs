@@ -10,11 +10,13 @@ pub enum Output {
     /// Numbers, one or more a line: their values, and the low bits of the floats they are read as.
     #[default]
     Number,
-    /// Text: whether two lines are the same, their length and first letter, and the words and numbers in them.
+    /// Text: whether two lines are the same, their length and first letter, and the words and numbers in
+    /// them.
     Text,
 }
 
-/// Reads lines into rows, and remembers words so that an event can be described. What is remembered serves display only.
+/// Reads lines into rows, and remembers words so that an event can be described. What is remembered serves
+/// display only.
 #[derive(Debug)]
 pub(super) struct Reader {
     kind: Output,

@@ -27,13 +27,14 @@ struct Rows {
     beginning: Vec<f64>,
 }
 
-/// Outputs compared to see whether a program repeats itself when it is started again, and how many of them must be rare for that to mean something.
+/// Outputs compared to see whether a program repeats itself when it is started again, and how many of them
+/// must be rare for that to mean something.
 const COMPARED: usize = 4096;
 const RARE: usize = 64;
 
 impl<'a> Runner<'a> {
-    /// A program on these inputs, of which this many outputs are asked for at each start. `bits` are uniform random bits, independent of
-    /// every output; `watch` hears how many outputs were read.
+    /// A program on these inputs, of which this many outputs are asked for at each start. `bits` are uniform
+    /// random bits, independent of every output; `watch` hears how many outputs were read.
     pub fn new(
         program: Program,
         inputs: Vec<String>,
@@ -106,8 +107,8 @@ impl Rows {
         self.next = 0;
     }
 
-    /// Whether what came since `before` begins as the first start did, where that cannot be chance: the beginning of a start has at least
-    /// this many outputs that are not its most common one.
+    /// Whether what came since `before` begins as the first start did, where that cannot be chance: the
+    /// beginning of a start has at least this many outputs that are not its most common one.
     fn repeats(&mut self, before: usize) -> bool {
         let from = if before == 0 { 0 } else { self.ends[before - 1] };
         let new: Vec<f64> = self.entries[from..].iter().take(COMPARED).copied().collect();

@@ -1,4 +1,5 @@
-//! The record of the registry, held against what the registry asks for: its fields and choices, in our words, as of 2026-07.
+//! The record of the registry, held against what the registry asks for: its fields and choices, in our words,
+//! as of 2026-07.
 
 use super::*;
 
@@ -95,7 +96,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Our YAML, read back: a reader of just what is written, which refuses anything else. Lists have the path of their key.
+/// Our YAML, read back: a reader of just what is written, which refuses anything else. Lists have the path of
+/// their key.
 pub(super) fn read(yaml: &str) -> Vec<(String, String)> {
     let mut keys: Vec<&str> = Vec::new();
     let mut found = Vec::new();

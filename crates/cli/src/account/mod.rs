@@ -4,7 +4,8 @@
 //! flags, a file, or `sgd` ──► ReleasePlan ──► every accountant ──► a table, an object, a figure
 //! ```
 //!
-//! Which bound holds is decided in the crate `accounting`. Here they are asked about plans, and their answers shown.
+//! Which bound holds is decided in the crate `accounting`. Here they are asked about plans, and their answers
+//! shown.
 
 pub(crate) mod figure;
 mod question;

@@ -273,7 +273,8 @@ impl Report {
         let certified = self.answers.certified();
         let epsilon = certified.and_then(|row| row.epsilon.as_ref()?.as_ref().ok());
         let delta = certified.and_then(|row| row.delta.as_ref()?.as_ref().ok());
-        // Every accountant's bound holds: without the certified one, the best of the others is still an upper end.
+        // Every accountant's bound holds: without the certified one, the best of the others is still an upper
+        // end.
         let epsilon_upper = epsilon.map(|found| &found.upper).or(self.answers.best_epsilon());
         let delta_upper = delta.map(|found| &found.upper).or(self.answers.best_delta());
         let fields = [

@@ -1,4 +1,5 @@
-//! Whatever is written is read or refused, every plan that is read has an answer, and the answers are reported to people and programs.
+//! Whatever is written is read or refused, every plan that is read has an answer, and the answers are
+//! reported to people and programs.
 
 use super::{Arguments, Command, answered, explained, sgd};
 use crate::terminal::CliError;

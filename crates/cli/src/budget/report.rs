@@ -50,7 +50,8 @@ pub(super) fn text(spent: &Spent, width: usize, verbose: bool) -> String {
     text
 }
 
-/// All in one line: how much, of how much, by how many charges, and when the last one was. The number is the one that is enforced.
+/// All in one line: how much, of how much, by how many charges, and when the last one was. The number is the
+/// one that is enforced.
 fn spent_words(spent: &Spent, last: &ledger::Entry) -> String {
     let many = spent.charges.len();
     let used = spent.used.as_ref().map(|used| &used.promise);
@@ -143,7 +144,8 @@ fn guarantees(spent: &Spent) -> String {
     if let Some(sum) = &sum {
         table.row(["sums of what each promised".to_owned(), sum.clone()]);
     }
-    // An accountant with nothing to say about what ran is left out: another one has. So is one that says the same as the sums.
+    // An accountant with nothing to say about what ran is left out: another one has. So is one that says the
+    // same as the sums.
     for (accountant, epsilon) in &spent.accountants {
         if let Ok(epsilon) = epsilon
             && !(*accountant == Accountant::Basic && sum.as_ref() == Some(&up(epsilon)))

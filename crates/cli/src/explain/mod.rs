@@ -1,4 +1,5 @@
-//! `deniable explain`: what a query would do and cost, and how far off its answer would be. Nothing is spent, no data is read.
+//! `deniable explain`: what a query would do and cost, and how far off its answer would be. Nothing is spent,
+//! no data is read.
 
 mod report;
 
@@ -66,7 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
-    // A ledger that cannot be read is no reason not to explain. One that no question is answered from is reported as a question would be.
+    // A ledger that cannot be read is no reason not to explain. One that no question is answered from is
+    // reported as a question would be.
     let left = dataset.forecast(&ask).map_err(unanswered);
     let refused = left
         .as_ref()

@@ -1,4 +1,5 @@
-//! `deniable init`: the first draft of a catalog, written from schemas alone unless the curator asks for more.
+//! `deniable init`: the first draft of a catalog, written from schemas alone unless the curator asks for
+//! more.
 
 mod sorting;
 

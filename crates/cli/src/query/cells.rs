@@ -1,4 +1,5 @@
-//! An answer as a table that people read: as many digits as the noise leaves, and how far off each number may be.
+//! An answer as a table that people read: as many digits as the noise leaves, and how far off each number may
+//! be.
 
 use report::{DynamicTable, Heading, significant};
 use sql::{Answer, Cell, CellKind, CellValue};
@@ -7,7 +8,8 @@ use sql::{Answer, Cell, CellKind, CellValue};
 const NOTHING: &str = "∅";
 /// Half of an interval's width is shown to this many digits; digits of the value beyond them are noise.
 const DIGITS: i32 = 2;
-/// Ends whose distances from the value differ from their mean by no more than this part of it are reported as one number.
+/// Ends whose distances from the value differ from their mean by no more than this part of it are reported as
+/// one number.
 const NEARLY: f64 = 0.05;
 /// Floats from here on are shown with an exponent.
 const PLAIN: f64 = 1e15;
@@ -95,7 +97,8 @@ fn shown(cell: &Cell, kind: CellKind, label: bool) -> (String, String) {
         fixed(near, decimals)
     };
     let farthest = (high - near).max(near - low);
-    // As far as the digits that are shown can tell, or nearly so: then ± is the farther end, and the interval around the value holds both.
+    // As far as the digits that are shown can tell, or nearly so: then ± is the farther end, and the interval
+    // around the value holds both.
     let visible = 0.5 * 10f64.powi(-decimals);
     let off = if farthest - half <= visible.max(NEARLY * half) {
         fixed(rounded_up(farthest, decimals), decimals)
@@ -105,7 +108,8 @@ fn shown(cell: &Cell, kind: CellKind, label: bool) -> (String, String) {
     (text, off)
 }
 
-/// A text such that no two texts look alike, nor one like a NULL: in quotes where spaces at its ends, line breaks or the like would not be seen.
+/// A text such that no two texts look alike, nor one like a NULL: in quotes where spaces at its ends, line
+/// breaks or the like would not be seen.
 fn unambiguous(text: &str) -> String {
     let unseen = |character: char| character.is_control();
     let quoted = text.trim() != text || text == NOTHING || text.starts_with('"') || text.chars().any(unseen);

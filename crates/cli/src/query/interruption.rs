@@ -34,8 +34,9 @@ impl Watched {
     }
 }
 
-/// Listens from now on. Who presses Ctrl-C is told what it means at this stage of the question. Ending here is as safe as a crash: an answer is shown after it is
-/// saved, and what is charged and not drawn is finished by whoever asks again.
+/// Listens from now on. Who presses Ctrl-C is told what it means at this stage of the question. Ending here
+/// is as safe as a crash: an answer is shown after it is saved, and what is charged and not drawn is finished
+/// by whoever asks again.
 pub(crate) fn listen(as_json: bool) -> Watched {
     let watched = Watched(Arc::new(AtomicU8::new(Reached::Nothing as u8)));
     let seen = watched.clone();

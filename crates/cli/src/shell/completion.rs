@@ -1,4 +1,5 @@
-//! What the Tab key offers: tables, columns, functions and keywords. All of it is in the catalog or in the program, and so public.
+//! What the Tab key offers: tables, columns, functions and keywords. All of it is in the catalog or in the
+//! program, and so public.
 
 use super::line::COMMANDS;
 use sql::Catalog;

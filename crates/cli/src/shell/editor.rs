@@ -1,6 +1,7 @@
 //! One line as somebody types it: editing, history and completion, drawn anew with every key.
 //!
-//! Written here, and not taken from a library: those that there are switch on features of crates that the query engine is built on, and nothing of them is needed but this.
+//! Written here, and not taken from a library: those that there are switch on features of crates that the
+//! query engine is built on, and nothing of them is needed but this.
 
 use super::completion::Words;
 use console::{Key, measure_text_width};
@@ -172,7 +173,8 @@ impl<'h> Typed<'h> {
         self.cursor = self.text.len();
     }
 
-    /// Writes what all that may stand here have in common; what there is to choose from where that is no more than was typed.
+    /// Writes what all that may stand here have in common; what there is to choose from where that is no more
+    /// than was typed.
     fn complete(&mut self, words: &Words) -> Vec<String> {
         let before: String = self.text[..self.cursor].iter().collect();
         let (start, offered) = words.complete(&before, before.len());

@@ -65,7 +65,8 @@ fn make_folder(file: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Where programs keep what they remember between runs, by the specification of these variables: what is not absolute is ignored.
+/// Where programs keep what they remember between runs, by the specification of these variables: what is not
+/// absolute is ignored.
 fn state_directory(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |name: OsString| Some(PathBuf::from(name)).filter(|path| path.is_absolute());
     let state = state

@@ -69,7 +69,8 @@ impl Line {
     }
 }
 
-/// Whether this is a whole line: a command, a question that ends with a semicolon, or one behind which a line was left empty.
+/// Whether this is a whole line: a command, a question that ends with a semicolon, or one behind which a line
+/// was left empty.
 pub(super) fn is_whole(text: &str) -> bool {
     let begun = text.trim_start();
     let left_empty = text

@@ -79,7 +79,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             "it would be published without noise",
         );
     }
-    // Decided by the first line alone. Right of an answer no field can be distinguished from the answer's own text.
+    // Decided by the first line alone. Right of an answer no field can be distinguished from the answer's own
+    // text.
     if kept.iter().any(|place| *place > column) {
         return fail(
             "--keep names a column to the right of the answers",
@@ -131,7 +132,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
             })
         }
         None => {
-            // What was done is about the run, not its result; and a closed standard error is no reason to stop.
+            // What was done is about the run, not its result; and a closed standard error is no reason to
+            // stop.
             let _ = std::io::stderr().write_all(done.text()?.as_bytes());
             print_bytes(&text)
         }

@@ -5,13 +5,15 @@ use files::{Readable, Whole};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Writes `bytes` to `path`, whole or not at all: an interruption or a full disk leaves the old file as it was.
+/// Writes `bytes` to `path`, whole or not at all: an interruption or a full disk leaves the old file as it
+/// was.
 pub(crate) fn write_file_atomically(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let file = Whole::at(path, Readable::AsBefore);
     reported(path, file.write(|file| file.write_all(bytes)))
 }
 
-/// Makes a new file that nobody else can read (on Unix), whole or not at all. A file that is there stays: what is secret is not written over.
+/// Makes a new file that nobody else can read (on Unix), whole or not at all. A file that is there stays:
+/// what is secret is not written over.
 pub(crate) fn write_new_secret_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let file = Whole::at(path, Readable::ByOwner).new_only();
     reported(path, file.write(|file| file.write_all(bytes)))

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// Whether somebody pressed Ctrl-C, or a system that shuts down or a scheduler sent SIGTERM. The first time is a wish to end well; the second ends the program at once.
+/// Whether somebody pressed Ctrl-C, or a system that shuts down or a scheduler sent SIGTERM. The first time
+/// is a wish to end well; the second ends the program at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt {
     pressed: Arc<AtomicBool>,

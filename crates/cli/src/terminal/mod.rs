@@ -1,6 +1,7 @@
 //! What every command shares at the terminal: how it fails, prints, shows progress and writes files.
 //!
-//! Results go to standard output, everything about the run to standard error, so that a pipe carries results alone.
+//! Results go to standard output, everything about the run to standard error, so that a pipe carries results
+//! alone.
 
 mod file;
 mod interrupt;
@@ -142,8 +143,8 @@ pub(crate) fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Resul
     Err(CliError::bad_input(what).with_hint(hint))
 }
 
-/// Ends `main`: says what went wrong, if anything did, and turns it into the exit code. People read it on standard error; a program that asked for JSON finds one object where
-/// it looks for the result.
+/// Ends `main`: says what went wrong, if anything did, and turns it into the exit code. People read it on
+/// standard error; a program that asked for JSON finds one object where it looks for the result.
 pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> u8 {
     match outcome {
         Ok(()) => 0,
@@ -157,8 +158,9 @@ pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> u8 {
 /// Whether anything was written to standard output.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says it. A check that failed has printed its result before, and a
-/// program reads one object: then the words go to standard error.
+/// Says what went wrong. Nobody is left to be told when the output itself is closed; the exit code still says
+/// it. A check that failed has printed its result before, and a program reads one object: then the words go
+/// to standard error.
 pub(crate) fn tell(error: &CliError, as_json: bool) {
     let _ = if as_json && !PRINTED.load(Ordering::SeqCst) {
         writeln!(std::io::stdout(), "{}", error.json())
@@ -167,7 +169,8 @@ pub(crate) fn tell(error: &CliError, as_json: bool) {
     };
 }
 
-/// Whether the command line asks for JSON, derived from its words, because an error must be reported also when they are not understood.
+/// Whether the command line asks for JSON, derived from its words, because an error must be reported also
+/// when they are not understood.
 pub(crate) fn asks_for_json(words: &[String]) -> bool {
     let words: Vec<&str> = words
         .iter()

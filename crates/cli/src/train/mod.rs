@@ -1,4 +1,5 @@
-//! `deniable train`: models from private data. What a model costs is stated, charged before the first step, and written into its file. The crate `training` does all of it; here are options and words.
+//! `deniable train`: models from private data. What a model costs is stated, charged before the first step,
+//! and written into its file. The crate `training` does all of it; here are options and words.
 
 mod classifier;
 mod evaluate;

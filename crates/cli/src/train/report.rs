@@ -92,7 +92,8 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn go_on(&mut self) -> bool {
-        // Before the first step Ctrl-C ends the program as usual: there is nothing to save yet that is not saved.
+        // Before the first step Ctrl-C ends the program as usual: there is nothing to save yet that is not
+        // saved.
         !self.interrupt.get_or_insert_with(Interrupt::listen).was_pressed()
     }
 

@@ -3,7 +3,8 @@
 use super::{assert_refused, line, object, stderr, stdout};
 use serde_json::Value;
 
-/// The seed is fixed, so that a verdict by chance would be one for good: with fresh bits it has a probability below 1e-7 for all checks together.
+/// The seed is fixed, so that a verdict by chance would be one for good: with fresh bits it has a probability
+/// below 1e-7 for all checks together.
 #[test]
 fn every_mechanism_passes_the_quick_gate() {
     let output = line("self --quick --seed 1 --json");

@@ -107,7 +107,8 @@ fn canaries_are_planted_and_kept_secret() {
     assert!(!folder.path("other.txt").exists());
 }
 
-/// Randomized response at ε = 1 tells as much as ε = 1 allows, and is refuted with a probability of at most 1e-9; its mutants are refuted.
+/// Randomized response at ε = 1 tells as much as ε = 1 allows, and is refuted with a probability of at most
+/// 1e-9; its mutants are refuted.
 #[test]
 fn what_is_right_is_not_refuted_and_what_is_wrong_is() {
     let folder = Folder::new(1000);
@@ -270,7 +271,8 @@ fn bad_questions_are_refused() {
     assert!(!Path::new(&folder.path("a")).exists());
 }
 
-/// The whole, smaller: what was trained with privacy is refuted with a probability of at most 1e-9, what was trained without it is.
+/// The whole, smaller: what was trained with privacy is refuted with a probability of at most 1e-9, what was
+/// trained without it is.
 #[test]
 fn two_models_are_reported_apart() {
     let folder = Folder::new(40);

@@ -41,7 +41,8 @@ fn a_program_that_prints_its_input_is_refuted() {
         "cat",
     ));
     assert_eq!(found["claim"]["verdict"], "refuted");
-    // What one input prints and what the other prints are counted as one event and its mirror, so every draw on either counts.
+    // What one input prints and what the other prints are counted as one event and its mirror, so every draw
+    // on either counts.
     let count = |name: &str| found["counts"][name].as_u64().expect("a count");
     assert!(found["mirror_event"].is_string(), "{found}");
     assert_eq!(count("likely"), count("likely_draws") + count("unlikely_draws"));
@@ -83,8 +84,8 @@ fn one_shot_programs() {
 
 #[test]
 fn programs_that_answer_late_or_read_late_block_nobody() {
-    // Of each input a little more than 50,000 lines are asked for, as a coin decides which side each draw is on.
-    // Far more than a pipe holds, printed only after all was read; and printed before anything was.
+    // Of each input a little more than 50,000 lines are asked for, as a coin decides which side each draw is
+    // on. Far more than a pipe holds, printed only after all was read; and printed before anything was.
     let late = run("--samples 50000", "sort");
     assert_eq!(late.status.code(), Some(0), "{}", stderr(&late));
     let early = run("--samples 50000", "yes 5 | head -n 52296; cat > /dev/null");

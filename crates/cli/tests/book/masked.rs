@@ -25,7 +25,8 @@ fn masked(lines: &[String]) -> Vec<String> {
     lines.iter().map(line).filter(|line| !line.is_empty()).collect()
 }
 
-/// A word without its numbers: `±0.5` is `±#`. Of keys, tokens and hashes nothing is left, and a line or a bar is one as long as it likes.
+/// A word without its numbers: `±0.5` is `±#`. Of keys, tokens and hashes nothing is left, and a line or a
+/// bar is one as long as it likes.
 fn word(word: &str) -> String {
     if let Some(at) = word.find("dnb_") {
         return format!("{}dnb_#", &word[..at]);

@@ -130,7 +130,8 @@ impl Session {
         });
         let mut text = String::new();
         while expected.is_empty() || !masked::matches(expected, &self.lines(&text)) {
-            // A page that says nothing yet is to be written: the server speaks until it has nothing more to say.
+            // A page that says nothing yet is to be written: the server speaks until it has nothing more to
+            // say.
             let patience = match expected.is_empty() && !text.is_empty() {
                 true => Duration::from_secs(5),
                 false => PATIENCE,

@@ -168,7 +168,8 @@ fn workers_answer_and_one_of_them_may_be_killed() {
         workers[victim] = Worker::start(&folder);
         on(&folder, &workers);
     }
-    // What those that were killed left on disk goes when another one starts, and of that one its own directory is left.
+    // What those that were killed left on disk goes when another one starts, and of that one its own
+    // directory is left.
     workers.iter_mut().for_each(Worker::kill);
     drop(Worker::start(&folder));
     let left = folder

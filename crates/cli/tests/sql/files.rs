@@ -5,7 +5,8 @@ use serde_json::Value;
 
 const HEAD: &str = "name = \"raw\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 100000000\n";
 
-/// The rows of an answer at an ε so large that the noise is 0: 360 or more for each unit of the sensitivity, which is at most 100 here, leaves another value a probability below 1e-150.
+/// The rows of an answer at an ε so large that the noise is 0: 360 or more for each unit of the sensitivity,
+/// which is at most 100 here, leaves another value a probability below 1e-150.
 fn rows(folder: &Folder, sql: &str) -> Vec<Value> {
     let answer = folder.object(&["query", "--json", "--epsilon", "40000", sql]);
     answer["rows"].as_array().expect("rows").clone()
@@ -19,7 +20,8 @@ fn first(folder: &Folder, sql: &str) -> f64 {
         .unwrap_or_else(|| panic!("{row}"))
 }
 
-/// The raw file of the UCI's Adult data: blanks after commas, which names lost and values kept, so that nobody was counted and everybody charged.
+/// The raw file of the UCI's Adult data: blanks after commas, which names lost and values kept, so that
+/// nobody was counted and everybody charged.
 #[test]
 fn a_raw_file_counts_everybody() {
     let folder = Folder::new();

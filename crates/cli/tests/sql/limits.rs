@@ -200,7 +200,8 @@ fn what_was_cut_is_said_and_predicted() {
     let value = &reported["rows"][0]["n"];
     let number = |end: &str| value[end].as_f64().expect("a number");
     assert!((number("value") - 3900.0).abs() < 300.0, "{value}");
-    // The noise on what they have is of scale 78, so that a part of 0.85 is off by 0.3 with probability below 1e-6.
+    // The noise on what they have is of scale 78, so that a part of 0.85 is off by 0.3 with probability below
+    // 1e-6.
     let part = reported["cut"][0]["cut"]["estimate"].as_f64().expect("a number");
     assert!((part - 0.85).abs() < 0.3, "{reported}");
     let said = folder.run(&["query", "--epsilon", "20", question]);
@@ -238,7 +239,8 @@ fn what_was_cut_is_said_and_predicted() {
     );
 }
 
-/// The sum of numbers of visits means nothing, and asking for it would take a part of what the rest is seen with.
+/// The sum of numbers of visits means nothing, and asking for it would take a part of what the rest is seen
+/// with.
 #[test]
 fn numbers_of_things_get_no_limits() {
     let folder = clinic();

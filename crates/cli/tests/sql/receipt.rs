@@ -199,7 +199,8 @@ fn the_private_key_is_nobodys_but_its_owners() {
     let path = folder.path("clinic.ledger.key");
     let mode = path.metadata().expect("a key").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // It is not written over by an answer, and an answer that was paid for is shown also where nothing can be signed.
+    // It is not written over by an answer, and an answer that was paid for is shown also where nothing can be
+    // signed.
     let said = folder.refused(
         &[
             "query",

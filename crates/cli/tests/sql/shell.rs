@@ -101,7 +101,8 @@ fn commands_say_what_the_catalog_and_the_ledger_say() {
     assert!(said.contains("cost ε = 0.5, as the catalog says"), "{said}");
 }
 
-/// A program that sends questions wants to know that one of them was not answered, and not that the last one was.
+/// A program that sends questions wants to know that one of them was not answered, and not that the last one
+/// was.
 #[test]
 fn the_first_error_ends_a_pipe_with_its_code() {
     let folder = Folder::new();

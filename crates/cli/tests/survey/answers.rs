@@ -56,7 +56,8 @@ fn what_is_no_answer_counts_as_the_last_and_every_run_says_so() {
     }
 }
 
-/// Line breaks in answers were counted as respondents, and the second line of an answer was copied into kept columns.
+/// Line breaks in answers were counted as respondents, and the second line of an answer was copied into kept
+/// columns.
 #[test]
 fn line_breaks_in_quotes_are_nobody() {
     let folder = folder();
@@ -96,8 +97,9 @@ fn kept_columns_are_printed_byte_for_byte() {
     assert!(output.stdout.starts_with(b"town,a\nM\xfcnchen,"), "{output:?}");
 }
 
-/// A comma or an open quote in an answer moved its text into a kept column to its right. Such columns are refused, by the first line
-/// alone; and what is kept left of the answers is the same whatever the answers are.
+/// A comma or an open quote in an answer moved its text into a kept column to its right. Such columns are
+/// refused, by the first line alone; and what is kept left of the answers is the same whatever the answers
+/// are.
 #[test]
 fn no_piece_of_an_answer_reaches_a_kept_column() {
     let folder = folder();
@@ -145,7 +147,8 @@ fn no_piece_of_an_answer_reaches_a_kept_column() {
         let kept = kept(&file(answer));
         assert_eq!(kept, ["town", "A", "\"B, C\"", "D"], "{answer}");
     }
-    // What is left of the answer is broken: nothing of that line is kept, and nothing of any other line is lost.
+    // What is left of the answer is broken: nothing of that line is kept, and nothing of any other line is
+    // lost.
     for line in [
         "secret",
         "2,secret",

@@ -165,7 +165,8 @@ fn what_was_randomized_is_estimated() {
 fn simulation_agrees_with_the_theory() {
     let outcome = json(&["simulate", "--json"]);
     let number = |key: &str| outcome[key].as_f64().expect("a number");
-    // 10^6 coins: by Hoeffding the mean is off by more than 0.007 with probability below 1e-9; a γ of 1.05 times as much moves it by 0.015.
+    // 10^6 coins: by Hoeffding the mean is off by more than 0.007 with probability below 1e-9; a γ of 1.05
+    // times as much moves it by 0.015.
     assert!((number("mean") - 0.2).abs() < 0.007);
     assert!((number("deviation_theory") - 0.0075f64.sqrt()).abs() < 1e-12);
     assert!((number("deviation_at_most") - 0.1).abs() < 1e-12);

@@ -1,4 +1,5 @@
-//! What cannot be used is refused with a hint, and nothing in a file makes the binary panic or talk about the file.
+//! What cannot be used is refused with a hint, and nothing in a file makes the binary panic or talk about the
+//! file.
 
 use crate::{deniable, folder, refused, text, write};
 use proptest::prelude::*;
@@ -102,7 +103,8 @@ fn bad_input_is_refused_with_a_hint_and_without_data() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // No panic (exit code 101), no crash, whatever is in the file and the parameters; and never a byte of the file in an error.
+    // No panic (exit code 101), no crash, whatever is in the file and the parameters; and never a byte of the
+    // file in an error.
     #[test]
     fn any_file_and_any_parameters_end_well(
         bytes in prop_oneof![

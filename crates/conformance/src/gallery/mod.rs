@@ -122,8 +122,8 @@ impl Finding {
         self.witness.verdict(CLAIM, 0.0)
     }
 
-    /// Broken ones are refuted, correct ones are not, and nothing is found that is not there. What only the low bits give away is
-    /// not there for who does not look at them.
+    /// Broken ones are refuted, correct ones are not, and nothing is found that is not there. What only the
+    /// low bits give away is not there for who does not look at them.
     pub fn is_right(&self) -> bool {
         let refuted = self.verdict() == FindingVerdict::Refuted;
         refuted == (self.exhibit.standing == Standing::Broken)
@@ -334,7 +334,8 @@ fn figure(findings: &[Finding]) -> Figure {
         .points("correct", &of(Standing::Correct))
 }
 
-/// What was found in words, as an object, drawn, and on a page with a section for each; `missing` audits were not made.
+/// What was found in words, as an object, drawn, and on a page with a section for each; `missing` audits were
+/// not made.
 pub fn findings(findings: &[Finding], missing: usize) -> Findings {
     let row = |finding: &Finding| {
         let row = Row::new(

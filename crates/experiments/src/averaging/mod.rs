@@ -1,4 +1,5 @@
-//! One question asked many times by many accounts, and two questions that differ in one person: without a ledger, and of Deniable.
+//! One question asked many times by many accounts, and two questions that differ in one person: without a
+//! ledger, and of Deniable.
 //!
 //! ```
 //! use experiments::averaging::{Settings, Study};
@@ -224,7 +225,8 @@ impl Study {
         })
     }
 
-    /// The same question again and again, and the same question in other words until nothing is left. Each run has a fresh ledger.
+    /// The same question again and again, and the same question in other words until nothing is left. Each
+    /// run has a fresh ledger.
     fn asked(&self, watch: &Watch<'_>) -> Result<(Fared, Fared), Error> {
         const LABEL: &str = "asking Deniable";
         let Settings { epsilon, budget, .. } = &self.settings;
@@ -263,7 +265,8 @@ impl Study {
         ))
     }
 
-    /// Whether each target's bit is revealed by a count with and one without her. The two questions together cost the budget.
+    /// Whether each target's bit is revealed by a count with and one without her. The two questions together
+    /// cost the budget.
     fn singled_out(&self, watch: &Watch<'_>) -> Result<Singled, Error> {
         const LABEL: &str = "differencing";
         let budget = &self.settings.budget;
@@ -394,7 +397,8 @@ mod tests {
             forgetful.error(study.truth)
         );
         assert_eq!((equal.courses[0].fresh, equal.courses[0].repeated), (1, 7));
-        // Six forms at ε = 0.25 each, then nothing. A double negation is recognised as the question that was answered, in both rounds.
+        // Six forms at ε = 0.25 each, then nothing. A double negation is recognised as the question that was
+        // answered, in both rounds.
         let course = &rewritten.courses[0];
         assert_eq!((course.fresh, course.repeated, course.refused), (6, 2, 2));
         assert_eq!(rewritten.spent, Some(study.settings.budget.clone()));

@@ -1,4 +1,5 @@
-//! E1 and E2: the exponential mechanism on the choice of a meeting date, noisy max, and permute-and-flip beside them.
+//! E1 and E2: the exponential mechanism on the choice of a meeting date, noisy max, and permute-and-flip
+//! beside them.
 
 use super::local::{FALSE_ALARM, auditor, person, plenty};
 use super::{Claim, Fault, Outcome};

@@ -23,7 +23,8 @@ pub(super) const CLAIMS: &[Claim] = &[
 /// Groups of 1 to this many.
 const LARGEST_GROUP: u32 = 5;
 
-/// A query that one person moves by 1 is moved by k by a group of k, so two distributions k apart must keep the group's promise.
+/// A query that one person moves by 1 is moved by k by a group of k, so two distributions k apart must keep
+/// the group's promise.
 fn groups() -> Result<Outcome, Fault> {
     let (epsilon, delta) = (Epsilon::parse("0.5")?, Delta::parse("1e-6")?);
     let sigma = smallest_multiplier(&epsilon, &delta)?;
@@ -72,7 +73,8 @@ fn groups() -> Result<Outcome, Fault> {
     ))
 }
 
-/// The joint distribution of two answers, the second mechanism chosen by the first answer. `truth` is what the person's answer is.
+/// The joint distribution of two answers, the second mechanism chosen by the first answer. `truth` is what
+/// the person's answer is.
 fn adaptive(truth: bool) -> Result<Finite, Fault> {
     let gamma_first = ratio(1, 4);
     // After a yes, the same question again; after a no, one at half the γ and the other way around.

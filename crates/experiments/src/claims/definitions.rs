@@ -64,7 +64,8 @@ fn distances() -> Result<Outcome, Fault> {
     ))
 }
 
-/// The definition says: for every event S, P(S) ≤ e^ε Q(S) + δ. So the smallest δ is a maximum over all 2^n events.
+/// The definition says: for every event S, P(S) ≤ e^ε Q(S) + δ. So the smallest δ is a maximum over all 2^n
+/// events.
 fn by_definition(p: &[Rational], q: &[Rational], epsilon: &Rational) -> Interval {
     let factor = Interval::exp_of(epsilon, 128);
     let worst = |p: &[Rational], q: &[Rational]| {

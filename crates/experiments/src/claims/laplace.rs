@@ -42,8 +42,8 @@ fn widths() -> Result<Outcome, Fault> {
             / draws as f64
     };
     let (absolute, root) = (mean(1), mean(2).sqrt());
-    // Standard errors for 2 million draws: 1/√n for |x|, and √5/2·√2/√n for the root of the mean square; 6.2 of them are missed
-    // with probability under 1e-9.
+    // Standard errors for 2 million draws: 1/√n for |x|, and √5/2·√2/√n for the root of the mean square; 6.2
+    // of them are missed with probability under 1e-9.
     let standard = 1.0 / (draws as f64).sqrt();
     let pass = (absolute - 1.0).abs() < 6.2 * standard && (root - 2f64.sqrt()).abs() < 6.2 * 1.6 * standard;
     let measured = format!("{} σ and {} σ", significant(root, 5), significant(absolute, 5));
@@ -132,7 +132,8 @@ fn largest_error() -> Result<Outcome, Fault> {
             .count() as u64;
         // As many as this would be a surprise of less than 1e-9 if the claim held.
         pass &= binomial::at_least(beyond, runs, delta) > FALSE_ALARM;
-        // Nor is the bound loose: with independent errors it is reached with probability 1 − (1 − δ/K)^K, about 0.049.
+        // Nor is the bound loose: with independent errors it is reached with probability 1 − (1 − δ/K)^K,
+        // about 0.049.
         pass &= binomial::at_most(beyond, runs, 0.04) > FALSE_ALARM;
         let rate = beyond as f64 / runs as f64;
         worst = worst.max(rate);

@@ -1,4 +1,5 @@
-//! Small shared pieces of the rows: an account with room, neighbours, and an auditor with the stated false-alarm rate.
+//! Small shared pieces of the rows: an account with room, neighbours, and an auditor with the stated
+//! false-alarm rate.
 
 use super::Fault;
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise};

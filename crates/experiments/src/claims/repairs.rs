@@ -41,7 +41,8 @@ fn data(zeros: usize, middles: usize, rows: usize) -> Vec<i64> {
         .collect()
 }
 
-/// The textbook mistake: noise for how far one change moves the median of *this* data, which is one of the gaps beside it.
+/// The textbook mistake: noise for how far one change moves the median of *this* data, which is one of the
+/// gaps beside it.
 fn with_local_noise(sorted: &[i64], entropy: &mut OsEntropy) -> Result<i64, Fault> {
     let middle = sorted.len() / 2;
     let local = (sorted[middle] - sorted[middle - 1]).max(sorted[middle + 1] - sorted[middle]);
@@ -75,7 +76,8 @@ fn medians() -> Result<Outcome, Fault> {
         10,
         bounds,
     )?;
-    // And where the test is about to fail: as many changes from data that moves more as its threshold, and one fewer.
+    // And where the test is about to fail: as many changes from data that moves more as its threshold, and
+    // one fewer.
     let rows = 201;
     let reach = tested.threshold() as usize;
     let nearly = |distance: usize| data(rows / 2 - distance, 2 * distance + 1, rows);
@@ -196,7 +198,8 @@ fn floats() -> Result<Outcome, Fault> {
     let pass = textbook.verdict(1.0, 0.0) == FindingVerdict::Refuted
         && grid_finding.verdict(1.0, 0.0) == FindingVerdict::Consistent
         && grid_finding.epsilon_lower > 0.7
-        // About two thirds, with room for chance; and of a decision that finds its own answers impossible nothing would follow.
+        // About two thirds, with room for chance; and of a decision that finds its own answers impossible
+        // nothing would follow.
         && least > 0.6
         && exposed.unexplained == 0
         && unexposed.given_away() == 0

@@ -1,4 +1,5 @@
-//! R1 to R4: randomized response, its ε, its estimator, the simulation of a survey, and how its error falls beside Laplace noise.
+//! R1 to R4: randomized response, its ε, its estimator, the simulation of a survey, and how its error falls
+//! beside Laplace noise.
 
 use super::local::{FALSE_ALARM, plenty, respondent};
 use super::{Claim, Fault, Outcome};
@@ -33,7 +34,8 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// The ε of `times` answers at γ = 1/4 and δ = 1e-6: the certified interval, and the closed form that is optimal for it.
+/// The ε of `times` answers at γ = 1/4 and δ = 1e-6: the certified interval, and the closed form that is
+/// optimal for it.
 fn composed(times: u64) -> Result<[f64; 3], Fault> {
     let event = Event::Repeated {
         event: Box::new(Event::RandomizedResponse {
@@ -137,7 +139,8 @@ fn estimator() -> Result<Outcome, Fault> {
         .map(|estimate| (estimate - 0.2).powi(2))
         .collect();
     let variance = spread.iter().sum::<f64>() / runs as f64;
-    // Each answer is yes with probability 1/4 or 3/4: exactly 1/(4γ²n)·3/16 = 0.0075; the bound is 1/(16γ²n) = 0.01.
+    // Each answer is yes with probability 1/4 or 3/4: exactly 1/(4γ²n)·3/16 = 0.0075; the bound is 1/(16γ²n) =
+    // 0.01.
     let unbiased = mean_test(&estimates, -0.5, 1.5, 0.2, FALSE_ALARM).is_consistent();
     let exact = 0.0075;
     let bounded = variance < 0.01 && (variance / exact - 1.0).abs() < 6.2 * (2.0 / runs as f64).sqrt();
@@ -213,7 +216,8 @@ fn slopes() -> Result<Outcome, Fault> {
         .points("randomized response", &response)
         .line("Laplace", &laplace)
         .points("Laplace", &laplace);
-    // With 20 surveys a root mean square is within a factor of 5 but for less than one in 1e9; at an end of four decades that is a slope off by 0.14.
+    // With 20 surveys a root mean square is within a factor of 5 but for less than one in 1e9; at an end of
+    // four decades that is a slope off by 0.14.
     let pass = (first + 0.5).abs() < 0.15 && (second + 1.0).abs() < 0.1;
     let measured = format!("{} and {}", significant(first, 3), significant(second, 3));
     Ok(Outcome::new("slopes −1/2 and −1", measured, pass).figure(figure))

@@ -1,4 +1,5 @@
-//! A column of secret bits from noisy sums over random sets of people: of a model that answers everything, and of Deniable with a ledger.
+//! A column of secret bits from noisy sums over random sets of people: of a model that answers everything,
+//! and of Deniable with a ledger.
 //!
 //! ```
 //! use experiments::linear::{Setting, Study, Way};
@@ -219,7 +220,8 @@ impl Setting {
     fn method(&self, way: Way) -> Method {
         match (way, self.noise) {
             (Way::LeastSquares, _) => Method::LeastSquares,
-            // Bounded noise leaves a body of points that are equally likely; any other asks for the least distance.
+            // Bounded noise leaves a body of points that are equally likely; any other asks for the least
+            // distance.
             (_, Noise::Uniform { most }) => Method::LinearProgram(Fit::Within(most)),
             (_, Noise::None) => Method::LinearProgram(Fit::Within(0.5)),
             _ => Method::LinearProgram(Fit::LeastAbsolute),
@@ -235,7 +237,8 @@ impl Recovered<'_> {
 
     /// Whether more came out than was promised, so much that chance explains it with probability below 1e-9.
     ///
-    /// With δ = 0 the number of right guesses is at most binomial ([`attack::bound::right_guesses`]); δ adds less than any of the digits here.
+    /// With δ = 0 the number of right guesses is at most binomial ([`attack::bound::right_guesses`]); δ adds
+    /// less than any of the digits here.
     pub fn broken(&self) -> bool {
         const FALSE_ALARM: f64 = 1e-9;
         self.setting.promise.as_ref().is_some_and(|promise| {
@@ -247,7 +250,8 @@ impl Recovered<'_> {
     }
 }
 
-/// A stream for one run of one setting: settings share secrets and queries, so that they differ in their noise alone.
+/// A stream for one run of one setting: settings share secrets and queries, so that they differ in their
+/// noise alone.
 fn stream(seed: u64, run: u64) -> noise::Seeded {
     noise::Seeded::new(seed.wrapping_mul(1_000_003).wrapping_add(run))
 }
@@ -301,10 +305,12 @@ impl Study {
         Ok(rows)
     }
 
-    /// The same attack through private SQL, until the ledger refuses: all budgets, each over all runs with a fresh ledger.
+    /// The same attack through private SQL, until the ledger refuses: all budgets, each over all runs with a
+    /// fresh ledger.
     ///
     /// # Errors
-    /// When a budget is too small for so many questions, a solver fails, or the synthetic data cannot be asked about.
+    /// When a budget is too small for so many questions, a solver fails, or the synthetic data cannot be
+    /// asked about.
     pub fn of_deniable(&self, watch: &Watch<'_>) -> Result<Vec<Recovered<'_>>, Error> {
         const LABEL: &str = "asking";
         // As many more as it takes to be refused, where the ledger composes better than was foreseen.
@@ -388,7 +394,8 @@ impl Oracle for Private<'_> {
     }
 }
 
-/// The largest ε that this many counts can have each, to a thousandth: what an attacker who reads the manual would ask for.
+/// The largest ε that this many counts can have each, to a thousandth: what an attacker who reads the manual
+/// would ask for.
 fn affordable(store: &mut Store, promise: &Promise, questions: u64) -> Result<Epsilon, Error> {
     let mut fits = |each: &Rational| -> Result<bool, Error> {
         let one = Event::Laplace {

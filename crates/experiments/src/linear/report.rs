@@ -16,7 +16,8 @@ pub enum Against {
     Deniable,
 }
 
-/// What came out of a study, in words, as an object, and drawn; `delta` is the one of the bound that is drawn.
+/// What came out of a study, in words, as an object, and drawn; `delta` is the one of the bound that is
+/// drawn.
 ///
 /// # Errors
 /// When no noise has an ε of the bound.

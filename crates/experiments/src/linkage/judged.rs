@@ -45,7 +45,8 @@ pub(super) fn judged_json(judged: Option<&Judged>) -> Value {
 }
 
 impl Beside {
-    /// How often a guess at one of two equally likely facts about a person can be right at most: (e^ε + δ)/(1 + e^ε).
+    /// How often a guess at one of two equally likely facts about a person can be right at most: (e^ε + δ)/(1 +
+    /// e^ε).
     pub(super) fn right_guesses(&self) -> f64 {
         let ratio = to_f64_nearest(self.epsilon.as_rational()).exp();
         1.0 - (1.0 - self.delta.to_f64_up()) / (1.0 + ratio)

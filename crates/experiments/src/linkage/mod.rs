@@ -1,5 +1,5 @@
-//! Whom do rows without names belong to? What columns single out, which rows two tables share, and ratings matched to public reviews; beside each, what a
-//! release with differential privacy allows.
+//! Whom do rows without names belong to? What columns single out, which rows two tables share, and ratings
+//! matched to public reviews; beside each, what a release with differential privacy allows.
 
 mod judged;
 mod pair;

@@ -56,7 +56,8 @@ impl<'asked> Synthetic<'asked> {
         (self.people / PEOPLE_A_REVIEWER).clamp(50, 5_000) as u32
     }
 
-    /// The rest, and all of it together; a record is accepted when it is `eccentricity` standard deviations ahead, and `watch` is told of each reviewer.
+    /// The rest, and all of it together; a record is accepted when it is `eccentricity` standard deviations
+    /// ahead, and `watch` is told of each reviewer.
     pub fn findings(&self, unique: &Uniqueness, eccentricity: f64, watch: &Watch<'_>) -> Findings {
         let beside = self.search.beside;
         let linked = self.hospital(unique, beside);

@@ -21,7 +21,8 @@ const SHOWN_SETS: usize = 20;
 pub struct Uniqueness {
     pub(super) columns: Vec<String>,
     profile: Profile,
-    /// How probable it is at most that a private release shows a group, for each of the sizes: at the upper end of it.
+    /// How probable it is at most that a private release shows a group, for each of the sizes: at the upper
+    /// end of it.
     shown_at_most: Vec<f64>,
     /// What one private release showed.
     shown: Shown,

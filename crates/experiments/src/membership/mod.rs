@@ -1,4 +1,5 @@
-//! Was she in the data? Members and strangers traced from published means, beside the most that (ε, δ) allows.
+//! Was she in the data? Members and strangers traced from published means, beside the most that (ε, δ)
+//! allows.
 //!
 //! ```
 //! use attack::membership::{Experiment, Noise, Population};

@@ -56,7 +56,8 @@ pub struct Across {
     pub others: Vec<OthersAcross>,
 }
 
-/// Every model by name, in the order of their first run. A model that was stopped early is no other one, so it is left out.
+/// Every model by name, in the order of their first run. A model that was stopped early is no other one, so
+/// it is left out.
 pub fn across(runs: &[Run]) -> Vec<Across> {
     let asked = || {
         runs.iter()

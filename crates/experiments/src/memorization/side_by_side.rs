@@ -1,4 +1,5 @@
-//! Several models at a time. Which thread trains a model changes nothing about it: all that is random follows from its seed.
+//! Several models at a time. Which thread trains a model changes nothing about it: all that is random follows
+//! from its seed.
 
 use super::{Error, Experiment, Measured};
 use device::Device;
@@ -40,8 +41,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Trains all arms of all studies and asks them, each thread with a device of its own. `step` hears of each step, and `stopped` is asked whether to stop: then the
-/// result is what there is so far.
+/// Trains all arms of all studies and asks them, each thread with a device of its own. `step` hears of each
+/// step, and `stopped` is asked whether to stop: then the result is what there is so far.
 pub fn side_by_side<D: Device<Scalar = f32> + 'static, E: From<Error> + Send>(
     studies: &[Experiment],
     threads: usize,

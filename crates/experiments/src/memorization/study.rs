@@ -52,7 +52,8 @@ pub struct OwnText {
 }
 
 impl Experiment {
-    /// The published study with this many times fewer rows and steps: an ordinary model, the published recipe, and one for (ε, δ).
+    /// The published study with this many times fewer rows and steps: an ordinary model, the published
+    /// recipe, and one for (ε, δ).
     ///
     /// # Errors
     /// When the text has too few rows, or no noise gives this ε.
@@ -64,7 +65,8 @@ impl Experiment {
         delta: Delta,
     ) -> Result<Self, Error> {
         let mut study = Study::smaller(seed, factor);
-        // As many copies as in the published study, whatever the size, as long as they are few: what is learned by heart depends on how often it was seen.
+        // As many copies as in the published study, whatever the size, as long as they are few: what is
+        // learned by heart depends on how often it was seen.
         study.copies = Study::of_the_paper(seed).copies.min(study.rows / 20).max(1);
         let data = match own {
             None => study.synthetic()?,
@@ -158,7 +160,8 @@ impl Experiment {
         train(device, network, &self.data, arm, &self.delta, self.seed, watch).map_err(Error::from)
     }
 
-    /// Asks every arm that was trained, and the ordinary one also as it was when it was no more useful than the others.
+    /// Asks every arm that was trained, and the ordinary one also as it was when it was no more useful than
+    /// the others.
     pub fn ask_all<D: Device<Scalar = f32> + 'static>(
         &self,
         arms: &[Trained],

@@ -66,8 +66,9 @@ impl Finding {
     }
 }
 
-/// What the private release says to who takes it at face value (ranges, or counts that contradict each other), and to who knows its margins of
-/// error: what each cell can be at least, or nothing where one of the margins does not hold.
+/// What the private release says to who takes it at face value (ranges, or counts that contradict each
+/// other), and to who knows its margins of error: what each cell can be at least, or nothing where one of the
+/// margins does not hold.
 #[derive(Clone, Debug)]
 pub struct Private {
     at_face_value: Searched,
@@ -83,7 +84,8 @@ pub struct Released {
 }
 
 impl Released {
-    /// Releases the margins of a block with ε; `None` where counts are suppressed or rounded, which say too little about the block to release it again.
+    /// Releases the margins of a block with ε; `None` where counts are suppressed or rounded, which say too
+    /// little about the block to release it again.
     ///
     /// # Errors
     /// When the mechanism cannot be built.

@@ -209,10 +209,12 @@ impl Report<'_> {
         table.to_string()
     }
 
-    /// The chance that a guess at one person's record is right: before anything is published, and the most it can be after an ε-private release.
+    /// The chance that a guess at one person's record is right: before anything is published, and the most it
+    /// can be after an ε-private release.
     ///
-    /// By Bayes, the odds of a record after an output y are P(y|record)·p over the sum of P(y|other)·p(other), and changing one record
-    /// changes the probability of y by a factor of at most e^ε: the odds grow by at most that.
+    /// By Bayes, the odds of a record after an output y are P(y|record)·p over the sum of
+    /// P(y|other)·p(other), and changing one record changes the probability of y by a factor of at most e^ε:
+    /// the odds grow by at most that.
     fn chances(&self) -> (f64, f64) {
         let before = 1.0 / self.table.possible_records().max(1.0);
         let factor = self.epsilon.to_f64_up().exp();

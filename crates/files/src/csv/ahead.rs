@@ -8,7 +8,8 @@ pub(crate) trait Input: BufRead + Seek + Send {}
 
 impl<T: BufRead + Seek + Send> Input for T {}
 
-/// Bytes that are read one after the other, and looked at before they are read where a quote is open at the end of a line.
+/// Bytes that are read one after the other, and looked at before they are read where a quote is open at the
+/// end of a line.
 pub(crate) struct Ahead<'a> {
     input: Box<dyn Input + 'a>,
 }
@@ -47,12 +48,15 @@ impl<'a> Ahead<'a> {
         self.input.consume(bytes);
     }
 
-    /// Whether what comes next, from inside of quotes, is the rest of a well-formed record that has this many fields from here on, where that is known.
+    /// Whether what comes next, from inside of quotes, is the rest of a well-formed record that has this many
+    /// fields from here on, where that is known.
     ///
-    /// No byte is scanned by more searches than a record has fields. Take two lines at whose ends a quote is open, and a search that passes through both. In
-    /// the second line the quotes that the search sees stand in pairs, unless it leaves the field there. If they all stood in pairs, then a field that begins with
-    /// some of them, blanks that are trimmed aside, would also be closed by them, and no quote would be open at the end of that line. So every such line takes a further field.
-    /// Nothing is kept of what is looked at, so that a record may be as long as the file.
+    /// No byte is scanned by more searches than a record has fields. Take two lines at whose ends a quote is
+    /// open, and a search that passes through both. In the second line the quotes that the search sees stand
+    /// in pairs, unless it leaves the field there. If they all stood in pairs, then a field that begins with
+    /// some of them, blanks that are trimmed aside, would also be closed by them, and no quote would be open
+    /// at the end of that line. So every such line takes a further field. Nothing is kept of what is looked
+    /// at, so that a record may be as long as the file.
     pub(crate) fn closes(&mut self, format: Format, fields: Option<usize>) -> Result<bool> {
         let mut seen = 0;
         let closes = self.search(format, fields, &mut seen);

@@ -6,7 +6,8 @@ use arrow_array::builder::StringViewBuilder;
 use std::borrow::Cow;
 use std::io::Result;
 
-/// A batch ends when its fields have this many bytes, so that one person's long fields take no more memory than other people's short ones.
+/// A batch ends when its fields have this many bytes, so that one person's long fields take no more memory
+/// than other people's short ones.
 const MOST_BYTES: usize = 16 << 20;
 
 /// What the values of a column are made of.
@@ -18,7 +19,8 @@ pub enum Cells {
     Exact,
     /// Anything else: white space around it and empty values mean nothing.
     Other,
-    /// Numbers with a comma before their fraction, perhaps with points between thousands: `1.234,5`. They come as `1234.5`.
+    /// Numbers with a comma before their fraction, perhaps with points between thousands: `1.234,5`. They
+    /// come as `1234.5`.
     DecimalComma,
 }
 
@@ -56,7 +58,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The next rows, at most this many and of not much more than 16 MiB, and how many they are; `None` at the end. A field that is missing is NULL.
+    /// The next rows, at most this many and of not much more than 16 MiB, and how many they are; `None` at
+    /// the end. A field that is missing is NULL.
     pub fn batch(&mut self, most: usize) -> Result<Option<(Vec<StringViewArray>, usize)>> {
         let mut builders: Vec<_> = self
             .columns
@@ -87,8 +90,9 @@ fn filled(field: Option<&str>) -> Option<&str> {
     field.map(str::trim).filter(|field| !field.is_empty())
 }
 
-/// A number that is written with a decimal comma, as one with a decimal point. What is none stays what no number is: a point that does not stand
-/// before three digits is no separator of thousands, and so `1.5` is not taken for fifteen.
+/// A number that is written with a decimal comma, as one with a decimal point. What is none stays what no
+/// number is: a point that does not stand before three digits is no separator of thousands, and so `1.5` is
+/// not taken for fifteen.
 fn with_point(text: &str) -> Cow<'_, str> {
     if !text.contains(['.', ',']) {
         return Cow::Borrowed(text);

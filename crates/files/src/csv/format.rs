@@ -1,6 +1,7 @@
 //! How a file of records is written.
 
-/// How a file of records is written. Each of it holds for the whole file, and is known before the first row is read.
+/// How a file of records is written. Each of it holds for the whole file, and is known before the first row
+/// is read.
 /// ```
 /// use files::csv::{Encoding, Format, Record, Records};
 /// use std::io::Cursor;
@@ -19,7 +20,8 @@
 pub struct Format {
     /// What stands between two fields.
     pub delimiter: u8,
-    /// What a field is put in that holds delimiters, line breaks or outer blanks; `None` where nothing has that meaning.
+    /// What a field is put in that holds delimiters, line breaks or outer blanks; `None` where nothing has
+    /// that meaning.
     pub quote: Option<u8>,
     /// Whether spaces and tabs around a field do not belong to it. Inside of quotes they do.
     pub trim: bool,
@@ -28,7 +30,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// Fields between commas, in double quotes where needed, in UTF-8, and blanks around them belong to nobody.
+    /// Fields between commas, in double quotes where needed, in UTF-8, and blanks around them belong to
+    /// nobody.
     pub const COMMAS: Self = Self {
         delimiter: b',',
         quote: Some(b'"'),
@@ -36,7 +39,8 @@ impl Format {
         encoding: Encoding::Utf8,
     };
 
-    /// Whether files can be read so: the delimiter and the quote are two ASCII characters, neither a line break.
+    /// Whether files can be read so: the delimiter and the quote are two ASCII characters, neither a line
+    /// break.
     pub fn is_usable(self) -> bool {
         let usable = |byte: u8| byte.is_ascii() && byte != b'\n' && byte != b'\r' && byte != 0;
         usable(self.delimiter)
@@ -58,19 +62,22 @@ impl Format {
     }
 }
 
-/// What bytes of 128 and above mean. Below, each encoding is ASCII: that is what records and fields are distinguished by.
+/// What bytes of 128 and above mean. Below, each encoding is ASCII: that is what records and fields are
+/// distinguished by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8. A field that is not is absent.
     #[default]
     Utf8,
-    /// Windows-1252, which is what files mean that are said to be in ISO 8859-1 (Latin-1). Every byte is a character.
+    /// Windows-1252, which is what files mean that are said to be in ISO 8859-1 (Latin-1). Every byte is a
+    /// character.
     Windows1252,
     /// ISO 8859-15 (Latin-9): Latin-1 with the euro sign. Every byte is a character.
     Latin9,
 }
 
-/// The characters 0x80 to 0x9F of Windows-1252; the five that it leaves open are the control characters of Latin-1.
+/// The characters 0x80 to 0x9F of Windows-1252; the five that it leaves open are the control characters of
+/// Latin-1.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', //
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
@@ -101,7 +108,8 @@ impl Encoding {
         }
     }
 
-    /// Adds these bytes as UTF-8. Total: every byte of a table of 256 is a character, and UTF-8 is taken as it is.
+    /// Adds these bytes as UTF-8. Total: every byte of a table of 256 is a character, and UTF-8 is taken as
+    /// it is.
     pub(crate) fn decode(self, bytes: &[u8], decoded: &mut Vec<u8>) {
         if self == Self::Utf8 {
             decoded.extend_from_slice(bytes);

@@ -90,13 +90,15 @@ impl Record {
         self.cut = false;
     }
 
-    /// Ends the record in a field whose opening quote nothing closes: from that quote on the line is read again, and the quote is a character as any other.
+    /// Ends the record in a field whose opening quote nothing closes: from that quote on the line is read
+    /// again, and the quote is a character as any other.
     pub(crate) fn end_unclosed(&mut self, format: Format, most: usize) {
         if let Some(quote) = format.quote
             && self.ends.len() < most
             && !self.cut
         {
-            // What was read inside of quotes: each quote in it stands for two. A field that begins with such pairs is closed by them, so every field ends here.
+            // What was read inside of quotes: each quote in it stands for two. A field that begins with such
+            // pairs is closed by them, so every field ends here.
             let inside = self.bytes.split_off(self.start());
             self.kept = self.start();
             self.push(&[quote], most);

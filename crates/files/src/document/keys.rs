@@ -26,7 +26,8 @@ pub fn nearly(written: &str, known: &str) -> bool {
     distance(written.as_bytes(), known.as_bytes()) <= 1 + known.len() / 6
 }
 
-/// How many letters must be changed, added or left out to make one of the other; neighbours that changed places count as one.
+/// How many letters must be changed, added or left out to make one of the other; neighbours that changed
+/// places count as one.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
     for (i, a) in one.iter().enumerate() {

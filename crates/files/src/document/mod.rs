@@ -1,6 +1,8 @@
-//! Documents that people write by hand: a plan, a published table, a catalog. TOML in which every value knows its line, and JSON.
+//! Documents that people write by hand: a plan, a published table, a catalog. TOML in which every value knows
+//! its line, and JSON.
 //!
-//! A mistake is reported by its place and never by what is written there: the file may be the wrong one, and full of data.
+//! A mistake is reported by its place and never by what is written there: the file may be the wrong one, and
+//! full of data.
 //!
 //! ```
 //! use files::document::{Document, Mistake};

@@ -65,7 +65,8 @@ impl<'d> Document<'d> {
                         "keep one of the two; tables of which there may be several have two brackets, as `[[table]]`",
                     ));
                 }
-                // The parser's other words name what it expected and never quote the text, but nothing holds them to that.
+                // The parser's other words name what it expected and never quote the text, but nothing holds
+                // them to that.
                 Err(Place { line, path }.wrong(
                     "this is not TOML",
                     "a document is made of lines such as `key = \"value\"` and headers such as `[table]`",
@@ -153,7 +154,8 @@ impl<'d> Section<'d> {
         let meant = looks_like_a_key(node.key)
             .then(|| self.known.iter().find(|known| nearly(node.key, known)))
             .flatten();
-        // Of a table without a single known key, and of what does not even look like a key, nothing is repeated: it may be data.
+        // Of a table without a single known key, and of what does not even look like a key, nothing is
+        // repeated: it may be data.
         let what = if meant.is_some() || (self.recognized && looks_like_a_key(node.key)) {
             format!("there is no key `{}` here", node.key)
         } else {
@@ -266,7 +268,8 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// The digits of a number as they are written, or of a number in quotes: nothing is lost to a float on the way.
+    /// The digits of a number as they are written, or of a number in quotes: nothing is lost to a float on
+    /// the way.
     pub fn decimal(&self) -> Result<&'d str, Mistake> {
         match self.value {
             DeValue::String(text) => Ok(text),

@@ -1,4 +1,5 @@
-//! Documents that have the same form in TOML and in JSON, read into a type; and what is wrong with one, without a word of it.
+//! Documents that have the same form in TOML and in JSON, read into a type; and what is wrong with one,
+//! without a word of it.
 
 use super::Mistake;
 use super::tree::Lines;
@@ -46,7 +47,8 @@ pub fn from_json<T: DeserializeOwned>(text: &str, hint: &str) -> Result<T, Mista
 
 /// What was expected, from an error of serde: the part of it that has nothing of the file in it.
 ///
-/// Such an error is `…, expected …` with what was found in front, or is about a field of ours, or is one of ours.
+/// Such an error is `…, expected …` with what was found in front, or is about a field of ours, or is one of
+/// ours.
 pub fn expected(error: &str) -> String {
     const OURS: [&str; 4] = ["expected ", "missing field ", "duplicate field ", "events nest "];
     let line = error.lines().next().unwrap_or_default();

@@ -1,21 +1,28 @@
 //! Waiting for the disk together: group commit for the transactions of one process on one file.
 //!
-//! Writing a transaction to the write-ahead log takes a fraction of a millisecond; waiting until the disk has it takes several. If each transaction waited while it holds
-//! the file, a disk with a delay of 5 ms would admit 200 of them in a second, whoever asks. So a transaction is written, lets the next one write, and then waits: one
-//! wait, begun after it was written, covers it and every other that was written before. It ends only when the disk has it, as before.
+//! Writing a transaction to the write-ahead log takes a fraction of a millisecond; waiting until the disk has
+//! it takes several. If each transaction waited while it holds the file, a disk with a delay of 5 ms would
+//! admit 200 of them in a second, whoever asks. So a transaction is written, lets the next one write, and
+//! then waits: one wait, begun after it was written, covers it and every other that was written before. It
+//! ends only when the disk has it, as before.
 //!
 //! # Why what was confirmed is durable
-//! The log is one file that is only appended to between two checkpoints. Each frame's checksum covers the frames before it, so what survives a power cut is a prefix of the log, and
-//! `fdatasync` of the file, begun after a transaction was written, makes the prefix durable that ends with it. A checkpoint syncs the log before it writes to the
-//! database and the database before the log begins anew, and the header of a new log is synced before its first frame: SQLite does so at `synchronous = NORMAL`. So at no
-//! time can a transaction that was confirmed be lost, or one that follows it survive alone.
+//! The log is one file that is only appended to between two checkpoints. Each frame's checksum covers the
+//! frames before it, so what survives a power cut is a prefix of the log, and `fdatasync` of the file, begun
+//! after a transaction was written, makes the prefix durable that ends with it. A checkpoint syncs the log
+//! before it writes to the database and the database before the log begins anew, and the header of a new log
+//! is synced before its first frame: SQLite does so at `synchronous = NORMAL`. So at no time can a
+//! transaction that was confirmed be lost, or one that follows it survive alone.
 //!
-//! Others see a transaction as soon as it is written, some milliseconds before it is durable. Nothing is drawn on the strength of what was merely seen: whoever
-//! draws has confirmed an entry of their own, which stands later in the same log. An answer that somebody of this process saved is shown after it is durable; one of another
-//! process may be shown a moment before, and be lost by a power cut at that moment: it was paid for, and is not drawn again under that charge.
+//! Others see a transaction as soon as it is written, some milliseconds before it is durable. Nothing is
+//! drawn on the strength of what was merely seen: whoever draws has confirmed an entry of their own, which
+//! stands later in the same log. An answer that somebody of this process saved is shown after it is durable;
+//! one of another process may be shown a moment before, and be lost by a power cut at that moment: it was
+//! paid for, and is not drawn again under that charge.
 //!
-//! A disk that fails to write reports it once and may forget it. So after a failure nobody of this process is told that anything is durable, until it is started again,
-//! and whoever is first of a process to open the file writes what the log holds to the file before anything is appended to it.
+//! A disk that fails to write reports it once and may forget it. So after a failure nobody of this process is
+//! told that anything is durable, until it is started again, and whoever is first of a process to open the
+//! file writes what the log holds to the file before anything is appended to it.
 
 use crate::Error;
 use crate::head_file::beside;
@@ -34,7 +41,8 @@ pub(super) struct GroupCommit {
 
 #[derive(Debug, Default)]
 struct State {
-    /// A transaction has the right to write. The others wait here rather than in SQLite, which would let them look again at ever longer intervals.
+    /// A transaction has the right to write. The others wait here rather than in SQLite, which would let them
+    /// look again at ever longer intervals.
     writing: bool,
     /// How many transactions were written.
     written: u64,
@@ -42,7 +50,8 @@ struct State {
     durable: u64,
     /// Somebody waits for the disk on behalf of all.
     syncing: bool,
-    /// The disk refused once. What it lost it may not report again, so nothing is confirmed any more, by nobody in this process.
+    /// The disk refused once. What it lost it may not report again, so nothing is confirmed any more, by
+    /// nobody in this process.
     failed: bool,
     /// The log, as it was last synced.
     log: Option<File>,
@@ -192,7 +201,8 @@ impl Drop for Writing {
     }
 }
 
-/// The log. It stays open between two waits, since a disk reports what it lost to those who had the file open then.
+/// The log. It stays open between two waits, since a disk reports what it lost to those who had the file open
+/// then.
 fn opened(kept: Option<File>, log: &Path) -> io::Result<File> {
     // The last connection that closes deletes the log, and the next one begins another.
     match kept {
@@ -272,7 +282,8 @@ mod tests {
         assert!(state.syncs.len() <= 400 && state.syncs.is_sorted());
     }
 
-    /// What a disk has lost it does not report twice. So nobody is told that something is durable after it refused, also not those who ask again.
+    /// What a disk has lost it does not report twice. So nobody is told that something is durable after it
+    /// refused, also not those who ask again.
     #[test]
     fn after_the_disk_refused_nothing_is_confirmed() {
         let (_folder, log) = a_log();

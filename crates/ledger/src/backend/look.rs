@@ -1,15 +1,19 @@
 //! What a file is, reported without changing it.
 //!
-//! Merely opening a SQLite file may write to it: a ledger has a write-ahead log, and a file is switched to one when it is opened for good. A file that is
-//! somebody else's must stay as it is, to the byte, and without a log beside it. So a file is looked at first, as one that nobody writes to
-//! (SQLite's `immutable`), which takes no locks and leaves nothing behind.
+//! Merely opening a SQLite file may write to it: a ledger has a write-ahead log, and a file is switched to
+//! one when it is opened for good. A file that is somebody else's must stay as it is, to the byte, and
+//! without a log beside it. So a file is looked at first, as one that nobody writes to (SQLite's
+//! `immutable`), which takes no locks and leaves nothing behind.
 //!
-//! Such a look ignores what lies beside the file. In the middle of a checkpoint, and after a crash or a full disk there, a part of the pages is in the file and the rest in its log: the file
-//! alone looks damaged, or empty, or like something else, and file and log together are whole. So a look may find a ledger, and it never finds that there is none, or that it is damaged, while a log
-//! or a journal lies beside the file: then SQLite decides, which reads both.
+//! Such a look ignores what lies beside the file. In the middle of a checkpoint, and after a crash or a full
+//! disk there, a part of the pages is in the file and the rest in its log: the file alone looks damaged, or
+//! empty, or like something else, and file and log together are whole. So a look may find a ledger, and it
+//! never finds that there is none, or that it is damaged, while a log or a journal lies beside the file: then
+//! SQLite decides, which reads both.
 //!
-//! On Unix a process loses all its locks on a file when it closes any descriptor of it, and SQLite does not keep track of one that takes no locks. So a file that
-//! this process has open as a ledger is not looked at: it is known what it is.
+//! On Unix a process loses all its locks on a file when it closes any descriptor of it, and SQLite does not
+//! keep track of one that takes no locks. So a file that this process has open as a ledger is not looked at:
+//! it is known what it is.
 
 use super::group_commit::{GroupCommit, journal_of, log_of};
 use super::sqlite::unusable;
@@ -21,7 +25,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a file without a log may look damaged before it is: another process may have written its log to it and deleted the log in this moment.
+/// How long a file without a log may look damaged before it is: another process may have written its log to
+/// it and deleted the log in this moment.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// What is at a path.
@@ -143,7 +148,8 @@ impl Drop for Kept {
         let mut files = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = files.get_mut(identity) {
             open.times -= 1;
-            // That the disk refused is remembered for as long as the process lasts, also where nobody has the file open for a while.
+            // That the disk refused is remembered for as long as the process lasts, also where nobody has the
+            // file open for a while.
             if open.times == 0 && !open.together.has_failed() {
                 files.remove(identity);
             }
@@ -169,7 +175,8 @@ fn is_unfinished(path: &Path) -> bool {
     holds(log_of(path)) || holds(journal_of(path))
 }
 
-/// SQLite deletes the log of a file without bytes. Nobody of us leaves such a file: what is in the log is all that is left of it.
+/// SQLite deletes the log of a file without bytes. Nobody of us leaves such a file: what is in the log is all
+/// that is left of it.
 fn check_log_has_its_file(path: &Path) -> Result<(), Error> {
     let bytes = |path: &Path| path.metadata().map_or(0, |file| file.len());
     if bytes(path) > 0 || bytes(&log_of(path)) == 0 {

@@ -12,7 +12,8 @@ pub(crate) use postgresql::Postgres;
 pub(crate) use sqlite::Sqlite;
 use std::time::Duration;
 
-/// How long to wait for others before giving up. A charge takes milliseconds, so this is a queue of thousands.
+/// How long to wait for others before giving up. A charge takes milliseconds, so this is a queue of
+/// thousands.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a transaction is for.
@@ -61,10 +62,12 @@ pub(crate) struct Snapshot {
 /// Transactions over entries and one snapshot. Everything but `exists` happens inside a transaction.
 pub(crate) trait Backend: Send {
     fn begin(&mut self, access: Access) -> Result<(), Error>;
-    /// Everything since `begin` lasts as long as the ledger when this is `Ok`, and so does all that was committed before it: it is on disk, unless the ledger is temporary. The transaction has ended
-    /// in any case.
+    /// Everything since `begin` lasts as long as the ledger when this is `Ok`, and so does all that was
+    /// committed before it: it is on disk, unless the ledger is temporary. The transaction has ended in any
+    /// case.
     fn commit(&mut self) -> Result<(), Unconfirmed>;
-    /// Waits until whatever this process committed is on disk. Where `commit` lets others see nothing earlier, there is nothing to wait for.
+    /// Waits until whatever this process committed is on disk. Where `commit` lets others see nothing
+    /// earlier, there is nothing to wait for.
     fn settle(&mut self) -> Result<(), Error> {
         Ok(())
     }

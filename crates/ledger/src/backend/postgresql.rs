@@ -54,8 +54,8 @@ CREATE TRIGGER deniable_only_appended BEFORE INSERT ON deniable_entries
 FOR EACH ROW EXECUTE FUNCTION deniable_only_appended();
 ";
 
-/// One of these at a time, by a lock that needs no right to change entries. A commit returns after it is on disk whatever the server's
-/// default is, and who stops in the middle does not stop the others for ever.
+/// One of these at a time, by a lock that needs no right to change entries. A commit returns after it is on
+/// disk whatever the server's default is, and who stops in the middle does not stop the others for ever.
 const ALONE: &str = "
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL synchronous_commit = on;
@@ -67,7 +67,8 @@ const LOCK_ENTRIES: &str =
     "SELECT pg_advisory_xact_lock(1145392193, 'deniable_entries'::regclass::oid::integer)";
 const LOCK_CREATION: &str = "SELECT pg_advisory_xact_lock(1145392193, 0)";
 
-/// Read from the catalog's table. `to_regclass` asks a cache, which in a transaction that waited for a lock still says what was before.
+/// Read from the catalog's table. `to_regclass` asks a cache, which in a transaction that waited for a lock
+/// still says what was before.
 const EXISTS: &str = "SELECT count(*) > 0 FROM pg_catalog.pg_class \
     WHERE relname = $1::text AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)";
 
@@ -108,7 +109,8 @@ impl Postgres {
         let warned = Arc::new(AtomicBool::new(false));
         let noticed = Arc::clone(&warned);
         config.notice_callback(move |notice| {
-            // By its severity as the protocol has it, which no language of messages changes; servers before 9.6 have none.
+            // By its severity as the protocol has it, which no language of messages changes; servers before
+            // 9.6 have none.
             let harmless = [Severity::Notice, Severity::Info, Severity::Log, Severity::Debug];
             if notice
                 .parsed_severity()
@@ -165,7 +167,8 @@ impl Postgres {
             .collect()
     }
 
-    /// Whether there is a table of this name. (Names of tables are of a type of their own in PostgreSQL, so the parameter is cast.)
+    /// Whether there is a table of this name. (Names of tables are of a type of their own in PostgreSQL, so
+    /// the parameter is cast.)
     fn has(&mut self, table: &str) -> Result<bool, Error> {
         let row = self
             .open()?
@@ -221,14 +224,16 @@ fn lost() -> Error {
     )
 }
 
-/// Whether the server ends the connection with it: by an operator, a crash or a failure of its own, perhaps after it committed.
+/// Whether the server ends the connection with it: by an operator, a crash or a failure of its own, perhaps
+/// after it committed.
 fn ends_the_connection(code: &SqlState) -> bool {
     ["08", "57", "58", "XX"]
         .iter()
         .any(|class| code.code().starts_with(class))
 }
 
-/// The code of the failure, and nothing of what the server says about it: that may quote the statement, or the address.
+/// The code of the failure, and nothing of what the server says about it: that may quote the statement, or
+/// the address.
 fn unusable(error: &postgres::Error) -> Error {
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => Error::NoRoom {
@@ -293,7 +298,8 @@ impl Backend for Postgres {
             Err(lost) => return Err(Unconfirmed::Undone(lost)),
         };
         self.inside = false;
-        // Who cancels a commit that waits for a synchronous standby makes it succeed, with a warning that the standby may lack it: after a failover it would be gone.
+        // Who cancels a commit that waits for a synchronous standby makes it succeed, with a warning that the
+        // standby may lack it: after a failover it would be gone.
         if committed.is_ok() && self.warned.load(Ordering::SeqCst) {
             return Err(Unconfirmed::Unknown(Error::unusable(
                 "PostgreSQL committed with a warning, so its standby may lack what was committed",

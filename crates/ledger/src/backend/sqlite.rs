@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Entries are added, one after the other, and never changed. The trigger on insertion also stops `INSERT OR REPLACE`, which deletes
-/// without asking the one on deletion.
+/// Entries are added, one after the other, and never changed. The trigger on insertion also stops
+/// `INSERT OR REPLACE`, which deletes without asking the one on deletion.
 const TABLES: &str = "
 CREATE TABLE deniable_entries (
     number INTEGER PRIMARY KEY,
@@ -55,7 +55,8 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens a ledger, or makes it; `None` when there is none and none is to be made. What is no ledger is not changed.
+    /// Opens a ledger, or makes it; `None` when there is none and none is to be made. What is no ledger is
+    /// not changed.
     pub(crate) fn open(path: &Path, make: bool) -> Result<Option<Self>, Error> {
         let turn = Turn::take();
         let found = turn.look(path)?;
@@ -88,8 +89,9 @@ impl Sqlite {
         Ok(Some(file))
     }
 
-    /// What another process left in the log may never have reached the disk, where a sync of it failed; and what this one appends after it would be lost with it. Written to the file it is
-    /// written anew. Where there is no room for that, or others read, it stays where it is.
+    /// What another process left in the log may never have reached the disk, where a sync of it failed; and
+    /// what this one appends after it would be lost with it. Written to the file it is written anew. Where
+    /// there is no room for that, or others read, it stays where it is.
     fn write_the_log_to_the_file(&self) {
         if self.log.metadata().is_ok_and(|log| log.len() > 0) {
             let _ = self
@@ -120,7 +122,8 @@ impl Sqlite {
         Ok(Some(file))
     }
 
-    /// Whether the log holds a ledger, or nothing where one is to be made. If not, what the log holds is not written to the file by closing it.
+    /// Whether the log holds a ledger, or nothing where one is to be made. If not, what the log holds is not
+    /// written to the file by closing it.
     fn has_a_ledger_in_its_log(&self, make: bool) -> Result<bool, Error> {
         let leave = |leave| {
             self.connection
@@ -148,7 +151,8 @@ fn something_else() -> Error {
     )
 }
 
-/// Readers do not stop writers, and SQLite keeps the order in which things reach the disk. That a commit waits for the disk is seen to by `group_commit`, on every system.
+/// Readers do not stop writers, and SQLite keeps the order in which things reach the disk. That a commit
+/// waits for the disk is seen to by `group_commit`, on every system.
 fn prepare(connection: &Connection) -> Result<(), Error> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -180,7 +184,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Whether the disk did not take a write. Linux reports a quota, and a limit on the size of files, otherwise than a full disk.
+/// Whether the disk did not take a write. Linux reports a quota, and a limit on the size of files, otherwise
+/// than a full disk.
 fn has_no_room(failure: &ffi::Error) -> bool {
     failure.code == ErrorCode::DiskFull
         || matches!(
@@ -189,7 +194,8 @@ fn has_no_room(failure: &ffi::Error) -> bool {
         )
 }
 
-/// Whether a commit failed before the log had the frame that completes it, so that no recovery finds it. After that frame comes the index of the log, which may lack room too.
+/// Whether a commit failed before the log had the frame that completes it, so that no recovery finds it.
+/// After that frame comes the index of the log, which may lack room too.
 fn left_the_log_incomplete(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _)
         if failure.code == ErrorCode::DiskFull || failure.extended_code == ffi::SQLITE_IOERR_WRITE)
@@ -343,7 +349,8 @@ impl Backend for Sqlite {
     }
 
     fn rollback(&mut self) {
-        // Some failures have rolled back already. One that cannot be leaves the transaction open, and the next `begin` refuses.
+        // Some failures have rolled back already. One that cannot be leaves the transaction open, and the
+        // next `begin` refuses.
         let _ = self.connection.execute_batch("ROLLBACK");
         self.writing = None;
     }
@@ -551,7 +558,8 @@ mod tests {
         assert!(!folder.exists());
     }
 
-    /// A power cut loses what was not synced. At every moment the synced part of the log must hold all that was confirmed.
+    /// A power cut loses what was not synced. At every moment the synced part of the log must hold all that
+    /// was confirmed.
     #[test]
     fn what_is_confirmed_survives_a_power_cut() {
         let (folder, path, _first) = a_ledger();

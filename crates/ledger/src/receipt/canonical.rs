@@ -35,8 +35,10 @@ impl Write for Sha256Text {
     }
 }
 
-/// A JSON value in its one spelling: no white space, the keys of an object in the order of their bytes, texts with the fewest escapes, and numbers by their value: `3`, `3.0` and `3e0` are `3`.
-/// Other floats have the fewest digits that are read back as the same number, one of them before the point, and `e` with the power of ten: `0.05` is `5e-2`.
+/// A JSON value in its one spelling: no white space, the keys of an object in the order of their bytes, texts
+/// with the fewest escapes, and numbers by their value: `3`, `3.0` and `3e0` are `3`. Other floats have the
+/// fewest digits that are read back as the same number, one of them before the point, and `e` with the power
+/// of ten: `0.05` is `5e-2`.
 ///
 /// ```
 /// use serde_json::json;

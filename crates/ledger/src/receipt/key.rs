@@ -16,7 +16,8 @@ const BYTES: usize = 32;
 /// A private key. It is never printed.
 pub struct SigningKey(Ed25519KeyPair);
 
-/// The public key that belongs to it: what somebody needs who checks receipts. Printed as 64 hexadecimal digits.
+/// The public key that belongs to it: what somebody needs who checks receipts. Printed as 64 hexadecimal
+/// digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey([u8; BYTES]);
 
@@ -97,7 +98,8 @@ impl PublicKey {
         bytes(text.trim()).map(Self)
     }
 
-    /// The key as programs for X.509 know it (RFC 8410): what goes, in base64, between `BEGIN PUBLIC KEY` and `END PUBLIC KEY`.
+    /// The key as programs for X.509 know it (RFC 8410): what goes, in base64, between `BEGIN PUBLIC KEY` and
+    /// `END PUBLIC KEY`.
     pub fn subject_public_key_info(&self) -> Vec<u8> {
         let mut info = vec![
             0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,

@@ -1,20 +1,29 @@
 //! Receipts: a signed word that this table was paid for by that entry of the chain.
 //!
 //! # What a signature promises
-//! Claim: who accepts a receipt under a public key that they got from the curator knows that a program which could read the private key beside the ledger said all of it:
-//! that the question with this digest was charged this ε and δ by the entry with this number and hash of the ledger that begins with that hash, that what the entry paid for is kept there with
-//! this digest, and that the table with this digest is what the question makes of it.
-//! Proof: Ed25519 is unforgeable under chosen messages (Brendel, Cremers, Jackson and Zhao 2021, for the checks that `ring` makes), and [`Receipt::signed_bytes`] writes each field after its length,
-//! so no two receipts have the same bytes. A digest stands for what it is of as far as SHA-256 has no collisions.
+//! Claim: who accepts a receipt under a public key that they got from the curator knows that a program which
+//! could read the private key beside the ledger said all of it: that the question with this digest was
+//! charged this ε and δ by the entry with this number and hash of the ledger that begins with that hash, that
+//! what the entry paid for is kept there with this digest, and that the table with this digest is what the
+//! question makes of it.
+//! Proof: Ed25519 is unforgeable under chosen messages (Brendel, Cremers, Jackson and Zhao 2021, for the
+//! checks that `ring` makes), and [`Receipt::signed_bytes`] writes each field after its length, so no two
+//! receipts have the same bytes. A digest stands for what it is of as far as SHA-256 has no collisions.
 //!
-//! It does not promise that the entry is still in a ledger, or ever was: a key signs whatever it is given. With the ledger at hand [`Store::check_receipt`](crate::Store::check_receipt) shows it. It
-//! does not promise that the noise was drawn as it should have been, or that the data was what the catalog says; who owns the machine has the key too. And it does not say when it was signed, or to whom.
-//! Of the question it holds a digest alone: who does not compare that with the words that they expect knows that some question was charged, and not which.
+//! It does not promise that the entry is still in a ledger, or ever was: a key signs whatever it is given.
+//! With the ledger at hand [`Store::check_receipt`](crate::Store::check_receipt) shows it. It does not
+//! promise that the noise was drawn as it should have been, or that the data was what the catalog says; who
+//! owns the machine has the key too. And it does not say when it was signed, or to whom. Of the question it
+//! holds a digest alone: who does not compare that with the words that they expect knows that some question
+//! was charged, and not which.
 //!
 //! # What a receipt gives away
-//! Nothing about the data beyond the release: every field is a function of the question, the catalog, the chain before the charge and the released table, and an Ed25519 signature is a function
-//! of the key and these. The hash of the entry stands for the whole chain before it, so somebody who knows all of that but a few bits (who else asked, in which millisecond an earlier answer was
-//! saved) could search for these. Earlier answers of a server are saved at the moments of its schedule, so that their times say what the schedule says.
+//! Nothing about the data beyond the release: every field is a function of the question, the catalog, the
+//! chain before the charge and the released table, and an Ed25519 signature is a function of the key and
+//! these. The hash of the entry stands for the whole chain before it, so somebody who knows all of that but a
+//! few bits (who else asked, in which millisecond an earlier answer was saved) could search for these.
+//! Earlier answers of a server are saved at the moments of its schedule, so that their times say what the
+//! schedule says.
 
 mod canonical;
 mod key;
@@ -26,7 +35,8 @@ use crate::Head;
 use accounting::{Delta, Epsilon, Guarantee, PrivacyUnit, Promise, Rho};
 use serde::{Deserialize, Serialize};
 
-/// Signed before everything else, so that a signature of a receipt is one of nothing but a receipt of this format.
+/// Signed before everything else, so that a signature of a receipt is one of nothing but a receipt of this
+/// format.
 const DOMAIN: &[u8] = b"deniable receipt, format 1";
 /// Another format is another program's.
 const FORMAT: u32 = 1;
@@ -108,8 +118,11 @@ impl Receipt {
 
     /// The bytes that are signed: each field after its length, so that no two receipts have the same.
     ///
-    /// In order: the words `deniable receipt, format 1`, the name of the dataset, the hash of the ledger's first entry, the number of the entry as eight bytes (the largest first), its hash, the digest of the question, ε,
-    /// δ and ρ as decimals (empty where there is none), whose privacy, `add_remove` or `change_one`, the digests of the release and of the table, and the public key as 64 digits. A length is eight bytes, the largest first.
+    /// In order: the words `deniable receipt, format 1`, the name of the dataset, the hash of the ledger's
+    /// first entry, the number of the entry as eight bytes (the largest first), its hash, the digest of the
+    /// question, ε, δ and ρ as decimals (empty where there is none), whose privacy, `add_remove` or
+    /// `change_one`, the digests of the release and of the table, and the public key as 64 digits. A length
+    /// is eight bytes, the largest first.
     pub fn signed_bytes(&self) -> Vec<u8> {
         let text = |number: Option<String>| number.unwrap_or_default();
         let neighbors = match self.unit.neighbors {
@@ -139,7 +152,8 @@ impl Receipt {
         bytes
     }
 
-    /// Whether the key that it names signed all of it. Whose key that is, it does not say: compare with one that you know.
+    /// Whether the key that it names signed all of it. Whose key that is, it does not say: compare with one
+    /// that you know.
     pub fn is_signed(&self) -> bool {
         self.format == FORMAT
             && PublicKey::parse(&self.key).is_some_and(|key| {

@@ -1,4 +1,5 @@
-//! What a ledger keeps beside charges: documents such as accounts, and a log of what happened to them, in the same chain as the charges.
+//! What a ledger keeps beside charges: documents such as accounts, and a log of what happened to them, in the
+//! same chain as the charges.
 
 use super::Store;
 use crate::backend::Access;
@@ -90,7 +91,8 @@ impl Administration<'_> {
         self.store.backend.keep_document(collection, name, body)
     }
 
-    /// Forgets a document: from now on there is none of that name, or an empty one where the database lets nobody delete.
+    /// Forgets a document: from now on there is none of that name, or an empty one where the database lets
+    /// nobody delete.
     ///
     /// # Errors
     /// When the ledger cannot be used.
@@ -108,7 +110,8 @@ impl Administration<'_> {
         self.entries.push(entry);
     }
 
-    /// Gives an analyst a share of the budget, or takes it away. Where anybody has a share, nobody without one can ask; all that was ever charged counts under the new shares.
+    /// Gives an analyst a share of the budget, or takes it away. Where anybody has a share, nobody without
+    /// one can ask; all that was ever charged counts under the new shares.
     ///
     /// # Errors
     /// When the share is none, or the ledger cannot be used.
@@ -131,7 +134,8 @@ impl Administration<'_> {
 }
 
 impl Store {
-    /// Changes documents and writes the log in one transaction, which excludes all others: all of it is there afterwards, or nothing.
+    /// Changes documents and writes the log in one transaction, which excludes all others: all of it is there
+    /// afterwards, or nothing.
     ///
     /// # Errors
     /// Whatever the work says, and then nothing has changed; or the ledger cannot be used.

@@ -8,7 +8,8 @@ use crate::history::{self, Current};
 use crate::writing::{json, now, salt};
 use crate::{Analyst, Error, StoredAnswer};
 
-/// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never drawn again.
+/// Stands where an answer would, from the moment when drawing begins: what was drawn under a charge is never
+/// drawn again.
 pub(super) const DRAWING: &str = "";
 
 impl Store {
@@ -25,7 +26,8 @@ impl Store {
     /// Keeps the answer that an earlier charge paid for.
     ///
     /// # Errors
-    /// When there is no such charge for this question by this analyst, it has an answer, or the ledger cannot be used.
+    /// When there is no such charge for this question by this analyst, it has an answer, or the ledger cannot
+    /// be used.
     pub fn record_answer(
         &mut self,
         receipt_number: u64,
@@ -115,7 +117,8 @@ impl Store {
             record.check_itself()?;
             let AnswerBody { charge, answer, .. } = record.body()?;
             if answer != DRAWING {
-                // Whoever saved it may still wait for the disk, and nothing leaves that is not in the ledger for good.
+                // Whoever saved it may still wait for the disk, and nothing leaves that is not in the ledger
+                // for good.
                 self.backend.settle()?;
                 return Ok(Some(StoredAnswer {
                     number: record.number,

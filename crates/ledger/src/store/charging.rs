@@ -11,14 +11,15 @@ use crate::{Analyst, Caps, Error, Once};
 use mechanism::{Charge, Receipt, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whoever has drawn saves within this many milliseconds, or is taken to have died. It decides who waits for whom, and nothing else.
+/// Whoever has drawn saves within this many milliseconds, or is taken to have died. It decides who waits for
+/// whom, and nothing else.
 const DRAWING_LASTS: i64 = 3000;
 
 /// What a charge depends on beside the budget and the share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions {
-    /// Where a charge without a saved answer is used before a new one is made: the last entry that was there when whoever asks looked for a saved answer. One that came
-    /// later is theirs, and they are not charged.
+    /// Where a charge without a saved answer is used before a new one is made: the last entry that was there
+    /// when whoever asks looked for a saved answer. One that came later is theirs, and they are not charged.
     pub(crate) resumes: Option<u64>,
     /// What the account may spend.
     pub(crate) caps: Caps,
@@ -27,17 +28,18 @@ pub(crate) struct Conditions {
 }
 
 impl Store {
-    /// Charges what is about to run to the budget and to the analyst's share, for good. `question` is a digest by which the answer can be
-    /// found again.
+    /// Charges what is about to run to the budget and to the analyst's share, for good. `question` is a
+    /// digest by which the answer can be found again.
     ///
     /// # Errors
-    /// When the budget or the share does not admit it, and nothing was spent. Also when the database did not confirm it: then nothing may
-    /// run, and it may count as spent.
+    /// When the budget or the share does not admit it, and nothing was spent. Also when the database did not
+    /// confirm it: then nothing may run, and it may count as spent.
     pub fn charge(&mut self, analyst: &str, question: &str, charge: Charge) -> Result<Receipt, Refusal> {
         self.charge_or_find(analyst, question, charge, &Conditions::default())
     }
 
-    /// The same under conditions. All is decided in one transaction, so that of several who ask the same at the same time one is charged.
+    /// The same under conditions. All is decided in one transaction, so that of several who ask the same at
+    /// the same time one is charged.
     pub(crate) fn charge_or_find(
         &mut self,
         analyst: &str,
@@ -89,7 +91,8 @@ impl Store {
         Ok(Receipt { number, charge })
     }
 
-    /// Ends the transaction of a request that an earlier charge pays for: its key belongs to that charge from now on.
+    /// Ends the transaction of a request that an earlier charge pays for: its key belongs to that charge from
+    /// now on.
     pub(super) fn keep_request(&mut self, number: u64, conditions: &Conditions) -> Result<(), Error> {
         let Some(once) = &conditions.once else {
             self.backend.rollback();
@@ -119,7 +122,8 @@ impl Store {
         if let (None, Some(once)) = (found, &conditions.once)
             && let Some(number) = once.charged(&mut *self.backend)?
         {
-            // It was charged under this key, and cannot be finished. Whatever the reason, it is not charged again.
+            // It was charged under this key, and cannot be finished. Whatever the reason, it is not charged
+            // again.
             return Err(Error::Lost { charge: number });
         }
         Ok(found)
@@ -163,7 +167,8 @@ impl Store {
         }))
     }
 
-    /// Inside a transaction: the newest charge of exactly this to this analyst for this question, if no answer was saved for it.
+    /// Inside a transaction: the newest charge of exactly this to this analyst for this question, if no
+    /// answer was saved for it.
     pub(super) fn unanswered(
         &mut self,
         analyst: &str,
@@ -203,7 +208,8 @@ impl Store {
         Ok(None)
     }
 
-    /// The number of a charge that asking this again finishes, for nothing: this analyst was charged for exactly this, and nothing was drawn under it yet. Nothing is spent.
+    /// The number of a charge that asking this again finishes, for nothing: this analyst was charged for
+    /// exactly this, and nothing was drawn under it yet. Nothing is spent.
     ///
     /// # Errors
     /// When the ledger cannot be used.

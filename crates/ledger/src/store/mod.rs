@@ -29,8 +29,8 @@ const NOBODY: &str = "";
 
 /// A budget that outlives the process. See the [crate] for what it promises.
 ///
-/// Any number of stores, in any number of processes, may be open on one ledger. With PostgreSQL, calls block on a runtime of their own:
-/// make them where blocking is allowed, not inside an asynchronous task.
+/// Any number of stores, in any number of processes, may be open on one ledger. With PostgreSQL, calls block
+/// on a runtime of their own: make them where blocking is allowed, not inside an asynchronous task.
 pub struct Store {
     backend: Box<dyn Backend>,
     /// The rules it was opened with, which must stay in force.
@@ -76,7 +76,8 @@ impl Store {
         self.rules = current.tally.rules().clone();
         self.current = Some(current);
         if let Some(file) = &self.head_file {
-            // Only now, so that it never leads. Where it cannot be written it lags, and what it lags behind is checked by the next who charges.
+            // Only now, so that it never leads. Where it cannot be written it lags, and what it lags behind
+            // is checked by the next who charges.
             let _ = file.write(&Kept {
                 head: self.seen.clone(),
                 wrong: None,
@@ -85,8 +86,10 @@ impl Store {
         Ok(self.seen.number)
     }
 
-    /// Whether an entry whose commit nobody confirmed is in the ledger all the same, for good: the connection was lost after the database had it. To see it there is not enough, as it may not be on
-    /// disk yet, or on the standby that the server waits for. So something is written after it, and confirmed: whatever came before is then where that is.
+    /// Whether an entry whose commit nobody confirmed is in the ledger all the same, for good: the connection
+    /// was lost after the database had it. To see it there is not enough, as it may not be on disk yet, or on
+    /// the standby that the server waits for. So something is written after it, and confirmed: whatever came
+    /// before is then where that is.
     fn is_there_for_good(&mut self, head: &Head) -> bool {
         // The database lets nobody write before the transaction in doubt has ended.
         if self.backend.begin(Access::Write).is_err() {
@@ -109,7 +112,8 @@ impl Store {
         }
     }
 
-    /// What is kept beside the ledger. Read before a transaction begins, so that it cannot be about an entry that the transaction does not see.
+    /// What is kept beside the ledger. Read before a transaction begins, so that it cannot be about an entry
+    /// that the transaction does not see.
     fn kept(&self) -> Result<Option<Kept>, Error> {
         match &self.head_file {
             Some(file) => file.read(),
@@ -144,7 +148,8 @@ impl Store {
             .is_some_and(|current| current.tally.fits(analyst, event)))
     }
 
-    /// Why `event` would not be admitted now; `None` where it would, or where it is not a matter of how much. Nothing is spent.
+    /// Why `event` would not be admitted now; `None` where it would, or where it is not a matter of how much.
+    /// Nothing is spent.
     ///
     /// # Errors
     /// When the ledger cannot be used.
@@ -247,17 +252,22 @@ impl Store {
         Session::open(self, analyst, question)
     }
 
-    /// The same for a question whose answer is saved before anybody sees it: where this analyst was charged for the very same before and no answer was saved,
-    /// because the run was interrupted, that charge is used, and nothing is charged again. `since` is the number of the last entry ([`Store::head`]) when a saved answer was
-    /// looked for: where one was saved after it, the charge is refused, and the answer is there to be looked up.
+    /// The same for a question whose answer is saved before anybody sees it: where this analyst was charged
+    /// for the very same before and no answer was saved, because the run was interrupted, that charge is
+    /// used, and nothing is charged again. `since` is the number of the last entry ([`Store::head`]) when a
+    /// saved answer was looked for: where one was saved after it, the charge is refused, and the answer is
+    /// there to be looked up.
     ///
     /// # Privacy
     /// Claim: everything that is ever shown is paid for.
-    /// Proof: under one charge is drawn once. Whoever opens such a session calls [`Session::begin_drawing`] after all data was read and before the first draw, in a
-    /// transaction that refuses a second; a charge for which that was called is never found here again. So a charge that is found has drawn nothing, and nothing that was
-    /// seen of earlier runs (their time, their memory, that they failed) depends on noise. What comes after the draws (whatever the analyst's own SQL does with them) may take
-    /// long, fail or be stopped as it depends on them: that shows a part of a release that was paid for, and the next run pays again, or finds what was saved.
-    /// A run that fails before it draws shows that it failed. It may be repeated, and shows the same again; that is no part of any charge, now as before, and says nothing
+    /// Proof: under one charge is drawn once. Whoever opens such a session calls [`Session::begin_drawing`]
+    /// after all data was read and before the first draw, in a transaction that refuses a second; a charge
+    /// for which that was called is never found here again. So a charge that is found has drawn nothing, and
+    /// nothing that was seen of earlier runs (their time, their memory, that they failed) depends on noise.
+    /// What comes after the draws (whatever the analyst's own SQL does with them) may take long, fail or be
+    /// stopped as it depends on them: that shows a part of a release that was paid for, and the next run pays
+    /// again, or finds what was saved. A run that fails before it draws shows that it failed. It may be
+    /// repeated, and shows the same again; that is no part of any charge, now as before, and says nothing
     /// about one unit because no single unit decides whether a run succeeds.
     ///
     /// # Errors
@@ -279,7 +289,8 @@ impl Store {
         self.reading(history::charges)
     }
 
-    /// Everything that was so when the entry of this number was the last one; without a number, everything until now.
+    /// Everything that was so when the entry of this number was the last one; without a number, everything
+    /// until now.
     ///
     /// # Errors
     /// When there is no such entry, the chain is broken, or the ledger cannot be used.
@@ -314,7 +325,8 @@ impl Store {
                 Err(Error::Broken { number, .. } | Error::Rewound { number }) => Some(*number),
                 Err(_) => kept.wrong,
             };
-            // From now on nothing is charged, or it is again; where that cannot be written, whoever charges still checks what they can.
+            // From now on nothing is charged, or it is again; where that cannot be written, whoever charges
+            // still checks what they can.
             if wrong != kept.wrong {
                 let _ = file.write(&Kept { wrong, ..kept });
             }
@@ -322,7 +334,8 @@ impl Store {
         verified
     }
 
-    /// That the entry which is kept beside the ledger is still in it: an older copy that was put in its place lacks it.
+    /// That the entry which is kept beside the ledger is still in it: an older copy that was put in its place
+    /// lacks it.
     ///
     /// # Errors
     /// When it is not there any more, a verification found an entry wrong, or the ledger cannot be used.
@@ -343,8 +356,8 @@ impl Store {
         Ok(self.seen.clone())
     }
 
-    /// The hash of an entry, to compare with a [`Head`] that was kept elsewhere; `None` when there is no such entry. It stands for all entries
-    /// before it only after [`Store::verify`].
+    /// The hash of an entry, to compare with a [`Head`] that was kept elsewhere; `None` when there is no such
+    /// entry. It stands for all entries before it only after [`Store::verify`].
     ///
     /// # Errors
     /// When the ledger cannot be used.
@@ -373,7 +386,8 @@ impl Store {
         loaded
     }
 
-    /// Inside a transaction: makes `current` the sums after the last entry, with the filter of this analyst ready.
+    /// Inside a transaction: makes `current` the sums after the last entry, with the filter of this analyst
+    /// ready.
     fn load(&mut self, analyst: &str) -> Result<(), Error> {
         let last = self.backend.last()?.ok_or_else(|| Error::Rewound {
             number: self.seen.number,
@@ -395,7 +409,8 @@ impl Store {
         Ok(())
     }
 
-    /// Inside a transaction: the newest entry that was seen must still be there, and what was appended since must follow it link by link.
+    /// Inside a transaction: the newest entry that was seen must still be there, and what was appended since
+    /// must follow it link by link.
     fn check_seen(&mut self, head: &Head) -> Result<(), Error> {
         if *head != self.seen && history::check_since(&mut *self.backend, &self.seen)? != *head {
             return Err(Error::broken(
@@ -406,7 +421,8 @@ impl Store {
         Ok(())
     }
 
-    /// Inside a transaction: the rules in force are those that were given, with the shares that accounts have.
+    /// Inside a transaction: the rules in force are those that were given, with the shares that accounts
+    /// have.
     fn check_rules(&mut self, stored: &Rules) -> Result<(), Error> {
         let Some(given) = self.demanded.clone().filter(|given| given != stored) else {
             return Ok(());

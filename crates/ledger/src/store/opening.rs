@@ -46,7 +46,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a ledger whatever its rules are and whatever state it is in, to look at it; `None` when there never was one.
+    /// Opens a ledger whatever its rules are and whatever state it is in, to look at it; `None` when there
+    /// never was one.
     ///
     /// # Errors
     /// When it is gone, so that nobody takes what is left of it for a new one, or cannot be used.
@@ -65,7 +66,8 @@ impl Store {
 
     /// Opens a ledger and changes its rules to these, or makes it.
     ///
-    /// Everything that was ever charged counts under the new rules. When that is more than they allow, nothing more is admitted.
+    /// Everything that was ever charged counts under the new rules. When that is more than they allow,
+    /// nothing more is admitted.
     ///
     /// # Errors
     /// When these are no rules, the chain is broken, or the ledger cannot be used.
@@ -88,12 +90,14 @@ impl Store {
         Ok(store)
     }
 
-    /// Takes the ledger as it is now, after a verification of all of it: an older copy that was restored. What was charged by the entries that are gone is forgotten, so
-    /// what holds from now on is the budget for the entries that are there, and whatever the lost ones promised on top of it. Where there is no ledger and
-    /// `anew` is set, the next charge begins one with nothing spent.
+    /// Takes the ledger as it is now, after a verification of all of it: an older copy that was restored.
+    /// What was charged by the entries that are gone is forgotten, so what holds from now on is the budget
+    /// for the entries that are there, and whatever the lost ones promised on top of it. Where there is no
+    /// ledger and `anew` is set, the next charge begins one with nothing spent.
     ///
     /// # Errors
-    /// When the ledger that is there is wrong in itself, there is none and `anew` is not set, or it cannot be used.
+    /// When the ledger that is there is wrong in itself, there is none and `anew` is not set, or it cannot be
+    /// used.
     pub fn accept_restored(place: &Place, anew: bool) -> Result<Accepted, Error> {
         let Some(file) = HeadFile::of(place) else {
             return Err(Error::unusable(
@@ -125,7 +129,8 @@ impl Store {
         })
     }
 
-    /// What is at a place, to charge it: with the head that is kept beside it, a ledger must be there, and must be what it was.
+    /// What is at a place, to charge it: with the head that is kept beside it, a ledger must be there, and
+    /// must be what it was.
     fn opened_and_checked(place: &Place) -> Result<Opened, Error> {
         let file = HeadFile::of(place);
         let kept = file.as_ref().map(HeadFile::read).transpose()?.flatten();
@@ -141,7 +146,8 @@ impl Store {
         }
     }
 
-    /// Checks the chain from the kept head on, and some of it before; and sees that there is a head to begin from next time.
+    /// Checks the chain from the kept head on, and some of it before; and sees that there is a head to begin
+    /// from next time.
     fn check_as_opened(&mut self, kept: Option<&Kept>) -> Result<(), Error> {
         check_marked(kept)?;
         let chance = now().unsigned_abs();

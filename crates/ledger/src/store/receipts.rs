@@ -42,7 +42,8 @@ impl Keys {
 }
 
 impl Store {
-    /// The public key that belongs to the receipts of this ledger on this machine; its private one is made beside the ledger if there is none. `None` where there is no place for it.
+    /// The public key that belongs to the receipts of this ledger on this machine; its private one is made
+    /// beside the ledger if there is none. `None` where there is no place for it.
     ///
     /// # Errors
     /// When the key cannot be read or made, or the ledger cannot be used.
@@ -67,7 +68,8 @@ impl Store {
             .map(|signing| Receipt::new(released, signing.ledger.clone(), entry.hash, &signing.key)))
     }
 
-    /// Holds a receipt against the ledger: what it says that is not so, in words. The chain itself is checked by [`Store::verify`].
+    /// Holds a receipt against the ledger: what it says that is not so, in words. The chain itself is checked
+    /// by [`Store::verify`].
     ///
     /// # Errors
     /// When the ledger cannot be used.

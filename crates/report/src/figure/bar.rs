@@ -1,4 +1,5 @@
-//! One bar with its whisker, for a cell of a table: the table has the words, so that they keep their size on every screen.
+//! One bar with its whisker, for a cell of a table: the table has the words, so that they keep their size on
+//! every screen.
 
 use super::draw::number;
 use super::style::colour_class;
@@ -8,7 +9,8 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 20.0;
 
-/// An interval as it is drawn over a bar: what is noise in one stroke, and how much farther it goes for other reasons in another.
+/// An interval as it is drawn over a bar: what is noise in one stroke, and how much farther it goes for other
+/// reasons in another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Whisker {
     whole: (f64, f64),
@@ -24,7 +26,8 @@ impl Whisker {
         }
     }
 
-    /// Of an interval that also holds what limits may have cut. Noise goes as far on both sides, so what the farther end has more than the nearer one is no noise.
+    /// Of an interval that also holds what limits may have cut. Noise goes as far on both sides, so what the
+    /// farther end has more than the nearer one is no noise.
     /// ```
     /// use report::Whisker;
     ///
@@ -57,9 +60,11 @@ impl Whisker {
     }
 }
 
-/// A bar from zero to `value` with its whisker, on a scale that all bars of a column share. What is no number is not drawn, and what goes beyond the scale has no end there.
+/// A bar from zero to `value` with its whisker, on a scale that all bars of a column share. What is no number
+/// is not drawn, and what goes beyond the scale has no end there.
 ///
-/// It needs [`figure_style`](super::figure_style) around it. The number itself belongs beside it: it is hidden from those who hear the page.
+/// It needs [`figure_style`](super::figure_style) around it. The number itself belongs beside it: it is
+/// hidden from those who hear the page.
 /// ```
 /// use report::Whisker;
 ///

@@ -146,7 +146,8 @@ pub(super) fn number(length: f64) -> String {
     }
 }
 
-/// The outline of a marker around a point; the form differs by series, for readers who do not see the colours.
+/// The outline of a marker around a point; the form differs by series, for readers who do not see the
+/// colours.
 pub(super) fn marker(x: f64, y: f64, radius: f64, series: usize) -> String {
     let (cx, cy, r) = (number(x), number(y), number(radius));
     let (side, full) = (number(radius * 0.9), number(radius * 1.8));

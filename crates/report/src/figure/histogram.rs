@@ -2,10 +2,11 @@
 
 use super::axis::plottable;
 
-/// Counts `values` into `bins` bars `(x0, x1, count)` of equal width, for [`Figure::bars`](super::Figure::bars).
+/// Counts `values` into `bins` bars `(x0, x1, count)` of equal width, for
+/// [`Figure::bars`](super::Figure::bars).
 ///
-/// Values that cannot be drawn are not counted. The bars span exactly the values; when all are equal there is one bar
-/// around them, and when there are none there is no bar.
+/// Values that cannot be drawn are not counted. The bars span exactly the values; when all are equal there is
+/// one bar around them, and when there are none there is no bar.
 /// ```
 /// use report::histogram;
 ///
@@ -35,7 +36,8 @@ pub fn histogram(values: &[f64], bins: usize) -> Vec<(f64, f64, f64)> {
     let edges: Vec<f64> = (0..=bins).map(edge).collect();
     let mut counts = vec![0_u64; bins];
     for value in values {
-        // Compared with the very edges that are drawn, so a bar holds what it seems to hold. The last bin is closed.
+        // Compared with the very edges that are drawn, so a bar holds what it seems to hold. The last bin is
+        // closed.
         let above = edges.partition_point(|edge| *edge <= value);
         counts[(above - 1).min(bins - 1)] += 1;
     }

@@ -24,8 +24,8 @@ pub(super) enum Marks {
 
 /// Marks in coordinates, all of which can be drawn.
 ///
-/// A vertical coordinate of minus infinity is the bottom of the axis. Lines and bands are runs: where a value was left
-/// out the run ends, because joining its neighbours would draw something that was not measured.
+/// A vertical coordinate of minus infinity is the bottom of the axis. Lines and bands are runs: where a value
+/// was left out the run ends, because joining its neighbours would draw something that was not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
     Bars(Vec<Bar>),

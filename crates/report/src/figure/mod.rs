@@ -1,9 +1,9 @@
 //! Figures, drawn by us as self-contained SVG.
 //!
-//! The figures need bars, lines, points, bands and reference lines, and to be trusted: a value that has no place on the axis
-//! (not a number, infinite, or not positive on a logarithmic axis) is left out and breaks the line it was on, so that
-//! nothing is drawn that was not measured. Plotting crates clamp or skip such values silently, and bring fonts and bitmaps that a
-//! page without external assets has no use for.
+//! The figures need bars, lines, points, bands and reference lines, and to be trusted: a value that has no
+//! place on the axis (not a number, infinite, or not positive on a logarithmic axis) is left out and breaks
+//! the line it was on, so that nothing is drawn that was not measured. Plotting crates clamp or skip such
+//! values silently, and bring fonts and bitmaps that a page without external assets has no use for.
 //!
 //! ```text
 //! Figure ── marks: data to coordinates ──► axis: range and ticks ──► draw: SVG text
@@ -28,8 +28,8 @@ use marks::{Marks, Series};
 
 /// A figure under construction: two axes and the series on them.
 ///
-/// Series with the same name share a colour and a legend entry, as a line and its band should. An empty name keeps a
-/// series out of the legend, and the legend appears only when there are two names to tell apart.
+/// Series with the same name share a colour and a legend entry, as a line and its band should. An empty name
+/// keeps a series out of the legend, and the legend appears only when there are two names to tell apart.
 #[derive(Clone, Debug)]
 pub struct Figure {
     title: String,
@@ -126,7 +126,8 @@ impl Figure {
         self.with(name, Marks::Whiskers(intervals.to_vec()))
     }
 
-    /// A dashed line from `from` to `to` with a stroke at its end, at each `(x, from, to)`: how much farther a whisker goes for other reasons than noise ([`Whisker::beyond`]).
+    /// A dashed line from `from` to `to` with a stroke at its end, at each `(x, from, to)`: how much farther
+    /// a whisker goes for other reasons than noise ([`Whisker::beyond`]).
     pub fn beyond(self, name: impl Into<String>, intervals: &[(f64, f64, f64)]) -> Self {
         self.with(name, Marks::Beyond(intervals.to_vec()))
     }
@@ -136,7 +137,8 @@ impl Figure {
         draw::svg(self, Some(&style::style_sheet()), draw::FIGURE_WIDTH)
     }
 
-    /// The same without its style, for a page that has [`figure_style`] in a style sheet of its own: where a content security policy forbids inline styles, one in the figure would be ignored.
+    /// The same without its style, for a page that has [`figure_style`] in a style sheet of its own: where a
+    /// content security policy forbids inline styles, one in the figure would be ignored.
     pub fn to_svg_without_style(&self) -> String {
         draw::svg(self, None, draw::FIGURE_WIDTH)
     }

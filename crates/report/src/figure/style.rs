@@ -19,8 +19,8 @@ struct Theme {
 
 const SERIES_COLOURS: usize = 6;
 
-/// After Okabe and Ito, whose colours readers with any common colour blindness tell apart: without the yellow, which
-/// vanishes on white, and with the purple and orange darker for the same reason.
+/// After Okabe and Ito, whose colours readers with any common colour blindness tell apart: without the
+/// yellow, which vanishes on white, and with the purple and orange darker for the same reason.
 const LIGHT: Theme = Theme {
     paper: "#fff",
     ink: "#1f2328",

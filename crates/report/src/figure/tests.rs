@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A fixed stream of bits for test data: Knuth's linear congruential generator. Nothing private depends on it.
+/// A fixed stream of bits for test data: Knuth's linear congruential generator. Nothing private depends on
+/// it.
 struct Bits(u64);
 
 impl Bits {

@@ -5,8 +5,8 @@ pub(super) const LINE_HEIGHT: f64 = 1.3;
 
 /// The width of `text` at font size `size`, in the same unit.
 ///
-/// The advances are those of a wide sans-serif face, because the reader's `system-ui` is unknown: a narrower face
-/// leaves a little more air, and none overlaps.
+/// The advances are those of a wide sans-serif face, because the reader's `system-ui` is unknown: a narrower
+/// face leaves a little more air, and none overlaps.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let em = |character: char| match character {
         '\u{300}'..='\u{36f}' => 0.0,
@@ -26,7 +26,8 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 /// How much wider bold letters are, at most.
 pub(super) const BOLD: f64 = 1.16;
 
-/// `text` broken into lines no wider than `room`: between words, and inside a word only when it alone is too wide.
+/// `text` broken into lines no wider than `room`: between words, and inside a word only when it alone is too
+/// wide.
 ///
 /// Empty text has no lines.
 pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {

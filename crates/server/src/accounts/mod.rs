@@ -1,4 +1,5 @@
-//! Accounts, roles and tokens, kept in the ledger's database; whatever changes them is an entry of the ledger.
+//! Accounts, roles and tokens, kept in the ledger's database; whatever changes them is an entry of the
+//! ledger.
 
 mod roles;
 mod tokens;
@@ -108,7 +109,8 @@ impl NewAccount {
     }
 }
 
-/// Makes an account without a share of the budget: [`crate::requests::add_account`] gives one, by the rule that takes two curators.
+/// Makes an account without a share of the budget: [`crate::requests::add_account`] gives one, by the rule
+/// that takes two curators.
 ///
 /// # Errors
 /// When there is one of that name, or the name is none.

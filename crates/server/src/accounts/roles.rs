@@ -21,11 +21,13 @@ pub enum Role {
 /// What somebody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
-    /// Ask, and see what belongs to asking: tables, prices, one's own answers, receipts, history and requests.
+    /// Ask, and see what belongs to asking: tables, prices, one's own answers, receipts, history and
+    /// requests.
     Ask,
     /// See an answer, with its receipt, that somebody else asked for.
     ReadAnyAnswer,
-    /// Read and verify the ledger: charges with their questions, the log, accounts, proposals, requests, the card. No answers.
+    /// Read and verify the ledger: charges with their questions, the log, accounts, proposals, requests, the
+    /// card. No answers.
     ReadLedger,
     /// See the counters of the server.
     ReadCounters,

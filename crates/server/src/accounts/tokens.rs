@@ -99,7 +99,8 @@ pub fn add_token(
     made_token(store, by, name, token, expires, Began::ByHand)
 }
 
-/// Makes a session of an account, good until then and for as long as the token that it began with, if it began with one.
+/// Makes a session of an account, good until then and for as long as the token that it began with, if it
+/// began with one.
 pub(crate) fn begin_session(
     store: &mut Store,
     name: &str,
@@ -122,7 +123,8 @@ pub(crate) fn begin_session(
 enum Began {
     /// Somebody made it for a program.
     ByHand,
-    /// Somebody signed in, perhaps with another token, from this network. That is summed up by whoever let them in.
+    /// Somebody signed in, perhaps with another token, from this network. That is summed up by whoever let
+    /// them in.
     BySigningIn {
         parent: Option<String>,
         from: Option<Network>,
@@ -240,8 +242,9 @@ pub(crate) fn of_fingerprint(
     Ok(token.cloned().map(|token| (account.clone(), token)))
 }
 
-/// What a PostgreSQL client that signs in as `login` is checked against, and who it is if it passes. `login` is an account, or an account and the name of a token:
-/// `ann` or `ann/notebook`. For a login that there is not, a verifier that nothing fits.
+/// What a PostgreSQL client that signs in as `login` is checked against, and who it is if it passes. `login`
+/// is an account, or an account and the name of a token: `ann` or `ann/notebook`. For a login that there is
+/// not, a verifier that nothing fits.
 pub(crate) fn of_login(
     store: &mut Store,
     login: &str,

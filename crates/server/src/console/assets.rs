@@ -1,4 +1,5 @@
-//! The style sheet and the script: ours, part of the binary, named by their hash so that a browser may keep them for good.
+//! The style sheet and the script: ours, part of the binary, named by their hash so that a browser may keep
+//! them for good.
 
 use crate::secrets::fingerprint;
 use axum::extract::Path;

@@ -168,12 +168,14 @@ pub(super) fn sentence(text: &str) -> Markup {
     }
 }
 
-/// A name or value of somebody: it may hold whatever it likes, and changes nothing around it, not even the direction of writing.
+/// A name or value of somebody: it may hold whatever it likes, and changes nothing around it, not even the
+/// direction of writing.
 pub(super) fn name(text: &str) -> Markup {
     html! { bdi { (legal(text)) } }
 }
 
-/// A text that somebody is to judge by what they see, such as a change that they approve: what is not seen, or moves what is, is shown by its number.
+/// A text that somebody is to judge by what they see, such as a change that they approve: what is not seen,
+/// or moves what is, is shown by its number.
 pub(super) fn visible(text: &str) -> Markup {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -1,7 +1,9 @@
 //! Pages for people with a browser: one more translator to the one internal call.
 //!
-//! Everything works without script, as links and forms; a small script makes it smooth. Who asks is who signed in ([`session`]), what a page shows of private data comes from released
-//! answers alone, and answers and refusals leave on the schedule of the service. Analysts' pages are on the analysts' address, curators' pages on theirs.
+//! Everything works without script, as links and forms; a small script makes it smooth. Who asks is who
+//! signed in ([`session`]), what a page shows of private data comes from released answers alone, and answers
+//! and refusals leave on the schedule of the service. Analysts' pages are on the analysts' address, curators'
+//! pages on theirs.
 
 mod analyst;
 mod assets;
@@ -77,7 +79,8 @@ fn confine(response: &mut Response) {
     );
 }
 
-/// What somebody with a browser sees at an address of nothing; `None` for programs, which did not ask for a page.
+/// What somebody with a browser sees at an address of nothing; `None` for programs, which did not ask for a
+/// page.
 pub(crate) fn nothing_here(headers: &HeaderMap) -> Option<Response> {
     let accepted = headers.get(header::ACCEPT)?.to_str().ok()?;
     if !accepted.contains("text/html") {

@@ -1,6 +1,7 @@
 //! Who sits at the browser: signing in and out, the cookie between, and whose forms are taken.
 //!
-//! The cookie holds an opaque random token, of which the accounts keep a hash. It is good for pages alone: the interfaces for programs take no cookies, and do not take this token either.
+//! The cookie holds an opaque random token, of which the accounts keep a hash. It is good for pages alone:
+//! the interfaces for programs take no cookies, and do not take this token either.
 
 use super::layout::{self, View};
 use super::{Page, see_other};
@@ -21,8 +22,9 @@ use serde::Deserialize;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The name of the cookie, bound to this very host: no other host, and nothing that is not encrypted, can set it. Browsers do not tell ports apart, so each listener has a name of its own, and a
-/// curator who asks as an analyst as well stays signed in on both.
+/// The name of the cookie, bound to this very host: no other host, and nothing that is not encrypted, can set
+/// it. Browsers do not tell ports apart, so each listener has a name of its own, and a curator who asks as an
+/// analyst as well stays signed in on both.
 fn cookie_of(audience: Audience) -> &'static str {
     match audience {
         Audience::Analysts => "__Host-deniable",
@@ -43,8 +45,9 @@ pub(super) fn routes(audience: Audience) -> Router<Arc<Service>> {
         .route("/sign-out", post(end))
 }
 
-/// Whether a request that changes something comes from a page of ours. Browsers say where it comes from, and no script can make them lie; who is no browser says nothing, and has no cookie that
-/// somebody else could use.
+/// Whether a request that changes something comes from a page of ours. Browsers say where it comes from, and
+/// no script can make them lie; who is no browser says nothing, and has no cookie that somebody else could
+/// use.
 pub(super) fn is_from_our_pages(method: &Method, headers: &HeaderMap) -> bool {
     if matches!(*method, Method::GET | Method::HEAD) {
         return true;
@@ -203,7 +206,8 @@ fn sign_in_page(audience: Audience, name: &str, next: &str, failure: Option<&Fai
                 h1 { "Sign in" }
                 p class="lead" {
                     @match audience {
-                        // What the data is called may say what it is about, so nobody is told who did not sign in.
+                        // What the data is called may say what it is about, so nobody is told who did not
+                        // sign in.
                         Audience::Analysts => "Ask in SQL. Every answer has error bars and a price, and both are known before you ask.",
                         Audience::Curators => "For those who keep the data: what was spent, by whom, and what is promised to the people in it.",
                     }

@@ -1,11 +1,14 @@
 //! Changes of the catalog that loosen what it promises need two curators.
 //!
-//! The catalog that is in force is kept in the ledger's database, and its digest in the chain. Another one is taken over when the server starts, or by `deniable budget adopt`:
-//! at once where it only tightens (a lower budget, another version of the data, lower shares), and otherwise where one curator has proposed exactly this text and another has
-//! approved it. Where there are no curators among the accounts, one person keeps everything, and nothing is asked. As long as there is one curator alone, shares are theirs to give, in a catalog as in an
-//! account ([`requests::add_account`]).
+//! The catalog that is in force is kept in the ledger's database, and its digest in the chain. Another one is
+//! taken over when the server starts, or by `deniable budget adopt`: at once where it only tightens (a lower
+//! budget, another version of the data, lower shares), and otherwise where one curator has proposed exactly
+//! this text and another has approved it. Where there are no curators among the accounts, one person keeps
+//! everything, and nothing is asked. As long as there is one curator alone, shares are theirs to give, in a
+//! catalog as in an account ([`requests::add_account`]).
 //!
-//! Who can write to the catalog and to the ledger's database on the machine itself can get around it: the rule is for people who work with the tools, and it leaves a trace.
+//! Who can write to the catalog and to the ledger's database on the machine itself can get around it: the
+//! rule is for people who work with the tools, and it leaves a trace.
 
 use crate::accounts::{self, Account, Role, now};
 use crate::passwords::readable;
@@ -36,7 +39,8 @@ pub struct Proposal {
     pub by: String,
     /// When, in milliseconds since 1970.
     pub created: i64,
-    /// The SHA-256 of the catalog that was in force then: it is approved, and taken over, as a change of that one.
+    /// The SHA-256 of the catalog that was in force then: it is approved, and taken over, as a change of that
+    /// one.
     pub base: String,
     /// Who approved it; never who proposed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,7 +230,8 @@ pub(crate) fn propose_for(
     Ok(proposal)
 }
 
-/// The request that this very text answers already, if that waits: it goes on answering it, so that who made the request cannot propose or approve the same text past it.
+/// The request that this very text answers already, if that waits: it goes on answering it, so that who made
+/// the request cannot propose or approve the same text past it.
 fn answered_before(
     administration: &mut Administration<'_>,
     digest: &str,
@@ -363,7 +368,8 @@ pub(crate) fn digest(text: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What one text changes in another beyond tightening, by the places of the keys. Comments and order do not matter.
+/// What one text changes in another beyond tightening, by the places of the keys. Comments and order do not
+/// matter.
 pub(crate) fn loosened(before: &str, after: &str) -> Result<Vec<String>, Error> {
     let read = |text: &str| {
         text.parse::<Table>().map_err(|_| {
@@ -406,7 +412,8 @@ fn compare(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mu
     }
 }
 
-/// Whether a change of this key cannot weaken what is promised to anybody in the data. What is not listed can.
+/// Whether a change of this key cannot weaken what is promised to anybody in the data. What is not listed
+/// can.
 fn tightens(path: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
     match parts.as_slice() {

@@ -73,7 +73,8 @@ fn what_nobody_can_read_is_not_approved() {
         assert!(hint.contains("propose it again"), "{hint}");
         assert_eq!(proposals(&mut store).unwrap()[0].approved_by, None);
     }
-    // A text that can only be shown with what looks like a password in it, proposed now or by an earlier version.
+    // A text that can only be shown with what looks like a password in it, proposed now or by an earlier
+    // version.
     let unreadable = format!("{raised}values = [\"x'postgres://h:\", \"q@'\"]\n");
     let refused = propose(&mut store, "carol", &unreadable).unwrap_err().to_string();
     assert!(refused.contains("cannot be shown"), "{refused}");

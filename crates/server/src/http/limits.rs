@@ -1,4 +1,5 @@
-//! What one request may take: its host, its body, and the bytes of what is sent back while they wait to be read.
+//! What one request may take: its host, its body, and the bytes of what is sent back while they wait to be
+//! read.
 
 use super::{Audience, Problem};
 use crate::console;

@@ -1,4 +1,5 @@
-//! Requests for more budget over HTTP: analysts make them, and curators decide about them on their own listener.
+//! Requests for more budget over HTTP: analysts make them, and curators decide about them on their own
+//! listener.
 
 use super::problem::{self, Problem};
 use crate::accounts::Right;

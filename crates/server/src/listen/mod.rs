@@ -37,7 +37,8 @@ pub(crate) fn ending() -> (End, Ending) {
 }
 
 impl End {
-    /// Ends it: no connection is taken any more, and those that are open end when their requests are answered.
+    /// Ends it: no connection is taken any more, and those that are open end when their requests are
+    /// answered.
     pub(crate) fn now(&self) {
         self.0.send_replace(true);
     }
@@ -56,7 +57,8 @@ impl Ending {
 pub struct Connections {
     /// Those that are open at once.
     pub most: usize,
-    /// Of them, those from one address on which nobody has signed in. Of IPv6, all addresses that begin with the same 64 bits count as one.
+    /// Of them, those from one address on which nobody has signed in. Of IPv6, all addresses that begin with
+    /// the same 64 bits count as one.
     pub by_address: usize,
     /// Those of one account that are kept when others need a place.
     pub by_account: usize,
@@ -81,7 +83,8 @@ const OTHER_FILES: usize = 384;
 const ENTRANCES: usize = 3;
 
 impl Connections {
-    /// No more than the files that the system lets the process open: without one, neither a connection nor the ledger can be opened.
+    /// No more than the files that the system lets the process open: without one, neither a connection nor
+    /// the ledger can be opened.
     pub(crate) fn within_open_files(self) -> Self {
         let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
         let files = limits
@@ -139,7 +142,8 @@ impl Visitor {
     }
 }
 
-/// Takes connections until the server ends, each served by a task of its own; then waits a little for those that are open.
+/// Takes connections until the server ends, each served by a task of its own; then waits a little for those
+/// that are open.
 pub(crate) async fn serve<F, Served>(
     listener: TcpListener,
     service: Arc<Service>,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A stream that fails when there is something to write and the other end takes nothing of it for a while. Without it, who does not read holds a connection, and what waits in it, as long
-/// as they like.
+/// A stream that fails when there is something to write and the other end takes nothing of it for a while.
+/// Without it, who does not read holds a connection, and what waits in it, as long as they like.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,

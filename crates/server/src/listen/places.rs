@@ -1,7 +1,9 @@
 //! The places of an entrance: who gets one, and who gives it up when there are no more.
 //!
-//! Whoever comes gets a place. Connections on which somebody has signed in are kept; where there is no place left, the address that has most connections of strangers loses its oldest one. So strangers take
-//! places from each other, first from those who take many, and never from those who are signed in. Some places are always strangers', since everybody begins as one.
+//! Whoever comes gets a place. Connections on which somebody has signed in are kept; where there is no place
+//! left, the address that has most connections of strangers loses its oldest one. So strangers take places
+//! from each other, first from those who take many, and never from those who are signed in. Some places are
+//! always strangers', since everybody begins as one.
 
 use super::Connections;
 use crate::network::Network;
@@ -127,7 +129,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Keeps the place for this account, which has signed in, unless it has enough of them. One that is not kept is as good as before.
+    /// Keeps the place for this account, which has signed in, unless it has enough of them. One that is not
+    /// kept is as good as before.
     pub(super) fn keep_for(&self, account: &str) {
         let limits = self.places.limits;
         let mut taken = self.places.lock();

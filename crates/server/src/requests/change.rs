@@ -59,7 +59,8 @@ impl Change {
     ) -> Result<(), Error> {
         match self {
             Self::Share { from, to, of } => {
-                // What the two agreed to is an amount of ε: a share of another budget, or beside another one, is another amount.
+                // What the two agreed to is an amount of ε: a share of another budget, or beside another one,
+                // is another amount.
                 let now = Held::of(administration, account)?;
                 if (&now.share(), &now.whole()) != (from, of) {
                     return Err(Error::refused(

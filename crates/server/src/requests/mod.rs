@@ -1,12 +1,16 @@
-//! Requests for more budget: an analyst says how much and why, one curator proposes it, and another approves it.
+//! Requests for more budget: an analyst says how much and why, one curator proposes it, and another approves
+//! it.
 //!
-//! Where analysts have shares of the budget, what is granted is a larger share: it takes effect with the second approval, and what all analysts together may spend stays what it was. Where nobody
-//! has a share there is nothing to move but the budget of the dataset itself, so the request becomes a proposal of a catalog ([`governance`]), which a second curator approves as any other, and which
-//! is in force when the server starts with it.
+//! Where analysts have shares of the budget, what is granted is a larger share: it takes effect with the
+//! second approval, and what all analysts together may spend stays what it was. Where nobody has a share
+//! there is nothing to move but the budget of the dataset itself, so the request becomes a proposal of a
+//! catalog ([`governance`]), which a second curator approves as any other, and which is in force when the
+//! server starts with it.
 //!
 //! A curator who gives somebody a larger share makes such a request too, already proposed ([`add_account`]).
 //!
-//! Who made a request is neither of the two who grant it, also as a curator. (A curator may still propose a catalog of their own, which another one approves.) Each step is an entry of the ledger.
+//! Who made a request is neither of the two who grant it, also as a curator. (A curator may still propose a
+//! catalog of their own, which another one approves.) Each step is an entry of the ledger.
 
 mod change;
 mod shares;
@@ -226,7 +230,8 @@ pub fn approve(store: &mut Store, by: &str, number: u64) -> Result<Request, Erro
     })
 }
 
-/// Whether a curator may propose a catalog that answers this request, which waits; `false` where it does not wait any more.
+/// Whether a curator may propose a catalog that answers this request, which waits; `false` where it does not
+/// wait any more.
 pub(crate) fn may_propose(
     administration: &mut Administration<'_>,
     number: u64,
@@ -237,7 +242,8 @@ pub(crate) fn may_propose(
     Ok(request.waits())
 }
 
-/// Marks that the catalog which answers a request was approved by a second curator, in the transaction of that approval.
+/// Marks that the catalog which answers a request was approved by a second curator, in the transaction of
+/// that approval.
 pub(crate) fn catalog_approved(
     administration: &mut Administration<'_>,
     number: u64,

@@ -283,7 +283,8 @@ fn one_curator_gives_shares_and_with_two_it_takes_both() {
     approve(&mut store, "dan", number).unwrap();
     assert_eq!(left(&mut store, "eve"), "4");
 
-    // A lower one takes nobody else; a larger one for an account that there is does, and for oneself it takes two others.
+    // A lower one takes nobody else; a larger one for an account that there is does, and for oneself it takes
+    // two others.
     assert_eq!(set(&mut store, "carol", "ann", "1/8").unwrap().waits, None);
     assert_eq!(left(&mut store, "ann"), "0.5");
     let waits = set(&mut store, "carol", "ann", "1/4").unwrap().waits.unwrap();

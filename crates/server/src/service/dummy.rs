@@ -1,7 +1,9 @@
-//! Questions that are tried on invented rows. The rows follow from the catalog alone, so nothing is charged and nothing private is read.
+//! Questions that are tried on invented rows. The rows follow from the catalog alone, so nothing is charged
+//! and nothing private is read.
 //!
-//! They run on the engine that runs real questions, so how long one takes tells how busy that is. Answers leave on the same schedule as those of real questions, and one that nobody waits for
-//! any more keeps its turn until it has ended.
+//! They run on the engine that runs real questions, so how long one takes tells how busy that is. Answers
+//! leave on the same schedule as those of real questions, and one that nobody waits for any more keeps its
+//! turn until it has ended.
 
 use super::queue::{Limits, Queue};
 use super::{Identity, Question, Service, unserved};
@@ -15,7 +17,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// Questions that are tried on one dummy before it begins anew: its ledger has a budget too, of which δ is the smaller part.
+/// Questions that are tried on one dummy before it begins anew: its ledger has a budget too, of which δ is
+/// the smaller part.
 const TRIES: usize = 100;
 /// How long somebody waits for a turn.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -71,7 +74,8 @@ impl Service {
         self.dummy.rows.get_or_init(made).get(table)
     }
 
-    /// The answer that the dummy gives to a question, with the noise that the real one would have. Free; leaves on the schedule.
+    /// The answer that the dummy gives to a question, with the noise that the real one would have. Free;
+    /// leaves on the schedule.
     ///
     /// # Errors
     /// When the question is refused.

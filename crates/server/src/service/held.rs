@@ -1,6 +1,8 @@
 //! Answers that are held in memory, for whoever asks the same in the same words.
 //!
-//! They are limited by their bytes, for each account that asked first and in all: one answer in many spellings is as many answers. Where there is no room, the oldest make it, an account's own before those of others.
+//! They are limited by their bytes, for each account that asked first and in all: one answer in many
+//! spellings is as many answers. Where there is no room, the oldest make it, an account's own before those of
+//! others.
 
 use super::Question;
 use crate::memory::{Count, Memory, Reservation};
@@ -125,7 +127,8 @@ fn bytes_of(question: &Question, answered: &Answered) -> usize {
             size_of::<Vec<sql::Cell>>() + row.capacity() * size_of::<sql::Cell>() + texts
         })
         .sum();
-    // What is short beside the rows is written out; its names and numbers take about as much as they do in memory.
+    // What is short beside the rows is written out; its names and numbers take about as much as they do in
+    // memory.
     let about = (
         question,
         &answer.columns,

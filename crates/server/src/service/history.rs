@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Longer questions are not noted for their account's history; those that were paid for are in the ledger all the same.
+/// Longer questions are not noted for their account's history; those that were paid for are in the ledger all
+/// the same.
 const LONGEST_NOTED: usize = 16 << 10;
 /// The newest questions of an account, as many as its history shows.
 const MOST_SHOWN: usize = 500;
@@ -66,13 +67,15 @@ pub(crate) struct Saved {
 }
 
 impl Service {
-    /// Keeps what was asked, so that its answer can be looked up by the number of its charge. Where that is lost the answer is there all the same, and asking again is free.
+    /// Keeps what was asked, so that its answer can be looked up by the number of its charge. Where that is
+    /// lost the answer is there all the same, and asking again is free.
     pub(super) fn keep_request(&self, charge: u64, who: &Identity, question: &Question) {
         self.journal
             .keep(REQUESTS, charge.to_string(), kept(who, question));
     }
 
-    /// The same as [`Service::ask`], for who will open the answer by its number in a moment: what was asked is kept before the answer leaves, and also where somebody else has paid.
+    /// The same as [`Service::ask`], for who will open the answer by its number in a moment: what was asked
+    /// is kept before the answer leaves, and also where somebody else has paid.
     pub(crate) async fn ask_noted(
         self: &Arc<Self>,
         who: &Identity,
@@ -102,7 +105,8 @@ impl Service {
             question: question.clone(),
         };
         let note = serde_json::to_string(&note).expect("a question is plain data");
-        // Whoever got an answer on a page opens it by its number, so a long question that somebody else paid for is refused there, and can be asked by a program.
+        // Whoever got an answer on a page opens it by its number, so a long question that somebody else paid
+        // for is refused there, and can be asked by a program.
         let note = (note.len() <= LONGEST_NOTED).then_some(note);
         let (collection, kept) = (notes_of(who.name()), kept(who, question));
         self.on_ledger(move |store| {
@@ -120,7 +124,8 @@ impl Service {
         .await
     }
 
-    /// An answer that this account paid for or was given on a page, by the number of its charge; curators may look at any ([`Right::ReadAnyAnswer`]). Leaves on the schedule.
+    /// An answer that this account paid for or was given on a page, by the number of its charge; curators may
+    /// look at any ([`Right::ReadAnyAnswer`]). Leaves on the schedule.
     ///
     /// # Errors
     /// When there is none.
@@ -176,7 +181,8 @@ impl Service {
         let answered = self
             .plan_in_turn(who, async move { dataset.saved(&request).await })
             .await?;
-        // After a new version of the data the same words may be another question, with another answer of another charge.
+        // After a new version of the data the same words may be another question, with another answer of
+        // another charge.
         let answered = answered.filter(|found| {
             found
                 .answer
@@ -191,7 +197,8 @@ impl Service {
         })
     }
 
-    /// What this account asked, the newest first: what it paid for through any entrance, and what it was given again on a page.
+    /// What this account asked, the newest first: what it paid for through any entrance, and what it was
+    /// given again on a page.
     ///
     /// # Errors
     /// When the ledger cannot be read.

@@ -1,4 +1,5 @@
-//! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire only translate to and from it.
+//! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire
+//! only translate to and from it.
 
 mod attempts;
 mod dummy;
@@ -43,8 +44,10 @@ use tokio::task::JoinHandle;
 
 /// After this many looks those whose rates are full again are forgotten.
 const LOOKS: usize = 4096;
-/// Questions that have begun, for each that the engine runs at once. A question keeps its place until its answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each
-/// other, in a time that counts as their own. So more places answer more short questions in a second, and fewer hold back long ones less.
+/// Questions that have begun, for each that the engine runs at once. A question keeps its place until its
+/// answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each other,
+/// in a time that counts as their own. So more places answer more short questions in a second, and fewer hold
+/// back long ones less.
 const PLACES_FOR_EACH_TURN: usize = 8;
 /// A turn to work is handed on after this, though its question works on.
 const LONGEST_TURN: Duration = Duration::from_secs(1);
@@ -58,7 +61,8 @@ pub struct Settings {
     pub schedule: Schedule,
     /// Questions that run at once. Each may take as much memory as the engine allows one question.
     pub at_once: usize,
-    /// Questions that wait in line, each of 8 KiB of SQL; more are refused, those of whoever has the most first.
+    /// Questions that wait in line, each of 8 KiB of SQL; more are refused, those of whoever has the most
+    /// first.
     pub waiting: usize,
     /// How long a question waits in line before it is refused.
     pub patience: Duration,
@@ -100,11 +104,13 @@ pub struct Service {
     rates: DefaultKeyedRateLimiter<String>,
     /// For questions that have begun, until their answers leave.
     places: Arc<Queue>,
-    /// For those of them that keep a processor busy without reading data: planned and charged, or drawn and saved.
+    /// For those of them that keep a processor busy without reading data: planned and charged, or drawn and
+    /// saved.
     working: Arc<Queue>,
     /// For those of them whose data is read now.
     turns: Arc<Queue>,
-    /// For those of them whose own SQL computes something of what was released: it takes as much memory as an analyst likes, so one of each account.
+    /// For those of them whose own SQL computes something of what was released: it takes as much memory as an
+    /// analyst likes, so one of each account.
     computing: Arc<Queue>,
     /// For what is planned and priced, and not asked.
     planning: Arc<Queue>,
@@ -127,7 +133,8 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// A service for this dataset, and the task that writes its log, which ends when the service is gone. Runs inside a tokio runtime.
+    /// A service for this dataset, and the task that writes its log, which ends when the service is gone.
+    /// Runs inside a tokio runtime.
     ///
     /// # Errors
     /// When the ledger cannot be opened.
@@ -202,8 +209,9 @@ impl Service {
         &self.memory
     }
 
-    /// Takes no new questions, refuses those that wait, and finishes those that were charged, as far as the settings leave time. What is not finished then is written to the log; who asks the same again gets
-    /// it for the charge that was made.
+    /// Takes no new questions, refuses those that wait, and finishes those that were charged, as far as the
+    /// settings leave time. What is not finished then is written to the log; who asks the same again gets it
+    /// for the charge that was made.
     pub async fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
         for queue in [&self.places, &self.planning, self.dummy.queue()] {
@@ -221,8 +229,9 @@ impl Service {
         self.journal.log("server-ended", "", "");
     }
 
-    /// Answers a question: charged once, before the data is read, or from what was released before. Whatever comes of it leaves on the schedule. Where whoever waits for it goes
-    /// away, the question goes on, and its answer is saved.
+    /// Answers a question: charged once, before the data is read, or from what was released before. Whatever
+    /// comes of it leaves on the schedule. Where whoever waits for it goes away, the question goes on, and
+    /// its answer is saved.
     ///
     /// # Errors
     /// When the question is refused, does not fit, or fails after its charge.
@@ -393,14 +402,19 @@ impl Service {
         Ok(answered)
     }
 
-    /// Runs a question that has a place. It is planned and charged, and only then waits for the engine. Everybody can see when something is charged, and when the engine is free again depends on the data
-    /// that somebody else's question read. The engine is free for the next question as soon as the data is read.
+    /// Runs a question that has a place. It is planned and charged, and only then waits for the engine.
+    /// Everybody can see when something is charged, and when the engine is free again depends on the data
+    /// that somebody else's question read. The engine is free for the next question as soon as the data is
+    /// read.
     ///
-    /// Work before and after that has turns too, so that a single question of an account shares the processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its question does
-    /// then: run the analyst's own SQL, ask a database for its plan, or look for the answer of another program. So others wait for it, and for nothing that depends on data: a question whose data is read
+    /// Work before and after that has turns too, so that a single question of an account shares the
+    /// processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its question does
+    /// then: run the analyst's own SQL, ask a database for its plan, or look for the answer of another
+    /// program. So others wait for it, and for nothing that depends on data: a question whose data is read
     /// waits for its moment first.
     ///
-    /// While the analyst's own SQL computes something of what was released, no other question of the account does: what such SQL takes is limited for each, and so it is limited for an account.
+    /// While the analyst's own SQL computes something of what was released, no other question of the account
+    /// does: what such SQL takes is limited for each, and so it is limited for an account.
     async fn run_in_place(
         self: &Arc<Self>,
         who: &Identity,
@@ -415,7 +429,8 @@ impl Service {
         let (mut reading, mut computing) = (None, None);
         let (service, charged) = (Arc::clone(self), Arc::clone(charged));
         let runtime = tokio::runtime::Handle::current();
-        // On a thread that may wait, of which there are no more than places. What is had is given back before anything else is waited for.
+        // On a thread that may wait, of which there are no more than places. What is had is given back before
+        // anything else is waited for.
         let watch = move |stage| {
             if stage == Stage::Drawn {
                 return;
@@ -560,7 +575,8 @@ enum Known {
     Request(Box<QueryRequest>),
 }
 
-/// Places for questions that have begun. Some are kept for whoever has a single question, and nobody has more than a quarter.
+/// Places for questions that have begun. Some are kept for whoever has a single question, and nobody has more
+/// than a quarter.
 fn places(settings: &Settings) -> Limits {
     let at_once = settings.at_once.max(1);
     Limits {
@@ -572,7 +588,8 @@ fn places(settings: &Settings) -> Limits {
     }
 }
 
-/// Turns to work for questions that have a place: one more than there are processors, since some wait for a database or a disk. A quarter is for questions that are single.
+/// Turns to work for questions that have a place: one more than there are processors, since some wait for a
+/// database or a disk. A quarter is for questions that are single.
 fn working(settings: &Settings) -> Limits {
     let at_once = std::thread::available_parallelism().map_or(2, usize::from) + 1;
     let kept = at_once.div_ceil(4);
@@ -596,7 +613,8 @@ fn turns(settings: &Settings) -> Limits {
     }
 }
 
-/// Turns to compute with released values, for questions that have a place: one for each account, so that nobody waits for what somebody else computes.
+/// Turns to compute with released values, for questions that have a place: one for each account, so that
+/// nobody waits for what somebody else computes.
 fn computing(settings: &Settings) -> Limits {
     Limits {
         at_once: places(settings).at_once,

@@ -1,5 +1,6 @@
-//! What is done with the text of a question before it is asked: planned, priced, explained. It reads no private data and is free, and it is work all the same. So it has a queue of its own, in which
-//! accounts take turns, one at a time each, and it is given up after a while.
+//! What is done with the text of a question before it is asked: planned, priced, explained. It reads no
+//! private data and is free, and it is work all the same. So it has a queue of its own, in which accounts
+//! take turns, one at a time each, and it is given up after a while.
 
 use super::queue::{Limits, Queue};
 use super::{Explained, Identity, Precision, Question, Service, unserved};
@@ -112,7 +113,8 @@ impl Service {
         self.dataset.clone().on_runtime(threads().clone())
     }
 
-    /// Does such work when it is this account's turn. Whoever goes away leaves the line. What has begun keeps its turn until it has ended, whoever waits for it, so going away gains nobody a turn.
+    /// Does such work when it is this account's turn. Whoever goes away leaves the line. What has begun keeps
+    /// its turn until it has ended, whoever waits for it, so going away gains nobody a turn.
     pub(super) async fn plan_in_turn<T: Send + 'static>(
         &self,
         who: &Identity,

@@ -71,7 +71,8 @@ impl Question {
 /// How precise an answer is wanted to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Precision {
-    /// The largest expected error of any column: a number, or a part of the largest possible value as in `2%`.
+    /// The largest expected error of any column: a number, or a part of the largest possible value as in
+    /// `2%`.
     pub error: Option<String>,
     /// The number of rows in a group for which errors are stated.
     pub group_size: Option<u64>,

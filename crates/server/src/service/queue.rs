@@ -1,11 +1,14 @@
 //! Turns that few may have at once, handed on fairly between accounts.
 //!
-//! Accounts take turns, not questions: whoever has a hundred questions in line gets the next turn after everybody else who waits has had one, and an account that had none in this round
-//! goes first. Some turns are kept for accounts with a single question, so that these do not wait for anybody's backlog. A line is bounded in length; when it is full, the account with the most in
-//! line loses its newest question to one that has fewer.
+//! Accounts take turns, not questions: whoever has a hundred questions in line gets the next turn after
+//! everybody else who waits has had one, and an account that had none in this round goes first. Some turns
+//! are kept for accounts with a single question, so that these do not wait for anybody's backlog. A line is
+//! bounded in length; when it is full, the account with the most in line loses its newest question to one
+//! that has fewer.
 //!
-//! A question stands in several lines, one after the other. Only in the first one is an account's whole backlog seen, so whether a question is its account's single one is decided there, and the later lines
-//! are told ([`Standing`]).
+//! A question stands in several lines, one after the other. Only in the first one is an account's whole
+//! backlog seen, so whether a question is its account's single one is decided there, and the later lines are
+//! told ([`Standing`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -177,7 +180,8 @@ impl Queue {
         })
     }
 
-    /// Waits for a turn of this account, at most so long, or as long as it takes. What waits takes this much of the line, at least 1. Whoever stops waiting leaves the line.
+    /// Waits for a turn of this account, at most so long, or as long as it takes. What waits takes this much
+    /// of the line, at least 1. Whoever stops waiting leaves the line.
     pub(super) async fn turn(
         self: &Arc<Self>,
         account: &str,
@@ -291,8 +295,9 @@ impl Queue {
 }
 
 impl State {
-    /// The account whose turn it is. It is the one that has had the fewest, counting from when it came: an account that comes is one turn behind those that wait already, and no more, so
-    /// that it goes first once in each round.
+    /// The account whose turn it is. It is the one that has had the fewest, counting from when it came: an
+    /// account that comes is one turn behind those that wait already, and no more, so that it goes first once
+    /// in each round.
     fn next(&self, limits: &Limits) -> Option<Standing> {
         if self.free == 0 || self.closed {
             return None;
@@ -328,7 +333,8 @@ impl State {
         Some(waiter)
     }
 
-    /// The newest question of the account that takes the largest part of the line, if that is more than `than`.
+    /// The newest question of the account that takes the largest part of the line, if that is more than
+    /// `than`.
     fn newest_of_the_longest(&mut self, than: usize) -> Option<Waiter> {
         let longest = self.accounts.values_mut().max_by_key(|account| account.length)?;
         if longest.length <= than {
@@ -381,7 +387,8 @@ mod tests {
             .map(|called| called.unwrap_or(Err(NoTurn::Closed)))
     }
 
-    /// Who gets turns, one after the other, where these wait in this order, and where zoe comes after this many turns and again whenever she had hers.
+    /// Who gets turns, one after the other, where these wait in this order, and where zoe comes after this
+    /// many turns and again whenever she had hers.
     fn order(names: &[&'static str], zoe_comes_after: usize) -> Vec<&'static str> {
         let queue = Queue::new(Limits { at_once: 1, ..LIMITS });
         let mut first = queue.enter("somebody", 1, None).unwrap();

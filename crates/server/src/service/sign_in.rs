@@ -8,7 +8,8 @@ use crate::secrets::{self, Verifier};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that are open.
+/// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that
+/// are open.
 const IDENTITY_LASTS: Duration = Duration::from_secs(1);
 /// How long somebody who signed in with a password stays signed in.
 const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
@@ -54,7 +55,8 @@ impl Service {
     /// Who a bearer token belongs to.
     ///
     /// # Errors
-    /// When it belongs to nobody, has expired or was revoked, or is that of a page: which of these is not said.
+    /// When it belongs to nobody, has expired or was revoked, or is that of a page: which of these is not
+    /// said.
     pub async fn sign_in_with_token(&self, token: &str) -> Result<Identity, Failure> {
         let identity = self.of_token(token).await?;
         if identity.of_page {
@@ -63,7 +65,8 @@ impl Service {
         Ok(identity)
     }
 
-    /// Who sits at a browser that has this token, and is where it signed in: a cookie that was copied is good nowhere else.
+    /// Who sits at a browser that has this token, and is where it signed in: a cookie that was copied is good
+    /// nowhere else.
     ///
     /// # Errors
     /// As [`Service::sign_in_with_token`], of which this takes none.
@@ -179,7 +182,8 @@ impl Service {
         .await
     }
 
-    /// The secret that a browser keeps for somebody who signs in on a page with a password or a token. It is a new one, so that what a browser keeps is good for pages alone and ends by itself.
+    /// The secret that a browser keeps for somebody who signs in on a page with a password or a token. It is
+    /// a new one, so that what a browser keeps is good for pages alone and ends by itself.
     ///
     /// # Errors
     /// When they do not fit: which of them is not said.
@@ -235,7 +239,8 @@ impl Service {
             .await
     }
 
-    /// Who a PostgreSQL client is that has passed; the account and the token are those of [`Service::verifier_of`].
+    /// Who a PostgreSQL client is that has passed; the account and the token are those of
+    /// [`Service::verifier_of`].
     pub(crate) async fn signed_in_by_wire(
         &self,
         account: Account,
@@ -254,7 +259,8 @@ impl Service {
             .log("login-failed", login, "over the PostgreSQL wire");
     }
 
-    /// The same identity as the accounts have it now; fails where the account or the token was revoked, or has expired, since it signed in.
+    /// The same identity as the accounts have it now; fails where the account or the token was revoked, or
+    /// has expired, since it signed in.
     pub(crate) async fn still_signed_in(&self, who: &Identity) -> Result<Identity, Failure> {
         let known = self.lock_identities().get(&who.token).cloned();
         if let Some((identity, since)) = known

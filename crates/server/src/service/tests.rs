@@ -48,7 +48,8 @@ fn question(sql: &str) -> Question {
     }
 }
 
-/// What an analyst's own SQL makes of released values takes memory: of one account one question does so at a time, in however many spellings it is asked, and nobody else waits for it.
+/// What an analyst's own SQL makes of released values takes memory: of one account one question does so at a
+/// time, in however many spellings it is asked, and nobody else waits for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_computes_with_released_values_for_one_question_at_a_time() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,9 @@
-//! Who asks the system catalogs when: statements run beside each other on a few threads, and those of one account one after the other.
+//! Who asks the system catalogs when: statements run beside each other on a few threads, and those of one
+//! account one after the other.
 //!
-//! Whoever can log in can send statements that do as much as one may. An account has at most one of them under way and one place in the
-//! line for a thread, so another's statement waits for at most one of each account before it, and not at all while a thread is free.
+//! Whoever can log in can send statements that do as much as one may. An account has at most one of them
+//! under way and one place in the line for a thread, so another's statement waits for at most one of each
+//! account before it, and not at all while a thread is free.
 
 use super::system::{self, Answer, AnswerColumn, Stop, System};
 use crate::failure::{Code, Failure};
@@ -74,7 +76,8 @@ impl Catalogs {
         self.in_turn(account, count).await
     }
 
-    /// Runs something when it is this account's turn and a thread is free. Where whoever waits for it goes away, it is stopped.
+    /// Runs something when it is this account's turn and a thread is free. Where whoever waits for it goes
+    /// away, it is stopped.
     pub(super) async fn in_turn<T: Send + 'static>(
         &self,
         account: &str,

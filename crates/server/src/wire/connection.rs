@@ -47,8 +47,9 @@ impl Connection {
     }
 }
 
-/// What has to be known to cancel what a connection waits for: two numbers of 32 bits in protocol 3.0, and a longer one in place of the
-/// second since 3.2. PostgreSQL counts processes in the first; here all bits are random.
+/// What has to be known to cancel what a connection waits for: two numbers of 32 bits in protocol 3.0, and a
+/// longer one in place of the second since 3.2. PostgreSQL counts processes in the first; here all bits are
+/// random.
 struct CancelKey([u8; 4], [u8; 32]);
 
 impl CancelKey {
@@ -119,7 +120,8 @@ mod tests {
                 seen.insert(bits);
             }
             assert_eq!(seen.len(), keys.len());
-            // Every bit was 0 in one of them and 1 in another: in 200 keys a bit is always the same with probability 2^-199.
+            // Every bit was 0 in one of them and 1 in another: in 200 keys a bit is always the same with
+            // probability 2^-199.
             let told = if version == ProtocolVersion::PROTOCOL3_0 {
                 8
             } else {

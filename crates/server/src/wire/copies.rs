@@ -20,7 +20,8 @@ pub(super) fn response(table: Arc<Table>, format: CopyFormat) -> CopyResponse {
             let names = table.columns.iter().map(|column| Some(column.name.clone()));
             Some(csv(&names.collect::<Vec<Value>>()))
         }
-        // In one message with the first row: the number of messages is the number of rows that the client is told.
+        // In one message with the first row: the number of messages is the number of rows that the client is
+        // told.
         CopyFormat::Binary if count == 0 => Some(BytesMut::from(BINARY)),
         _ => None,
     };

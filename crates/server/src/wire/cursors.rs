@@ -1,4 +1,5 @@
-//! Cursors: `DECLARE` asks a question once, and `FETCH` and `MOVE` walk through its answer, which costs nothing.
+//! Cursors: `DECLARE` asks a question once, and `FETCH` and `MOVE` walk through its answer, which costs
+//! nothing.
 
 use super::shown::Table;
 use super::statement::{Statement, understand};
@@ -12,7 +13,8 @@ const MOST_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub(super) struct Cursor {
     table: Arc<Table>,
-    /// The row that it stands on, from 1; 0 is before the first, and one more than there are is after the last.
+    /// The row that it stands on, from 1; 0 is before the first, and one more than there are is after the
+    /// last.
     at: usize,
     held: bool,
 }
@@ -228,7 +230,8 @@ pub(super) fn declare(plain: &str) -> Result<Statement, Failure> {
     }
 }
 
-/// `FETCH` and `MOVE [NEXT | PRIOR | FIRST | LAST | ABSOLUTE n | RELATIVE n | n | ALL | FORWARD [n | ALL] | BACKWARD [n | ALL]] [FROM | IN] name`
+/// `FETCH` and
+/// `MOVE [NEXT | PRIOR | FIRST | LAST | ABSOLUTE n | RELATIVE n | n | ALL | FORWARD [n | ALL] | BACKWARD [n | ALL]] [FROM | IN] name`
 pub(super) fn walk(plain: &str, first: &str) -> Result<(Motion, String), Failure> {
     let unclear = || {
         Failure::new(

@@ -55,7 +55,8 @@ impl Handler {
         }
     }
 
-    /// Runs one statement whose parameters are bound. What it closes is removed from the store of statements and portals.
+    /// Runs one statement whose parameters are bound. What it closes is removed from the store of statements
+    /// and portals.
     pub(super) async fn run(
         &self,
         connection: &Connection,
@@ -258,7 +259,8 @@ impl SimpleQueryHandler for Handler {
                 "send them in several messages",
             )));
         }
-        // One message that asks several questions would be charged for some of them when a later one is refused.
+        // One message that asks several questions would be charged for some of them when a later one is
+        // refused.
         let selects: Vec<String> = statements
             .iter()
             .filter_map(|statement| statement.select().map(str::to_owned))

@@ -1,4 +1,5 @@
-//! What a connection keeps between messages: prepared statements, portals and cursors. Their bytes are reserved until they are closed.
+//! What a connection keeps between messages: prepared statements, portals and cursors. Their bytes are
+//! reserved until they are closed.
 
 use super::cursors::Cursor;
 use crate::failure::{Code, Failure};
@@ -75,7 +76,8 @@ impl Held {
         self.in_transaction
     }
 
-    /// Room for a cursor, if it can be declared now. This comes before its question is asked, so that nothing is charged for a cursor that cannot be.
+    /// Room for a cursor, if it can be declared now. This comes before its question is asked, so that nothing
+    /// is charged for a cursor that cannot be.
     pub(super) fn reserve_cursor(&self, name: &str, hold: bool) -> Result<Reservation, Failure> {
         if !hold && !self.in_transaction {
             return Err(Failure::new(

@@ -1,4 +1,5 @@
-//! Messages of a client: read to their end, no longer than they may be, and well-formed before anybody takes them apart.
+//! Messages of a client: read to their end, no longer than they may be, and well-formed before anybody takes
+//! them apart.
 
 use super::connection::Connection;
 use super::sign_in::reported;

@@ -80,7 +80,8 @@ impl Entrance {
         })
     }
 
-    /// Takes these bytes for those of a stranger, without a network: as the first ones of a connection, and as what follows the handshake of TLS. For a fuzzer.
+    /// Takes these bytes for those of a stranger, without a network: as the first ones of a connection, and
+    /// as what follows the handshake of TLS. For a fuzzer.
     pub async fn hear(&self, bytes: &[u8]) {
         let mut first = bytes;
         while let Ok(Wish::Tls | Wish::Gss | Wish::Cancel(_)) = negotiation::wish(&mut first).await {}

@@ -1,6 +1,7 @@
 //! The first bytes of a connection: encryption, or the wish to cancel something. Everything else is refused.
 //!
-//! What arrives before the handshake of TLS is read to the byte and never handed on: bytes that somebody on the way put in front of it would be taken for the client's otherwise.
+//! What arrives before the handshake of TLS is read to the byte and never handed on: bytes that somebody on
+//! the way put in front of it would be taken for the client's otherwise.
 
 use crate::listen::Patient;
 use bytes::{BufMut as _, BytesMut};

@@ -1,4 +1,5 @@
-//! The types of parameters that a client leaves open: as PostgreSQL does, a parameter has the type of what it stands beside.
+//! The types of parameters that a client leaves open: as PostgreSQL does, a parameter has the type of what it
+//! stands beside.
 
 use super::system;
 use pgwire::api::Type;

@@ -1,4 +1,5 @@
-//! Settings of a connection. Ours decide what questions cost; those of drivers are accepted and change nothing; what could be used as a clock is refused.
+//! Settings of a connection. Ours decide what questions cost; those of drivers are accepted and change
+//! nothing; what could be used as a clock is refused.
 
 use crate::failure::{Code, Failure};
 use crate::service::Question;
@@ -128,7 +129,8 @@ impl Settings {
         }
     }
 
-    /// Those that a client names when it connects, as `options='-c deniable.epsilon=0.1'` or on their own. What is not understood there is left out.
+    /// Those that a client names when it connects, as `options='-c deniable.epsilon=0.1'` or on their own.
+    /// What is not understood there is left out.
     pub(super) fn from_startup<'a>(parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let mut settings = Self::default();
         for (name, value) in parameters {

@@ -92,7 +92,8 @@ impl StartupHandler for SignIn {
             PgWireFrontendMessage::Startup(startup) => {
                 protocol_negotiation(client, &startup).await?;
                 save_startup_parameters_to_metadata(client, &startup);
-                // Guesses are not limited by name: a token has 256 random bits, and strangers would lock others out.
+                // Guesses are not limited by name: a token has 256 random bits, and strangers would lock
+                // others out.
                 self.driver
                     .begin_authentication(client, self.scram.create())
                     .await?;

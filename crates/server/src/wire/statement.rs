@@ -179,7 +179,8 @@ fn set(plain: &str) -> Result<Statement, Failure> {
         (name, value)
     } else {
         let at = upper.find(" TO ").ok_or_else(unclear)?;
-        // Upper case may be longer than what was written only outside of ASCII, where no setting has its name.
+        // Upper case may be longer than what was written only outside of ASCII, where no setting has its
+        // name.
         let (name, value) = (rest.get(..at), rest.get(at + 4..));
         name.zip(value).ok_or_else(unclear)?
     };
@@ -199,7 +200,8 @@ fn set(plain: &str) -> Result<Statement, Failure> {
     Ok(Statement::Set { name, value })
 }
 
-/// `COPY (SELECT …) TO STDOUT [[WITH] (FORMAT …, HEADER …)]`, and the older `WITH BINARY` and `WITH CSV HEADER`.
+/// `COPY (SELECT …) TO STDOUT [[WITH] (FORMAT …, HEADER …)]`, and the older `WITH BINARY` and
+/// `WITH CSV HEADER`.
 fn copy(plain: &str) -> Result<Statement, Failure> {
     let refused = || {
         Failure::new(

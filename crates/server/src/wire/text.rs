@@ -1,4 +1,5 @@
-//! SQL as text: where statements end and where parameters are, which takes no more than knowing what is quoted.
+//! SQL as text: where statements end and where parameters are, which takes no more than knowing what is
+//! quoted.
 
 /// A piece of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +183,8 @@ pub(super) fn parameters(sql: &str) -> usize {
     numbers.max().unwrap_or(0)
 }
 
-/// The SQL with literals in place of its parameters; `None` where one is missing, or it becomes longer than `most` bytes.
+/// The SQL with literals in place of its parameters; `None` where one is missing, or it becomes longer than
+/// `most` bytes.
 pub(super) fn bound(sql: &str, literals: &[String], most: usize) -> Option<String> {
     let mut text = String::with_capacity(sql.len());
     for piece in pieces(sql) {
@@ -193,7 +195,8 @@ pub(super) fn bound(sql: &str, literals: &[String], most: usize) -> Option<Strin
             Piece::Code(part) | Piece::Opaque(part) => text.push_str(part),
             Piece::Semicolon => text.push(';'),
             Piece::Parameter(number) => {
-                // In parentheses, so that a negative number is not a subtraction or a comment with what stands before it.
+                // In parentheses, so that a negative number is not a subtraction or a comment with what
+                // stands before it.
                 let literal = literals.get(number.checked_sub(1)?)?;
                 text.push_str(&format!("({literal})"));
             }

@@ -106,7 +106,8 @@ pub(super) fn rows(answer: &Answer, intervals: bool) -> Vec<Vec<Value>> {
     answer.rows.iter().map(row).collect()
 }
 
-/// Writes a value after its length, as rows and binary copies have it. What cannot be written in binary is a defect, and is NULL rather than something else.
+/// Writes a value after its length, as rows and binary copies have it. What cannot be written in binary is a
+/// defect, and is NULL rather than something else.
 pub(super) fn put(buffer: &mut BytesMut, value: Option<&str>, kind: &Type, format: FieldFormat) {
     let bytes = match (value, format) {
         (None, _) => None,
@@ -253,7 +254,8 @@ fn from_binary(bytes: &[u8], kind: &Type) -> Option<String> {
     })
 }
 
-/// A literal of the type of a parameter, to find out what a statement would answer before its parameters are known.
+/// A literal of the type of a parameter, to find out what a statement would answer before its parameters are
+/// known.
 pub(super) fn sample(kind: &Type) -> &'static str {
     match *kind {
         Type::BOOL => "TRUE",

@@ -18,7 +18,8 @@ fn with_questions(epsilon: &str) -> Running {
     running
 }
 
-/// Looks at the page at all sizes and in all colours. Nothing is wider than the window but what scrolls by itself.
+/// Looks at the page at all sizes and in all colours. Nothing is wider than the window but what scrolls by
+/// itself.
 fn pictures(browser: &Browser<'_>, name: &str) {
     for (size, width, height) in [("wide", 1280, 960), ("phone", 390, 844)] {
         for (colours, dark) in [("light", false), ("dark", true)] {

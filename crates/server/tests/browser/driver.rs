@@ -262,7 +262,8 @@ impl Browser<'_> {
         self.get("/alert/text")["error"] != "no such alert"
     }
 
-    /// That nothing is wider than the window, and that no table or figure has to be moved sideways where it could be laid out otherwise.
+    /// That nothing is wider than the window, and that no table or figure has to be moved sideways where it
+    /// could be laid out otherwise.
     pub(crate) fn fits(&self, name: &str) {
         let wide = self.run(
             "const narrow = innerWidth < 640 ? [...document.querySelectorAll('.stacks, figure.line')] : [];
@@ -299,7 +300,8 @@ impl Browser<'_> {
         std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// That the page had no errors of script and no reports of its policy. That a page was refused is not one.
+    /// That the page had no errors of script and no reports of its policy. That a page was refused is not
+    /// one.
     pub(crate) fn has_no_errors(&self) {
         let entries = self.post("/se/log", &json!({ "type": "browser" }));
         let wrong: Vec<&Value> = entries

@@ -1,4 +1,5 @@
-//! The editor: words in colour, names to choose from and to click, and nothing of it in the way of a keyboard.
+//! The editor: words in colour, names to choose from and to click, and nothing of it in the way of a
+//! keyboard.
 
 use crate::driver::{BACKSPACE, CONTROL, DOWN, Driver, END, ENTER, ESCAPE, TAB};
 use crate::{analysts, sign_in, town, with_password};

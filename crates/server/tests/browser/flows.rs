@@ -10,7 +10,8 @@ use server::accounts::Role;
 /// A line of two parts: what is left out is left out of what was released.
 pub(crate) const BY_MONTH: &str = "SELECT * FROM (SELECT date_trunc('month', joined) AS month, COUNT(*) AS people, AVG(score) AS score FROM people GROUP BY 1) AS months WHERE month < TIMESTAMP '2024-05-01 00:00:00' OR month > TIMESTAMP '2024-07-15 00:00:00'";
 
-/// Asks what was not asked before: an answer that is kept costs nothing, and the page shows no price to wait for.
+/// Asks what was not asked before: an answer that is kept costs nothing, and the page shows no price to wait
+/// for.
 fn ask(browser: &Browser<'_>, running: &Running, sql: &str, epsilon: &str) {
     browser.open(&analysts(running));
     browser.tab_to("#sql");

@@ -1,4 +1,5 @@
-//! The pages in a real browser: what people of both roles do, by keyboard and by mouse, with no error in its log.
+//! The pages in a real browser: what people of both roles do, by keyboard and by mouse, with no error in its
+//! log.
 
 mod card;
 #[path = "../common/mod.rs"]
@@ -283,7 +284,8 @@ fn curators_see_revoke_agree_and_verify() {
     browser.has_no_errors();
 }
 
-/// A budget of ε = 3 without δ is a sum: of six questions at ε = 1, asked at once through two browsers and psql, three are answered.
+/// A budget of ε = 3 without δ is a sum: of six questions at ε = 1, asked at once through two browsers and
+/// psql, three are answered.
 #[test]
 fn two_browsers_and_psql_share_one_budget_exactly() {
     let text = catalog().replace("epsilon = 1000\ndelta = 1e-6\n", "epsilon = 3\n");

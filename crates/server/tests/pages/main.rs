@@ -308,7 +308,8 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
         part.body
     );
     assert!(part.body.contains("± "), "{}", part.body);
-    // What it costs, what is left then, and how many more; the columns by the names that the question gives them.
+    // What it costs, what is left then, and how many more; the columns by the names that the question gives
+    // them.
     for words in [
         "Cost</dt><dd>ε = 0.5</dd>",
         "Left after it</dt><dd>ε = ",

@@ -1,4 +1,5 @@
-//! The signed receipt of an answer, on its page, as a file and over HTTP. It is checked with what `deniable receipt verify` calls.
+//! The signed receipt of an answer, on its page, as a file and over HTTP. It is checked with what
+//! `deniable receipt verify` calls.
 
 use crate::common::{self, Running};
 use crate::curl::Browser;
@@ -8,7 +9,8 @@ use sql::{Answer, canonical_sql};
 
 const SQL: &str = "SELECT region, COUNT(*) AS n FROM people GROUP BY region";
 
-/// That a receipt holds: its signature, its question, the key beside the ledger, and its entry of a chain that is whole.
+/// That a receipt holds: its signature, its question, the key beside the ledger, and its entry of a chain
+/// that is whole.
 fn holds(running: &Running, receipt: &Receipt) {
     assert!(receipt.is_signed());
     assert_eq!(receipt.sql_sha256, ledger::sha256_of(&canonical_sql(SQL)));

@@ -1,18 +1,20 @@
 //! Linear programs over the unit cube, by a primal-dual interior-point method of our own.
 //!
-//! Both programs are about x (the bits, relaxed to 0 ≤ x ≤ 1) and the two parts of what each answer is off by:
+//! Both programs are about x (the bits, relaxed to 0 ≤ x ≤ 1) and the two parts of what each answer is off
+//! by:
 //!
 //! ```text
 //! A·x + u − v = answers      0 ≤ x ≤ 1      u, v ≥ 0
 //! ```
 //!
 //! - [`Fit::LeastAbsolute`]: minimize Σ(u + v). The likeliest bits under Laplace noise, and robust under any.
-//! - [`Fit::Within`]: u, v ≤ E. Noise that is bounded makes every point that fits equally likely; the analytic centre is taken, which is
-//!   the one furthest from contradicting any answer.
+//! - [`Fit::Within`]: u, v ≤ E. Noise that is bounded makes every point that fits equally likely; the
+//!   analytic centre is taken, which is the one furthest from contradicting any answer.
 //!
-//! The equations of a Newton step shrink to one for each person, (Θ + Aᵀ·D·A)·dx = …, with diagonal Θ and D. Their matrix is dense because A
-//! is, so a solver for sparse problems is no help: with bits in words and sums in tables ([`super::matrix`]) it takes n²·m/16 additions, and
-//! the rest is a dense Cholesky factorization.
+//! The equations of a Newton step shrink to one for each person, (Θ + Aᵀ·D·A)·dx = …, with diagonal Θ and D.
+//! Their matrix is dense because A is, so a solver for sparse problems is no help: with bits in words and
+//! sums in tables ([`super::matrix`]) it takes n²·m/16 additions, and the rest is a dense Cholesky
+//! factorization.
 
 use super::cholesky::Cholesky;
 use super::queries::Queries;
@@ -44,7 +46,8 @@ struct Step {
     at_limit: Vec<f64>,
 }
 
-/// What complementary pairs should multiply to: `level`, less the product of these steps, which Newton's method neglects.
+/// What complementary pairs should multiply to: `level`, less the product of these steps, which Newton's
+/// method neglects.
 struct Target<'a> {
     level: f64,
     neglected: Option<&'a [Step; 3]>,
@@ -195,7 +198,8 @@ impl Block {
 }
 
 impl Point {
-    /// Feasible in both programs: x = ½, all prices 0, and u − v what the answers are off by there, with room to both sides.
+    /// Feasible in both programs: x = ½, all prices 0, and u − v what the answers are off by there, with room
+    /// to both sides.
     fn around_the_residuals(queries: &Queries, answers: &[f64]) -> Self {
         let half = vec![0.5; queries.people()];
         let residuals: Vec<f64> = queries
@@ -267,7 +271,8 @@ impl Point {
             .fold(0.0, f64::max)
     }
 
-    /// How far the values, and what they are worth, can go before one becomes negative; at most the whole step.
+    /// How far the values, and what they are worth, can go before one becomes negative; at most the whole
+    /// step.
     fn room(&self, steps: &[Step; 3]) -> (f64, f64) {
         let pairs = self.blocks.iter().flat_map(Block::pairs);
         let moves = steps.iter().flat_map(Block::steps);
@@ -300,13 +305,14 @@ impl Point {
 
 /// Newton's equations at a point, factored.
 ///
-/// With s and q what staying above 0 and below the limit is worth, t the distance from the limit, and y the prices, the steps satisfy
+/// With s and q what staying above 0 and below the limit is worth, t the distance from the limit, and y the
+/// prices, the steps satisfy
 /// ```text
 /// A·dx + du − dv = missed              Mᵀ·dy + ds − dq = owed          (M = [A, 1, −1])
 /// s·dz + z·ds = target                 −q·dz + t·dq = target
 /// ```
-/// Without ds and dq: −θ·dz + Mᵀ·dy = f with θ = s/z + q/t. Without du and dv: A·dx + w·dy = g with w = 1/θᵤ + 1/θᵥ. Without dy: one equation a
-/// person, (θₓ + Aᵀ·A/w)·dx = Aᵀ·g/w − fₓ.
+/// Without ds and dq: −θ·dz + Mᵀ·dy = f with θ = s/z + q/t. Without du and dv: A·dx + w·dy = g with w = 1/θᵤ +
+/// 1/θᵥ. Without dy: one equation a person, (θₓ + Aᵀ·A/w)·dx = Aᵀ·g/w − fₓ.
 struct Equations<'a> {
     queries: &'a Queries,
     /// What the answers are off by beyond u and v.

@@ -22,7 +22,8 @@ fn residuals(queries: &Queries, answers: &[f64], bits: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The least sum of distances that a general solver finds: minimize Σw over (x, w) with ±(A·x − answers) ≤ w and 0 ≤ x ≤ 1.
+/// The least sum of distances that a general solver finds: minimize Σw over (x, w) with ±(A·x − answers) ≤ w
+/// and 0 ≤ x ≤ 1.
 fn least_distance_by_clarabel(queries: &Queries, answers: &[f64]) -> f64 {
     let (people, count) = (queries.people(), answers.len());
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());

@@ -67,7 +67,8 @@ impl fmt::Display for Cell {
 pub struct Influence {
     /// The number.
     pub cell: Cell,
-    /// How many solutions there are without it, up to the limit; `None` when nothing bounds the number of people any more.
+    /// How many solutions there are without it, up to the limit; `None` when nothing bounds the number of
+    /// people any more.
     pub solutions: Option<usize>,
     /// That is all of them.
     pub complete: bool,
@@ -147,8 +148,8 @@ pub fn reconstruct(table: &Table, effort: &Effort) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// Records that no solution lacks. What all found solutions share is a candidate; where the list is not complete, the solver must also fail to
-/// find a solution with fewer of it.
+/// Records that no solution lacks. What all found solutions share is a candidate; where the list is not
+/// complete, the solver must also fail to find a solution with fewer of it.
 fn certain(
     table: &Table,
     findings: &Findings,
@@ -193,7 +194,8 @@ fn shared(solutions: &[Vec<Record>]) -> BTreeMap<Record, usize> {
     counts
 }
 
-/// For each published number: how many solutions there are without it. `reported` hears of each as soon as it is known.
+/// For each published number: how many solutions there are without it. `reported` hears of each as soon as it
+/// is known.
 pub fn influence(
     table: &Table,
     effort: &Effort,
@@ -223,8 +225,9 @@ pub fn influence(
     Ok(influences)
 }
 
-/// Of a table without solutions: numbers that already contradict each other, by leaving out one number after the other for as long as what is left
-/// has no solution either. `None` if the table has a solution, or too little time was given to tell.
+/// Of a table without solutions: numbers that already contradict each other, by leaving out one number after
+/// the other for as long as what is left has no solution either. `None` if the table has a solution, or too
+/// little time was given to tell.
 pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Error> {
     table.check()?;
     let impossible = |table: &Table| -> Result<Satisfiability, Error> {
@@ -254,8 +257,8 @@ pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Erro
     }))
 }
 
-/// Of a table with one solution: numbers that already leave no other, none of which can be left out. `None` if there are more solutions, or too
-/// little time was given to tell.
+/// Of a table with one solution: numbers that already leave no other, none of which can be left out. `None`
+/// if there are more solutions, or too little time was given to tell.
 pub fn enough(table: &Table, effort: &Effort) -> Result<Option<Vec<Cell>>, Error> {
     let one = Effort {
         limit: 1,
@@ -282,7 +285,8 @@ pub fn enough(table: &Table, effort: &Effort) -> Result<Option<Vec<Cell>>, Error
     Ok(Some(rest.cells()))
 }
 
-/// The published numbers, those that are harder to see through first: what is left when some are taken away is then easier to understand.
+/// The published numbers, those that are harder to see through first: what is left when some are taken away
+/// is then easier to understand.
 fn hardest_first(table: &Table) -> Vec<Cell> {
     let mut cells = table.cells();
     cells.reverse();

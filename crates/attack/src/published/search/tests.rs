@@ -63,7 +63,8 @@ fn a_limit_is_no_proof_of_completeness() {
     assert_eq!((some.solutions.len(), some.complete), (29, false));
     let all = reconstruct(&males, &up_to(30)).unwrap();
     assert_eq!((all.solutions.len(), all.complete), (30, true));
-    // The man in the middle is certain either way; the other two are not, however few solutions were looked at.
+    // The man in the middle is certain either way; the other two are not, however few solutions were looked
+    // at.
     for limit in [1, 2, 29, 30] {
         let findings = reconstruct(&males, &up_to(limit)).unwrap();
         assert_eq!(findings.certain, [vec![30]], "{limit}");

@@ -1,4 +1,5 @@
-//! `deniable attack average`: one question asked many times by many accounts, and two questions that differ in one person.
+//! `deniable attack average`: one question asked many times by many accounts, and two questions that differ
+//! in one person.
 
 use crate::delivery::{Outputs, labelled};
 use crate::terminal::{CliError, Interrupt, explained};

@@ -22,7 +22,8 @@ pub(super) fn rebuilt() -> Result<Outcome, Fault> {
         .collect();
     let males = reconstruct(&males_of_the_census(), &Effort::up_to(100))?;
 
-    // The same table with noise: at face value nobody can be behind it; read with its margins of error, very many can, and nobody is certain.
+    // The same table with noise: at face value nobody can be behind it; read with its margins of error, very
+    // many can, and nobody is certain.
     let people = findings
         .solutions
         .first()

@@ -39,7 +39,8 @@ pub(super) fn singled_out() -> Result<Outcome, Fault> {
             }
         }
     }
-    // The same groups released privately. Of fewer than 1e5 people each is shown with probability 1e-15: 1e-10 in all.
+    // The same groups released privately. Of fewer than 1e5 people each is shown with probability 1e-15:
+    // 1e-10 in all.
     let (epsilon, delta) = (Epsilon::parse("1")?, Delta::parse("1e-15")?);
     let shown = shown_groups(&profile, &epsilon, &delta)?;
     let alone = shown_probability(&epsilon, &delta, &[1])?[0];

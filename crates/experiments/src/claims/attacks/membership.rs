@@ -51,11 +51,13 @@ pub(super) fn traced() -> Result<Outcome, Fault> {
         return Err("noise has a limit".into());
     };
     let best = |scores: &[Scores; 2]| scores[0].area().max(scores[1].area());
-    // Without noise the tests are far above the line of ε = 1; with it they are under it, and under that of its own noise.
+    // Without noise the tests are far above the line of ε = 1; with it they are under it, and under that of
+    // its own noise.
     let traced = found[0].iter().any(|scores| exceeds(scores, &strong));
     let kept = found[1].iter().all(|scores| !exceeds(scores, &weak))
         && found[2].iter().all(|scores| !exceeds(scores, &strong));
-    // An attack that finds nothing at all shows nothing: at ε = 10 it is seven standard errors better than a coin.
+    // An attack that finds nothing at all shows nothing: at ε = 10 it is seven standard errors better than a
+    // coin.
     let sees = found[1][0].area() > 0.5 + 7.0 * found[1][0].area_error();
     let gaussian = noises[2].gaussian_limit()?.ok_or("Gaussian noise has a limit")?;
     let below = found[2]

@@ -8,7 +8,8 @@ use sql::{Catalog, QueryRequest};
 const PEOPLE: usize = 200;
 /// The person who is added.
 const ADDED: usize = 9;
-/// So large that an answer, rounded, is the exact number: noise of scale 3/ε reaches ½ with probability below e⁻¹⁰⁰⁰⁰.
+/// So large that an answer, rounded, is the exact number: noise of scale 3/ε reaches ½ with probability below
+/// e⁻¹⁰⁰⁰⁰.
 const EPSILON: &str = "100000";
 
 /// Questions whose answers once moved by everybody's rows when one person came.

@@ -68,8 +68,9 @@ pub(super) fn forty() -> Result<Outcome, Fault> {
     )))
 }
 
-/// How far the mean of `count` Laplace variables of scale 1 is from 0, except with probability 1e-9: P(|S| ≥ s) ≤ 2·e^(−us)·(1−u²)^(−count) for
-/// 0 < u < 1 (Chernoff). It holds on the integers too: there E e^(uX/b) = 1/(1 − (cosh(u/b)−1)/(cosh(1/b)−1)), and (cosh x − 1)/x² grows with x.
+/// How far the mean of `count` Laplace variables of scale 1 is from 0, except with probability 1e-9: P(|S| ≥
+/// s) ≤ 2·e^(−us)·(1−u²)^(−count) for 0 < u < 1 (Chernoff). It holds on the integers too: there E e^(uX/b) =
+/// 1/(1 − (cosh(u/b)−1)/(cosh(1/b)−1)), and (cosh x − 1)/x² grows with x.
 fn far(count: f64) -> f64 {
     let surprise = (FALSE_ALARM / 2.0).ln();
     (1..100)

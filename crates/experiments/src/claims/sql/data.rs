@@ -97,7 +97,8 @@ pub(super) fn column(values: &[i64]) -> String {
     format!("x\n{lines}")
 }
 
-/// P(G ≤ x) and P(G ≥ x) for a sum G of `count` exponentials of mean 1: G ≤ x when a Poisson process of rate 1 has `count` points by x.
+/// P(G ≤ x) and P(G ≥ x) for a sum G of `count` exponentials of mean 1: G ≤ x when a Poisson process of rate
+/// 1 has `count` points by x.
 pub(super) fn sum_of_exponentials(count: u32, x: f64) -> (f64, f64) {
     let term = |points: u32| {
         let factorial: f64 = (1..=points).map(|point| f64::from(point).ln()).sum();

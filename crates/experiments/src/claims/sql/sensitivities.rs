@@ -51,7 +51,8 @@ pub(super) fn counts() -> Result<Outcome, Fault> {
         let by_party = data.explain("SELECT party, COUNT(*) FROM data GROUP BY party", "0.5")?;
         histogram.push(only(&by_party)?.l1);
     }
-    // With noise as small as that of one count at ε = 0.5, m counts cost 0.5·m; at that price together, each has the noise of one.
+    // With noise as small as that of one count at ε = 0.5, m counts cost 0.5·m; at that price together, each
+    // has the noise of one.
     let data = data(Neighbors::AddRemove)?;
     let alone = only(&data.explain("SELECT COUNT(*) FROM data", "0.5")?)?.deviation;
     let mut together = true;

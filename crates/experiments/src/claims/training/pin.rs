@@ -1,5 +1,5 @@
-//! P1, P2 and P3: a planted PIN, models with and without noise, and what each is good for. A small study, so that it runs in seconds; `deniable attack memorization --full`
-//! has the published size.
+//! P1, P2 and P3: a planted PIN, models with and without noise, and what each is good for. A small study, so
+//! that it runs in seconds; `deniable attack memorization --full` has the published size.
 
 use super::super::{Fault, Outcome};
 use crate::ObservedModel;
@@ -156,7 +156,8 @@ pub(super) fn memorized() -> Result<Outcome, Fault> {
     .note("A small study: 6,000 synthetic rows, 180 of them with the PIN. `deniable attack memorization --full` has the published size."))
 }
 
-/// P2: with noise it is lost in the crowd; the published noise promises little, and a stated ε ≤ 8 hides it too.
+/// P2: with noise it is lost in the crowd; the published noise promises little, and a stated ε ≤ 8 hides it
+/// too.
 pub(super) fn hidden(accounting: Outcome) -> Result<Outcome, Fault> {
     let studies = studies()?;
     let far = |model: usize| studies.iter().all(|one| one.models[model].rank.best > 100);

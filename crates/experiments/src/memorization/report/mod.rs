@@ -169,7 +169,8 @@ impl Report {
         table.to_string()
     }
 
-    /// Ranks against perplexity: a secret is hidden by privacy where it is hidden from a model that is of use.
+    /// Ranks against perplexity: a secret is hidden by privacy where it is hidden from a model that is of
+    /// use.
     fn figure(&self) -> Option<Figure> {
         let points = |private: bool| -> Vec<(f64, f64)> {
             let all = self.runs.iter().flat_map(|run| &run.asked);

@@ -1,39 +1,54 @@
-//! Records of a CSV file, read so that nothing in the file can raise an error, and so that one line spoils no other.
+//! Records of a CSV file, read so that nothing in the file can raise an error, and so that one line spoils no
+//! other.
 //!
-//! The usual readers refuse a row with too many fields, or bytes that are no text, so one person's row would decide whether a query fails. And they take an
-//! opening quote that is never closed for the beginning of a field that lasts to the next quote, so one person's row would decide whether other
-//! people's rows are there. Here:
+//! The usual readers refuse a row with too many fields, or bytes that are no text, so one person's row would
+//! decide whether a query fails. And they take an opening quote that is never closed for the beginning of a
+//! field that lasts to the next quote, so one person's row would decide whether other people's rows are
+//! there. Here:
 //!
-//! - Fields are separated by the delimiter, records by a line feed, a carriage return, or both. Empty lines are no records.
-//! - A field that begins with `"` lasts to the next `"` that is not doubled; `""` inside is one quote. What stands between the closing quote and
-//!   the delimiter is taken as it is, and so is a quote in the middle of a field. The quote may be another character, or there may be none ([`Format`]).
-//! - Where blanks are trimmed ([`Format::trim`]), spaces and tabs around a field do not belong to it, and those inside of quotes do; a line of nothing else is empty.
-//! - A record ends with its line, unless it is a *well-formed* record with line breaks inside of quotes. It is well-formed if every quote in it opens
-//!   a field at its beginning, is doubled inside of quotes, or closes a field before a delimiter or the end of a line; if it has as many fields as the header,
-//!   where that number is known ([`Records::limit`]). It may be as long as the file.
-//! - A quote that is open at the end of a record's line, where the record is not well-formed, is a character as any other: the field is read as one without quotes, to the
-//!   next delimiter. If the rest of the line is longer than [`LONGEST`](crate::csv::LONGEST) it is one field, which is absent.
+//! - Fields are separated by the delimiter, records by a line feed, a carriage return, or both. Empty lines
+//!   are no records.
+//! - A field that begins with `"` lasts to the next `"` that is not doubled; `""` inside is one quote. What
+//!   stands between the closing quote and the delimiter is taken as it is, and so is a quote in the middle of
+//!   a field. The quote may be another character, or there may be none ([`Format`]).
+//! - Where blanks are trimmed ([`Format::trim`]), spaces and tabs around a field do not belong to it, and
+//!   those inside of quotes do; a line of nothing else is empty.
+//! - A record ends with its line, unless it is a *well-formed* record with line breaks inside of quotes. It
+//!   is well-formed if every quote in it opens a field at its beginning, is doubled inside of quotes, or
+//!   closes a field before a delimiter or the end of a line; if it has as many fields as the header, where
+//!   that number is known ([`Records::limit`]). It may be as long as the file.
+//! - A quote that is open at the end of a record's line, where the record is not well-formed, is a character
+//!   as any other: the field is read as one without quotes, to the next delimiter. If the rest of the line is
+//!   longer than [`LONGEST`](crate::csv::LONGEST) it is one field, which is absent.
 //! - Fields beyond the header's are dropped; fields that are missing at the end of a record are absent.
 //! - A field of more than [`LONGEST`](crate::csv::LONGEST) bytes, or that is not UTF-8, is absent.
 //!
 //! # One line spoils no other
-//! Claim: in a file whose records are well-formed and of one line each, but for one line that may hold anything, each record is a function of its own line.
+//! Claim: in a file whose records are well-formed and of one line each, but for one line that may hold
+//! anything, each record is a function of its own line.
 //!
-//! Proof: only a record that spans lines could take in another line, and it would consist of whole lines. A well-formed record has an even number of quotes: an
-//! opening and a closing one for each field with quotes, and pairs inside. So no well-formed record spans lines of which each is a well-formed record: if
-//! at the end of the first a quote is open, its number of quotes up to there is odd, but a well-formed record's is even. And none spans the one other line and some of these: if it begins with one of these, that
-//! one ends with its line, as just said. If it begins with the other line, a quote is open at that line's end, and all quotes before it are well-formed, so there is an odd number of
-//! quotes in that line, and with the even numbers of the others the sum is odd. ∎
+//! Proof: only a record that spans lines could take in another line, and it would consist of whole lines. A
+//! well-formed record has an even number of quotes: an opening and a closing one for each field with quotes,
+//! and pairs inside. So no well-formed record spans lines of which each is a well-formed record: if at the
+//! end of the first a quote is open, its number of quotes up to there is odd, but a well-formed record's is
+//! even. And none spans the one other line and some of these: if it begins with one of these, that one ends
+//! with its line, as just said. If it begins with the other line, a quote is open at that line's end, and all
+//! quotes before it are well-formed, so there is an odd number of quotes in that line, and with the even
+//! numbers of the others the sum is odd. ∎
 //!
-//! It holds for every [`Format`]. Of the characters the proof uses that a quote is neither a delimiter nor a line break, which [`Format::is_usable`] demands, and nothing else.
-//! Blanks around a field are no quotes, so they change no number of quotes. Encodings are those in which a byte below 128 is that ASCII character and nothing else
-//! (UTF-8 and the tables of 256 characters), so where records and fields end is decided on bytes, before a byte is decoded, and decoding looks at the bytes of one field alone.
-//! UTF-16 is not among them: half a character in one line would move all lines after it.
+//! It holds for every [`Format`]. Of the characters the proof uses that a quote is neither a delimiter nor a
+//! line break, which [`Format::is_usable`] demands, and nothing else. Blanks around a field are no quotes, so
+//! they change no number of quotes. Encodings are those in which a byte below 128 is that ASCII character and
+//! nothing else (UTF-8 and the tables of 256 characters), so where records and fields end is decided on
+//! bytes, before a byte is decoded, and decoding looks at the bytes of one field alone. UTF-16 is not among
+//! them: half a character in one line would move all lines after it.
 //!
-//! What remains: a line with an open quote takes in its neighbours up to a line with an odd number of quotes that closes it, if the result is well-formed. There are two such
-//! lines: one of a second malformed record, with a quote at the end of a field that has none at its beginning (`5"`); and one of a well-formed record with line
-//! breaks, whose text begins with a delimiter or a line break (quotes before that aside), so that its opening quote can be taken for a closing one. A file can be read
-//! either way then, and a correct one means the longer record.
+//! What remains: a line with an open quote takes in its neighbours up to a line with an odd number of quotes
+//! that closes it, if the result is well-formed. There are two such lines: one of a second malformed record,
+//! with a quote at the end of a field that has none at its beginning (`5"`); and one of a well-formed record
+//! with line breaks, whose text begins with a delimiter or a line break (quotes before that aside), so that
+//! its opening quote can be taken for a closing one. A file can be read either way then, and a correct one
+//! means the longer record.
 
 use crate::csv::ahead::Ahead;
 use crate::csv::{Format, Record};
@@ -58,7 +73,8 @@ enum State {
 
 /// Reads records one after the other.
 ///
-/// Of any input, without being generic: what is generic is built with the crate that uses it, and as little optimised.
+/// Of any input, without being generic: what is generic is built with the crate that uses it, and as little
+/// optimised.
 pub struct Records<'a> {
     input: Ahead<'a>,
     format: Format,
@@ -85,7 +101,8 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// From now on, fields beyond this many, which is how many the header has, are dropped, and only records that have this many span lines.
+    /// From now on, fields beyond this many, which is how many the header has, are dropped, and only records
+    /// that have this many span lines.
     pub fn limit(&mut self, fields: usize) {
         self.most = Some(fields);
     }
@@ -103,7 +120,8 @@ impl<'a> Records<'a> {
         let format = self.format;
         let (delimiter, most) = (format.delimiter, self.most.unwrap_or(usize::MAX));
         let mut state = State::Before;
-        // How many fields ended, whether all quotes are where they may be, and whether the record is known to go on after line breaks inside of quotes.
+        // How many fields ended, whether all quotes are where they may be, and whether the record is known to
+        // go on after line breaks inside of quotes.
         let (mut ended, mut well_formed, mut spans) = (0, true, false);
         'chunks: loop {
             let chunk = self.input.fill()?;

@@ -50,7 +50,8 @@ fn read(text: &str) -> Vec<Vec<String>> {
     read_limited(text, None)
 }
 
-/// The planted mutant: as every usual reader does, and this one once did, a quote that is open at the end of a line takes in whatever comes up to the next quote.
+/// The planted mutant: as every usual reader does, and this one once did, a quote that is open at the end of
+/// a line takes in whatever comes up to the next quote.
 fn swallowing(text: &str) -> Vec<Vec<String>> {
     let (mut all, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
     let (mut quoted, mut began) = (false, false);
@@ -117,7 +118,8 @@ fn a_record_spans_lines_if_it_is_well_formed() {
     }
     // Two fields with line breaks, the second closed by the end of the file.
     assert_eq!(read_limited("\"a\nb\",\"c\n\"", Some(2)), [["a\nb", "c\n"]]);
-    // With another number of fields, with a stray quote before or after the line break, or with something after a closing quote, it ends with its line.
+    // With another number of fields, with a stray quote before or after the line break, or with something
+    // after a closing quote, it ends with its line.
     let lines = |text| read_limited(text, Some(2));
     assert_eq!(lines("\"a\nb\"\n"), [["\"a"], ["b\""]]);
     assert_eq!(lines("1,2,\"a\nb\"\n"), [vec!["1", "2"], vec!["b\""]]);
@@ -185,7 +187,8 @@ fn what_can_still_be_taken_in() {
     assert_eq!(read("1,\"open\n2,x\n3,\"text\nwith a break\"\n"), 3);
     assert_eq!(read("1,\"open\n2,x\n3,\",\"\n4,\"\"\n"), 4);
     assert_eq!(read("1,\"open\n2,x\n3,5\" wide\n"), 3);
-    // These do: a second malformed line, and texts with line breaks that begin with a line break; one that begins with a delimiter has a field too many.
+    // These do: a second malformed line, and texts with line breaks that begin with a line break; one that
+    // begins with a delimiter has a field too many.
     assert_eq!(read("1,\"open\n2,x\n3,5\"\n"), 1);
     assert_eq!(read("1,\"open\n2,x\n3,\"\ntext\"\n"), 2);
     assert_eq!(read("1,\"open\n2,x\n3,\",\ntext\"\n"), 3);

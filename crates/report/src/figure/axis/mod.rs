@@ -1,7 +1,7 @@
 //! Axes: which range to show, and where the ticks go.
 //!
-//! Everything here is in coordinates, which are values on a linear axis and their decimal logarithms on a logarithmic
-//! one. A decade is then a step of one, and both kinds of axis share one way of choosing ticks.
+//! Everything here is in coordinates, which are values on a linear axis and their decimal logarithms on a
+//! logarithmic one. A decade is then a step of one, and both kinds of axis share one way of choosing ticks.
 
 mod time;
 
@@ -33,8 +33,9 @@ impl Scale {
 
 /// `value` if it can be drawn, with anything beyond the reach of ordinary arithmetic cut off.
 ///
-/// Near the ends of `f64` a difference overflows or a quotient underflows, and a NaN would appear in the figure. No
-/// figure of ours gets there, so values past ±1e300 count as infinite and values within ±1e-290 as zero.
+/// Near the ends of `f64` a difference overflows or a quotient underflows, and a NaN would appear in the
+/// figure. No figure of ours gets there, so values past ±1e300 count as infinite and values within ±1e-290 as
+/// zero.
 pub(super) fn plottable(value: f64) -> Option<f64> {
     if value.abs() < 1e-290 {
         Some(0.0)
@@ -79,7 +80,8 @@ const MOST_TICKS: i32 = 8;
 impl Axis {
     /// The axis of `length` that shows all `coordinates`, with as many ticks as fit.
     ///
-    /// It ends at the `ceiling`, if there is one above its low end. `extent` says how much of the length the label of a tick covers.
+    /// It ends at the `ceiling`, if there is one above its low end. `extent` says how much of the length the
+    /// label of a tick covers.
     pub(super) fn fit(
         scale: Scale,
         floor: Floor,
@@ -176,7 +178,8 @@ fn decade_range(coordinates: &[f64], floor: Floor) -> (f64, f64) {
         return (0.0, 1.0);
     };
     let air = (high - low) * AIR;
-    // On a logarithmic axis bars have no natural foot; the next decade down leaves even the smallest one visible.
+    // On a logarithmic axis bars have no natural foot; the next decade down leaves even the smallest one
+    // visible.
     let low = if floor == Floor::Bars {
         low.ceil() - 1.0
     } else {
@@ -228,7 +231,8 @@ impl Step {
         self.times(1)
     }
 
-    /// `count` steps. Dividing by a power of ten is correctly rounded where multiplying by its inverse is not.
+    /// `count` steps. Dividing by a power of ten is correctly rounded where multiplying by its inverse is
+    /// not.
     fn times(self, count: i64) -> f64 {
         let digits = (count * i64::from(self.digit)) as f64;
         let power = 10_f64.powi(self.exponent.abs());

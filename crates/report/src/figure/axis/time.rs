@@ -115,12 +115,14 @@ fn beginning_of(month: i64) -> i64 {
     days_before(1970 + month.div_euclid(12), month.rem_euclid(12) + 1) * DAY
 }
 
-/// Days from 1970-01-01 to the first of a month, in the Gregorian calendar. Years are taken to begin in March, so that a leap day ends one.
+/// Days from 1970-01-01 to the first of a month, in the Gregorian calendar. Years are taken to begin in
+/// March, so that a leap day ends one.
 fn days_before(year: i64, month: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let months = (month + 9) % 12;
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // 153 days in the five months from March to July, and again from August to December; 719,468 days from 0000-03-01 to 1970-01-01.
+    // 153 days in the five months from March to July, and again from August to December; 719,468 days from
+    // 0000-03-01 to 1970-01-01.
     365 * year + leap_days + (153 * months + 2) / 5 - 719_468
 }
 

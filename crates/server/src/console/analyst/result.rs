@@ -1,4 +1,5 @@
-//! An answer as people read it: a line where there is an order, a table with bars and whiskers in it otherwise, and what the bounds cut.
+//! An answer as people read it: a line where there is an order, a table with bars and whiskers in it
+//! otherwise, and what the bounds cut.
 
 use super::super::drawn;
 use super::super::layout::{self, name, sentence};
@@ -97,7 +98,8 @@ fn bars_scale(answer: &Answer, shown: &[Vec<Cell>], place: usize) -> Option<(f64
 /// This many times the interval in the middle is so wide that a cell tells little.
 const WIDE: f64 = 4.0;
 
-/// From the least to the largest that is worth showing: an empty group, whose interval is as wide as all that is possible, would make all others too small to see.
+/// From the least to the largest that is worth showing: an empty group, whose interval is as wide as all that
+/// is possible, would make all others too small to see.
 pub(super) fn range_of<'a>(
     column: &AnswerColumn,
     cells: impl Iterator<Item = &'a Cell>,

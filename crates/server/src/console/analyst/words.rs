@@ -1,6 +1,7 @@
 //! The words of a question that a refusal is about.
 //!
-//! The parser says line and column; other refusals quote names in backticks or quotes. Where neither is in the text, the message stands alone.
+//! The parser says line and column; other refusals quote names in backticks or quotes. Where neither is in
+//! the text, the message stands alone.
 
 use crate::failure::Failure;
 use maud::{Markup, html};
@@ -14,7 +15,8 @@ const MOST_WORDS: usize = 16;
 
 /// The question with the words marked that caused its refusal; `None` where they are not known.
 pub(super) fn marked(sql: &str, failure: &Failure) -> Option<Markup> {
-    // Before anything is looked for: a refusal repeats words of the question, and each is looked for in all of it.
+    // Before anything is looked for: a refusal repeats words of the question, and each is looked for in all
+    // of it.
     if sql.len() > MOST || failure.what.len() > MOST {
         return None;
     }

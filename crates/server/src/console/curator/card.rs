@@ -1,8 +1,10 @@
 //! The privacy card: the document that tells others whose privacy is protected how, as a page and as files.
 //!
-//! It is for curators and auditors. A card reads no data and may be published, but when to publish it is the curator's decision: it lists every charge by its day and its mechanisms, from which analysts
-//! would see how much the others ask, while their own pages show each of them their own history alone. A card without that list would be another document than the one that
-//! `deniable card verify` checks, so there is no smaller one for them here.
+//! It is for curators and auditors. A card reads no data and may be published, but when to publish it is the
+//! curator's decision: it lists every charge by its day and its mechanisms, from which analysts would see how
+//! much the others ask, while their own pages show each of them their own history alone. A card without that
+//! list would be another document than the one that `deniable card verify` checks, so there is no smaller one
+//! for them here.
 
 use super::super::Page;
 use super::super::layout::problem;
@@ -21,7 +23,8 @@ use maud::{Markup, PreEscaped, html};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// The last card that was made. It takes the certified accountant some tenths of a second, and follows from the catalog, the ledger and the words.
+/// The last card that was made. It takes the certified accountant some tenths of a second, and follows from
+/// the catalog, the ledger and the words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept(Arc<Mutex<Option<Made>>>);
 
@@ -41,7 +44,8 @@ struct Shown {
     record: Result<String, Failure>,
 }
 
-/// What people said, in the file beside the catalog that `deniable card` reads too, or what is wrong with that file.
+/// What people said, in the file beside the catalog that `deniable card` reads too, or what is wrong with
+/// that file.
 type Said = Result<Words, Failure>;
 
 pub(super) async fn page(
@@ -147,10 +151,12 @@ fn failed(error: card::Error) -> Failure {
 }
 
 impl Kept {
-    /// The card as of the ledger's last entry, made anew where that is another one. Who comes while it is made waits for the same card.
+    /// The card as of the ledger's last entry, made anew where that is another one. Who comes while it is
+    /// made waits for the same card.
     async fn now(&self, service: &Arc<Service>, words: Words) -> Result<Arc<Shown>, Failure> {
         let (kept, service) = (self.clone(), Arc::clone(service));
-        // In a task of its own, which goes on where nobody waits any more: who comes and goes makes one card, and not one each time.
+        // In a task of its own, which goes on where nobody waits any more: who comes and goes makes one card,
+        // and not one each time.
         let made = tokio::spawn(async move { kept.made(&service, words).await });
         made.await
             .map_err(|_| Failure::defect("the card cannot be made"))?

@@ -1,4 +1,5 @@
-//! The catalog: what is in force, what another one would change, and who agreed to it. A higher budget is such a change, and takes two.
+//! The catalog: what is in force, what another one would change, and who agreed to it. A higher budget is
+//! such a change, and takes two.
 
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;
@@ -144,7 +145,8 @@ fn unreadable() -> Failure {
     Failure::new(Code::BadRequest, "the form cannot be read", "open the page again")
 }
 
-/// What changes, or that it cannot be shown. Beside a catalog in force that cannot be shown itself, all of a text is new: otherwise nobody could replace that catalog.
+/// What changes, or that it cannot be shown. Beside a catalog in force that cannot be shown itself, all of a
+/// text is new: otherwise nobody could replace that catalog.
 fn changes(in_force: &str, text: &str) -> Option<Markup> {
     let (whole, shown_before, hidden) = match readable(in_force) {
         _ if in_force.is_empty() => ("", String::new(), false),

@@ -22,7 +22,8 @@ pub(super) struct Text<'a> {
     pub(super) shown: &'a str,
 }
 
-/// The changes, each with a few lines around it. A line is another one also where what differs in it is hidden.
+/// The changes, each with a few lines around it. A line is another one also where what differs in it is
+/// hidden.
 pub(super) fn shown(before: Text<'_>, after: Text<'_>) -> Markup {
     let (mut left, mut right) = (before.shown.lines(), after.shown.lines());
     let mut hidden = false;

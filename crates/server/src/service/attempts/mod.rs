@@ -1,12 +1,17 @@
-//! Whose password is checked next. Checking one takes 19 MiB and a part of a second, and strangers can send as many as they like, so checks are limited in rate and wait in a queue that is fair.
+//! Whose password is checked next. Checking one takes 19 MiB and a part of a second, and strangers can send
+//! as many as they like, so checks are limited in rate and wait in a queue that is fair.
 //!
-//! *Rates.* A network may try 60 times a minute, a name may be tried 60 times a minute, and one name from one network ten times. Where an account signed in before, it is *familiar*: there the last of
-//! these limits counts alone, so strangers elsewhere use up nothing of it.
+//! *Rates.* A network may try 60 times a minute, a name may be tried 60 times a minute, and one name from one
+//! network ten times. Where an account signed in before, it is *familiar*: there the last of these limits
+//! counts alone, so strangers elsewhere use up nothing of it.
 //!
-//! *Queue.* Two checks run at once, and 32 wait. What waits is ordered in rounds: an attempt is one round behind all others of its network or for its name. So a flood from few networks, or at few names,
-//! is behind everybody else, and is refused first where there is no more room. Attempts at familiar places have a queue of their own, which gets every other turn.
+//! *Queue.* Two checks run at once, and 32 wait. What waits is ordered in rounds: an attempt is one round
+//! behind all others of its network or for its name. So a flood from few networks, or at few names, is behind
+//! everybody else, and is refused first where there is no more room. Attempts at familiar places have a queue
+//! of their own, which gets every other turn.
 //!
-//! Nothing here knows which accounts there are. A name that there is not is limited, waits and is checked like one that there is.
+//! Nothing here knows which accounts there are. A name that there is not is limited, waits and is checked
+//! like one that there is.
 
 mod limit;
 
@@ -31,7 +36,8 @@ const A_MINUTE: u32 = 60;
 /// Networks that are familiar to one account: those from which it signed in last.
 const MOST_FAMILIAR: usize = 8;
 
-/// The threads that check passwords, as many as check at once: the allocator keeps what each thread once had, and a check takes 19 MiB.
+/// The threads that check passwords, as many as check at once: the allocator keeps what each thread once had,
+/// and a check takes 19 MiB.
 pub(super) fn threads() -> &'static Runtime {
     static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
         tokio::runtime::Builder::new_current_thread()
@@ -88,7 +94,8 @@ impl Default for State {
     }
 }
 
-/// One of the checks that run. Whoever checks holds it until the work is done, also where nobody waits for the result any more.
+/// One of the checks that run. Whoever checks holds it until the work is done, also where nobody waits for
+/// the result any more.
 #[derive(Debug)]
 pub(super) struct Turn(Arc<Attempts>);
 

@@ -41,7 +41,8 @@ fn a_flood_from_one_network_waits_behind_everybody_else() {
     let mut flood: Vec<_> = (0..MOST_WAITING)
         .map(|number| attempts.waits(&random(number), network(1)))
         .collect();
-    // There is no more room for them, and there is for somebody from elsewhere, whom the last of them makes place for.
+    // There is no more room for them, and there is for somebody from elsewhere, whom the last of them makes
+    // place for.
     assert!(attempts.enter(&random(99), network(1)).is_err());
     let mut ann = attempts.waits("ann", network(2));
     assert_eq!(

@@ -1,11 +1,13 @@
 //! PostgreSQL's system catalogs, without PostgreSQL.
 //!
-//! Clients of the PostgreSQL wire protocol ask `pg_catalog` and `information_schema` which tables, columns and types there are, often
-//! before anything else. This module answers such statements from an in-memory SQLite database which holds the names and types of the
-//! tables and nothing about their rows: sizes are zero and estimates of rows are -1 for every table.
+//! Clients of the PostgreSQL wire protocol ask `pg_catalog` and `information_schema` which tables, columns
+//! and types there are, often before anything else. This module answers such statements from an in-memory
+//! SQLite database which holds the names and types of the tables and nothing about their rows: sizes are zero
+//! and estimates of rows are -1 for every table.
 //!
-//! A statement is parsed, checked and then written anew in SQLite's dialect, construct by construct ([`translate`]). What the
-//! translation does not know is refused, so no text of a client reaches SQLite as it came.
+//! A statement is parsed, checked and then written anew in SQLite's dialect, construct by construct
+//! ([`translate`]). What the translation does not know is refused, so no text of a client reaches SQLite as
+//! it came.
 
 mod check;
 mod functions;
@@ -68,7 +70,8 @@ pub(crate) enum ColumnType {
 pub(crate) struct Answer {
     /// The columns, in their order.
     pub(crate) columns: Vec<AnswerColumn>,
-    /// The rows: for each column the value in PostgreSQL's text format, or nothing for a null. At most 10,000 rows are given.
+    /// The rows: for each column the value in PostgreSQL's text format, or nothing for a null. At most 10,000
+    /// rows are given.
     pub(crate) rows: Vec<Vec<Option<String>>>,
 }
 
@@ -151,11 +154,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The system catalogs over some tables: built once, asked many times, by several at once. No private data is in it.
+/// The system catalogs over some tables: built once, asked many times, by several at once. No private data is
+/// in it.
 pub(crate) struct System {
     names: Arc<Names>,
     tables: Vec<Table>,
-    /// Databases that nobody asks at the moment. All are the same, so there are as many as were asked at once.
+    /// Databases that nobody asks at the moment. All are the same, so there are as many as were asked at
+    /// once.
     idle: Mutex<Vec<Store>>,
 }
 
@@ -181,8 +186,9 @@ impl System {
 
     /// Whether a statement asks the system catalogs or no table at all, so that it is answered here.
     ///
-    /// A statement which names any other relation, a table of the dataset above all, is not answered here; nor is anything but
-    /// `SELECT` and `VALUES`, nor a text that cannot be read. Names which `WITH` gives inside the statement are its own.
+    /// A statement which names any other relation, a table of the dataset above all, is not answered here;
+    /// nor is anything but `SELECT` and `VALUES`, nor a text that cannot be read. Names which `WITH` gives
+    /// inside the statement are its own.
     pub(crate) fn answers(&self, sql: &str) -> bool {
         check::parse(sql).is_ok_and(|query| check::is_system(&query, &self.names))
     }
@@ -197,7 +203,8 @@ impl System {
         })
     }
 
-    /// The columns alone, without running it over rows. Parameters such as `$1` may stand in the statement: they count as nulls.
+    /// The columns alone, without running it over rows. Parameters such as `$1` may stand in the statement:
+    /// they count as nulls.
     pub(crate) fn columns(&self, sql: &str, user: &str, stop: &Stop) -> Result<Vec<AnswerColumn>, Error> {
         let output = self.translate(sql, user, true)?;
         self.on_store(|store| store.prepare(&output, stop))?;

@@ -6,16 +6,20 @@ use super::idents::{parse_ident, quote_ident};
 use super::translate::Ty;
 use super::{ColumnType, Error, Table};
 
-/// The relations of PostgreSQL 15's two system schemas: number, kind, name, and the columns with their types, `!` for not null.
+/// The relations of PostgreSQL 15's two system schemas: number, kind, name, and the columns with their types,
+/// `!` for not null.
 const RELATIONS: &str = include_str!("data/relations.txt");
-/// PostgreSQL 15's built-in types: the columns of `pg_type` after its name spaces and owners, and what `format_type` says.
+/// PostgreSQL 15's built-in types: the columns of `pg_type` after its name spaces and owners, and what
+/// `format_type` says.
 const TYPES: &str = include_str!("data/types.txt");
 
-/// Functions of PostgreSQL 15: those which read and write the types, and those which are emulated here. Number, name, type of the
-/// result, volatility, strictness, whether it gives rows, number of arguments, their types.
+/// Functions of PostgreSQL 15: those which read and write the types, and those which are emulated here.
+/// Number, name, type of the result, volatility, strictness, whether it gives rows, number of arguments,
+/// their types.
 const FUNCTIONS: &str = include_str!("data/functions.txt");
 
-/// The number of the role that owns everything: a role that PostgreSQL has itself, whose name nobody can log in with.
+/// The number of the role that owns everything: a role that PostgreSQL has itself, whose name nobody can log
+/// in with.
 pub(super) const OWNER: i64 = 6_171;
 /// Its name.
 pub(super) const OWNER_NAME: &str = "pg_database_owner";

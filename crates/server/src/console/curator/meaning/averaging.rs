@@ -13,7 +13,8 @@ use std::convert::Infallible;
 pub(super) const ATTACKERS: u64 = 12;
 pub(super) const QUESTIONS: usize = 400;
 
-/// Answers as a ledger has it: the same question gets the same answer, and another one is charged while something is left.
+/// Answers as a ledger has it: the same question gets the same answer, and another one is charged while
+/// something is left.
 struct Remembering {
     noise: Forgetful,
     known: BTreeMap<String, f64>,

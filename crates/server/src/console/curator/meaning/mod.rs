@@ -1,4 +1,5 @@
-//! What ε means, for this dataset: what the best attacker can know of one person, and what a ledger does about attackers who ask and ask. They attack invented people.
+//! What ε means, for this dataset: what the best attacker can know of one person, and what a ledger does
+//! about attackers who ask and ask. They attack invented people.
 
 mod attribute;
 mod averaging;
@@ -29,7 +30,8 @@ const BEFORE: [f64; 4] = [0.01, 0.1, 0.5, 0.9];
 /// More questions than this are not counted when it is asked how many the budget admits.
 const COUNTED: u64 = 1 << 20;
 
-/// The attacks, as long as the server runs: they follow from the catalog, and from the rules that the ledger keeps.
+/// The attacks, as long as the server runs: they follow from the catalog, and from the rules that the ledger
+/// keeps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept(Arc<Mutex<Option<Made>>>);
 
@@ -55,10 +57,12 @@ struct Attacks {
 }
 
 impl Kept {
-    /// The attacks, which whoever comes first computes, on a thread that may take its time; who comes meanwhile waits for the same.
+    /// The attacks, which whoever comes first computes, on a thread that may take its time; who comes
+    /// meanwhile waits for the same.
     async fn attacks(&self, service: &Arc<Service>, epsilon: &Epsilon) -> Result<Arc<Attacks>, Failure> {
         let (kept, service, epsilon) = (self.clone(), Arc::clone(service), epsilon.clone());
-        // In a task of its own, which goes on where nobody waits any more: who comes and goes has them computed once, and not each time.
+        // In a task of its own, which goes on where nobody waits any more: who comes and goes has them
+        // computed once, and not each time.
         let made = tokio::spawn(async move { kept.made(&service, &epsilon).await });
         made.await
             .map_err(|_| Failure::defect("the attacks cannot be shown"))?

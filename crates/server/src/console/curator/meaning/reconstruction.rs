@@ -1,4 +1,5 @@
-//! Rebuilding a yes or no about everybody from counts over random sets of people (Dinur and Nissim 2003): without noise, with noise alone, and with a ledger.
+//! Rebuilding a yes or no about everybody from counts over random sets of people (Dinur and Nissim 2003):
+//! without noise, with noise alone, and with a ledger.
 //!
 //! The people are those of the dummy, so the truth is known and is nobody's.
 
@@ -12,7 +13,8 @@ use report::{Figure, Scale, percent};
 /// People who are attacked together, and how many such groups.
 pub(super) const PEOPLE: usize = 64;
 const GROUPS: usize = 4;
-/// Questions that are asked at least, and at most: as many as let the noise of one question average out, if that is not too many to compute while somebody waits.
+/// Questions that are asked at least, and at most: as many as let the noise of one question average out, if
+/// that is not too many to compute while somebody waits.
 const FEWEST: usize = 512;
 const MOST: usize = 16_384;
 
@@ -88,7 +90,8 @@ impl Reconstructed {
         Ok(found)
     }
 
-    /// Each way of answering: in words, how many questions are answered, and the share of people that is found right after each look.
+    /// Each way of answering: in words, how many questions are answered, and the share of people that is
+    /// found right after each look.
     fn rows(&self) -> [(&'static str, usize, &[f64]); 3] {
         let most = self.most();
         [
@@ -103,7 +106,8 @@ impl Reconstructed {
         self.asked.last().copied().unwrap_or(0)
     }
 
-    /// For a table: in words, how many questions were answered and refused, and the share of people that was found right at the end.
+    /// For a table: in words, how many questions were answered and refused, and the share of people that was
+    /// found right at the end.
     pub(super) fn ends(&self) -> impl Iterator<Item = (&'static str, usize, usize, f64)> {
         let most = self.most();
         let end = move |(words, answered, shares): (&'static str, usize, &[f64])| {
@@ -156,8 +160,9 @@ impl Reconstructed {
     }
 }
 
-/// What an attacker makes of the answers. Where there are about as many of them as people, least squares follows their noise wherever it leads, and keeping to what a yes or no can be, from 0 to 1, is
-/// much better; with many answers there is no difference, and least squares is quick.
+/// What an attacker makes of the answers. Where there are about as many of them as people, least squares
+/// follows their noise wherever it leads, and keeping to what a yes or no can be, from 0 to 1, is much
+/// better; with many answers there is no difference, and least squares is quick.
 fn solved(queries: &Queries, answers: &[f64], noise: Noise) -> Result<Vec<f64>, attack::Error> {
     let within = Method::LinearProgram(Fit::LeastAbsolute);
     if noise != Noise::None
@@ -169,7 +174,8 @@ fn solved(queries: &Queries, answers: &[f64], noise: Noise) -> Result<Vec<f64>, 
     estimate(queries, answers, Method::LeastSquares)
 }
 
-/// As many questions as bring least squares to about 97 % with noise of this deviation: it is right for Φ(√(m − n)/4σ) of the people, and Φ(1.9) = 0.97.
+/// As many questions as bring least squares to about 97 % with noise of this deviation: it is right for Φ(√(m
+/// − n)/4σ) of the people, and Φ(1.9) = 0.97.
 fn enough(deviation: f64) -> usize {
     let wanted = PEOPLE as f64 + (4.0 * 1.9 * deviation).powi(2);
     (wanted as usize).clamp(FEWEST, MOST)
@@ -209,7 +215,8 @@ mod tests {
         assert_eq!(found.groups, GROUPS);
         let [exact, noisy, kept] =
             [&found.exact, &found.noisy, &found.kept].map(|shares| *shares.last().unwrap());
-        // 256 people: one standard error is 3 % at one half. With 522 questions at a deviation of 2.8 least squares expects 97 %.
+        // 256 people: one standard error is 3 % at one half. With 522 questions at a deviation of 2.8 least
+        // squares expects 97 %.
         assert_eq!(exact, 1.0);
         // More answers are never much worse than fewer.
         assert!(

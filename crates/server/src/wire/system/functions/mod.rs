@@ -24,7 +24,8 @@ pub(super) const LONGEST_TEXT: usize = 256 << 10;
 /// The most bytes of all arguments of one call.
 const MOST_ARGUMENTS: usize = 4 * LONGEST_TEXT;
 
-/// The words of PostgreSQL 15's SQL: word, category (`R` for reserved), whether it may be a label without `AS`.
+/// The words of PostgreSQL 15's SQL: word, category (`R` for reserved), whether it may be a label without
+/// `AS`.
 pub(super) const KEYWORDS: &str = include_str!("../data/keywords.txt");
 /// What `pg_settings` shows: name, value, type, category, description.
 pub(super) const SETTINGS: &str = include_str!("../data/settings.txt");

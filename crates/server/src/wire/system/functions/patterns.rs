@@ -1,4 +1,5 @@
-//! Patterns: regular expressions and `LIKE`. Both can take far longer than their texts are long, so they count what they do.
+//! Patterns: regular expressions and `LIKE`. Both can take far longer than their texts are long, so they
+//! count what they do.
 
 use std::sync::Arc;
 
@@ -10,12 +11,13 @@ use super::{Register, Work, failure, fits, number, some_number, some_text, text}
 
 /// The longest regular expression, in bytes: one class of letters in it is a table of hundreds of ranges.
 const LONGEST: usize = 500;
-/// The smallest and the largest program of a regular expression, in bytes. What it has is found by trying sizes from small to large.
+/// The smallest and the largest program of a regular expression, in bytes. What it has is found by trying
+/// sizes from small to large.
 const SIZES: (usize, usize) = (1 << 10, 256 << 10);
 /// What one byte of a regular expression counts for when it is compiled.
 const COMPILING: u64 = 64;
-/// How large a program may be for one byte of text to count for one step. In the worst case every state of the program, of about 32 bytes,
-/// is visited for every byte.
+/// How large a program may be for one byte of text to count for one step. In the worst case every state of
+/// the program, of about 32 bytes, is visited for every byte.
 const SIZE_A_STEP: usize = 256;
 /// How many comparisons of characters count for one step.
 const COMPARISONS: u64 = 16;
@@ -83,7 +85,8 @@ impl Pattern {
         Ok(found.map(|found| found.as_str().to_owned()))
     }
 
-    /// The text with the first match, or all of them, replaced. Every match begins a search of its own, which may read to the end.
+    /// The text with the first match, or all of them, replaced. Every match begins a search of its own, which
+    /// may read to the end.
     fn replace(&self, work: &Work, whole: &str, replacement: &str, all: bool) -> Result<String> {
         let mut written = String::new();
         let (mut from, mut kept) = (0, 0);
@@ -118,7 +121,8 @@ impl Pattern {
     }
 }
 
-/// A replacement as PostgreSQL writes it, with `\1` for what the first parentheses matched, in the words of [`regex`].
+/// A replacement as PostgreSQL writes it, with `\1` for what the first parentheses matched, in the words of
+/// [`regex`].
 fn replacement(written: &str) -> String {
     let mut replacement = String::new();
     let mut chars = written.chars();
@@ -155,7 +159,8 @@ fn like(work: &Work, text: &str, pattern: &str, escape: Option<char>) -> Result<
         });
     }
     let text: Vec<char> = text.chars().collect();
-    // Where to go back to when the rest does not fit: behind the last `%`, with one more character taken by it.
+    // Where to go back to when the rest does not fit: behind the last `%`, with one more character taken by
+    // it.
     let (mut at, mut part, mut back) = (0, 0, None);
     let mut compared = 0_u64;
     loop {

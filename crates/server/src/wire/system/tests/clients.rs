@@ -93,7 +93,8 @@ fn every_recorded_text_is_answered() {
     );
 }
 
-/// `NN.expected` beside a text is what PostgreSQL 15 answered for equal, empty tables: the names and kinds of the columns, and the rows.
+/// `NN.expected` beside a text is what PostgreSQL 15 answered for equal, empty tables: the names and kinds of
+/// the columns, and the rows.
 #[test]
 fn answers_are_those_of_postgresql() {
     let system = system();

@@ -70,7 +70,8 @@ fn an_answer_has_at_most_ten_thousand_rows() {
     assert_eq!(answer.rows.len(), 10_000);
 }
 
-/// Texts and patterns that take far longer than they are long: what one call of a function does is counted before or while it is done.
+/// Texts and patterns that take far longer than they are long: what one call of a function does is counted
+/// before or while it is done.
 #[test]
 fn work_inside_functions_is_counted() {
     let long = "(SELECT repeat('a', 200000) AS t) x";

@@ -1,4 +1,5 @@
-//! Calls of functions as they are written: arguments, `DISTINCT`, `FILTER`, `OVER`, and functions over many rows.
+//! Calls of functions as they are written: arguments, `DISTINCT`, `FILTER`, `OVER`, and functions over many
+//! rows.
 
 use sqlparser::ast::{
     DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
@@ -110,8 +111,8 @@ impl Translator<'_> {
         self.call_with(&name, &values)
     }
 
-    /// A function that gives many rows, in the list of results: its rows are joined to those of `FROM`. Several such functions go on
-    /// together, row by row.
+    /// A function that gives many rows, in the list of results: its rows are joined to those of `FROM`.
+    /// Several such functions go on together, row by row.
     fn in_results(&mut self, name: &str, json: &str, ty: Ty) -> Result<Typed, Error> {
         let row = self.alias();
         let Some(added) = &mut self.in_select_list else {

@@ -7,7 +7,8 @@ use super::{Translator, Ty, Typed, quoted};
 /// What `version()` says.
 const VERSION: &str = "PostgreSQL 15.0 (Deniable 0.1.0)";
 
-/// Functions which describe something that no table here has: definitions, comments, partitions. They give null.
+/// Functions which describe something that no table here has: definitions, comments, partitions. They give
+/// null.
 const NULL_TEXTS: &[&str] = &[
     "col_description",
     "encode",
@@ -58,7 +59,8 @@ const ZEROS: &[&str] = &[
     "pg_relation_filenode",
 ];
 
-/// Functions that ask whether something can be named without its schema. Everything but `information_schema` can.
+/// Functions that ask whether something can be named without its schema. Everything but `information_schema`
+/// can.
 const VISIBLE: &[&str] = &[
     "pg_collation_is_visible",
     "pg_conversion_is_visible",

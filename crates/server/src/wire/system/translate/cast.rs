@@ -6,7 +6,8 @@ use super::super::Error;
 use super::super::names::{OWNER, OWNER_NAME, USER};
 use super::{Translator, Ty, Typed, quoted};
 
-/// The name of a type as `pg_type` has it, with whether it is an array, and the name that a result of a cast gets.
+/// The name of a type as `pg_type` has it, with whether it is an array, and the name that a result of a cast
+/// gets.
 pub(super) fn type_name(data_type: &DataType, array: bool) -> (bool, String) {
     let written = data_type.to_string().to_lowercase();
     let mut name = written.trim();

@@ -1,8 +1,9 @@
 //! A statement of PostgreSQL's dialect, written anew for SQLite.
 //!
-//! Every construct that is understood has its place here; everything else is an error. Each relation gets an alias of its own and
-//! each column of a result is called `c1`, `c2` and so on, so that SQLite never has to resolve a name of the client. The types are
-//! followed along, because SQLite does not know truth values, arrays or `regclass`.
+//! Every construct that is understood has its place here; everything else is an error. Each relation gets an
+//! alias of its own and each column of a result is called `c1`, `c2` and so on, so that SQLite never has to
+//! resolve a name of the client. The types are followed along, because SQLite does not know truth values,
+//! arrays or `regclass`.
 
 mod aggregates;
 mod calls;
@@ -142,7 +143,8 @@ impl Typed {
     }
 }
 
-/// A text as a literal of SQLite. SQLite ends a statement at a zero byte, which no text of PostgreSQL can hold.
+/// A text as a literal of SQLite. SQLite ends a statement at a zero byte, which no text of PostgreSQL can
+/// hold.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\0', "").replace('\'', "''"))
 }

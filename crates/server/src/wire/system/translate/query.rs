@@ -150,7 +150,8 @@ impl Translator<'_> {
         })
     }
 
-    /// One side of a `UNION`. SQLite takes no parentheses there and groups from the left, so what is more than a `SELECT` becomes one.
+    /// One side of a `UNION`. SQLite takes no parentheses there and groups from the left, so what is more
+    /// than a `SELECT` becomes one.
     fn operand(&mut self, body: &SetExpr, scope: &Scope<'_>) -> Result<Output, Error> {
         let mut output = self.set_expr(body, scope)?;
         if !matches!(body, SetExpr::Select(_)) {
